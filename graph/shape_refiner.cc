@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "core/out_of_memory.h"
 #include "core/tensor_proto.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -111,7 +112,8 @@ absl::Status ShapeRefiner::RunShapeFunction(const Node& node, std::vector<Output
   InferenceContext context(node.def(), node.op_def(), shapes, std::move(tensors), node.num_outputs());
   context.set_input_values_as_shapes(std::move(values));
   context.set_input_handles(std::move(handles));
-  if (absl::Status status = node.registration()->shape_fn(context); !status.ok()) {
+  absl::Status status = OrOutOfMemory([&] { return node.registration()->shape_fn(context); });
+  if (!status.ok()) {
     return options_.strict ? Explain(std::move(status), node, shapes) : absl::OkStatus();
   }
   for (int i = 0; i < node.num_outputs(); ++i) {

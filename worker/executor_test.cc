@@ -62,10 +62,12 @@ TEST(ExecutorTest, ControlEdgesOrderNodes) {
 }
 
 TEST(ExecutorTest, AKernelThatFindsNoMemoryFailsTheStep) {
-  TestGraph g;
-  g.Ret(0, g.Int(3, {g.Add("TestOutOfMemory").node}));
-  ExecutorHarness h;
-  EXPECT_EQ(h.Run(g.Take()).status().code(), absl::StatusCode::kResourceExhausted);
+  for (const char* op : {"TestOutOfMemory", "TestAsyncOutOfMemory"}) {
+    TestGraph g;
+    g.Ret(0, g.Int(3, {g.Add(op).node}));
+    ExecutorHarness h;
+    EXPECT_EQ(h.Run(g.Take()).status().code(), absl::StatusCode::kResourceExhausted) << op;
+  }
 }
 
 TEST(ExecutorTest, AFailedStepLeavesNothingBehind) {

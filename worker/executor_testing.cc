@@ -36,6 +36,11 @@ class OutOfMemoryKernel : public OpKernel {
   absl::Status Compute(OpKernelContext&) override { throw std::bad_alloc(); }
 };
 
+class AsyncOutOfMemoryKernel : public AsyncOpKernel {
+ public:
+  void ComputeAsync(OpKernelContext&, DoneCallback) override { throw std::length_error("too long"); }
+};
+
 class NothingKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext&) override { return absl::OkStatus(); }
@@ -74,6 +79,7 @@ absl::Status RegisterTestOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterAllOps(ops));
   RETURN_IF_ERROR(ops.Register(Op("TestFail").Attr("message: string = 'no luck'").Stateful()));
   RETURN_IF_ERROR(ops.Register(Op("TestOutOfMemory").Stateful()));
+  RETURN_IF_ERROR(ops.Register(Op("TestAsyncOutOfMemory").Stateful()));
   RETURN_IF_ERROR(ops.Register(Op("TestNothing").Output("out: int64")));
   RETURN_IF_ERROR(ops.Register(Op("TestMissing").Output("out: T").Attr("T: type")));
   RETURN_IF_ERROR(ops.Register(Op("TestWait").Input("in: int64").Output("out: int64")));
@@ -84,6 +90,7 @@ absl::Status RegisterTestKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterAllKernels(kernels));
   RETURN_IF_ERROR(kernels.Register<FailKernel>(Kernel("TestFail").Cpu()));
   RETURN_IF_ERROR(kernels.Register<OutOfMemoryKernel>(Kernel("TestOutOfMemory").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<AsyncOutOfMemoryKernel>(Kernel("TestAsyncOutOfMemory").Cpu()));
   RETURN_IF_ERROR(kernels.Register<NothingKernel>(Kernel("TestNothing").Cpu()));
   RETURN_IF_ERROR(kernels.Register<WaitKernel>(Kernel("TestWait").Cpu()));
   return kernels.Register<BurnKernel>(Kernel("TestBurn").Cpu());

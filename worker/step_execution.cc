@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/out_of_memory.h"
 #include "graph/graph.h"
 
 namespace weir {
@@ -196,10 +197,17 @@ void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* s
                         absl::MakeSpan(slots + node.first_output, node.num_outputs), frame_iter, ready.is_dead);
   Share();
   runners_.fetch_add(1, std::memory_order_relaxed);
-  static_cast<AsyncOpKernel*>(node.kernel)->ComputeAsync(*call->context, [call](absl::Status status) {
-    call->status = std::move(status);
-    if (call->phase.exchange(AsyncCall::kDone, std::memory_order_acq_rel) == AsyncCall::kReturned) Completed(call);
+  absl::Status thrown = OrOutOfMemory([&] {
+    static_cast<AsyncOpKernel*>(node.kernel)->ComputeAsync(*call->context, [call](absl::Status status) {
+      call->status = std::move(status);
+      if (call->phase.exchange(AsyncCall::kDone, std::memory_order_acq_rel) == AsyncCall::kReturned) Completed(call);
+    });
+    return absl::OkStatus();
   });
+  if (!thrown.ok() && call->phase.load(std::memory_order_acquire) == AsyncCall::kLaunching) {
+    call->status = std::move(thrown);
+    call->phase.store(AsyncCall::kDone, std::memory_order_relaxed);
+  }
   if (call->phase.exchange(AsyncCall::kReturned, std::memory_order_acq_rel) == AsyncCall::kDone) {
     runners_.fetch_sub(1, std::memory_order_relaxed);
     FinishAsync(call, runner.queue);

@@ -1,7 +1,5 @@
 // What a step does with a node's inputs, outputs and errors.
-#include <new>
-#include <stdexcept>
-
+#include "core/out_of_memory.h"
 #include "graph/graph.h"
 #include "worker/step_execution.h"
 
@@ -11,18 +9,6 @@ namespace {
 std::string InputName(const Node& node, uint32_t i) {
   const Edge* edge = node.input_edge(i);
   return edge->src_output == 0 ? edge->src->name() : absl::StrCat(edge->src->name(), ":", edge->src_output);
-}
-
-// Tensors come from the device's allocator, which refuses what it cannot give. What a kernel needs beside them, such as
-// counts for each of an input's channels, may be as much as an input says, and ends the step, not the process.
-absl::Status ComputeOrRunOutOfMemory(OpKernel& kernel, OpKernelContext& context) {
-  try {
-    return kernel.Compute(context);
-  } catch (const std::bad_alloc&) {
-    return errors::ResourceExhausted("OOM when computing: there is not enough memory for what the op needs");
-  } catch (const std::length_error&) {
-    return errors::ResourceExhausted("OOM when computing: the op needs more memory than can be addressed");
-  }
 }
 
 }  // namespace
@@ -46,7 +32,7 @@ bool StepExecution::Compute(const PlanNode& node, const Ready& ready, OpOutput* 
   OpOutput* const outputs = slots + node.first_output;
   OpKernelContext context(args_.context, &node.node->def(), absl::MakeConstSpan(inputs, node.num_inputs),
                           node.node->output_types(), absl::MakeSpan(outputs, node.num_outputs), frame_iter, is_dead);
-  absl::Status status = ComputeOrRunOutOfMemory(*node.kernel, context);
+  absl::Status status = OrOutOfMemory([&] { return node.kernel->Compute(context); });
   if (start != 0) costs_.Observe(ready.node, NowNanos() - start);
   return FinishCompute(node, slots, std::move(status), start);
 }

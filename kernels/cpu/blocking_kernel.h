@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/op_kernel.h"
+#include "core/out_of_memory.h"
 
 namespace weir {
 
@@ -16,7 +17,7 @@ class BlockingKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) final {
     ctx.work_queue()->ScheduleBlocking([this, &ctx, done = std::move(done)] {
       absl::Status status = CheckCancelled(ctx);
-      if (status.ok()) status = Work(ctx);
+      if (status.ok()) status = OrOutOfMemory([&] { return Work(ctx); });
       done(std::move(status));
     });
   }

@@ -6,6 +6,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
+#include "core/out_of_memory.h"
 #include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/families.h"
 
@@ -65,7 +66,8 @@ class SaveKernel : public AsyncOpKernel {
       if (!copy.ok()) return done(copy.status());
       tensor = *std::move(copy);
     }
-    ctx.work_queue()->ScheduleBlocking([&ctx, tensors, done = std::move(done)] { done(Save(ctx, *tensors)); });
+    ctx.work_queue()->ScheduleBlocking(
+        [&ctx, tensors, done = std::move(done)] { done(OrOutOfMemory([&] { return Save(ctx, *tensors); })); });
   }
 
  private:

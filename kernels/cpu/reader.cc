@@ -1,6 +1,7 @@
 #include "kernels/cpu/reader.h"
 
 #include "absl/strings/escaping.h"
+#include "core/out_of_memory.h"
 #include "kernels/cpu/blocking_kernel.h"
 #include "tensorflow/core/framework/reader_base.pb.h"
 
@@ -95,7 +96,7 @@ void Reader::Continue(std::shared_ptr<Call> call) {
       return;
     }
     std::string key, value;
-    absl::StatusOr<bool> produced = source_->Next(&key, &value);
+    absl::StatusOr<bool> produced = OrOutOfMemory([&] { return source_->Next(&key, &value); });
     if (!produced.ok()) return Finish(*call, produced.status());
     if (*produced) {
       call->records.keys.push_back(std::move(key));

@@ -1,5 +1,6 @@
 // Save, SaveSlices, Restore, RestoreSlice: checkpoints in the first format.
 #include "core/checkpoint/slice_table.h"
+#include "core/out_of_memory.h"
 #include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/coordination_families.h"
 
@@ -18,7 +19,8 @@ class SaveKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     auto inputs = std::make_shared<std::vector<Tensor>>();
     for (int i = 0; i < ctx.num_inputs(); ++i) inputs->push_back(ctx.locked_input(i));
-    ctx.work_queue()->ScheduleBlocking([&ctx, inputs, done = std::move(done)] { done(Save(ctx, *inputs)); });
+    ctx.work_queue()->ScheduleBlocking(
+        [&ctx, inputs, done = std::move(done)] { done(OrOutOfMemory([&] { return Save(ctx, *inputs); })); });
   }
 
  private:

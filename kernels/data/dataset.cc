@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/out_of_memory.h"
 #include "kernels/data/captured_function.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
@@ -25,7 +26,7 @@ IteratorContext IteratorContext::Background() const {
 absl::StatusOr<bool> IteratorBase::GetNext(IteratorContext& ctx, Element* element) {
   if (at_end_) return false;
   RETURN_IF_ERROR(ctx.CheckCancelled());
-  ASSIGN_OR_RETURN(const bool more, Next(ctx, element));
+  ASSIGN_OR_RETURN(const bool more, OrOutOfMemory([&] { return Next(ctx, element); }));
   at_end_ = !more;
   return more;
 }

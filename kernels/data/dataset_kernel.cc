@@ -1,6 +1,7 @@
 #include "kernels/data/dataset_kernel.h"
 
 #include "core/function_runtime.h"
+#include "core/out_of_memory.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -183,7 +184,7 @@ absl::Status DatasetConsumerKernel::Init(OpKernelConstruction& ctx) {
 void DatasetConsumerKernel::ComputeAsync(OpKernelContext& ctx, DoneCallback done) {
   ctx.work_queue()->ScheduleBlocking([this, &ctx, done = std::move(done)] {
     absl::Status status = ctx.cancellation() == nullptr ? absl::OkStatus() : ctx.cancellation()->status();
-    if (status.ok()) status = Work(NodeInputs(ctx, node_));
+    if (status.ok()) status = OrOutOfMemory([&] { return Work(NodeInputs(ctx, node_)); });
     done(std::move(status));
   });
 }

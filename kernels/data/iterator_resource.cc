@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/out_of_memory.h"
+
 namespace weir {
 namespace {
 
@@ -99,7 +101,7 @@ void IteratorResource::RunAll(std::shared_ptr<IteratorResource> self) {
   Request request;
   for (bool more = self->TakeRequest(&request); more;) {
     absl::Status status = request.cancellation->status();
-    if (status.ok()) status = request.work(request);
+    if (status.ok()) status = OrOutOfMemory([&] { return request.work(request); });
     if (request.step_cancellation != nullptr) request.step_cancellation->TryDeregister(request.token);
     DoneCallback done = std::move(request.done);
     request = Request();
