@@ -163,8 +163,9 @@ absl::Status RegisterVolumeGradients(GradientRegistry& registry) {
       {"CTCLossV2", CtcLoss},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler",
-                         "ComputeAccidentalHits", "SelfAdjointEig", "CTCGreedyDecoder"}) {
+  for (const char* op :
+       {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler", "FixedUnigramCandidateSampler",
+        "ComputeAccidentalHits", "SelfAdjointEig", "CTCGreedyDecoder"}) {
     RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

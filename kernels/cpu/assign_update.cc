@@ -43,10 +43,7 @@ class AssignUpdateKernel : public OpKernel {
                                      " using a Tensor with shape ", update.shape().ToString(),
                                      ", shapes must be equal.");
     }
-    // Programs count on it that a counter read as a reference shows later increments of the step: SyncReplicasOptimizer
-    // hands out its global step that way. So a single number changes in place.
-    const bool is_counter = ctx.input_is_ref(0) && target.NumElements() == 1;
-    if (!is_counter) RETURN_IF_ERROR(EnsureExclusive(target, ctx.allocator()));
+    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t size = DataTypeSize(dtype_);
     char* const x = static_cast<char*>(target.raw_data());
     const char* const y = static_cast<const char*>(update.raw_data());

@@ -4,50 +4,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kernels/cpu/candidate_samplers.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/random_fill.h"
 
 namespace weir {
 namespace {
-
-// Random numbers as the samplers draw them.
-class Draws {
- public:
-  explicit Draws(const Philox& stream) : words_(stream) {}
-  uint64_t Word64() {
-    const uint64_t low = words_.Next();
-    return low | static_cast<uint64_t>(words_.Next()) << 32;
-  }
-  double Fraction() {
-    const uint32_t first = words_.Next(), second = words_.Next();
-    return UniformDouble(first, second);
-  }
-  // Below n, without bias.
-  uint64_t Below(uint64_t n) {
-    if ((n & (n - 1)) == 0) return Word64() & (n - 1);
-    const uint64_t all = ~uint64_t{0}, rest = all % n + 1;
-    uint64_t word;
-    do word = Word64();
-    while (word > all - rest);
-    return word % n;
-  }
-
- private:
-  SingleSamples words_;
-};
-
-// A distribution over [0, range).
-class Sampler {
- public:
-  explicit Sampler(int64_t range) : range_(range) {}
-  virtual ~Sampler() = default;
-  virtual int64_t Sample(Draws& draws) const = 0;
-  virtual float Probability(int64_t value) const = 0;
-  int64_t range() const { return range_; }
-
- protected:
-  const int64_t range_;
-};
 
 class UniformSampler : public Sampler {
  public:
@@ -93,6 +54,8 @@ class CandidateSamplerKernel : public OpKernel {
     if (range < 1) return errors::InvalidArgument("range_max must be positive, got ", range);
     if (ctx.op() == "UniformCandidateSampler") {
       sampler_ = std::make_unique<UniformSampler>(range);
+    } else if (ctx.op() == "FixedUnigramCandidateSampler") {
+      ASSIGN_OR_RETURN(sampler_, MakeFixedUnigramSampler(ctx, range));
     } else {
       sampler_ = std::make_unique<LogUniformSampler>(range);
     }
@@ -112,7 +75,9 @@ class CandidateSamplerKernel : public OpKernel {
         return errors::InvalidArgument("true_classes holds ", value, ", which is not in [0, ", range, ")");
       }
     }
-    if (unique_ && num_sampled_ > range) return errors::InvalidArgument("Sampler's range is too small.");
+    if (unique_ && num_sampled_ > (sampler_ == nullptr ? range : sampler_->support())) {
+      return errors::InvalidArgument("Sampler's range is too small.");
+    }
     ASSIGN_OR_RETURN(Tensor * sampled, ctx.allocate_output(0, TensorShape({num_sampled_})));
     ASSIGN_OR_RETURN(Tensor * true_count, ctx.allocate_output(1, classes.shape()));
     ASSIGN_OR_RETURN(Tensor * sampled_count, ctx.allocate_output(2, TensorShape({num_sampled_})));
@@ -122,7 +87,7 @@ class CandidateSamplerKernel : public OpKernel {
       std::fill_n(sampled_count->data<float>(), num_sampled_, 1.0f);
       return absl::OkStatus();
     }
-    const int64_t tries = Draw(sampled->data<int64_t>());
+    ASSIGN_OR_RETURN(const int64_t tries, Draw(sampled->data<int64_t>()));
     const auto expect = [&](const Tensor& of, Tensor* counts) {
       for (int64_t i = 0; i < of.NumElements(); ++i) {
         counts->data<float>()[i] = ExpectedCount(sampler_->Probability(of.data<int64_t>()[i]), num_sampled_, tries);
@@ -135,17 +100,24 @@ class CandidateSamplerKernel : public OpKernel {
 
  private:
   // Fills in the samples and returns how many draws that took.
-  int64_t Draw(int64_t* sampled) {
+  absl::StatusOr<int64_t> Draw(int64_t* sampled) {
     // A generous estimate of the words that draws without repetition need: 2048 a sample.
     Draws draws(generator_.Reserve(static_cast<uint64_t>(num_sampled_) * 2048 / 4));
     int64_t tries = 0;
     std::unordered_set<int64_t> seen;
     for (int64_t i = 0; i < num_sampled_; ++tries) {
+      if (tries > kMaxTries + num_sampled_) {
+        return errors::ResourceExhausted("After ", tries, " draws ", i, " of ", num_sampled_,
+                                         " distinct candidates were found");
+      }
       const int64_t value = sampler_->Sample(draws);
       if (!unique_ || seen.insert(value).second) sampled[i++] = value;
     }
     return tries;
   }
+
+  // Beyond it the distribution leaves too little to the classes that are still missing.
+  static constexpr int64_t kMaxTries = int64_t{1} << 28;
 
   int64_t num_sampled_ = 0, num_true_ = 0;
   bool unique_ = false;
@@ -190,7 +162,8 @@ class ComputeAccidentalHitsKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels) {
-  for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler"}) {
+  for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler",
+                         "FixedUnigramCandidateSampler"}) {
     RETURN_IF_ERROR(kernels.Register<CandidateSamplerKernel>(Kernel(op).Cpu()));
   }
   return kernels.Register<ComputeAccidentalHitsKernel>(Kernel("ComputeAccidentalHits").Cpu());

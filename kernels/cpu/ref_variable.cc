@@ -1,4 +1,7 @@
 // Variables that flow along edges as references: VariableV2, Assign, temporary variables, counters.
+#include <cstring>
+#include <optional>
+
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/variable_access.h"
 
@@ -77,23 +80,10 @@ class AssignKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     if (!ctx.input_is_ref(0)) return errors::InvalidArgument("lhs input needs to be a ref type");
-    Tensor value = ctx.locked_input(1);
-    // A single number may be incremented in place, and then must be the variable's own.
-    if (value.NumElements() == 1) {
-      ASSIGN_OR_RETURN(value, value.DeepCopy(ctx.allocator()));
-    }
-    Tensor& target = *ctx.ref_input(0);
+    ASSIGN_OR_RETURN(Tensor value, ValueToKeep(ctx));
     {
       std::lock_guard<std::mutex> lock(*ctx.ref_mutex(0));
-      if (target.dtype() != value.dtype()) {
-        return errors::InvalidArgument("Assign requires types of both tensors to match. lhs type= ",
-                                       DataTypeName(target.dtype()), " rhs type= ", DataTypeName(value.dtype()));
-      }
-      if (validate_shape_ && target.shape() != value.shape()) {
-        return errors::InvalidArgument("Assign requires shapes of both tensors to match. lhs shape= ",
-                                       target.shape().ToString(), " rhs shape= ", value.shape().ToString());
-      }
-      std::swap(target, value);
+      RETURN_IF_ERROR(Replace(*ctx.ref_input(0), value));
     }
     ctx.forward_ref_input_to_ref_output(0, 0);
     return absl::OkStatus();
@@ -101,6 +91,35 @@ class AssignKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 
  private:
+  // A value that updates may change in place must be the variable's own.
+  static absl::StatusOr<Tensor> ValueToKeep(OpKernelContext& ctx) {
+    if (!ctx.input_is_ref(1)) {
+      std::optional<Tensor> own = ctx.forward_input(1, ctx.input(1).dtype(), ctx.input(1).shape());
+      if (own.has_value()) return *std::move(own);
+    }
+    const Tensor value = ctx.locked_input(1);
+    return ReadersSeeUpdates(value) ? value.DeepCopy(ctx.allocator()) : value;
+  }
+
+  // After it `value` may hold what was there before, to be freed without the lock.
+  absl::Status Replace(Tensor& target, Tensor& value) const {
+    if (target.dtype() != value.dtype()) {
+      return errors::InvalidArgument("Assign requires types of both tensors to match. lhs type= ",
+                                     DataTypeName(target.dtype()), " rhs type= ", DataTypeName(value.dtype()));
+    }
+    if (validate_shape_ && target.shape() != value.shape()) {
+      return errors::InvalidArgument("Assign requires shapes of both tensors to match. lhs shape= ",
+                                     target.shape().ToString(), " rhs shape= ", value.shape().ToString());
+    }
+    const bool has_readers = target.IsInitialized() && !target.RefCountIsOne();
+    if (has_readers && ReadersSeeUpdates(target) && target.shape() == value.shape()) {
+      std::memmove(target.raw_data(), value.raw_data(), value.TotalBytes());
+    } else {
+      std::swap(target, value);
+    }
+    return absl::OkStatus();
+  }
+
   bool validate_shape_ = true;
 };
 

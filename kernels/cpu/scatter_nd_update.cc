@@ -95,7 +95,7 @@ class ScatterNdKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(Slices slices, FindSlices(params.shape(), indices, updates.shape(), ignore_bad_));
     if (slices.offsets.empty() || slices.elements == 0) return absl::OkStatus();
-    RETURN_IF_ERROR(EnsureExclusive(params, ctx.allocator()));
+    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t size = DataTypeSize(dtype_);
     char* const x = static_cast<char*>(params.raw_data());
     const char* y = static_cast<const char*>(updates.raw_data());

@@ -38,7 +38,7 @@ class ScatterKernel : public OpKernel {
     if (kOp == UpdateOp::kDiv && HasIntegerZero(dtype_, updates.raw_data(), updates.NumElements())) {
       return errors::InvalidArgument("updates must not contain 0");
     }
-    RETURN_IF_ERROR(EnsureExclusive(params, ctx.allocator()));
+    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t row = params.NumElements() / std::max<int64_t>(params.dim_size(0), 1);
     const int64_t row_bytes = row * static_cast<int64_t>(DataTypeSize(dtype_));
     const int64_t step = updates.dims() == 0 ? 0 : 1;

@@ -91,6 +91,28 @@ TEST_F(StateTest, ReadersKeepTheValueThatTheyTook) {
   EXPECT_NE(now.data<float>(), before);
 }
 
+TEST_F(StateTest, ReadersOfAReferenceSeeLaterUpdates) {
+  Tensor v = AsTensor<float>({1, 2});
+  const Tensor taken = v;
+  const TestInput ref = TestInput::Ref(&v, &mutex_);
+  ASSERT_THAT(RunOp("AssignAdd", {ref, AsTensor<float>({1, 1})}), IsOk());
+  ExpectTensorEqual(taken, AsTensor<float>({2, 3}));
+  const Tensor value = AsTensor<float>({8, 9});
+  ASSERT_THAT(RunOp("Assign", {ref, value}), IsOk());
+  ExpectTensorEqual(taken, value);
+  ASSERT_THAT(RunOp("ScatterUpdate", {ref, AsTensor<int32_t>({0}), AsTensor<float>({5})}), IsOk());
+  ExpectTensorEqual(taken, AsTensor<float>({5, 9}));
+  ExpectTensorEqual(value, AsTensor<float>({8, 9}));
+}
+
+TEST_F(StateTest, IndicesThatWereReadDoNotChange) {
+  Tensor v = AsTensor<int32_t>({1, 2});
+  const Tensor taken = v;
+  ASSERT_THAT(RunOp("AssignAdd", {TestInput::Ref(&v, &mutex_), AsTensor<int32_t>({1, 1})}), IsOk());
+  ExpectTensorEqual(taken, AsTensor<int32_t>({1, 2}));
+  ExpectTensorEqual(v, AsTensor<int32_t>({2, 3}));
+}
+
 TEST_F(StateTest, AnUpdateThatIsAloneWritesInPlace) {
   const Tensor v = MakeVariable("v", AsTensor<float>({1, 2}));
   const auto data = [&] {  // without a reference that would make the buffer shared
@@ -114,7 +136,7 @@ TEST_F(StateTest, ScatterUpdatesRows) {
     const Tensor v = MakeVariable("v" + c.op, before);
     ASSERT_THAT(RunOp("ResourceScatter" + c.op, {v, indices, updates}), IsOk());
     ExpectValue(v, AsTensor<float>(c.expected, {3, 2}));
-    Tensor ref = before;
+    ASSERT_OK_AND_ASSIGN(Tensor ref, before.DeepCopy(CpuAllocator()));
     ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1("Scatter" + c.op, {TestInput::Ref(&ref, &mutex_), indices, updates}));
     ExpectTensorEqual(out, AsTensor<float>(c.expected, {3, 2}), c.op);
     ExpectTensorEqual(ref, out, c.op);
@@ -144,7 +166,7 @@ TEST_F(StateTest, ScatterNdUpdatesSlices) {
   v = MakeVariable("b", before);
   ASSERT_THAT(RunOp("ResourceScatterNdAdd", {v, rows, AsTensor<float>({10, 20}, {1, 2})}), IsOk());
   ExpectValue(v, AsTensor<float>({1, 2, 3, 4, 15, 26}, {3, 2}));
-  Tensor ref = before;
+  ASSERT_OK_AND_ASSIGN(Tensor ref, before.DeepCopy(CpuAllocator()));
   ASSERT_OK_AND_ASSIGN(Tensor out,
                        RunOp1("ScatterNdSub", {TestInput::Ref(&ref, &mutex_), rows, AsTensor<float>({1, 2}, {1, 2})}));
   ExpectTensorEqual(out, AsTensor<float>({1, 2, 3, 4, 4, 4}, {3, 2}));
@@ -296,7 +318,7 @@ TEST_F(StateTest, ReferencesAreAssignedAndUpdatedInPlace) {
   ASSERT_OK_AND_ASSIGN(Tensor added, RunOp1("AssignAdd", {TestInput::Ref(variable, mutex), AsTensor<float>({1, 1})}));
   ExpectTensorEqual(added, AsTensor<float>({2, 3}));
   ExpectTensorEqual(*variable, AsTensor<float>({2, 3}));
-  ExpectTensorEqual(assigned, AsTensor<float>({1, 2}), "taken before the update");
+  ExpectTensorEqual(assigned, AsTensor<float>({2, 3}), "taken before the update");
   EXPECT_THAT(RunOp("AssignSub", {TestInput::Ref(variable, mutex), AsTensor<float>({1})}),
               StatusIs(Code::kInvalidArgument, HasSubstr("Parameters and update must be the same size")));
   ASSERT_THAT(RunOp("Assign", {TestInput::Ref(variable, mutex), AsTensor<float>({1, 2, 3})},

@@ -107,7 +107,7 @@ class VariableSliceAssignKernel : public SliceAssignBase {
     Tensor& target = *variable.tensor;
     RETURN_IF_ERROR(CheckTypes(target.dtype(), value.dtype()));
     ASSIGN_OR_RETURN(const StridedSliceSpec spec, SpecFor(ctx, target.shape()));
-    RETURN_IF_ERROR(EnsureExclusive(target, ctx.allocator()));
+    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     return Assign(ctx, spec, value, target);
   }
 };

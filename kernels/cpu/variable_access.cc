@@ -42,6 +42,16 @@ absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator) {
   return absl::OkStatus();
 }
 
+bool ReadersSeeUpdates(const Tensor& value) {
+  if (IsFloating(value.dtype()) || IsComplex(value.dtype())) return true;
+  return IsPlainType(value.dtype()) && value.NumElements() == 1;
+}
+
+absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator) {
+  if (variable.resource == nullptr && ReadersSeeUpdates(*variable.tensor)) return absl::OkStatus();
+  return EnsureExclusive(*variable.tensor, allocator);
+}
+
 absl::StatusOr<LockedVariables> LockedVariables::Lock(const OpKernelContext& ctx, int count, DataType dtype) {
   LockedVariables result;
   absl::InlinedVector<std::mutex*, 4> mutexes;
@@ -70,7 +80,7 @@ absl::StatusOr<LockedVariables> LockedVariables::Lock(const OpKernelContext& ctx
 }
 
 absl::Status LockedVariables::PrepareToUpdate(Allocator* allocator) {
-  for (VariableRef& variable : variables_) RETURN_IF_ERROR(EnsureExclusive(*variable.tensor, allocator));
+  for (const VariableRef& variable : variables_) RETURN_IF_ERROR(weir::PrepareToUpdate(variable, allocator));
   return absl::OkStatus();
 }
 

@@ -35,9 +35,17 @@ absl::StatusOr<VariableRef> FindVariable(const OpKernelContext& ctx, int i);
 // A reference to the value of the variable behind input i, taken under its lock. FailedPrecondition when it has none.
 absl::StatusOr<Tensor> ReadVariable(const OpKernelContext& ctx, int i);
 
-// Makes `tensor`'s buffer writable in place by the holder of the variable's lock: whoever took a reference to it keeps
-// the old contents.
+// Makes `tensor`'s buffer writable in place by its only user: whoever took a reference to it keeps the old contents.
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
+
+// Whether those who took the value of a reference variable see its later updates, as they do in TensorFlow. Programs
+// count on it: moving averages read a weight under a control dependency on its update, a weight that is fetched beside
+// the step that trains it is the new one, SyncReplicasOptimizer hands out its global step. Numbers that kernels check
+// before they use them as indices, and objects, do not change under a reader.
+bool ReadersSeeUpdates(const Tensor& value);
+
+// Makes the variable's buffer writable in place by the holder of its lock. EnsureExclusive, unless readers see updates.
+absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator);
 
 // The variables behind the first inputs of an update, locked together in the order of their addresses until
 // destruction. Every one has a value of type `dtype`.
@@ -47,7 +55,7 @@ class LockedVariables {
 
   int size() const { return static_cast<int>(variables_.size()); }
   Tensor& operator[](int i) { return *variables_[i].tensor; }
-  // EnsureExclusive for each.
+  // As above, for each.
   absl::Status PrepareToUpdate(Allocator* allocator);
 
  private:

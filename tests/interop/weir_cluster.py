@@ -1,5 +1,6 @@
 """Clusters of real `weir server` processes for tests in Python, and the ways of a test that needs TensorFlow."""
 import atexit
+import concurrent.futures
 import ctypes
 import json
 import os
@@ -58,7 +59,7 @@ class Cluster:
         self._program, self._address_space = program, address_space
         self._tasks = [(job, index) for job in jobs for index in range(jobs[job])]
         self._directory = tempfile.TemporaryDirectory(prefix="weir_cluster_")
-        self._processes = []
+        self._processes, self._restarts, self._starter = [], 0, None
         atexit.register(self.stop)
         for attempt in range(3):  # another program may take a port between its choice and its use
             self.addresses = ["127.0.0.1:%d" % port for port in free_ports(len(self._tasks))]
@@ -106,16 +107,37 @@ class Cluster:
                     text.append("%s:\n%s" % (name, log.read()[-last:]))
         return "\n".join(text)
 
+    def restart(self, task=0, job="worker"):
+        """Kills a task and starts it anew at its address. From any thread: a process ends with the thread that started it,
+        hence one that lives as long as this program."""
+        at = self._tasks.index((job, task))
+        self._processes[at].kill()
+        self._processes[at].wait()
+        self._restarts += 1
+        self._starter = self._starter or concurrent.futures.ThreadPoolExecutor(1)
+        started = self._starter.submit(self._start_task, at, "again%d" % self._restarts)
+        self._processes[at], ready = started.result()
+        if not self._serve([ready]):
+            raise RuntimeError("the task did not start again:\n" + self.logs())
+
     def _start(self, attempt):
-        ready = []
-        for task, (job, index) in enumerate(self._tasks):
-            prefix = os.path.join(self._directory.name, "task%d_%d" % (task, attempt))
-            ready.append(prefix + ".ready")
-            with open(prefix + ".log", "wb") as log:
-                self._processes.append(subprocess.Popen(
-                    [self._program, "server", "--job", job, "--index", str(index), "--cluster",
-                     json.dumps(self.spec()), "--ready-file", ready[-1]],
-                    stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=lambda: _prepare(self._address_space)))
+        started = [self._start_task(at, attempt) for at in range(len(self._tasks))]
+        self._processes = [process for process, _ in started]
+        return self._serve([ready for _, ready in started])
+
+    def _start_task(self, at, attempt):
+        """Its process, and the file that will say that it serves."""
+        job, index = self._tasks[at]
+        prefix = os.path.join(self._directory.name, "task%d_%s" % (at, attempt))
+        ready = prefix + ".ready"
+        with open(prefix + ".log", "wb") as log:
+            return subprocess.Popen(
+                [self._program, "server", "--job", job, "--index", str(index), "--cluster",
+                 json.dumps(self.spec()), "--ready-file", ready],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                preexec_fn=lambda: _prepare(self._address_space)), ready
+
+    def _serve(self, ready):
         deadline = time.monotonic() + START_SECONDS
         while not all(os.path.exists(path) for path in ready):
             if time.monotonic() > deadline or any(process.poll() is not None for process in self._processes):

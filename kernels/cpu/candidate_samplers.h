@@ -1,0 +1,64 @@
+// The distributions that classes are sampled from for the loss of wide softmax layers.
+#pragma once
+
+#include <memory>
+
+#include "core/op_kernel.h"
+#include "kernels/cpu/random_fill.h"
+
+namespace weir {
+
+// Random numbers as the samplers draw them.
+class Draws {
+ public:
+  explicit Draws(const Philox& stream) : words_(stream) {}
+  uint64_t Word64() {
+    const uint64_t low = words_.Next();
+    return low | static_cast<uint64_t>(words_.Next()) << 32;
+  }
+  double Fraction() {
+    const uint32_t first = words_.Next(), second = words_.Next();
+    return UniformDouble(first, second);
+  }
+  float SingleFraction() { return UniformFloat(words_.Next()); }
+  // Below n, without bias.
+  uint64_t Below(uint64_t n) {
+    return BelowOf(n, [this] { return Word64(); });
+  }
+  uint32_t SingleBelow(uint32_t n) {
+    return BelowOf(n, [this] { return words_.Next(); });
+  }
+
+ private:
+  template <typename Word, typename Next>
+  static Word BelowOf(Word n, Next next) {
+    if ((n & (n - 1)) == 0) return next() & (n - 1);
+    const Word all = ~Word{0}, rest = all % n + 1;
+    Word word;
+    do word = next();
+    while (word > all - rest);
+    return word % n;
+  }
+
+  SingleSamples words_;
+};
+
+// A distribution over [0, range).
+class Sampler {
+ public:
+  explicit Sampler(int64_t range) : range_(range) {}
+  virtual ~Sampler() = default;
+  virtual int64_t Sample(Draws& draws) const = 0;
+  virtual float Probability(int64_t value) const = 0;
+  int64_t range() const { return range_; }
+  // How many values can be sampled at all.
+  virtual int64_t support() const { return range_; }
+
+ protected:
+  const int64_t range_;
+};
+
+// Classes by weights that the node's attributes list or that a file does, raised to the power "distortion".
+absl::StatusOr<std::unique_ptr<Sampler>> MakeFixedUnigramSampler(const OpKernelConstruction& ctx, int64_t range);
+
+}  // namespace weir
