@@ -2,6 +2,7 @@
 
 #include "core/attr_value.h"
 #include "core/op_kernel.h"
+#include "core/out_of_memory.h"
 #include "core/rendezvous.h"
 #include "graph/lower_functions.h"
 
@@ -50,7 +51,7 @@ class Evaluation {
     for (Tensor& tensor : held) values.push_back({&tensor, nullptr});
     std::vector<OpOutput> outputs(types.size());
     OpKernelContext context(&step_, &node, values, types, absl::MakeSpan(outputs));
-    RETURN_IF_ERROR(kernel.Compute(context));
+    RETURN_IF_ERROR(OrOutOfMemory([&] { return kernel.Compute(context); }));
     std::vector<Tensor> results;
     for (OpOutput& output : outputs) {
       if (!output.has_value || output.ref != nullptr) return errors::Unimplemented("Not a value");
