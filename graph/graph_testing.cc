@@ -76,6 +76,24 @@ std::vector<Op> Definitions() {
           .Attr("transpose_b: bool = false")
           .Attr("T: {float, double, int32}")
           .Shape(shapes::MatMul),
+      Op("BiasAdd")
+          .Input("value: T")
+          .Input("bias: T")
+          .Output("output: T")
+          .Attr("T: type")
+          .Attr("data_format: string = 'NHWC'"),
+      Unary("Relu"),
+      Op("_FusedMatMul")
+          .Input("a: T")
+          .Input("b: T")
+          .Input("args: num_args * T")
+          .Output("product: T")
+          .Attr("transpose_a: bool = false")
+          .Attr("transpose_b: bool = false")
+          .Attr("T: {float}")
+          .Attr("num_args: int >= 0")
+          .Attr("fused_ops: list(string) = []")
+          .Attr("leakyrelu_alpha: float = 0.2"),
       Op("AddN").Input("inputs: N * T").Output("sum: T").Attr("N: int >= 1").Attr("T: type").Shape(shapes::MergeAll),
       Op("Split2").Input("value: T").Output("low: T").Output("high: T").Attr("T: type"),
       Op("Shape")

@@ -20,7 +20,7 @@ absl::Status CheckPlaced(const absl::flat_hash_map<std::string, absl::Status>& u
 }
 
 struct Switches {
-  bool fold = false, merge = false;
+  bool fold = false, merge = false, remap = false;
 };
 
 Switches ChoosePasses(const tensorflow::GraphOptions& options) {
@@ -28,10 +28,12 @@ Switches ChoosePasses(const tensorflow::GraphOptions& options) {
   const RewriterConfig& rewrite = options.rewrite_options();
   const bool all = optimizer.opt_level() == tensorflow::OptimizerOptions::L1;
   Switches on{.fold = all || optimizer.do_constant_folding(),
-              .merge = all || optimizer.do_common_subexpression_elimination()};
+              .merge = all || optimizer.do_common_subexpression_elimination(),
+              .remap = all};
   on.fold = on.fold && rewrite.constant_folding() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.merge =
       on.merge && rewrite.common_subgraph_elimination() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
+  on.remap = on.remap && rewrite.remapping() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   return on;
 }
 
@@ -92,6 +94,7 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   RETURN_IF_ERROR(passes.Disable("inline"));
   if (!on.fold) RETURN_IF_ERROR(passes.Disable("constant_folding"));
   if (!on.merge) RETURN_IF_ERROR(passes.Disable("common_subexpressions"));
+  if (!on.remap) RETURN_IF_ERROR(passes.Disable("remapping"));
   PassContext context;
   context.targets = options.kept;
   if (on.fold && options.fold_on != nullptr) {

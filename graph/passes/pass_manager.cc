@@ -44,6 +44,7 @@ PassManager PassManager::Default() {
   manager.Add(MakeInlinePass());
   manager.Add(MakeConstantFoldingPass());
   manager.Add(MakeCommonSubexpressionPass());
+  manager.Add(MakeRemappingPass());
   manager.Add(MakePrunePass());
   return manager;
 }

@@ -18,7 +18,7 @@ class PassManager {
     int nodes_after = 0;
   };
 
-  // Prune, inline functions, fold constants, merge common sub-expressions, prune.
+  // Prune, inline functions, fold constants, merge common sub-expressions, fuse products with what follows them, prune.
   static PassManager Default();
 
   void Add(std::unique_ptr<Pass> pass) { passes_.push_back(std::move(pass)); }
@@ -38,5 +38,6 @@ std::unique_ptr<Pass> MakePrunePass();
 std::unique_ptr<Pass> MakeInlinePass();
 std::unique_ptr<Pass> MakeConstantFoldingPass();
 std::unique_ptr<Pass> MakeCommonSubexpressionPass();
+std::unique_ptr<Pass> MakeRemappingPass();
 
 }  // namespace weir

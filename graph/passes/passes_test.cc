@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::unique_ptr<Graph> Parse(const std::string& text) {
   auto graph = std::make_unique<Graph>(&TestOps());
@@ -168,9 +169,43 @@ TEST(CommonSubexpressions, KeepTheNamesThatAreFetched) {
   EXPECT_EQ(Apply(*MakeCommonSubexpressionPass(), Fetch({"b", "c"}), text), text);
 }
 
+constexpr char kLayer[] =
+    "%x:f32 = Placeholder()\n%w:f32 = Placeholder()\n%b:f32 = Placeholder()\n%go = NoOp()\n"
+    "%h:f32 = MatMul(%x, %w) {transpose_b=true}\n%a:f32 = BiasAdd(%h, %b, ^%go)\n%y:f32 = Relu(%a)\n";
+
+TEST(Remapping, MakesOneNodeOfAProductItsBiasAndItsActivation) {
+  const std::string out = Apply(*MakeRemappingPass(), Fetch({"z"}), absl::StrCat(kLayer, "%z:f32 = Neg(%y)\n"));
+  EXPECT_THAT(out, HasSubstr("%y:f32 = _FusedMatMul(%x, %w, %b, ^%go) {"));
+  EXPECT_THAT(out, HasSubstr("fused_ops=[\"BiasAdd\", \"Relu\"]"));
+  EXPECT_THAT(out, HasSubstr("transpose_b=true"));
+  EXPECT_THAT(out, HasSubstr("%z:f32 = Neg(%y)\n"));
+  EXPECT_THAT(out, Not(HasSubstr("BiasAdd(")));
+}
+
+TEST(Remapping, StopsAtWhatOthersSee) {
+  const std::string fetched = Apply(*MakeRemappingPass(), Fetch({"y", "a"}), kLayer);
+  EXPECT_THAT(fetched, HasSubstr("%a:f32 = _FusedMatMul("));
+  EXPECT_THAT(fetched, HasSubstr("%y:f32 = Relu(%a)\n"));
+  const std::string read_twice = Apply(*MakeRemappingPass(), Fetch({"y"}), absl::StrCat(kLayer, "%z:f32 = Neg(%h)\n"));
+  EXPECT_THAT(read_twice, HasSubstr("%h:f32 = MatMul("));
+  const std::string fed = Apply(*MakeRemappingPass(), Fetch({"y"}, {"h:0"}), kLayer);
+  EXPECT_THAT(fed, HasSubstr("%h:f32 = MatMul("));
+  const std::string elsewhere =
+      Apply(*MakeRemappingPass(), Fetch({"y"}),
+            "%x:f32 = Placeholder()\n%h:f32 = MatMul(%x, %x) @a:0/CPU:0\n%a:f32 = BiasAdd(%h, %x) @a:1/CPU:0\n");
+  EXPECT_THAT(elsewhere, HasSubstr("%h:f32 = MatMul("));
+}
+
+TEST(Remapping, LeavesWhatRoundsInBetween) {
+  const std::string out = Apply(*MakeRemappingPass(), Fetch({"a"}),
+                                "%x:f64 = Placeholder()\n%h:f64 = MatMul(%x, %x)\n%a:f64 = BiasAdd(%h, %x)\n");
+  EXPECT_THAT(out, HasSubstr("%h:f64 = MatMul("));
+}
+
 TEST(PassManager, RunsPassesInOrderAndReports) {
   const PassManager passes = PassManager::Default();
-  EXPECT_THAT(passes.Names(), ElementsAre("prune", "inline", "constant_folding", "common_subexpressions", "prune"));
+  EXPECT_THAT(passes.Names(),
+              ElementsAre("prune", "inline", "constant_folding", "common_subexpressions", "remapping", "prune"));
   PassContext context = Fetch({"z"});
   context.evaluate = Evaluate;
   auto graph = Parse(Int("one", 1) + "%y:i32 = Add(%one, %one)\n%z:i32 = Add(%y, %y)\n%unused = NoOp()\n");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/activation_functors.h"
 #include "kernels/cpu/float16.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/parallel.h"
@@ -61,26 +62,18 @@ class ActivationKernel : public OpKernel {
 
 // --- Functors: (x, alpha), or (gradient, x, alpha). NaN stays NaN. ---
 
+using activations::Elu;
+using activations::LeakyRelu;
+using activations::Relu;
+using activations::Relu6;
+
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
-struct Relu {
-  template <typename T>
-  T operator()(T x, float) const {
-    return x < T{0} ? T{0} : x;
-  }
-};
 struct ReluGrad {
   template <typename T>
   T operator()(T g, T x, float) const {
     return x > T{0} ? g : T{0};
-  }
-};
-struct Relu6 {
-  template <typename T>
-  T operator()(T x, float) const {
-    const T y = x < T{0} ? T{0} : x;
-    return y > T{6} ? T{6} : y;
   }
 };
 struct Relu6Grad {
@@ -89,22 +82,10 @@ struct Relu6Grad {
     return (x > T{0}) & (x < T{6}) ? g : T{0};
   }
 };
-struct LeakyRelu {
-  template <typename T>
-  T operator()(T x, float alpha) const {
-    return x > T{0} ? x : static_cast<T>(x * static_cast<T>(alpha));
-  }
-};
 struct LeakyReluGrad {
   template <typename T>
   T operator()(T g, T x, float alpha) const {
     return x > T{0} ? g : static_cast<T>(g * static_cast<T>(alpha));
-  }
-};
-struct Elu {
-  template <typename T>
-  T operator()(T x, float) const {
-    return x < T{0} ? std::expm1(x) : x;
   }
 };
 struct EluGrad {

@@ -36,6 +36,7 @@ absl::StatusOr<ConvolutionShape> MakeProblem(const WindowAttrs& attrs, const Ten
   return shape;
 }
 
+// Conv2D and its gradients, and _FusedConv2D, which has an epilogue.
 class ConvolutionKernel : public OpKernel {
  public:
   explicit ConvolutionKernel(ConvolutionKind kind) : kind_(kind) {}
@@ -48,6 +49,7 @@ class ConvolutionKernel : public OpKernel {
       return errors::InvalidArgument(
           "Current implementation does not yet support strides in the batch and depth dimensions.");
     }
+    if (ctx.op() == "_FusedConv2D") RETURN_IF_ERROR(InitFused(ctx));
     convolution_ = NewConvolution(kind_, type);
     if (convolution_ == nullptr) return errors::Unimplemented(ctx.op(), " has no kernel for ", DataTypeName(type));
     return absl::OkStatus();
@@ -65,13 +67,34 @@ class ConvolutionKernel : public OpKernel {
   }
 
  private:
+  absl::Status InitFused(OpKernelConstruction& ctx) {
+    std::string format;
+    int64_t num_host_args = 0;
+    RETURN_IF_ERROR(ctx.GetAttr("filter_format", &format));
+    RETURN_IF_ERROR(ctx.GetAttr("num_host_args", &num_host_args));
+    if (format != "HWIO")
+      return errors::Unimplemented(ctx.op(), " with a filter in the format ", format, " on the CPU");
+    if (num_host_args != 0) return errors::Unimplemented(ctx.op(), " with host_args on the CPU");
+    for (const DataType type : ctx.input_types()) {
+      if (type != ctx.input_types()[0])
+        return errors::Unimplemented(ctx.op(), " with arguments of type ", DataTypeName(type));
+    }
+    return epilogue_.emplace().Init(ctx);
+  }
+
   absl::Status Forward(OpKernelContext& ctx) {
     const Tensor& input = ctx.input(0);
     const Tensor& filter = ctx.input(1);
     ASSIGN_OR_RETURN(const ConvolutionShape shape, MakeProblem(attrs_, input.shape(), filter.shape()));
     ASSIGN_OR_RETURN(const TensorShape out, OutputShape(shape));
+    std::optional<BoundEpilogue> epilogue;
+    if (epilogue_.has_value()) {
+      ASSIGN_OR_RETURN(epilogue, epilogue_->Bind(ctx, 2, shape.out_channels));
+    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, out));
-    return Run(ctx, shape, {input.raw_data(), filter.raw_data(), output->raw_data()}, *output);
+    return Run(ctx, shape,
+               {input.raw_data(), filter.raw_data(), output->raw_data(), epilogue.has_value() ? &*epilogue : nullptr},
+               *output);
   }
 
   absl::Status BackpropInput(OpKernelContext& ctx) {
@@ -120,6 +143,7 @@ class ConvolutionKernel : public OpKernel {
     if (output.NumElements() == 0) return absl::OkStatus();
     if (shape.InputElements() == 0 || shape.OutputElements() == 0) {
       std::memset(output.raw_data(), 0, output.TotalBytes());
+      ApplyEpilogue(shape, buffers);
       return absl::OkStatus();
     }
     return convolution_->Run(ctx, shape, buffers);
@@ -127,6 +151,7 @@ class ConvolutionKernel : public OpKernel {
 
   const ConvolutionKind kind_;
   WindowAttrs attrs_;
+  std::optional<Epilogue> epilogue_;
   std::unique_ptr<Convolution> convolution_;
 };
 
@@ -136,6 +161,16 @@ std::unique_ptr<OpKernel> Make() {
 }
 
 }  // namespace
+
+void ApplyEpilogue(const ConvolutionShape& shape, const ConvolutionBuffers& buffers) {
+  if (buffers.epilogue == nullptr) return;
+  const int64_t pixels = shape.rows.out * shape.columns.out, channels = shape.out_channels;
+  if (shape.channels_first) {
+    buffers.epilogue->ApplyToPlanes(buffers.output, shape.batch, pixels);
+  } else {
+    buffers.epilogue->ApplyToRows(buffers.output, shape.batch * pixels, channels, channels);
+  }
+}
 
 std::unique_ptr<Convolution> NewConvolution(ConvolutionKind kind, DataType type) {
   switch (type) {
@@ -157,6 +192,9 @@ absl::Status RegisterConvolutionKernels(KernelRegistry& kernels) {
     RETURN_IF_ERROR(kernels.Register(kernel("Conv2D"), &Make<ConvolutionKind::kForward>));
     RETURN_IF_ERROR(kernels.Register(kernel("Conv2DBackpropInput"), &Make<ConvolutionKind::kBackpropInput>));
     if (type == DT_INT32) continue;
+    if (type != DT_BFLOAT16) {
+      RETURN_IF_ERROR(kernels.Register(kernel("_FusedConv2D"), &Make<ConvolutionKind::kForward>));
+    }
     RETURN_IF_ERROR(kernels.Register(kernel("Conv2DBackpropFilter"), &Make<ConvolutionKind::kBackpropFilter>));
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/window.h"
 
 namespace weir {
@@ -21,12 +22,17 @@ struct ConvolutionShape {
 
 enum class ConvolutionKind { kForward, kBackpropInput, kBackpropFilter };
 
-// Two of the three tensors are read and the third, which kind names, is written in full.
+// Two of the three tensors are read and the third, which kind names, is written in full. A forward convolution may have
+// an epilogue, for its output.
 struct ConvolutionBuffers {
   void* input = nullptr;
   void* filter = nullptr;
   void* output = nullptr;
+  const BoundEpilogue* epilogue = nullptr;
 };
+
+// Over the whole output of a problem, or of a part of one whose images or rows lie one after another.
+void ApplyEpilogue(const ConvolutionShape& shape, const ConvolutionBuffers& buffers);
 
 // Computes problems of one kind and element type. Thread-safe; one belongs to each kernel and remembers what it built
 // for the shapes that it has seen.

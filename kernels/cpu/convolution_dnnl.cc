@@ -82,6 +82,7 @@ class DnnlConvolution : public Convolution {
     for (int i = 0; i < 3; ++i) {
       if (operands[i].result == kind_) Narrow(copies[i].data<float>(), operands[i].data, operands[i].elements);
     }
+    ApplyEpilogue(s, buffers);
     return absl::OkStatus();
   }
 
@@ -116,6 +117,7 @@ class DnnlConvolution : public Convolution {
         Cut(part, at, i * units / parts, (i + 1) * units / parts, by_rows, DataTypeSize(type));
         if (sum) at.filter = sums.data<float>() + i * s.FilterElements();
         statuses[i] = RunOne(part, at, type);
+        ApplyEpilogue(part, at);
       }
     });
     for (absl::Status& status : statuses) RETURN_IF_ERROR(std::move(status));

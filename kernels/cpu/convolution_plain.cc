@@ -42,6 +42,7 @@ class PlainConvolution : public Convolution {
         RunGroup(s, n, g, input, filter + g * width, output, patches.data<T>(), result.data<T>());
       }
     }
+    ApplyEpilogue(s, buffers);
     return absl::OkStatus();
   }
 

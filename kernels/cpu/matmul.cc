@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
 
@@ -13,11 +14,11 @@ constexpr int64_t kPicosecondsPerMultiply = 15;
 // whole product would wait for that thread.
 constexpr int64_t kWorthSplitting = 150'000'000;  // 150 us
 
-// Computes `batch` products, split over the device's threads. a_at and b_at give the operands of
-// one product in bytes from g.a and g.b; products lie one after another in g.c.
+// Computes `batch` products, split over the device's threads. a_at and b_at give the operands of one product in bytes
+// from g.a and g.b; products lie one after another in g.c. Each thread applies `epilogue`, if any, to its share.
 template <typename AAt, typename BAt>
-void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType type, int64_t batch, AAt a_at,
-                  BAt b_at) {
+void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType type, int64_t batch, AAt a_at, BAt b_at,
+                  const BoundEpilogue* epilogue = nullptr) {
   const int64_t size = DataTypeSize(type);
   const auto rows = [&](int64_t item, int64_t begin, int64_t end) {
     GemmArgs part = g;
@@ -26,6 +27,7 @@ void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType t
     part.c = static_cast<char*>(g.c) + (item * g.m + begin) * g.n * size;
     part.m = end - begin;
     gemm(part);
+    if (epilogue != nullptr) epilogue->ApplyToRows(part.c, part.m, g.n, g.n);
   };
   const auto columns = [&](int64_t begin, int64_t end) {
     GemmArgs part = g;
@@ -34,6 +36,7 @@ void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType t
     part.c = static_cast<char*>(g.c) + begin * size;
     part.n = end - begin;
     gemm(part);
+    if (epilogue != nullptr) epilogue->ApplyToRows(part.c, part.m, part.n, g.ldc, begin);
   };
   const int64_t row_cost = std::max<int64_t>(1, g.n * g.k) * kPicosecondsPerMultiply;
   if (batch > 1) {
@@ -60,9 +63,11 @@ void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType t
   });
 }
 
+// MatMul, and _FusedMatMul, which has an epilogue.
 class MatMulKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
+    if (ctx.op() == "_FusedMatMul") RETURN_IF_ERROR(epilogue_.emplace().Init(ctx));
     RETURN_IF_ERROR(ctx.GetAttr("transpose_a", &transpose_a_));
     RETURN_IF_ERROR(ctx.GetAttr("transpose_b", &transpose_b_));
     gemm_ = FindGemm(ctx.input_types()[0]);
@@ -90,11 +95,16 @@ class MatMulKernel : public OpKernel {
       return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
                                      ", In[1]: ", b.shape().ToString());
     }
+    std::optional<BoundEpilogue> epilogue;
+    if (epilogue_.has_value()) {
+      ASSIGN_OR_RETURN(epilogue, epilogue_->Bind(ctx, 2, g.n));
+    }
     ASSIGN_OR_RETURN(TensorShape shape, TensorShape::Build({g.m, g.n}));
     ASSIGN_OR_RETURN(Tensor * c, ctx.allocate_output(0, shape));
     if (c->NumElements() == 0) return absl::OkStatus();
     if (g.k == 0) {
       std::fill_n(static_cast<char*>(c->raw_data()), c->TotalBytes(), 0);
+      if (epilogue.has_value()) epilogue->ApplyToRows(c->raw_data(), g.m, g.n, g.n);
       return absl::OkStatus();
     }
     g.a = a.raw_data();
@@ -104,13 +114,14 @@ class MatMulKernel : public OpKernel {
     g.c = c->raw_data();
     g.ldc = g.n;
     const auto at_start = [](int64_t) { return int64_t{0}; };
-    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, at_start, at_start);
+    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, at_start, at_start, epilogue.has_value() ? &*epilogue : nullptr);
     return absl::OkStatus();
   }
 
  private:
   bool transpose_a_ = false, transpose_b_ = false;
   Gemm gemm_ = nullptr;
+  std::optional<Epilogue> epilogue_;
 };
 
 // x and y are batches of matrices. Version 1 wants equal batch dimensions, later ones broadcast them.
@@ -205,6 +216,8 @@ absl::Status RegisterMatMulKernels(KernelRegistry& kernels) {
   const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF,      DT_BFLOAT16,  DT_INT16,
                                 DT_INT32, DT_INT64,  DT_COMPLEX64, DT_COMPLEX128};
   RETURN_IF_ERROR(kernels.Register<MatMulKernel>(Kernel("MatMul").Cpu().Types("T", types)));
+  RETURN_IF_ERROR(
+      kernels.Register<MatMulKernel>(Kernel("_FusedMatMul").Cpu().Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16})));
   RETURN_IF_ERROR(kernels.Register<BatchMatMulKernel>(Kernel("BatchMatMul").Cpu().Types("T", types)));
   return kernels.Register<BatchMatMulKernel>(Kernel("BatchMatMulV2").Cpu().Types("T", types));
 }

@@ -22,5 +22,6 @@ absl::Status RegisterImageOps(OpRegistry& ops);
 absl::Status RegisterCandidateSamplerOps(OpRegistry& ops);
 absl::Status RegisterRecurrentOps(OpRegistry& ops);
 absl::Status RegisterRuntimeInfoOps(OpRegistry& ops);
+absl::Status RegisterFusedOps(OpRegistry& ops);
 
 }  // namespace weir

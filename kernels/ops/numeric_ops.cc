@@ -17,6 +17,7 @@ absl::Status RegisterNumericOps(OpRegistry& ops) {
            &RegisterFourierOps,
            &RegisterImageOps,
            &RegisterRuntimeInfoOps,
+           &RegisterFusedOps,
        }) {
     RETURN_IF_ERROR((*family)(ops));
   }

@@ -1,0 +1,34 @@
+// Activations of one element, as activation kernels and fused ones compute them. NaN stays NaN; `alpha` is LeakyRelu's.
+#pragma once
+
+#include <cmath>
+
+namespace weir::activations {
+
+struct Relu {
+  template <typename T>
+  T operator()(T x, float) const {
+    return x < T{0} ? T{0} : x;
+  }
+};
+struct Relu6 {
+  template <typename T>
+  T operator()(T x, float) const {
+    const T y = x < T{0} ? T{0} : x;
+    return y > T{6} ? T{6} : y;
+  }
+};
+struct LeakyRelu {
+  template <typename T>
+  T operator()(T x, float alpha) const {
+    return x > T{0} ? x : static_cast<T>(x * static_cast<T>(alpha));
+  }
+};
+struct Elu {
+  template <typename T>
+  T operator()(T x, float) const {
+    return x < T{0} ? std::expm1(x) : x;
+  }
+};
+
+}  // namespace weir::activations
