@@ -9,14 +9,23 @@
 
 namespace weir {
 
+class GradientRegistry;
 class KernelRegistry;
 class OpRegistry;
 
 // weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations.
 absl::Status PrintStatus(const std::string& target, std::ostream& out);
 
-// weir ops: every op with its types and the devices that have kernels for it.
-absl::Status PrintOps(const OpRegistry& ops, const KernelRegistry& kernels, std::ostream& out);
+// What a build knows of ops.
+struct OpRegistries {
+  const OpRegistry& ops;
+  const KernelRegistry& kernels;
+  const GradientRegistry& gradients;
+};
+// weir ops: every op with its types, the devices that have kernels for it, and whether it has a gradient.
+absl::Status PrintOps(const OpRegistries& registries, std::ostream& out);
+// weir ops --markdown: the same in short, as the page docs/ops.md.
+absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out);
 // weir ops --against FILE: where ops differ from those of the OpList in FILE, binary or text. Gives the number of ops
 // that differ; ops that only one side has are counted apart.
 absl::StatusOr<int> CompareOps(const OpRegistry& ops, const std::string& file, std::ostream& out);

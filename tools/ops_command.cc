@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
 #include "core/device.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
+#include "graph/gradients/gradient_registry.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tools/commands.h"
 #include "tools/proto_file.h"
@@ -75,25 +77,81 @@ std::string Differences(const OpDef& ours, const OpDef& theirs) {
   return report;
 }
 
+constexpr char kHasGradient[] = "yes";
+
+struct Support {
+  std::set<std::string> devices;
+  std::map<std::string, std::set<std::string>> types;  // by attribute
+  std::string gradient;
+};
+
+Support SupportOf(const OpRegistries& registries, const std::string& op) {
+  Support support;
+  for (const KernelRegistry::Registration* kernel : registries.kernels.ForOp(op)) {
+    support.devices.insert(kernel->kernel.device_type());
+    for (const Kernel::TypeConstraint& constraint : kernel->kernel.constraints()) {
+      for (DataType type : constraint.allowed) support.types[constraint.attr].insert(DataTypeName(type));
+    }
+  }
+  GradientFn function;
+  switch (registries.gradients.Lookup(op, &function)) {
+    case GradientRegistry::Kind::kDifferentiable:
+      support.gradient = kHasGradient;
+      break;
+    case GradientRegistry::Kind::kNotDifferentiable:
+      support.gradient = "nothing flows";
+      break;
+    default:
+      support.gradient = "no";
+  }
+  return support;
+}
+
 }  // namespace
 
-absl::Status PrintOps(const OpRegistry& ops, const KernelRegistry& kernels, std::ostream& out) {
-  for (const OpRegistration* registration : ops.All()) {
+absl::Status PrintOps(const OpRegistries& registries, std::ostream& out) {
+  for (const OpRegistration* registration : registries.ops.All()) {
     const OpDef& op = *registration->op_def;
     out << op.name() << "(" << ArgList(op.input_arg()) << ") -> (" << ArgList(op.output_arg()) << ")\n";
     for (const OpDef::AttrDef& attr : op.attr()) out << "    " << AttrText(attr) << "\n";
-    std::set<std::string> devices;
-    std::map<std::string, std::set<std::string>> types;
-    for (const KernelRegistry::Registration* kernel : kernels.ForOp(op.name())) {
-      devices.insert(kernel->kernel.device_type());
-      for (const Kernel::TypeConstraint& constraint : kernel->kernel.constraints()) {
-        for (DataType type : constraint.allowed) types[constraint.attr].insert(DataTypeName(type));
-      }
+    const Support support = SupportOf(registries, op.name());
+    out << "    kernels: " << (support.devices.empty() ? "none" : absl::StrJoin(support.devices, ", "));
+    for (const auto& [attr, names] : support.types) {
+      out << "; " << attr << " in {" << absl::StrJoin(names, ", ") << "}";
     }
-    out << "    kernels: " << (devices.empty() ? "none" : absl::StrJoin(devices, ", "));
-    for (const auto& [attr, names] : types) out << "; " << attr << " in {" << absl::StrJoin(names, ", ") << "}";
-    out << "\n";
+    out << "\n    gradient: " << support.gradient << "\n";
   }
+  return absl::OkStatus();
+}
+
+absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
+  int count = 0, differentiable = 0;
+  std::ostringstream rows;
+  for (const OpRegistration* registration : registries.ops.All()) {
+    const OpDef& op = *registration->op_def;
+    const Support support = SupportOf(registries, op.name());
+    ++count;
+    differentiable += support.gradient == kHasGradient ? 1 : 0;
+    const std::string types = absl::StrJoin(support.types, "; ", [](std::string* text, const auto& attr) {
+      absl::StrAppend(text, attr.first, ": ", absl::StrJoin(attr.second, ", "));
+    });
+    rows << "| `" << op.name() << "` | " << absl::StrJoin(support.devices, ", ") << " | " << types << " | "
+         << support.gradient << " |\n";
+  }
+  out << "# Ops\n\nWritten by `weir ops --markdown`; a test compares the two. " << count << " ops, " << differentiable
+      << " of them with a gradient in C++.\n\n"
+         "Names, attributes, defaults and types are TensorFlow's: `weir ops --against FILE` compares them with its\n"
+         "`OpList`. An op that is not here, or a type that its row does not list, is answered `UNIMPLEMENTED`, with "
+         "op,\n"
+         "type, device and node, before a step starts. A row without types takes whatever its attributes allow. "
+         "Gradient:\n"
+         "`yes`; `nothing flows`, where it is zero or undefined by nature (comparisons, shapes, integers); `no`, where "
+         "a\n"
+         "C++ client gets an error. Programs that bring their gradient in the graph, as TensorFlow's clients do, do "
+         "not\n"
+         "need it.\n\n"
+         "| op | devices | types | gradient |\n| --- | --- | --- | --- |\n"
+      << rows.str();
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include "core/cpu_info.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
+#include "graph/gradients/gradient_registry.h"
 #include "kernels/register_all.h"
 #include "tools/commands.h"
 #include "tools/server_command.h"
@@ -25,13 +26,16 @@ int Report(const absl::Status& status) {
 }
 
 // `difference` tells whether ops differ from those compared with.
-absl::Status RunOps(const std::string& against, bool* difference) {
+absl::Status RunOps(const std::string& against, bool markdown, bool* difference) {
   OpRegistry ops;
   RETURN_IF_ERROR(RegisterAllOps(ops));
   if (against.empty()) {
     KernelRegistry kernels;
+    GradientRegistry gradients;
     RETURN_IF_ERROR(RegisterAllKernels(kernels));
-    return PrintOps(ops, kernels, std::cout);
+    RETURN_IF_ERROR(RegisterAllGradients(gradients));
+    const OpRegistries registries{ops, kernels, gradients};
+    return markdown ? PrintOpsPage(registries, std::cout) : PrintOps(registries, std::cout);
   }
   ASSIGN_OR_RETURN(const int differing, CompareOps(ops, against, std::cout));
   *difference = differing > 0;
@@ -80,11 +84,13 @@ int Main(int argc, char** argv) {
   status_app->callback([&] { result = Report(PrintStatus(target, std::cout)); });
 
   std::string against;
-  CLI::App* ops_app = app.add_subcommand("ops", "List the ops, with their types and kernels");
+  CLI::App* ops_app = app.add_subcommand("ops", "List the ops, with their types, kernels and gradients");
   ops_app->add_option("--against", against, "Compare with the OpList in this file; exit code 1 when ops differ");
+  bool markdown = false;
+  ops_app->add_flag("--markdown", markdown, "As the page docs/ops.md")->excludes("--against");
   ops_app->callback([&] {
     bool difference = false;
-    result = Report(RunOps(against, &difference));
+    result = Report(RunOps(against, markdown, &difference));
     if (difference) result = kFailed;
   });
 
