@@ -48,6 +48,14 @@ void Erase(const Edge* edge, std::vector<Edge*>* list, int* num_data) {
   list->pop_back();
 }
 
+// What a client does that asks for outputs which functional control flow keeps to itself.
+absl::string_view HintForMissingOutput(const Node& node) {
+  for (absl::string_view op : {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"}) {
+    if (node.op() == op) return " Try using tf.compat.v1.experimental.output_all_intermediates(True).";
+  }
+  return "";
+}
+
 std::string InputName(const Edge& edge) {
   if (edge.is_control()) return absl::StrCat("^", edge.src->name());
   if (edge.src_output == 0) return edge.src->name();
@@ -106,7 +114,8 @@ absl::Status Graph::RenameNode(Node* node, absl::string_view name) {
 absl::Status Graph::CheckEdge(const Node* src, int src_output, const Node* dst, int dst_input) const {
   if (src_output < 0 || src_output >= src->num_outputs()) {
     return errors::InvalidArgument("Node '", dst->name(), "': Connecting to invalid output ", src_output,
-                                   " of source node ", src->name(), " which has ", src->num_outputs(), " outputs.");
+                                   " of source node ", src->name(), " which has ", src->num_outputs(), " outputs.",
+                                   HintForMissingOutput(*src));
   }
   if (dst_input < 0 || dst_input >= dst->num_inputs()) {
     return errors::InvalidArgument("Node '", dst->name(), "': Connecting to invalid input ", dst_input,

@@ -4,10 +4,26 @@
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {
+namespace {
+
+// A node's definition with the names of its inputs, which a graph keeps in its edges: EnsureShape's error says them.
+tensorflow::NodeDef WithInputNames(const Node& node) {
+  tensorflow::NodeDef def = node.def();
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Edge* edge = node.input_edge(i);
+    def.add_input(edge == nullptr ? "" : edge->src->name());
+  }
+  return def;
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<OpKernel>> CreateNodeKernel(const KernelRegistry& kernels, const OpRegistry& ops,
                                                            const Node& node, Device* device,
                                                            FunctionRuntime* functions) {
+  if (node.op() == "EnsureShape") {
+    return CreateKernel(kernels, WithInputNames(node), node.op_def(), device, functions);
+  }
   if (node.registration() != nullptr) return CreateKernel(kernels, node.def(), node.op_def(), device, functions);
   ASSIGN_OR_RETURN(const tensorflow::OpDef* call_def, ops.LookUp("PartitionedCall"));
   tensorflow::NodeDef call;

@@ -30,14 +30,14 @@ struct NdIndices {
 
   // InvalidArgument where the ranks do not allow it; `what` names the tensor of that shape.
   static absl::StatusOr<NdIndices> Of(const Tensor& indices, const TensorShape& shape, absl::string_view what);
-  // What to say about the first bad row.
-  absl::Status Error(const TensorShape& shape) const;
+  // What to say about the first bad row; `what` is "shape" or "param shape".
+  absl::Status Error(absl::string_view what, const TensorShape& shape) const;
 };
 
 // Whether attribute bad_indices_policy says to leave bad indices out.
 absl::StatusOr<bool> IgnoresBadIndices(OpKernelConstruction& ctx);
 
-// The elements of a [rank, 2] matrix of paddings, none negative.
-absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, int rank);
+// The elements of a [rank, 2] matrix of paddings for a tensor of shape `padded`, none negative.
+absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, const TensorShape& padded);
 
 }  // namespace weir

@@ -136,6 +136,44 @@ TEST_F(ArrayTest, GatherChecksEveryIndex) {
               StatusIs(kInvalid, HasSubstr("innermost dimension")));
 }
 
+TEST_F(ArrayTest, ABadIndexIsNamedByItsPlace) {
+  const Tensor x = Counting({3, 2}), indices = AsTensor<int32_t>({0, 3}, {1, 2, 1});
+  EXPECT_THAT(RunOp1("GatherNd", {x, indices}),
+              StatusIs(kInvalid, HasSubstr("indices[0,1] = [3] does not index into param shape [3,2]")));
+  EXPECT_THAT(RunOp1("ScatterNd", {indices, Counting({1, 2, 2}), AsTensor<int32_t>({3, 2})}),
+              StatusIs(kInvalid, HasSubstr("indices[0,1] = [3] does not index into shape [3,2]")));
+  EXPECT_THAT(RunOp1("GatherNd", {Tensor(DT_FLOAT, {0}), AsTensor<int32_t>({0}, {1, 1})}),
+              StatusIs(kInvalid, HasSubstr("Requested more than 0 entries, but params is empty")));
+}
+
+TEST_F(ArrayTest, UpdatesMustFitIndicesAndShape) {
+  const Tensor one = AsTensor<int32_t>({0}, {1, 1}), shape = AsTensor<int32_t>({3, 2}), x = Counting({3, 2});
+  EXPECT_THAT(RunOp1("ScatterNd", {one, Counting({2, 2}), shape}),
+              StatusIs(kInvalid, HasSubstr("Dimensions [0,1) of indices[shape=[1,1]] must match dimensions [0,1) of "
+                                           "updates[shape=[2,2]]")));
+  EXPECT_THAT(RunOp1("ScatterNd", {one, Counting({1, 3}), shape}),
+              StatusIs(kInvalid, HasSubstr("Dimensions [1,2) of input[shape=[3,2]] must match dimensions [1,2) of "
+                                           "updates[shape=[1,3]]")));
+  EXPECT_THAT(RunOp1("TensorScatterAdd", {x, one, Counting({2, 2})}),
+              StatusIs(kInvalid, HasSubstr("Outer dimensions of indices and update must match")));
+  EXPECT_THAT(RunOp1("TensorScatterAdd", {x, one, Counting({1, 3})}),
+              StatusIs(kInvalid, HasSubstr("Inner dimensions of output shape must match inner dimensions of updates")));
+  EXPECT_THAT(RunOp1("TensorScatterAdd", {x, AsTensor<int32_t>({0, 0, 0}, {1, 3}), Counting({1})}), StatusIs(kInvalid));
+}
+
+TEST_F(ArrayTest, ReshapeTakesFewerThan254Dimensions) {
+  const std::vector<int64_t> ones(254, 1);
+  EXPECT_THAT(RunOp1("Reshape", {Counting({1}), AsTensor<int64_t>(ones)}),
+              StatusIs(kInvalid, HasSubstr("too many dimensions: must be < 254, but received 254")));
+}
+
+TEST_F(ArrayTest, UnravelIndexMultipliesInTheTypeOfItsIndices) {
+  EXPECT_THAT(RunOp1("UnravelIndex", {AsScalar<int32_t>(1), AsTensor<int32_t>({1 << 28, 1 << 28})}),
+              StatusIs(kInvalid, HasSubstr("causing integer overflow")));
+  ASSERT_OK_AND_ASSIGN(Tensor below, RunOp1("UnravelIndex", {AsScalar<int32_t>(-1), AsTensor<int32_t>({7, 6})}));
+  ExpectTensorEqual(below, AsTensor<int32_t>({0, -1}));
+}
+
 TEST_F(ArrayTest, ScatterAddsRepeatedIndices) {
   const Tensor indices = AsTensor<int32_t>({1, 1}, {2, 1}), updates = AsTensor<float>({2, 3});
   ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1("ScatterNd", {indices, updates, AsTensor<int32_t>({3})}));

@@ -46,7 +46,7 @@ class ConvolutionKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("T", &type));
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
     if (attrs_.depth_stride != 1) {
-      return errors::InvalidArgument(
+      return errors::Unimplemented(
           "Current implementation does not yet support strides in the batch and depth dimensions.");
     }
     if (ctx.op() == "_FusedConv2D") RETURN_IF_ERROR(InitFused(ctx));
@@ -110,6 +110,10 @@ class ConvolutionKernel : public OpKernel {
     if (in.dims() == 2) {  // rows and columns alone
       ASSIGN_OR_RETURN(in, attrs_.MakeShape(gradient.dim_size(0), in.dim_size(0), in.dim_size(1), filter.dim_size(2)));
     }
+    if (in.dims() != 4) {
+      return errors::InvalidArgument(
+          "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ", in.dims());
+    }
     ASSIGN_OR_RETURN(const ConvolutionShape shape, MakeProblem(attrs_, in, filter.shape()));
     RETURN_IF_ERROR(CheckGradient(shape, gradient.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in));
@@ -131,11 +135,21 @@ class ConvolutionKernel : public OpKernel {
   }
 
   absl::Status CheckGradient(const ConvolutionShape& shape, const TensorShape& gradient) const {
-    ASSIGN_OR_RETURN(const TensorShape expected, OutputShape(shape));
-    if (gradient == expected) return absl::OkStatus();
-    return errors::InvalidArgument("Size of out_backprop doesn't match computed: actual = ", gradient.ToString(),
-                                   ", computed = ", expected.ToString(), " input: ", shape.rows.in, "x",
-                                   shape.columns.in, " filter: ", shape.rows.filter, "x", shape.columns.filter);
+    const char* const label =
+        kind_ == ConvolutionKind::kBackpropInput ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
+    if (gradient.dims() != 4) {
+      return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", gradient.ToString());
+    }
+    if (gradient.dim_size(0) != shape.batch) {
+      return errors::InvalidArgument(label, ": input and out_backprop must have the same batch size. Input batch: ",
+                                     shape.batch, ", outbackprop batch: ", gradient.dim_size(0));
+    }
+    if (gradient.dim_size(attrs_.ChannelAxis()) != shape.out_channels) {
+      return errors::InvalidArgument(label, ": filter and out_backprop must have the same out_depth");
+    }
+    const int row = attrs_.RowAxis();
+    RETURN_IF_ERROR(CheckGradientDim(label, row, shape.rows, gradient.dim_size(row)));
+    return CheckGradientDim(label, row + 1, shape.columns, gradient.dim_size(row + 1));
   }
 
   absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers,

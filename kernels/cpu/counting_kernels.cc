@@ -38,7 +38,7 @@ class DenseBincountKernel : public OpKernel {
     ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(data));
     const int64_t columns = rows == 0 ? 0 : data.NumElements() / rows;
     for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
-      if (values[i] < 0) return errors::InvalidArgument("Input must be non-negative!");
+      if (values[i] < 0) return errors::InvalidArgument("Input arr must be non-negative!");
       if (values[i] >= size) continue;
       T& count = output->data<T>()[i / columns * size + values[i]];
       if (binary_) {
@@ -71,13 +71,13 @@ class HistogramFixedWidthKernel : public OpKernel {
     if (nbins.dims() != 0) {
       return errors::InvalidArgument("nbins should be a scalar, but got shape ", nbins.shape().ToString());
     }
-    const int64_t bins = nbins.scalar<int32_t>();
-    if (bins <= 0) return errors::InvalidArgument("nbins should be a positive number, but got '", bins, "'");
     const T low = range.data<T>()[0], high = range.data<T>()[1];
     if (!(low < high)) {
       return errors::InvalidArgument("value_range should satisfy value_range[0] < value_range[1], but got '[", low,
                                      ", ", high, "]'");
     }
+    const int64_t bins = nbins.scalar<int32_t>();
+    if (bins <= 0) return errors::InvalidArgument("nbins should be a positive number, but got '", bins, "'");
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({bins})));
     const bool narrow = output->dtype() == DT_INT32;
     std::fill_n(static_cast<char*>(output->raw_data()), output->TotalBytes(), 0);
@@ -131,8 +131,11 @@ class BoundKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& sorted = ctx.input(0);
     const Tensor& values = ctx.input(1);
-    if (sorted.dims() != 2) return errors::InvalidArgument("sorted input argument must be a matrix");
-    if (values.dims() != 2) return errors::InvalidArgument("values argument must be a matrix");
+    if (sorted.dims() != 2)
+      return errors::InvalidArgument("Shape must be rank 2 but is rank ", sorted.dims(),
+                                     " for `sorted_inputs` argument");
+    if (values.dims() != 2)
+      return errors::InvalidArgument("Shape must be rank 2 but is rank ", values.dims(), " for `values` argument");
     if (sorted.dim_size(0) != values.dim_size(0)) {
       return errors::InvalidArgument("Leading dim_size of both tensors must match.");
     }

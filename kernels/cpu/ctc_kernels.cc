@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
@@ -19,7 +20,8 @@ double AddLogs(double a, double b) {
 
 // inputs [time, batch, classes] and sequence lengths as both ops check them.
 struct Sequences {
-  static absl::StatusOr<Sequences> Check(const Tensor& inputs, const Tensor& lengths) {
+  // Lengths that do not fit have the code `code`.
+  static absl::StatusOr<Sequences> Check(const Tensor& inputs, const Tensor& lengths, absl::StatusCode code) {
     if (inputs.dims() != 3) return errors::InvalidArgument("inputs is not a 3-Tensor");
     Sequences s{inputs.dim_size(0), inputs.dim_size(1), inputs.dim_size(2)};
     if (s.time == 0) return errors::InvalidArgument("max_time is 0");
@@ -30,12 +32,12 @@ struct Sequences {
     }
     if (lengths.dims() != 1) return errors::InvalidArgument("sequence_length is not a vector");
     if (lengths.dim_size(0) != s.batch) {
-      return errors::FailedPrecondition("len(sequence_length) != batch_size.  len(sequence_length):  ",
-                                        lengths.dim_size(0), " batch_size: ", s.batch);
+      return absl::Status(code, absl::StrCat("len(sequence_length) != batch_size.  len(sequence_length):  ",
+                                             lengths.dim_size(0), " batch_size: ", s.batch));
     }
     for (int64_t b = 0; b < s.batch; ++b) {
       const int32_t length = lengths.data<int32_t>()[b];
-      if (length > s.time) return errors::FailedPrecondition("sequence_length(", b, ") <= ", s.time);
+      if (length > s.time) return absl::Status(code, absl::StrCat("sequence_length(", b, ") <= ", s.time));
       if (length < 0) return errors::FailedPrecondition("sequence_length(", b, ") must not be negative, got ", length);
     }
     return s;
@@ -132,7 +134,7 @@ class CtcLossKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& lengths = ctx.input(3);
-    ASSIGN_OR_RETURN(const Sequences s, Sequences::Check(ctx.input(0), lengths));
+    ASSIGN_OR_RETURN(const Sequences s, Sequences::Check(ctx.input(0), lengths, absl::StatusCode::kInvalidArgument));
     ASSIGN_OR_RETURN(const auto labels, ReadLabels(ctx.input(1), ctx.input(2), s));
     ASSIGN_OR_RETURN(const Tensor inputs, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor loss, ctx.allocate_temp(DT_DOUBLE, TensorShape({s.batch})));
@@ -160,6 +162,15 @@ class CtcLossKernel : public OpKernel {
 
   int32_t Blank(const Sequences& s) const { return blank_first_ ? 0 : static_cast<int32_t>(s.classes - 1); }
 
+  // The labels of one row of the batch, whatever they are: for an error.
+  static std::vector<int32_t> RowOf(const Tensor& indices, const Tensor& values, int64_t batch) {
+    std::vector<int32_t> row;
+    for (int64_t i = 0; i < values.NumElements(); ++i) {
+      if (indices.data<int64_t>()[2 * i] == batch) row.push_back(values.data<int32_t>()[i]);
+    }
+    return row;
+  }
+
   absl::StatusOr<Labels> ReadLabels(const Tensor& indices, const Tensor& values, const Sequences& s) const {
     if (indices.dims() != 2) return errors::InvalidArgument("labels_indices is not a matrix");
     if (indices.dim_size(1) != 2)
@@ -176,14 +187,15 @@ class CtcLossKernel : public OpKernel {
     for (int64_t i = 0; i < values.NumElements(); ++i) {
       const int64_t b = indices.data<int64_t>()[2 * i], place = indices.data<int64_t>()[2 * i + 1];
       const int32_t label = values.data<int32_t>()[i];
-      if (b < 0 || b >= s.batch || place < 0 || place >= s.time) {
+      if (b < 0 || b >= s.batch || place < 0) {
         return errors::InvalidArgument("label SparseTensor is not valid: indices[", i, "] = [", b, ",", place,
-                                       "] is out of bounds: need 0 <= index < [", s.batch, ",", s.time, "]");
+                                       "] is out of bounds: need 0 <= index < ", s.batch, " in the first column");
       }
       if (b < last) return errors::InvalidArgument("label SparseTensor is not valid: indices[", i, "] is out of order");
       last = b;
       if (label < 0) {
-        return errors::InvalidArgument("All labels must be nonnegative integers, batch: ", b, " labels: ", label);
+        return errors::InvalidArgument("All labels must be nonnegative integers, batch: ", b,
+                                       " labels: ", absl::StrJoin(RowOf(indices, values, b), ","));
       }
       // The blank, and for the first version what is beyond it, only fills the end.
       const bool null = label == Blank(s) || (!blank_first_ && label > Blank(s));
@@ -194,7 +206,8 @@ class CtcLossKernel : public OpKernel {
       if (ended[b] && !null) {
         return errors::InvalidArgument(
             "Saw a non-null label (index >= num_classes - 1) following a null label, batch: ", b,
-            " num_classes: ", s.classes, " labels: ", label);
+            " num_classes: ", s.classes, " labels: ", absl::StrJoin(RowOf(indices, values, b), ","),
+            " labels seen so far: ", absl::StrJoin(labels[b], ","));
       }
       ended[b] = ended[b] || null;
       if (null) continue;
@@ -247,7 +260,7 @@ class CtcGreedyDecoderKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& lengths = ctx.input(1);
-    ASSIGN_OR_RETURN(const Sequences s, Sequences::Check(ctx.input(0), lengths));
+    ASSIGN_OR_RETURN(const Sequences s, Sequences::Check(ctx.input(0), lengths, absl::StatusCode::kFailedPrecondition));
     const int64_t blank = blank_ < 0 ? blank_ + s.classes : blank_;
     if (blank < 0 || blank >= s.classes) {
       return errors::InvalidArgument("blank_index expected to be between ", -s.classes, " and ", s.classes - 1,

@@ -88,7 +88,7 @@ class DepthwiseKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
     if (attrs_.depth_stride == 1) return ctx.GetAttr("T", &type_);
-    return errors::InvalidArgument(
+    return errors::Unimplemented(
         "Current implementation does not yet support strides in the batch and depth dimensions.");
   }
 
@@ -109,8 +109,7 @@ class DepthwiseKernel : public OpKernel {
     ASSIGN_OR_RETURN(const TensorShape out,
                      attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out, out_channels));
     if (kKind != ConvolutionKind::kForward && ctx.input(2).shape() != out) {
-      return errors::InvalidArgument("out_backprop must have shape ", out.ToString(), ", got ",
-                                     ctx.input(2).shape().ToString());
+      return GradientError(out, ctx.input(2).shape());
     }
     constexpr bool kToInput = kKind == ConvolutionKind::kBackpropInput;
     ASSIGN_OR_RETURN(Tensor * result, ctx.allocate_output(0, kToInput                             ? in
@@ -143,6 +142,25 @@ class DepthwiseKernel : public OpKernel {
   }
 
  private:
+  // What is wrong with the gradient's shape.
+  absl::Status GradientError(const TensorShape& expected, const TensorShape& actual) const {
+    const char* const label =
+        kKind == ConvolutionKind::kBackpropInput ? "DepthwiseConv2DBackpropInput" : "DepthwiseConv2DBackpropFilter";
+    if (actual.dims() != 4) {
+      return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", actual.ToString());
+    }
+    if (actual.dim_size(0) != expected.dim_size(0)) {
+      return errors::InvalidArgument(label, ": input and out_backprop must have the same batch size");
+    }
+    for (const auto& [name, axis] : {std::pair{"rows", attrs_.RowAxis()}, std::pair{"cols", attrs_.RowAxis() + 1}}) {
+      if (actual.dim_size(axis) == expected.dim_size(axis)) continue;
+      return errors::InvalidArgument(label, ": Number of ", name,
+                                     " of out_backprop doesn't match computed: actual = ", actual.dim_size(axis),
+                                     ", computed = ", expected.dim_size(axis));
+    }
+    return errors::InvalidArgument(label, ": depth_multiplier * in_depth not equal to out_depth");
+  }
+
   static absl::StatusOr<int64_t> Multiply(int64_t a, int64_t b) {
     const int64_t product = MultiplyWithoutOverflow(a, b);
     if (product >= 0) return product;
@@ -161,8 +179,9 @@ class DepthwiseKernel : public OpKernel {
     shape.channels = input.dim_size(attrs_.ChannelAxis());
     shape.multiplier = filter.dim_size(3);
     if (shape.channels != filter.dim_size(2)) {
-      return errors::InvalidArgument("input and filter must have the same depth: ", shape.channels, " vs ",
-                                     filter.dim_size(2));
+      return errors::InvalidArgument("input and filter must have the same ",
+                                     kKind == ConvolutionKind::kForward ? "depth: " : "in_depth: ", shape.channels,
+                                     " vs ", filter.dim_size(2));
     }
     ASSIGN_OR_RETURN(shape.rows, attrs_.Dim(0, input.dim_size(attrs_.RowAxis()), filter.dim_size(0)));
     ASSIGN_OR_RETURN(shape.columns, attrs_.Dim(1, input.dim_size(attrs_.RowAxis() + 1), filter.dim_size(1)));

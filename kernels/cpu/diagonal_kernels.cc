@@ -30,8 +30,9 @@ class DiagPartKernel : public OpKernel {
     const Tensor& input = ctx.input(0);
     const int rank = input.dims();
     if (rank == 0 || rank % 2 != 0) {
-      return errors::InvalidArgument("The rank of the tensor should be even and positive, got shape ",
-                                     input.shape().ToString());
+      return errors::InvalidArgument(
+          "The rank of the tensor should be                                          even and positive, got shape ",
+          input.shape().ToString());
     }
     for (int i = 0; i < rank / 2; ++i) {
       if (input.dim_size(i) != input.dim_size(i + rank / 2)) {
@@ -130,8 +131,13 @@ class MatrixBandPartKernel : public OpKernel {
     if (input.dims() < 2) {
       return errors::InvalidArgument("input must be at least 2-dim, received shape: ", input.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const int64_t lower, ReadScalarInteger(ctx.input(1), "num_lower"));
-    ASSIGN_OR_RETURN(const int64_t upper, ReadScalarInteger(ctx.input(2), "num_upper"));
+    for (int i = 1; i < 3; ++i) {
+      if (ctx.input(i).dims() == 0) continue;
+      return errors::InvalidArgument(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ",
+                                     ctx.input(i).shape().ToString());
+    }
+    ASSIGN_OR_RETURN(const int64_t lower, ReadInteger(ctx.input(1), "num_lower"));
+    ASSIGN_OR_RETURN(const int64_t upper, ReadInteger(ctx.input(2), "num_upper"));
     const Matrices m = MatricesOf(input.shape());
     if (lower > m.rows) {
       return errors::InvalidArgument("num_lower must be negative or less or equal to number of rows (", m.rows,

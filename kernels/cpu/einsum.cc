@@ -121,7 +121,7 @@ class EinsumKernel : public OpKernel {
           at->second = std::max(at->second == 1 ? size : at->second, int64_t{0});
           continue;
         }
-        return errors::InvalidArgument("Expected dimension ", at->second, " at an axis of the input shaped ",
+        return errors::InvalidArgument("Expected dimension ", at->second, " at axis of the input shaped ",
                                        shape.ToString(), " but got dimension ", size);
       }
     }

@@ -86,10 +86,12 @@ class FakeQuantVarsKernel : public OpKernel {
     if (kPerChannel && input.dims() < 1) return errors::InvalidArgument("input must have at least one dimension");
     const int64_t depth = kPerChannel ? input.dim_size(input.dims() - 1) : 1;
     for (const auto& [name, range] : {std::pair{"min", &low}, std::pair{"max", &high}}) {
-      if (kPerChannel ? range->dims() != 1 || range->dim_size(0) != depth : range->dims() != 0) {
-        return errors::InvalidArgument("`", name, "` must be ",
-                                       kPerChannel ? "a vector of the input's depth" : "rank 0", " but is of shape ",
-                                       range->shape().ToString());
+      constexpr int kRank = kPerChannel ? 1 : 0;
+      if (range->dims() != kRank) {
+        return errors::InvalidArgument("`", name, "` must be rank ", kRank, " but is rank ", range->dims());
+      }
+      if (kPerChannel && range->dim_size(0) != depth) {
+        return errors::InvalidArgument(name, " has incorrect size, expected ", depth, " was ", range->dim_size(0));
       }
     }
     std::vector<Levels> levels;

@@ -1,6 +1,8 @@
 // Small ops on values and indices: UnravelIndex, Cross, the data format of permutations and dimensions.
 #include <algorithm>
+#include <limits>
 
+#include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
@@ -30,7 +32,10 @@ class UnravelIndexKernel : public OpKernel {
       if (dims[i] < 0)
         return errors::InvalidArgument("Input dims cannot be negative. Got dim = ", dims[i], " at index ", i);
       total = MultiplyWithoutOverflow(total, dims[i]);
-      if (total < 0) return errors::InvalidArgument("Input dims product is causing integer overflow");
+      if (total < 0 || (indices.dtype() == DT_INT32 && total > std::numeric_limits<int32_t>::max())) {
+        return errors::InvalidArgument("Input dims product is causing integer overflow: (", absl::StrJoin(dims, " "),
+                                       ")");
+      }
     }
     if (values.empty() || dims.empty()) {
       return errors::InvalidArgument("received empty tensor ", values.empty() ? "indices" : "dims");
@@ -38,7 +43,7 @@ class UnravelIndexKernel : public OpKernel {
     const int64_t rank = static_cast<int64_t>(dims.size()), n = static_cast<int64_t>(values.size());
     DimVector result(rank * n);
     for (int64_t i = 0; i < n; ++i) {
-      if (values[i] < 0 || values[i] >= total) {
+      if (values[i] >= total) {  // negative ones give negative coordinates
         return errors::InvalidArgument("index is out of bound as with dims");
       }
       int64_t rest = values[i];

@@ -125,11 +125,11 @@ class GatherNdKernel : public OpKernel {
     ASSIGN_OR_RETURN(const NdIndices nd, NdIndices::Of(ctx.input(1), params.shape(), "params"));
     TensorShape shape = nd.outer;
     RETURN_IF_ERROR(shape.Append(nd.slice));
-    if (!ignore_bad_ && nd.first_bad >= 0) return nd.Error(params.shape());
     if (params.NumElements() == 0 && shape.num_elements() > 0) {
       return errors::InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
                                      params.shape().ToString());
     }
+    if (!ignore_bad_ && nd.first_bad >= 0) return nd.Error("param shape", params.shape());
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     if (nd.first_bad >= 0) ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
@@ -226,10 +226,10 @@ absl::StatusOr<NdIndices> NdIndices::Of(const Tensor& indices, const TensorShape
   return nd;
 }
 
-absl::Status NdIndices::Error(const TensorShape& shape) const {
+absl::Status NdIndices::Error(absl::string_view what, const TensorShape& shape) const {
   const auto index = absl::MakeConstSpan(values).subspan(first_bad * depth, depth);
-  return errors::InvalidArgument("indices[", first_bad, "] = [", absl::StrJoin(index, ", "),
-                                 "] does not index into param shape ", shape.ToString());
+  return errors::InvalidArgument("indices", ElementName(outer, first_bad), " = [", absl::StrJoin(index, ", "),
+                                 "] does not index into ", what, " ", shape.ToString());
 }
 
 absl::Status RegisterGatherKernels(KernelRegistry& kernels) {

@@ -115,7 +115,7 @@ class NonMaxSuppressionKernel : public OpKernel {
     }
     if (ctx.num_inputs() > 5) {
       ASSIGN_OR_RETURN(rule.sigma, ScalarFloat(ctx, 5, "soft_nms_sigma"));
-      if (!(rule.sigma >= 0)) return errors::InvalidArgument("soft_nms_sigma_ must be >= 0");
+      if (!(rule.sigma >= 0)) return errors::InvalidArgument("soft_nms_sigma_val must be >= 0");
     }
     if (boxes.dims() != 2) return errors::InvalidArgument("boxes must be 2-D", boxes.shape().ToString());
     if (boxes.dim_size(1) != 4) return errors::InvalidArgument("boxes must have 4 columns");

@@ -40,6 +40,9 @@ class ConcatKernel : public OpKernel {
     ASSIGN_OR_RETURN(int64_t axis_value, ReadScalarAxis(ctx.input(axis_first_ ? 0 : count)));
     const TensorShape shape = ctx.input(first).shape();
     const int rank = shape.dims();
+    if (rank == 0 && axis_value == 0) {
+      return errors::InvalidArgument("ConcatOp : Can't concatenate scalars (use tf.stack instead)");
+    }
     if (axis_value < -rank || axis_value >= rank) {
       return errors::InvalidArgument("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank,
                                      "), but got ", axis_value);
@@ -94,7 +97,7 @@ class ConcatOffsetKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.input(0).dims() != 0) {
-      return errors::InvalidArgument("Concat dim tensor should be a scalar, but got shape ",
+      return errors::InvalidArgument("Concat dim tensor should be a scalar integer, but got shape ",
                                      ctx.input(0).shape().ToString());
     }
     ASSIGN_OR_RETURN(int64_t axis, ReadInteger(ctx.input(0), "concat_dim"));
@@ -103,8 +106,7 @@ class ConcatOffsetKernel : public OpKernel {
     for (int i = 1; i < ctx.num_inputs(); ++i) {
       const Tensor& input = ctx.input(i);
       if (input.dims() != 1) {
-        return errors::InvalidArgument("input ", i - 1, " should be a vector, but got shape ",
-                                       input.shape().ToString());
+        return errors::InvalidArgument("input ", i, " should be a vector, but got shape ", input.shape().ToString());
       }
       ASSIGN_OR_RETURN(const DimVector dims, ReadIntegers(input));
       const int64_t rank = dims.size();
@@ -193,8 +195,8 @@ class SplitVKernel : public OpKernel {
     const Tensor& sizes = ctx.input(1);
     ASSIGN_OR_RETURN(const int axis, ReadSplitAxis(ctx.input(2), input.dims()));
     if (sizes.dims() != 1 || sizes.NumElements() != ctx.num_outputs()) {
-      return errors::InvalidArgument("shape of tensor 'size_splits' must be [", ctx.num_outputs(), "], got ",
-                                     sizes.shape().ToString());
+      return errors::InvalidArgument("size of the split_tensor must be 1-D and have the same elements as outputs got ",
+                                     sizes.dims(), " -D and ", sizes.NumElements(), " elements");
     }
     ASSIGN_OR_RETURN(DimVector lengths, ReadIntegers(sizes));
     const int64_t whole = input.dim_size(axis);

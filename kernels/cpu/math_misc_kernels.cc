@@ -39,6 +39,7 @@ class AddNKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     add_ = FindAdd(ctx.input_types()[0]);
+    name_ = ctx.name();
     return absl::OkStatus();
   }
 
@@ -46,8 +47,9 @@ class AddNKernel : public OpKernel {
     const TensorShape shape = ctx.input(0).shape();
     for (int i = 1; i < ctx.num_inputs(); ++i) {
       if (ctx.input(i).shape() != shape) {
-        return errors::InvalidArgument("Inputs to operation AddN must have the same size and shape.  Input 0: ",
-                                       shape.ToString(), " != input ", i, ": ", ctx.input(i).shape().ToString());
+        return errors::InvalidArgument("Inputs to operation ", name_,
+                                       " of type AddN must have the same size and shape.  Input 0: ", shape.ToString(),
+                                       " != input ", i, ": ", ctx.input(i).shape().ToString());
       }
     }
     if (ctx.num_inputs() == 1) {
@@ -73,6 +75,7 @@ class AddNKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 
  private:
+  std::string name_;
   BinaryLoop add_ = nullptr;
 };
 
@@ -258,8 +261,9 @@ class BitcastKernel : public OpKernel {
     if (to_size_ > from_size_) {
       const int64_t ratio = to_size_ / from_size_;
       if (shape.dims() == 0 || shape.dim_size(shape.dims() - 1) != ratio) {
-        return errors::InvalidArgument("Cannot bitcast from ", DataTypeName(input.dtype()), " to ",
-                                       DataTypeName(ctx.expected_output_dtype(0)), ": shape ", shape.ToString());
+        // Types by their numbers, as TensorFlow's message has them.
+        return errors::InvalidArgument("Cannot bitcast from ", static_cast<int>(input.dtype()), " to ",
+                                       static_cast<int>(ctx.expected_output_dtype(0)), ": shape ", shape.ToString());
       }
       shape.RemoveDim(shape.dims() - 1);
     } else if (to_size_ < from_size_) {

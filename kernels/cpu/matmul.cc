@@ -148,9 +148,10 @@ class BatchMatMulKernel : public OpKernel {
     }
     const auto batch_of = [](const Tensor& t) { return TensorShape(t.shape().dim_sizes().first(t.dims() - 2)); };
     const TensorShape x_batch = batch_of(x), y_batch = batch_of(y);
-    if (!broadcast_ && x_batch != y_batch) {
-      return errors::InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", x.shape().ToString(),
-                                     " vs. ", y.shape().ToString());
+    for (int d = 0; !broadcast_ && d < x_batch.dims(); ++d) {
+      if (x_batch.dim_size(d) == y_batch.dim_size(d)) continue;
+      return errors::InvalidArgument("In[0].dim(", d, ") and In[1].dim(", d,
+                                     ") must be the same: ", x.shape().ToString(), " vs ", y.shape().ToString());
     }
     ASSIGN_OR_RETURN(GemmArgs g, Arguments(x, y));
     absl::StatusOr<Broadcasting> batches = Broadcasting::Of(x_batch, y_batch);

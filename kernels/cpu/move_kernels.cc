@@ -135,7 +135,7 @@ class ReverseKernel : public OpKernel {
       if (axes.dims() != 1) return errors::InvalidArgument("'dims' must be 1-dimension, not ", axes.dims());
       if (axes.dim_size(0) != rank) {
         return errors::InvalidArgument(
-            "'dims' must have the same number of values as 'tensor' has dimensions. 'tensor' "
+            "'dims' must have the same number of values as 'input' has dimensions. 'input' "
             "has ",
             rank, "'dims' has ", axes.dim_size(0), " values");
       }
@@ -257,7 +257,7 @@ class PadKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), input.dims()));
+    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), input.shape()));
     if (ctx.num_inputs() > 2 && ctx.input(2).dims() != 0) {
       return errors::InvalidArgument("constant_values must be a scalar. Found: ", ctx.input(2).shape().ToString());
     }
@@ -311,13 +311,13 @@ class MirrorPadKernel : public OpKernel {
   // Dimension by dimension, from the last: each pass copies slices of one dimension.
   absl::Status Compute(OpKernelContext& ctx) override {
     Tensor current = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.dims()));
+    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.shape()));
     for (int d = 0; d < current.dims(); ++d) {
       const int64_t limit = current.dim_size(d) - (symmetric_ ? 0 : 1);
       if (paddings[2 * d] > limit || paddings[2 * d + 1] > limit) {
         return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
                                        " than the dimension size: ", paddings[2 * d], ", ", paddings[2 * d + 1],
-                                       " greater than ", current.dim_size(d));
+                                       symmetric_ ? " greater than " : " not less than ", current.dim_size(d));
       }
     }
     for (int d = current.dims() - 1; d >= 0; --d) {
@@ -368,18 +368,21 @@ class MirrorPadGradKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     Tensor current = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.dims()));
+    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.shape()));
     for (int d = current.dims() - 1; d >= 0; --d) {
       const int64_t wide = current.dim_size(d), before = paddings[2 * d], after = paddings[2 * d + 1];
       if (before == 0 && after == 0) continue;
       // Of the middle, and what a frame can mirror.
       const int64_t n = before > wide || after > wide - before ? -1 : wide - before - after;
+      if (n < 0) {
+        return errors::InvalidArgument("Total paddings must be less than the input dimension size: ", before, " and ",
+                                       after, " was not less than ", wide);
+      }
       const int64_t limit = n - (symmetric_ ? 0 : 1);
-      if (n < 0 || before > limit || after > limit) {
+      if (before > limit || after > limit) {
         return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
-                                       " than the output dimension "
-                                       "size: ",
-                                       before, ", ", after, " of ", n);
+                                       " than the output dimension size: ", before, ", ", after,
+                                       symmetric_ ? " greater than " : " not less than ", n);
       }
       TensorShape shape = current.shape();
       RETURN_IF_ERROR(shape.SetDim(d, n));
@@ -420,16 +423,21 @@ class ReverseSequenceKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const Tensor& lengths = ctx.input(1);
-    if (lengths.dims() != 1) return errors::InvalidArgument("seq_lens input must be 1-dim, not ", lengths.dims());
-    if (seq_dim_ < 0 || batch_dim_ < 0 || seq_dim_ >= input.dims() || batch_dim_ >= input.dims() ||
-        seq_dim_ == batch_dim_) {
+    if (lengths.dims() != 1) return errors::InvalidArgument("seq_lengths must be 1-dim, not ", lengths.dims());
+    if (seq_dim_ >= input.dims()) {
+      return errors::InvalidArgument("seq_dim must be < input rank ( ", seq_dim_, " vs. ", input.dims(), ")");
+    }
+    if (batch_dim_ >= input.dims()) {
+      return errors::InvalidArgument("batch_dim must be < input rank ( ", batch_dim_, " vs. ", input.dims(), ")");
+    }
+    if (seq_dim_ < 0 || batch_dim_ < 0 || seq_dim_ == batch_dim_) {
       return errors::InvalidArgument("seq_dim and batch_dim must be two dimensions of the input, got ", seq_dim_,
                                      " and ", batch_dim_, " with shape ", input.shape().ToString());
     }
     const int seq = static_cast<int>(seq_dim_), batch = static_cast<int>(batch_dim_);
     if (lengths.NumElements() != input.dim_size(batch)) {
-      return errors::InvalidArgument("Length of seq_lens != input.dims(", batch, "), (", lengths.NumElements(), " vs. ",
-                                     input.dim_size(batch), ")");
+      return errors::InvalidArgument("Length of seq_lengths != input.dims(", batch, "), (", lengths.NumElements(),
+                                     " vs. ", input.dim_size(batch), ")");
     }
     ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(lengths));
     for (size_t i = 0; i < values.size(); ++i) {
@@ -460,13 +468,13 @@ class ReverseSequenceKernel : public OpKernel {
 
 }  // namespace
 
-absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, int rank) {
+absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, const TensorShape& padded) {
   if (paddings.dims() != 2 || paddings.dim_size(1) != 2) {
     return errors::InvalidArgument("paddings must be a matrix with 2 columns: ", paddings.shape().ToString());
   }
-  if (paddings.dim_size(0) != rank) {
+  if (paddings.dim_size(0) != padded.dims()) {
     return errors::InvalidArgument("The first dimension of paddings must be the rank of inputs",
-                                   paddings.shape().ToString(), " ", rank);
+                                   paddings.shape().ToString(), " ", padded.ToString());
   }
   ASSIGN_OR_RETURN(DimVector values, ReadIntegers(paddings));
   for (size_t i = 0; i < values.size(); i += 2) {

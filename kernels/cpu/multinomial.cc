@@ -18,7 +18,7 @@ absl::StatusOr<int64_t> CheckMultinomial(const Tensor& logits, const Tensor& num
     return errors::InvalidArgument("num_samples should be a scalar, got shape ", num_samples.shape().ToString());
   }
   ASSIGN_OR_RETURN(const int64_t samples, ReadInteger(num_samples, "num_samples"));
-  if (samples < 0) return errors::InvalidArgument("num_samples should be nonnegative, got ", samples);
+  if (samples < 0) return errors::InvalidArgument("num_samples should be non-negative, got ", samples);
   if (logits.dim_size(1) <= 0) {
     return errors::InvalidArgument("num_classes should be positive, got ", logits.dim_size(1));
   }

@@ -109,7 +109,7 @@ class ResourceGatherNdKernel : public OpKernel {
       for (int64_t d = 0; d < depth; ++d) {
         if (coordinates[d] < 0 || coordinates[d] >= params.dim_size(d)) {
           return errors::InvalidArgument("indices", ElementName(outer_shape, n), " = [",
-                                         absl::StrJoin(absl::MakeConstSpan(coordinates, depth), ","),
+                                         absl::StrJoin(absl::MakeConstSpan(coordinates, depth), ", "),
                                          "] does not index into param shape ", params.shape().ToString(),
                                          ", node name: ", name_);
         }

@@ -149,8 +149,13 @@ class BatchMatMulV3Kernel : public OpKernel {
   Gemm gemm_ = nullptr;
 };
 
-class ForwardKernel : public OpKernel {
+class GuaranteeConstKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    if (ctx.input_types()[0] != DT_RESOURCE) return absl::OkStatus();
+    return errors::InvalidArgument("Input tensor cannot be a resource variable handle.");
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     ctx.set_output(0, ctx.input(0));
     return absl::OkStatus();
@@ -189,7 +194,7 @@ absl::Status RegisterRuntimeInfoKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<CumulativeLogsumexpKernel>(
       Kernel("CumulativeLogsumexp").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16}).HostMemory("axis")));
   RETURN_IF_ERROR(kernels.Register<BatchMatMulV3Kernel>(Kernel("BatchMatMulV3").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ForwardKernel>(Kernel("GuaranteeConst").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<GuaranteeConstKernel>(Kernel("GuaranteeConst").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DevicePlacementKernel>(Kernel("DevicePlacementOp").Cpu()));
   RETURN_IF_ERROR(kernels.Register<OldKernel>(Kernel("Old").Cpu()));
   RETURN_IF_ERROR(kernels.Register<KernelLabelKernel<0>>(Kernel("KernelLabel").Cpu()));

@@ -9,15 +9,41 @@
 namespace weir {
 namespace {
 
-absl::Status CheckUpdates(const NdIndices& nd, const Tensor& indices, const Tensor& updates, const TensorShape& shape) {
-  TensorShape expected = nd.outer;
-  RETURN_IF_ERROR(expected.Append(nd.slice));
-  if (updates.shape() == expected) return absl::OkStatus();
+// Updates have the outer dimensions of indices, then those of a slice of `shape`.
+absl::Status CheckUpdates(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape) {
+  if (indices.dims() < 1) {
+    return errors::InvalidArgument("Indices shape must have rank at least one. Found:", indices.ToString());
+  }
+  if (updates.dims() < 1) {
+    return errors::InvalidArgument("Updates shape must have rank at least one. Found:", updates.ToString());
+  }
+  const int outer = indices.dims() - 1;
+  const int64_t depth = indices.dim_size(outer);
+  const absl::Span<const int64_t> sizes = updates.dim_sizes();
+  if (sizes.size() < static_cast<size_t>(outer) || sizes.first(outer) != indices.dim_sizes().first(outer)) {
+    return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.ToString(),
+                                   "] must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
+                                   "]");
+  }
+  if (depth > shape.dims() || sizes.subspan(outer) != shape.dim_sizes().subspan(depth)) {
+    return errors::InvalidArgument("Dimensions [", depth, ",", shape.dims(), ") of input[shape=", shape.ToString(),
+                                   "] must match dimensions [", outer, ",", updates.dims(),
+                                   ") of updates[shape=", updates.ToString(), "]");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTensorUpdates(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape) {
+  const absl::Status dimensions = CheckUpdates(indices, updates, shape);
+  if (dimensions.ok() || indices.dims() < 1 || updates.dims() < 1) return dimensions;
+  for (int d = 0; d < indices.dims() - 1; ++d) {
+    if (d < updates.dims() && updates.dim_size(d) == indices.dim_size(d)) continue;
+    return errors::InvalidArgument("Outer dimensions of indices and update must match. Indices shape: ",
+                                   indices.ToString(), ", updates shape:", updates.ToString());
+  }
   return errors::InvalidArgument(
-      "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got "
-      "updates.shape: ",
-      updates.shape().ToString(), ", indices.shape: ", indices.shape().ToString(),
-      ", params_shape: ", shape.ToString());
+      "Inner dimensions of output shape must match inner dimensions of updates shape. Output: ", shape.ToString(),
+      " updates: ", updates.ToString());
 }
 
 // Updates go into `output` one after another, so that each sees what came before it.
@@ -57,11 +83,12 @@ class ScatterNdKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(2)));
     if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
-      return errors::InvalidArgument("Indices and updates specified for empty output");
+      return errors::InvalidArgument("Indices and updates specified for empty output. indices shape: ",
+                                     indices.shape().ToString());
     }
+    RETURN_IF_ERROR(CheckUpdates(indices.shape(), updates.shape(), shape));
     ASSIGN_OR_RETURN(const NdIndices nd, NdIndices::Of(indices, shape, "output"));
-    RETURN_IF_ERROR(CheckUpdates(nd, indices, updates, shape));
-    if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error(shape);
+    if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error("shape", shape);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
     Apply(nd, loop_, updates, output);
@@ -94,9 +121,9 @@ class TensorScatterKernel : public OpKernel {
     if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
       return errors::InvalidArgument("Indices and updates specified for empty tensor");
     }
+    RETURN_IF_ERROR(CheckTensorUpdates(indices.shape(), updates.shape(), shape));
     ASSIGN_OR_RETURN(const NdIndices nd, NdIndices::Of(indices, shape, "tensor"));
-    RETURN_IF_ERROR(CheckUpdates(nd, indices, updates, shape));
-    if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error(shape);
+    if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error("shape", shape);
     if (std::optional<Tensor> own = ctx.forward_input(0, ctx.expected_output_dtype(0), shape)) {
       Apply(nd, loop_, updates, &*own);
       ctx.set_output(0, *std::move(own));

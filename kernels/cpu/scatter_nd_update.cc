@@ -29,9 +29,16 @@ absl::StatusOr<Slices> FindSlices(const TensorShape& params, const Indices& indi
   DimVector expected(shape.dim_sizes().begin(), shape.dim_sizes().begin() + outer);
   expected.insert(expected.end(), params.dim_sizes().begin() + depth, params.dim_sizes().end());
   if (absl::MakeConstSpan(expected) != updates.dim_sizes()) {
-    return errors::InvalidArgument("Must have updates.shape = indices.shape[:", outer, "] + params.shape[", depth,
-                                   ":], got updates.shape ", updates.ToString(), ", indices.shape ", shape.ToString(),
-                                   ", params.shape ", params.ToString());
+    const bool rows_match =
+        updates.dims() >= outer && updates.dim_sizes().first(outer) == shape.dim_sizes().first(outer);
+    if (!rows_match) {
+      return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", shape.ToString(),
+                                     "] must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
+                                     "]");
+    }
+    return errors::InvalidArgument("Dimensions [", depth, ",", params.dims(), ") of input[shape=", params.ToString(),
+                                   "] must match dimensions [", outer, ",", updates.dims(),
+                                   ") of updates[shape=", updates.ToString(), "]");
   }
   Slices result;
   if (updates.num_elements() == 0) return result;

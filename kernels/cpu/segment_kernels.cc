@@ -251,6 +251,7 @@ class SparseSegmentKernel : public SegmentKernel {
     plan->segments = plan->ids.empty() ? 0 : plan->ids.back() + 1;
     if (ctx.num_inputs() > 3) {
       ASSIGN_OR_RETURN(const int64_t count, ReadScalarInteger(ctx.input(3), "num_segments"));
+      if (count < 0) return errors::InvalidArgument("segment ids must be >= 0");
       if (count < plan->segments) return errors::InvalidArgument("segment ids must be < num_segments");
       plan->segments = count;
     }
@@ -293,6 +294,10 @@ class SparseSegmentGradKernel : public OpKernel {
     ASSIGN_OR_RETURN(DimVector indices, ReadIntegers(ctx.input(1)));
     ASSIGN_OR_RETURN(const DimVector ids, ReadIntegers(ctx.input(2)));
     DimVector counts(grad.dim_size(0), 0);
+    if (!ids.empty() && ids.back() >= grad.dim_size(0)) {
+      return errors::InvalidArgument("Invalid number of segments: segment id ", ids.back(), " with ", grad.dim_size(0),
+                                     " rows of gradients");
+    }
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0 || ids[i] >= grad.dim_size(0)) {
         return errors::InvalidArgument("Segment id ", ids[i], " out of range [0, ", grad.dim_size(0), ").");

@@ -68,7 +68,7 @@ class SelectKernel : public OpKernel {
     const Tensor& t = ctx.input(1);
     const Tensor& e = ctx.input(2);
     if (t.shape() != e.shape()) {
-      return errors::InvalidArgument("'then' and 'else' must have the same size, but received: ", t.shape().ToString(),
+      return errors::InvalidArgument("'then' and 'else' must have the same size.  but received: ", t.shape().ToString(),
                                      " vs. ", e.shape().ToString());
     }
     if (condition.shape().IsScalar()) {

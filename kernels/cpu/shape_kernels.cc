@@ -6,9 +6,12 @@
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/variant_arithmetic.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
+
+constexpr int64_t kMaxReshapeDims = 254;
 
 class CheapKernel : public OpKernel {
  public:
@@ -58,6 +61,10 @@ class ReshapeKernel : public CheapKernel {
     const Tensor& sizes = ctx.input(1);
     if (sizes.dims() > 1) {
       return errors::InvalidArgument("sizes input must be 1-D, not ", sizes.shape().ToString());
+    }
+    if (sizes.NumElements() >= kMaxReshapeDims) {
+      return errors::InvalidArgument("too many dimensions: must be < ", kMaxReshapeDims, ", but received ",
+                                     sizes.NumElements());
     }
     ASSIGN_OR_RETURN(DimVector dims, ReadIntegers(sizes));
     int open = -1;
@@ -143,19 +150,23 @@ class SqueezeKernel : public CheapKernel {
 
 class EnsureShapeKernel : public CheapKernel {
  public:
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("shape", &expected_); }
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    if (ctx.node_def().input_size() > 0) input_ = ctx.node_def().input(0);
+    return ctx.GetAttr("shape", &expected_);
+  }
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& shape = ctx.input(0).shape();
     if (!expected_.IsCompatibleWith(shape)) {
-      return errors::InvalidArgument("Shape of tensor ", shape.ToString(), " is not compatible with expected shape ",
-                                     expected_.ToString(), ".");
+      return errors::InvalidArgument("Shape of tensor ", input_, " ", shape.ToString(),
+                                     " is not compatible with expected shape ", expected_.ToString(), ".");
     }
     ctx.set_output(0, ctx.input(0));
     return absl::OkStatus();
   }
 
  private:
+  std::string input_;
   PartialTensorShape expected_;
 };
 

@@ -38,10 +38,12 @@ class BetaincKernel : public OpKernel {
       operands[i] = operand.data<T>();
       steps[i] = operand.dims() == 0 ? 0 : 1;
       if (operand.dims() == 0) continue;
-      if (shape.dims() > 0 && operand.shape() != shape) {
-        return errors::InvalidArgument("Shapes of a, b and x are inconsistent: ", ctx.input(0).shape().ToString(),
-                                       " vs. ", ctx.input(1).shape().ToString(), " vs. ",
-                                       ctx.input(2).shape().ToString());
+      for (int j = 0; j < i; ++j) {
+        if (ctx.input(j).dims() == 0 || ctx.input(j).shape() == operand.shape()) continue;
+        static constexpr char kNames[] = {'a', 'b', 'x'};
+        return errors::InvalidArgument(
+            "Shapes of ", absl::string_view(&kNames[j], 1), " and ", absl::string_view(&kNames[i], 1),
+            " are inconsistent: ", ctx.input(j).shape().ToString(), " vs. ", operand.shape().ToString());
       }
       shape = operand.shape();
     }

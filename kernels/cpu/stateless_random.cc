@@ -41,7 +41,8 @@ absl::StatusOr<Philox> PhiloxFromKeyAndCounter(const Tensor& key, const Tensor& 
   if (id == kThreeFry) return errors::InvalidArgument("The ThreeFry algorithm is not implemented on CPU");
   if (id != kPhilox && id != kAutoSelect) return errors::InvalidArgument("Unsupported algorithm id: ", id);
   if (key.dims() != 1 || key.dim_size(0) != 1) {
-    return errors::InvalidArgument("key must have shape [1], not ", key.shape().ToString());
+    return errors::InvalidArgument("key must have shape [1], not ", key.shape().ToString(),
+                                   ". (Note that batched keys are not supported yet.)");
   }
   if (counter.dims() != 1 || counter.dim_size(0) < 2) {
     return errors::InvalidArgument("counter must be a vector with length at least 2; got shape ",

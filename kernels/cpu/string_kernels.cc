@@ -90,7 +90,7 @@ class ChangeKernel : public OpKernel {
     std::string encoding;
     if (ctx.HasAttr("encoding")) RETURN_IF_ERROR(ctx.GetAttr("encoding", &encoding));
     if (!encoding.empty() && encoding != "utf-8") {
-      return errors::InvalidArgument("only utf8 or '' (no encoding) is supported, received ", encoding);
+      return errors::InvalidArgument("only utf-8 or '' (no encoding) is supported, received ", encoding);
     }
     if (encoding == "utf-8") change_ = kChangeUtf8;
     return absl::OkStatus();
@@ -291,7 +291,8 @@ class DecodeBase64Kernel : public OpKernel {
     return MapStrings<tstring>(ctx, [](const tstring& in, tstring* out) {
       absl::string_view text = in;
       for (int i = 0; i < 2 && !text.empty() && text.back() == '=' && in.size() % 4 == 0; ++i) text.remove_suffix(1);
-      if (text.size() % 4 == 1) return errors::InvalidArgument("Base64 string length (", in.size(), ") is impossible");
+      if (text.size() % 4 == 1)
+        return errors::InvalidArgument("Base64 string length cannot be 1 modulo 4, but is ", in.size());
       out->clear();
       uint32_t bits = 0;
       int have = 0;

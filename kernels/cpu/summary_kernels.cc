@@ -20,8 +20,10 @@ class ScalarSummaryKernel : public OpKernel {
     const Tensor& tags = ctx.input(0);
     const Tensor& values = ctx.input(1);
     if (tags.shape() != values.shape()) {
+      const std::string one =
+          tags.dims() == 0 ? absl::StrCat(" (tag '", absl::string_view(tags.scalar<tstring>()), "')") : "";
       return errors::InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(),
-                                     " != ", values.shape().ToString());
+                                     " != ", values.shape().ToString(), one);
     }
     tensorflow::Summary summary;
     for (int64_t i = 0; i < tags.NumElements(); ++i) {

@@ -83,8 +83,8 @@ class ReserveKernel : public OpKernel {  // EmptyTensorList and TensorListReserv
     if (!reserve_) {
       list->max_size = n;
     } else if (n < 0 || n > TensorList::kMaxSize) {
-      return errors::InvalidArgument("The num_elements to reserve must be a non negative number below ",
-                                     TensorList::kMaxSize, ", but got ", n);
+      return errors::InvalidArgument("The num_elements to reserve must be a non negative number, but got ", n,
+                                     " (at most ", TensorList::kMaxSize, " are allowed)");
     } else {
       list->elements.resize(n);
     }
@@ -177,7 +177,12 @@ class SetItemKernel : public OpKernel {
     const Tensor element = ctx.input(2);
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     ASSIGN_OR_RETURN(const int64_t index, ScalarFromTensor(ctx.input(1), "index"));
-    RETURN_IF_ERROR(CheckAppend(*list, element));
+    RETURN_IF_ERROR(CheckDtype(*list, element.dtype()));
+    if (!list->element_shape.IsCompatibleWith(element.shape())) {
+      return errors::InvalidArgument(
+          "Tried to set a tensor with incompatible shape at a list index. Item element shape: ",
+          element.shape().ToString(), " list shape: ", list->element_shape.ToString());
+    }
     const int64_t size = static_cast<int64_t>(list->elements.size());
     if (index < 0 || index >= TensorList::kMaxSize || (index >= size && !resize_)) {
       return errors::InvalidArgument("Trying to modify element ", index, " in a list with ", size, " elements.");
@@ -198,6 +203,14 @@ absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const I
                            const PartialTensorShape& argument) {
   ASSIGN_OR_RETURN(PartialTensorShape shape, KnownElementShape(list, argument));
   const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
+  for (int64_t i = 0; indices && i < count; ++i) {
+    const int64_t index = (*indices)[i];
+    if (index >= 0 && index < size) continue;
+    if (list.element_shape.IsFullyDefined() || argument.IsFullyDefined()) {
+      return errors::InvalidArgument("Index ", index, " out o range; list only has ", size, " elements.");
+    }
+    return errors::InvalidArgument("Trying to gather element ", index, " in a list with ", size, " elements.");
+  }
   if (!shape.IsFullyDefined()) {
     if (count == 0) {
       return errors::InvalidArgument("Tried to stack elements of an empty list with non-fully-defined element_shape: ",
@@ -211,9 +224,6 @@ absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const I
   std::vector<Tensor> elements;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t index = indices ? (*indices)[i] : i;
-    if (index < 0 || index >= size) {
-      return errors::InvalidArgument("Trying to gather element ", index, " in a list with ", size, " elements.");
-    }
     ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, list, index, shape));
     elements.push_back(std::move(element));
   }
@@ -449,7 +459,8 @@ class SplitKernel : public OpKernel {
     }
     int64_t start = 0;
     for (int64_t i = 0; i < lengths.size(); ++i) {
-      if (lengths[i] < 0 || lengths[i] > tensor.dim_size(0) - start) {
+      if (lengths[i] < 0) return errors::InvalidArgument("Invalid value in lengths: ", lengths[i]);
+      if (lengths[i] > tensor.dim_size(0) - start) {
         return errors::InvalidArgument("Attempting to slice [", start, ", ", start + lengths[i],
                                        "] from tensor with length ", tensor.dim_size(0));
       }

@@ -111,8 +111,7 @@ class UniqueKernel : public OpKernel {
       return errors::InvalidArgument("axis does not support input tensors larger than 1 elements");
     ASSIGN_OR_RETURN(const DimVector axes, ReadIntegers(ctx.input(1)));
     if (axes[0] < -shape.dims() || axes[0] >= shape.dims()) {
-      return errors::InvalidArgument("axis has to be between [-", shape.dims(), ", ", shape.dims(), ") but got ",
-                                     axes[0]);
+      return errors::InvalidArgument("axis has to be between [0, ", shape.dims(), ") but got ", axes[0]);
     }
     return static_cast<int>(axes[0] < 0 ? axes[0] + shape.dims() : axes[0]);
   }

@@ -184,6 +184,7 @@ absl::StatusOr<Problem> MakeProblem(const VolumeAttrs& attrs, const TensorShape&
     return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
   int64_t window[3] = {1, 1, 1};
   for (int i = 0; i < attrs.spatial; ++i) window[3 - attrs.spatial + i] = filter.dim_size(i);
+  if (in.dims() != rank) return errors::InvalidArgument("input must be ", rank, "-dimensional: ", in.ToString());
   Problem p;
   ASSIGN_OR_RETURN(p.s, VolumeShape::Make(attrs, in, window));
   const int64_t filter_in = filter.dim_size(rank - 2);
@@ -228,8 +229,7 @@ class VolumeConvolutionKernel : public OpKernel {
     ASSIGN_OR_RETURN(const Problem p, MakeProblem(attrs_, in, filter));
     ASSIGN_OR_RETURN(const TensorShape out, p.s.Output(p.out_channels));
     if (kDirection != Direction::kForward && ctx.input(2).shape() != out) {
-      return errors::InvalidArgument("Size of out_backprop doesn't match computed: actual = ",
-                                     ctx.input(2).shape().ToString(), ", computed = ", out.ToString());
+      return GradientError(p, out, ctx.input(2).shape());
     }
     const TensorShape& result = kDirection == Direction::kForward ? out : kDirection == Direction::kInput ? in : filter;
     ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, result));
@@ -241,6 +241,17 @@ class VolumeConvolutionKernel : public OpKernel {
   }
 
  private:
+  // What is wrong with the gradient's shape.
+  static absl::Status GradientError(const Problem& p, const TensorShape& expected, const TensorShape& actual) {
+    const char* const label = kDirection == Direction::kInput ? "Conv3DBackpropInputOp" : "Conv3DBackpropFilterOp";
+    const int first = p.s.channels_first ? 2 : 1;
+    for (int i = 0; i < p.s.spatial && actual.dims() == expected.dims(); ++i) {
+      RETURN_IF_ERROR(CheckGradientDim(label, first + i, p.s.dims[3 - p.s.spatial + i], actual.dim_size(first + i)));
+    }
+    return errors::InvalidArgument(label, ": Size of out_backprop doesn't match computed: actual = ", actual.ToString(),
+                                   ", computed = ", expected.ToString());
+  }
+
   absl::StatusOr<Tensor> Load(OpKernelContext& ctx, int i) const {
     ASSIGN_OR_RETURN(Tensor wide, Widen(ctx, ctx.input(i)));
     return attrs_.channels_first ? ChannelsLast(ctx, wide) : wide;

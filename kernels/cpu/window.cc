@@ -55,6 +55,14 @@ absl::Status CheckWindow(absl::Span<const int64_t> window, absl::string_view nam
   return absl::OkStatus();
 }
 
+absl::Status CheckGradientDim(absl::string_view label, int dimension, const WindowDim& dim, int64_t actual) {
+  if (actual == dim.out) return absl::OkStatus();
+  return errors::InvalidArgument(label, ": Size of out_backprop doesn't match computed: actual = ", actual,
+                                 ", computed = ", dim.out, " spatial_dim: ", dimension, " input: ", dim.in,
+                                 " filter: ", dim.filter, " output: ", actual, " stride: ", dim.stride,
+                                 " dilation: ", dim.dilation);
+}
+
 absl::StatusOr<WindowAttrs> WindowAttrs::Read(OpKernelConstruction& ctx) {
   WindowAttrs attrs;
   std::string format = "NHWC";
@@ -76,15 +84,18 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(OpKernelConstruction& ctx) {
     std::vector<int64_t> values;
     RETURN_IF_ERROR(ctx.GetAttr(window.name, &values));
     RETURN_IF_ERROR(CheckWindow(values, window.name));
+    if (values[0] != 1 && ctx.HasAttr("ksize")) {
+      return errors::Unimplemented("Pooling is not yet supported on the batch dimension.");
+    }
     if (values[0] != 1) {
-      return errors::InvalidArgument("Current implementation does not yet support ", window.name,
-                                     " in the batch dimension.");
+      return errors::Unimplemented("Current implementation does not yet support ", window.name,
+                                   " in the batch and depth dimensions.");
     }
     if (window.depth != nullptr) {
       *window.depth = values[channel];
     } else if (values[channel] != 1) {
-      return errors::InvalidArgument("Current implementation does not yet support ", window.name,
-                                     " in the batch and depth dimensions.");
+      return errors::Unimplemented("Current implementation does not yet support ", window.name,
+                                   " in the batch and depth dimensions.");
     }
     std::copy_n(values.begin() + row, 2, window.spatial);
   }

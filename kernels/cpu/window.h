@@ -15,6 +15,9 @@ struct WindowDim {
   int64_t before = 0, after = 0;  // padding
 };
 
+// InvalidArgument unless a convolution's gradient has `actual` elements along that dimension; `label` names who asks.
+absl::Status CheckGradientDim(absl::string_view label, int dimension, const WindowDim& dim, int64_t actual);
+
 // Attributes strides, padding, data_format and, where the op has them, ksize, dilations and explicit_paddings.
 struct WindowAttrs {
   static absl::StatusOr<WindowAttrs> Read(OpKernelConstruction& ctx);

@@ -39,7 +39,7 @@ absl::Status KeyCounterShape(InferenceContext& c) {
 absl::Status MultinomialShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape logits, c.WithRank(c.input(0), 2));
   ASSIGN_OR_RETURN(const std::optional<int64_t> samples, ConstantScalar(c, 1));
-  if (samples && *samples < 0) return errors::InvalidArgument("num_samples should be nonnegative, got ", *samples);
+  if (samples && *samples < 0) return errors::InvalidArgument("num_samples should be non-negative, got ", *samples);
   c.set_output(0, c.Matrix(c.Dim(logits, 0), samples.value_or(kUnknown)));
   return absl::OkStatus();
 }

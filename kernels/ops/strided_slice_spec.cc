@@ -30,7 +30,7 @@ absl::StatusOr<int64_t> Narrow(int dimension, int64_t dim, bool known, DenseInde
     if (!known) return 1;
     const int64_t at = index.begin < 0 ? dim + index.begin : index.begin;
     if (at < 0 || at >= dim) {
-      return errors::InvalidArgument("slice index ", index.begin, " of dimension ", dimension, " out of bounds.");
+      return errors::InvalidArgument("slice index ", at, " of dimension ", dimension, " out of bounds.");
     }
     index.begin = at;
     return 1;
@@ -77,6 +77,7 @@ absl::StatusOr<StridedSliceSpec> StridedSliceSpec::Of(const PartialTensorShape& 
     } else if (Bit(masks.new_axis, i)) {
       axes.push_back(kNewAxis);
     } else {
+      if (rank == 0) return errors::InvalidArgument("Attempting to slice scalar input.");
       if (at >= rank) {
         return errors::InvalidArgument("Index out of range using input dim ", at, "; input has only ", rank, " dims");
       }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "absl/strings/escaping.h"
 #include "core/tensor_proto.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parsing/families.h"
@@ -91,7 +92,7 @@ class DecodeCompressedKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("compression_type", &type_));
     if (type_.empty() || type_ == "ZLIB" || type_ == "GZIP") return absl::OkStatus();
-    return errors::InvalidArgument("Only ZLIB, GZIP or NONE are supported compressions");
+    return errors::InvalidArgument("Only ZLIB, GZIP or NONE are supported compressions, got ", type_);
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -124,7 +125,9 @@ class ParseTensorKernel : public OpKernel {
     const tstring& text = in.scalar<tstring>();
     tensorflow::TensorProto proto;
     if (text.size() > INT32_MAX || !proto.ParseFromString(text)) {
-      return errors::InvalidArgument("Could not parse `serialized` as TensorProto, a corrupted binary?");
+      return errors::InvalidArgument(
+          "Could not parse `serialized` as TensorProto, base64: ",
+          absl::Base64Escape(absl::string_view(text.data(), std::min<size_t>(text.size(), 256))));
     }
     ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto, ctx.allocator()));
     if (tensor.dtype() != type_) {

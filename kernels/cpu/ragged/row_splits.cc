@@ -8,13 +8,13 @@ absl::StatusOr<DimVector> ReadRowSplits(const Tensor& splits) {
   if (splits.dims() != 1) {
     return errors::InvalidArgument("Ragged splits must be a vector, got shape ", splits.shape().ToString());
   }
-  if (splits.NumElements() < 1) return errors::InvalidArgument("Ragged splits must have at least one element");
+  if (splits.NumElements() < 1) return errors::InvalidArgument("ragged splits may not be empty.");
   ASSIGN_OR_RETURN(DimVector values, ReadIntegers(splits));
   if (values[0] != 0) return errors::InvalidArgument("First value of ragged splits must be 0.");
   for (size_t i = 1; i < values.size(); ++i) {
     if (values[i] < values[i - 1]) {
-      return errors::InvalidArgument("Ragged splits should be non decreasing, but got ", values[i], " after ",
-                                     values[i - 1]);
+      return errors::InvalidArgument("Ragged splits should be non decreasing, but we got ", values[i - 1],
+                                     " followed by ", values[i]);
     }
   }
   return values;
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<DimVector>> ReadNestedSplits(const OpKernelContext& c
     const int64_t rows = i + 1 < count ? static_cast<int64_t>(nested[i + 1].size()) - 1 : values.dim_size(0);
     if (nested[i].back() != rows) {
       return errors::InvalidArgument(
-          "Final value of ragged splits must match the length the corresponding ragged values: ", nested[i].back(),
+          "Final value of ragged splits must match the length the corresponding ragged values. Got ", nested[i].back(),
           " vs. ", rows);
     }
   }

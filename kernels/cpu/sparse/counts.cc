@@ -126,8 +126,10 @@ class CountKernel : public OpKernel {
     const Tensor& weights = ctx.input(inputs);
     const bool weighted = weights.NumElements() > 0;
     if (weighted && weights.shape() != data.shape()) {
-      return errors::InvalidArgument("Weights and values must have the same shape. Weight shape: ",
-                                     weights.shape().ToString(), "; values shape: ", data.shape().ToString());
+      return errors::InvalidArgument(
+          "Weights and ", kSource == Source::kDense ? "data" : "values",
+          " must have the same shape. Weight shape: ", weights.shape().ToString(),
+          kSource == Source::kDense ? "; data shape: " : "; values shape: ", data.shape().ToString());
     }
     return Count(ctx, occurrences, weighted ? weights.data<W>() : nullptr);
   }

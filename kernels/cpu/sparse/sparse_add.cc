@@ -104,8 +104,8 @@ class SparseAddGradKernel : public OpKernel {
             ctx.input(3).shape().ToString());
       }
       if (ctx.input(i).dim_size(1) != ctx.input(1).dim_size(1)) {
-        return errors::InvalidArgument("The densified operands should have the same ndims; for a: ",
-                                       ctx.input(1).dim_size(1), ", other: ", ctx.input(i).dim_size(1));
+        return errors::InvalidArgument("The densified operands should have the same ndims; for A, B, sum got: ",
+                                       ctx.input(1).dim_size(1), ctx.input(2).dim_size(1), ctx.input(3).dim_size(1));
       }
     }
     if (grad.NumElements() != ctx.input(3).dim_size(0)) {
@@ -257,8 +257,8 @@ class SparseTensorDenseAddKernel : public OpKernel {
       for (int d = 0; d < shape.dims(); ++d) {
         const int64_t index = flat[next++];
         if (index < 0 || index >= shape.dim_size(d)) {
-          return errors::InvalidArgument("Sparse tensor has some invalid index on dimension ", d,
-                                         "; dense side dimension: ", shape.dim_size(d), ", index: ", index);
+          return errors::InvalidArgument("Sparse tensor has an invalid index on dimension ", d, ": a_indices(", i, ",",
+                                         d, ") = ", index, ", dense tensor shape: ", shape.ToString());
         }
         result[i] += index * steps[d];
       }

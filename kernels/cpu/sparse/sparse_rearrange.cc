@@ -172,7 +172,7 @@ class SparseSplitKernel : public OpKernel {
     int64_t axis = ctx.input(0).data<int64_t>()[0];
     const int rank = input.rank();
     if (axis < -rank || axis >= rank) {
-      return errors::InvalidArgument("Input split_dim should be between 0 and rank (", rank, "), got ", axis);
+      return errors::InvalidArgument("Input axis should be in range [", -rank, ", ", rank, "), got ", axis);
     }
     if (axis < 0) axis += rank;
     RETURN_IF_ERROR(input.DenseShape().status());

@@ -88,9 +88,9 @@ class UnsortedSegmentJoinKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor &input = ctx.input(0), &ids = ctx.input(1);
-    if (ctx.input(2).dims() != 0) return errors::InvalidArgument("Number of segments should be a scalar");
+    if (ctx.input(2).dims() != 0) return errors::InvalidArgument("Number of segments must be a scalar");
     ASSIGN_OR_RETURN(const int64_t segments, ReadInteger(ctx.input(2), "num_segments"));
-    if (segments < 0) return errors::InvalidArgument("Number of segments must be non-negative, got ", segments);
+    if (segments < 0) return errors::InvalidArgument("Number of segments must be non-negative but got ", segments);
     if (ids.dims() == 0) return errors::InvalidArgument("Segment_id cannot have rank 0");
     if (ids.dims() > input.dims()) {
       return errors::InvalidArgument("Invalid segment_id rank ", ids.dims(), " for input with ", input.dims(),
@@ -105,8 +105,9 @@ class UnsortedSegmentJoinKernel : public OpKernel {
     ASSIGN_OR_RETURN(const DimVector numbers, ReadIntegers(ids));
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] < 0 || numbers[i] >= segments) {
-        return errors::InvalidArgument("segment_ids", ElementName(ids.shape(), i), " = ", numbers[i], " is not in [0, ",
-                                       segments, ")");
+        return errors::InvalidArgument(
+            "segment_ids are not allowed to exceed num_segments or to have negative values: segment_ids",
+            ElementName(ids.shape(), i), " = ", numbers[i], " is not in [0, ", segments, ")");
       }
     }
     DimVector dims = {segments};

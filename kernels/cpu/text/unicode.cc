@@ -164,7 +164,7 @@ class UnicodeEncodeKernel : public OpKernel {
     if (splits.empty()) return errors::InvalidArgument("Input_splits should contain elements, but found 0.");
     if (splits[0] != 0) return errors::InvalidArgument("First value in input_splits must be zero.");
     if (splits.back() != static_cast<int64_t>(codes.size())) {
-      return errors::InvalidArgument("Last value in input_splits must be equal to the number of values in input.");
+      return errors::InvalidArgument("Last value in input_splits must be equal to length of input_tensor.");
     }
     for (size_t i = 1; i < splits.size(); ++i) {
       if (splits[i] < splits[i - 1]) {
