@@ -1,6 +1,7 @@
 #include "core/blocking_pool.h"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "core/compute_pool.h"
@@ -26,18 +27,33 @@ BlockingPool::~BlockingPool() {
 
 void BlockingPool::Schedule(Task task) {
   Threads finished;
+  Task alone;
   {
     MutexLock lock(mu_);
     queue_.push_back(std::move(task));
     if (static_cast<int>(queue_.size()) <= idle_) {
       work_.notify_one();
     } else if (static_cast<int>(threads_.size()) < max_threads_) {
-      auto self = threads_.emplace(threads_.end());
-      *self = std::thread([this, self] { Run(self); });
+      StartThread();
     }
     finished.swap(finished_);
+    if (threads_.empty()) {  // nobody would ever run it
+      alone = std::move(queue_.back());
+      queue_.pop_back();
+    }
   }
   JoinFinished(std::move(finished));
+  if (alone) alone();
+}
+
+// Where the system has no thread to give, the task waits for one of those that are there.
+void BlockingPool::StartThread() {
+  auto self = threads_.emplace(threads_.end());
+  try {
+    *self = std::thread([this, self] { Run(self); });
+  } catch (const std::system_error&) {
+    threads_.erase(self);
+  }
 }
 
 void BlockingPool::JoinFinished(Threads finished) {

@@ -25,6 +25,7 @@ class BlockingPool {
  private:
   using Threads = std::list<std::thread>;
 
+  void StartThread() REQUIRES(mu_);
   void Run(Threads::iterator self);
   void JoinFinished(Threads finished);
 

@@ -71,6 +71,11 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookup(const Resour
                                    handle.type_name, " got ", TypeName(type));
   }
   if (handle.resource != nullptr) return handle.resource;
+  {
+    // An object that its handles own, of which one came back from another device without its share.
+    MutexLock lock(mu_);
+    if (auto found = Find(handle.container, Key{typeid(Resource), handle.name})) return found;
+  }
   return DoLookup(handle.container, type, handle.name);
 }
 

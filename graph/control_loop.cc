@@ -98,7 +98,8 @@ absl::StatusOr<ControlLoops> ControlLoops::Add(const LocationFn& location, Graph
     for (const Edge* edge : node->in_edges()) {
       if (location(*edge->src) == location(*node)) continue;
       RETURN_IF_ERROR(builder.MergeOf(frame, node->assigned_device()).status());
-      break;
+      // Where a value that is constant in the loop is sent from, nothing else may go round.
+      RETURN_IF_ERROR(builder.MergeOf(frame, edge->src->assigned_device()).status());
     }
   }
   return loops;

@@ -1,4 +1,5 @@
-// Control loops: what keeps receives inside a loop running once an iteration on devices other than the condition's.
+// Control loops: what keeps sends and receives inside a loop running once an iteration on devices other than the
+// condition's.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,11 @@ class ControlLoops {
  public:
   using LocationFn = std::function<std::string(const Node&)>;
 
-  // Adds to `graph` a control loop for each frame and device that receives a value inside that frame, and extends
-  // `info` to the nodes it adds.
+  // Adds to `graph` a control loop for each frame and device that sends or receives a value inside that frame, and
+  // extends `info` to the nodes it adds.
   static absl::StatusOr<ControlLoops> Add(const LocationFn& location, Graph* graph, ControlFlowInfo* info);
 
-  // nullptr for the root frame, and where the device receives nothing in that frame.
+  // nullptr for the root frame, and where nothing comes to the device, or leaves it, in that frame.
   Node* Trigger(int frame, absl::string_view device) const;
 
  private:

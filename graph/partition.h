@@ -20,8 +20,8 @@ struct PartitionOptions {
 
 // Graphs by location. The union of the parts computes what `graph` does: an edge of data becomes a _Send/_Recv pair,
 // shared by all consumers on one device; an edge of control carries an empty tensor. A loop whose body spans locations
-// gets, in each location that receives inside it, a control loop (Enter, Merge, Switch, NextIteration) driven by the
-// loop's condition, so that the receives run once an iteration.
+// gets, in each location that sends or receives inside it, a control loop (Enter, Merge, Switch, NextIteration) driven
+// by the loop's condition, so that the receives run once an iteration.
 //
 // `graph` must be placed; it is changed (control loops are added). InvalidArgument where frames do not nest, or a
 // reference-typed edge would be cut.

@@ -119,6 +119,16 @@ TEST(PartitionTest, ALoopAcrossDevicesGetsAControlLoopWhereItReceives) {
   EXPECT_EQ(OfOp(parts[kB], "Enter")[0]->attr().at("frame_name").s(), "loop");
 }
 
+TEST(PartitionTest, AConstantThatEntersTheLoopElsewhereGoesRoundThere) {
+  std::string loop = Loop(kA);
+  const size_t go = loop.find("name: 'go'");
+  ASSERT_NE(go, std::string::npos);
+  loop.replace(loop.find(kA, go), std::string(kA).size(), kB);
+  ASSERT_OK_AND_ASSIGN(auto parts, Cut(loop));
+  EXPECT_EQ(OfOp(parts[kB], "NextIteration").size(), 1);
+  EXPECT_EQ(OfOp(parts[kB], "Enter").size(), 2);
+}
+
 TEST(PartitionTest, EveryPartIsAGraph) {
   ASSERT_OK_AND_ASSIGN(auto parts, Cut(Loop(kB)));
   for (auto& [device, part] : parts) {

@@ -76,7 +76,7 @@ class Placer {
         const bool by_resource = RemoveRef(input) == DT_RESOURCE && !IsFunctionCall(*node) && !node->IsControlFlow() &&
                                  !node->IsSend() && node->op() != "_Retval" && !node->op().starts_with("Identity");
         if (by_ref || by_resource) {
-          Join(*ResourceSource(edge->src), *node);
+          Join(*ResourceSource(edge), *node);
           takers_.insert(node);
         }
         // What goes round a loop stays where it is: a Merge that waits for another device would wait for a value that
@@ -87,16 +87,25 @@ class Placer {
     }
   }
 
-  // Follows a handle through Identity, Enter and Switch to where it was made, so that the loop's plumbing does not hide
-  // the device.
-  Node* ResourceSource(Node* node) {
+  // Follows a handle to where it was made, so that what passes it on does not hide the device.
+  static Node* ResourceSource(const Edge* edge) {
     for (int hops = 0; hops < 64; ++hops) {
-      const bool plumbing = node->op() == "Identity" || node->IsEnter() || node->IsSwitch();
-      const Edge* edge = plumbing ? node->input_edge(0) : nullptr;
-      if (edge == nullptr) break;
-      node = edge->src;
+      const Edge* before = Before(edge);
+      if (before == nullptr) break;
+      edge = before;
     }
-    return node;
+    return edge->src;
+  }
+  // The edge that brings what `edge` takes on, when its source only passes it on. A loop gives the handle that it got.
+  static const Edge* Before(const Edge* edge) {
+    const Node& node = *edge->src;
+    if (node.op() == "Identity" || node.IsEnter() || node.IsSwitch() || node.IsExit()) return node.input_edge(0);
+    if (node.op() == "While" || node.op() == "StatelessWhile") return node.input_edge(edge->src_output);
+    if (!node.IsMerge()) return nullptr;
+    for (const Edge* in : node.in_edges()) {
+      if (!in->is_control() && in->src->IsEnter()) return in;
+    }
+    return nullptr;
   }
 
   void ColocateByClass(Node* node) {

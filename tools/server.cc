@@ -20,6 +20,8 @@ namespace {
 
 // What TensorFlow's CPU devices say too; nothing is limited by it.
 constexpr int64_t kReportedMemory = 256 << 20;
+// Iterators of many clients may each wait for an element: they must leave threads to those that bring it.
+constexpr int kMaxBlockingThreads = 4096;
 
 }  // namespace
 
@@ -76,7 +78,8 @@ absl::Status Server::MakeRegistries() {
 absl::Status Server::MakeWorker() {
   const OpRegistry* ops = options_.ops != nullptr ? options_.ops : own_ops_.get();
   const KernelRegistry* kernels = options_.kernels != nullptr ? options_.kernels : own_kernels_.get();
-  work_queue_ = WorkQueue::Create({.name = "weir", .compute_threads = options_.compute_threads});
+  work_queue_ = WorkQueue::Create(
+      {.name = "weir", .compute_threads = options_.compute_threads, .max_blocking_threads = kMaxBlockingThreads});
   ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(task_));
   device_ = NewCpuDevice(task, 0, work_queue_.get(), kReportedMemory);
   workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{

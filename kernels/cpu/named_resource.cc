@@ -72,4 +72,15 @@ void HandleOutput::Give(OpKernelContext& ctx, int output) {
   }
 }
 
+absl::Status KeepForStep(const OpKernelContext& ctx, const Tensor& handles) {
+  const std::string& container = ctx.step().step_container->name();
+  for (int64_t i = 0; i < handles.NumElements(); ++i) {
+    const ResourceHandle& handle = handles.data<ResourceHandle>()[i];
+    if (handle.resource == nullptr || handle.container != container) continue;
+    const absl::Status kept = ctx.resources()->Create<Resource>(container, handle.name, handle.resource);
+    if (!kept.ok() && !absl::IsAlreadyExists(kept)) return kept;  // sent before
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace weir

@@ -38,6 +38,21 @@ absl::StatusOr<std::shared_ptr<R>> FindResource(const OpKernelContext& ctx, int 
   return ctx.resources()->Lookup<R>(*handle);
 }
 
+// A handle that owns `object`. When it is sent to another device, which gets the name alone, KeepForStep finds the
+// object again for handles that come back.
+template <typename R>
+ResourceHandle OwningHandle(const OpKernelContext& ctx, std::shared_ptr<R> object, absl::string_view name,
+                            absl::string_view type_name) {
+  const std::string unique = absl::StrCat(name, "_", absl::Hex(reinterpret_cast<uintptr_t>(object.get())));
+  ResourceHandle handle =
+      ctx.resources()->MakeHandle<R>(ctx.device()->name(), ctx.step().step_container->name(), unique, type_name);
+  handle.resource = std::move(object);
+  return handle;
+}
+
+// Keeps the objects of OwningHandles among `handles` until the end of the step.
+absl::Status KeepForStep(const OpKernelContext& ctx, const Tensor& handles);
+
 // The handle that a kernel gives out, in the kind that its op has.
 class HandleOutput {
  public:

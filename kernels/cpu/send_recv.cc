@@ -1,4 +1,5 @@
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
@@ -37,7 +38,9 @@ class SendKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.rendezvous() == nullptr) return NoRendezvous(ctx);
     const bool is_dead = ctx.is_input_dead() || !ctx.has_input(0);
-    return ctx.rendezvous()->Send(key_.For(ctx.frame_iter()), is_dead ? Tensor() : ctx.locked_input(0), is_dead);
+    const Tensor value = is_dead ? Tensor() : ctx.locked_input(0);
+    if (value.dtype() == DT_RESOURCE) RETURN_IF_ERROR(KeepForStep(ctx, value));
+    return ctx.rendezvous()->Send(key_.For(ctx.frame_iter()), value, is_dead);
   }
   bool IsExpensive() const override { return false; }
 

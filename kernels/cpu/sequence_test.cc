@@ -2,6 +2,7 @@
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/tensor_list.h"
+#include "kernels/data/optional.h"
 #include "kernels/ops/families.h"
 
 namespace weir {
@@ -60,6 +61,47 @@ class SequenceTest : public KernelTest {
   }
   absl::StatusOr<Tensor> Stack(const Tensor& list) { return RunOp1("TensorListStack", {list, I(-1)}, floats_); }
 };
+
+// What a handle is after a way over another task: its name.
+Tensor WithoutShare(const Tensor& handle) {
+  ResourceHandle name = handle.scalar<ResourceHandle>();
+  name.resource = nullptr;
+  return Tensor::Scalar(std::move(name));
+}
+
+TEST_F(SequenceTest, HandlesThatWereSentFindTheirObjectAgain) {
+  Register(
+      [](OpRegistry& ops) {
+        return ops.Register(Op("_Send")
+                                .Input("tensor: T")
+                                .Attr("T: type")
+                                .Attr("tensor_name: string")
+                                .Attr("send_device: string")
+                                .Attr("send_device_incarnation: int")
+                                .Attr("recv_device: string"));
+      },
+      RegisterTransferKernels);
+  const Tensor array = Array(2);
+  ASSERT_OK_AND_ASSIGN(Tensor stack, RunOp1("StackV2", {I(2)}, Attrs().Set("elem_type", DT_FLOAT)));
+  EXPECT_THAT(Write(WithoutShare(array), 0, V({1})), StatusIs(Code::kNotFound, HasSubstr("does not exist")));
+  for (const Tensor& handle : {array, stack}) {
+    const std::string name = handle.scalar<ResourceHandle>().name;
+    for (int times = 0; times < 2; ++times) {
+      ASSERT_THAT(RunOp("_Send", {handle},
+                        Attrs()
+                            .Set("tensor_name", absl::StrCat(name, times))
+                            .Set("send_device", device()->name())
+                            .Set("send_device_incarnation", int64_t{1})
+                            .Set("recv_device", "/job:other/replica:0/task:0/device:CPU:0")),
+                  IsOk());
+    }
+  }
+  ASSERT_THAT(Write(WithoutShare(array), 0, V({1})), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Tensor read, Read(array, 0));
+  ExpectTensorEqual(read, V({1}));
+  EXPECT_THAT(RunOp("StackPushV2", {WithoutShare(stack), V({1})}), IsOk());
+  EXPECT_THAT(Write(WithoutShare(stack), 0, V({1})), StatusIs(Code::kInvalidArgument));
+}
 
 TEST_F(SequenceTest, StacksGiveBackTheLastFirst) {
   const Attrs attrs = Attrs().Set("elem_type", DT_FLOAT).Set("stack_name", "s");
@@ -286,6 +328,24 @@ TEST_F(SequenceTest, ListsAreAddedAndZeroedByElement) {
   ExpectTensorEqual(second, V({6}));
   EXPECT_THAT(RunOp1("AddN", {a, List()}), StatusIs(Code::kInvalidArgument, HasSubstr("different lengths")));
   EXPECT_THAT(RunOp1("ZerosLike", {Tensor::Scalar(Variant())}), StatusIs(Code::kInternal));
+}
+
+TEST_F(SequenceTest, OptionalsCountAsTheirTensors) {
+  const Tensor some = OptionalTensor(Element{V({1, 2}), I(3)}), none = OptionalTensor(std::nullopt);
+  const auto expect = [](absl::StatusOr<Tensor> actual, const Tensor& first, int second) {
+    ASSERT_THAT(actual, IsOk());
+    ASSERT_OK_AND_ASSIGN(const std::optional<Element> value, OptionalFromTensor(*actual, "the test"));
+    ASSERT_TRUE(value.has_value());
+    ExpectTensorEqual((*value)[0], first);
+    ExpectTensorEqual((*value)[1], I(second));
+  };
+  expect(RunOp1("ZerosLike", {some}), V({0, 0}), 0);
+  expect(RunOp1("AddN", {some, some}), V({2, 4}), 6);
+  EXPECT_THAT(RunOp1("ZerosLike", {none}), IsOk());
+  EXPECT_THAT(RunOp1("AddN", {none, none}), IsOk());
+  EXPECT_THAT(RunOp1("AddN", {some, none}), StatusIs(Code::kInvalidArgument, HasSubstr("one has a value")));
+  EXPECT_THAT(RunOp1("AddN", {some, OptionalTensor(Element{V({1, 2})})}),
+              StatusIs(Code::kInvalidArgument, HasSubstr("numbers of components")));
 }
 
 TEST_F(SequenceTest, ListsSurviveTheWire) {

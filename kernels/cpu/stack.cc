@@ -78,10 +78,8 @@ class StackKernel : public OpKernel {
     int64_t max_size = -1;
     if (ctx.num_inputs() == 0) return SetReference(ctx);
     ASSIGN_OR_RETURN(max_size, ReadInteger(ctx.input(0), "max_size"));
-    ResourceHandle handle =
-        ctx.resources()->MakeHandle<Stack>(ctx.device()->name(), ResourceManager::kDefaultContainer, name_, "Stack");
-    handle.resource = std::make_shared<Stack>(name_, type_, max_size);
-    ctx.set_output(0, Tensor::Scalar(std::move(handle)));
+    auto stack = std::make_shared<Stack>(name_, type_, max_size);
+    ctx.set_output(0, Tensor::Scalar(OwningHandle(ctx, std::move(stack), name_, "Stack")));
     return absl::OkStatus();
   }
 

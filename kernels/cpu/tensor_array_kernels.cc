@@ -33,10 +33,7 @@ absl::Status SetHandle(OpKernelContext& ctx, std::shared_ptr<TensorArray> array,
     ctx.set_output_ref(0, &reference.mutex, &reference.handle);
     return absl::OkStatus();
   }
-  ResourceHandle handle = ctx.resources()->MakeHandle<TensorArray>(
-      ctx.device()->name(), ResourceManager::kDefaultContainer, name, "TensorArray");
-  handle.resource = std::move(array);
-  ctx.set_output(0, Tensor::Scalar(std::move(handle)));
+  ctx.set_output(0, Tensor::Scalar(OwningHandle(ctx, std::move(array), name, "TensorArray")));
   return absl::OkStatus();
 }
 

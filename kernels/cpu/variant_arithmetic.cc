@@ -3,14 +3,15 @@
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_sequence.h"
+#include "kernels/data/optional.h"
 
 namespace weir {
 namespace {
 
 absl::StatusOr<const TensorList*> ListIn(const Variant& value, absl::string_view op) {
   if (const TensorList* const list = value.get<TensorList>(); list != nullptr) return list;
-  return errors::Internal(
-      op, " of variants knows tensor lists only, saw: ", value.empty() ? "an empty variant" : value.TypeName());
+  return errors::Internal(op, " of variants knows tensor lists, ragged tensors and optionals only, saw: ",
+                          value.empty() ? "an empty variant" : value.TypeName());
 }
 
 // Elementwise over a tensor of variants.
@@ -37,6 +38,33 @@ absl::StatusOr<Tensor> Sum(const Tensor& a, const Tensor& b, const AddTensors& a
   return MapVariants(a, [&](int64_t i) { return AddVariants(a.data<Variant>()[i], b.data<Variant>()[i], add); });
 }
 
+absl::StatusOr<Variant> OptionalZerosLike(const OpKernelContext& ctx, const OptionalVariant& optional) {
+  std::optional<Element> zeros = optional.value();
+  if (zeros.has_value()) {
+    for (Tensor& component : *zeros) {
+      ASSIGN_OR_RETURN(component, ZerosLike(ctx, component));
+    }
+  }
+  return Variant(std::make_shared<OptionalVariant>(std::move(zeros)));
+}
+
+absl::StatusOr<Variant> AddOptionals(const OptionalVariant& a, const OptionalVariant& b, const AddTensors& add) {
+  if (a.value().has_value() != b.value().has_value()) {
+    return errors::InvalidArgument("Cannot add optionals because one has a value and the other doesn't.");
+  }
+  std::optional<Element> sum = a.value();
+  if (sum.has_value()) {
+    if (sum->size() != b.value()->size()) {
+      return errors::InvalidArgument("Cannot add optionals because they have different numbers of components (",
+                                     sum->size(), " vs. ", b.value()->size(), ").");
+    }
+    for (size_t i = 0; i < sum->size(); ++i) {
+      ASSIGN_OR_RETURN((*sum)[i], Sum((*sum)[i], (*b.value())[i], add));
+    }
+  }
+  return Variant(std::make_shared<OptionalVariant>(std::move(sum)));
+}
+
 }  // namespace
 
 absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Variant& value) {
@@ -44,6 +72,7 @@ absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Varia
     ASSIGN_OR_RETURN(Tensor zeros, ZerosLike(ctx, ragged->values));
     return Variant(std::make_shared<RaggedVariant>(ragged->splits, std::move(zeros)));
   }
+  if (const auto* const optional = value.get<OptionalVariant>()) return OptionalZerosLike(ctx, *optional);
   ASSIGN_OR_RETURN(const TensorList* list, ListIn(value, "ZerosLike"));
   auto zeros = std::make_shared<TensorList>(*list);
   for (std::optional<Tensor>& element : zeros->elements) {
@@ -60,6 +89,10 @@ absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const Ad
     }
     ASSIGN_OR_RETURN(Tensor sum, Sum(x->values, y->values, add));
     return Variant(std::make_shared<RaggedVariant>(x->splits, std::move(sum)));
+  }
+  if (const auto* const x = a.get<OptionalVariant>(), * const y = b.get<OptionalVariant>();
+      x != nullptr && y != nullptr) {
+    return AddOptionals(*x, *y, add);
   }
   ASSIGN_OR_RETURN(const TensorList* x, ListIn(a, "AddN"));
   ASSIGN_OR_RETURN(const TensorList* y, ListIn(b, "AddN"));

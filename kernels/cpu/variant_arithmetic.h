@@ -1,4 +1,5 @@
-// What ZerosLike and AddN make of variants: tensor lists count as tensors, element by element; ragged tensors by value.
+// What ZerosLike and AddN make of variants: tensor lists and optionals count as tensors, element by element; ragged
+// tensors by value.
 #pragma once
 
 #include <functional>

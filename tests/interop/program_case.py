@@ -99,7 +99,8 @@ def main(seconds=SECONDS):
     cluster = weir_cluster.Cluster(sys.argv[1], JOBS)
     weir_cluster.end_after(seconds, cluster)
     try:
-        result = unittest.main(module="__main__", argv=sys.argv[:1] + sys.argv[2:], exit=False, verbosity=2).result
+        result = unittest.main(module="__main__", argv=sys.argv[:1] + sys.argv[2:], exit=False, verbosity=2,
+                               warnings="ignore").result
         if not result.wasSuccessful():
             print(cluster.logs())
         alive = cluster.alive()

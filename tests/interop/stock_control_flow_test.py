@@ -44,6 +44,28 @@ class ControlFlow(session_case.SessionTest):
             np.testing.assert_array_equal(ours, [63, 63, 95])
             np.testing.assert_array_equal(slopes, [32, 32, 32])
 
+    def test_constants_that_enter_elsewhere(self):
+        """All that a loop has on another task are values that do not change in it."""
+        for nested in (False, True):
+            with self.subTest(nested=nested), tf.Graph().as_default() as graph, session() as self.session:
+                x = tf1.placeholder(tf.float32, [])
+
+                def body(i, a):
+                    if nested:
+                        _, a = tf1.while_loop(lambda j, _: j < 2, lambda j, b: (j + 1, b + x), [0, a])
+                        return i + 1, a
+                    with tf.device(TASK1):
+                        other = -x
+                    return i + 1, a + x - other
+
+                with tf.device(TASK0):
+                    _, y = tf1.while_loop(lambda i, _: i < 4, body, [0, tf.constant(0.)])
+                for op in graph.get_operations():
+                    if op.type == "Enter" and op.get_attr("is_constant"):
+                        op._set_device(TASK1)
+                for _ in range(3):
+                    self.assertEqual(self.run_(y, {x: 3.}), 24)
+
     def test_nested_loops(self):
         def inner(i, total):
             _, total = tf.while_loop(lambda j, _: j <= i, lambda j, t: (j + 1, t + j), [0, total])
