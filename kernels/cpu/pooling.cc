@@ -91,12 +91,13 @@ void MaxPlane(const PoolShape& s, const T* in, T* out) {
   });
 }
 
-// The gradient goes to the first of the largest elements. `best` and `rest` hold a run each: the largest, and the
-// gradient until it has found its element. Loops over channels without indices vectorise.
+// Writes the whole plane. The gradient goes to the first of the largest elements. `best` and `rest` hold a run each:
+// the largest, and the gradient until it has found its element. Loops over channels without indices vectorise.
 template <typename T>
 void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, std::vector<T>& best,
                   std::vector<T>& rest) {
   const int64_t run = s.run();
+  std::fill_n(out, s.InputPlane(), T(0));
   T* const most = best.data();
   T* const left = rest.data();
   const auto each_element = [&](auto rows, auto columns, auto fn) {
@@ -114,15 +115,19 @@ void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, st
       WEIR_INDEPENDENT_ITERATIONS
       for (int64_t c = 0; c < run; ++c) most[c] = most[c] < x[c] ? x[c] : most[c];
     });
+    // Not a number is the largest where it stands first, and never after.
+    bool any_nan = false;
+    for (int64_t c = 0; c < run; ++c) any_nan |= !(most[c] == most[c]);
+    if (any_nan) {
+      for (int64_t c = 0; c < run; ++c) {
+        if (most[c] == most[c]) continue;
+        out[first + c] = static_cast<T>(out[first + c] + left[c]);
+        left[c] = T(0);
+      }
+    }
     each_element(rows, columns, [&](int64_t at) {
       const T* const x = in + at;
       T* const to = out + at;
-      // Not a number is the largest where it stands first, and never after.
-      if (at == first) {
-        for (int64_t c = 0; c < run; ++c) {
-          if (!(most[c] == most[c])) to[c] = static_cast<T>(to[c] + left[c]), left[c] = T(0);
-        }
-      }
       WEIR_INDEPENDENT_ITERATIONS
       for (int64_t c = 0; c < run; ++c) {
         const bool hit = x[c] == most[c];
@@ -228,8 +233,10 @@ class MaxPoolGradKernel : public OpKernel {
                                      gradient.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in.shape()));
-    std::fill_n(output->data<T>(), output->NumElements(), T(0));
-    if (out.num_elements() == 0 || in.NumElements() == 0) return absl::OkStatus();
+    if (out.num_elements() == 0 || in.NumElements() == 0) {
+      std::fill_n(output->data<T>(), output->NumElements(), T(0));
+      return absl::OkStatus();
+    }
     ParallelRanges(ctx, shape.planes(), 3 * shape.PlaneCost(), [&](int64_t begin, int64_t end) {
       std::vector<T> best(shape.run()), rest(shape.run());
       for (int64_t i = begin; i < end; ++i) {
