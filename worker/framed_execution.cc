@@ -104,8 +104,10 @@ bool FramedExecution::RunSwitch(const PlanNode& node, OpOutput* slots) {
   if (!MoveInput(node, 1, slots, &predicate)) return false;
   const Tensor& tensor = predicate.value;
   if (tensor.dtype() != DT_BOOL || tensor.dims() != 0 || !tensor.IsInitialized()) {
-    Fail(node, errors::InvalidArgument("The second input must be a scalar bool, but it has type ",
-                                       DataTypeName(tensor.dtype()), " and shape ", tensor.shape().ToString()));
+    const bool wrong_type = tensor.dtype() != DT_BOOL;
+    Fail(node, errors::InvalidArgument("The second input must be a scalar, but it has ",
+                                       wrong_type ? absl::StrCat("type ", DataTypeName(tensor.dtype()), " and ") : "",
+                                       "shape ", tensor.shape().ToString()));
     return false;
   }
   const bool port = IsTrue(tensor);

@@ -183,7 +183,8 @@ bool StepExecution::MoveInput(const PlanNode& node, uint32_t i, OpOutput* slots,
 bool StepExecution::SetResult(const PlanNode& node, OpOutput* slots, bool is_dead) {
   if (is_dead) {
     const std::string name = node.node->num_inputs() > 0 ? InputName(*node.node, 0) : node.node->name();
-    Fail(node, errors::InvalidArgument("The tensor returned for ", name, " was not valid."));
+    Fail(node, errors::InvalidArgument("The tensor returned for ", name, " was not valid. Retval[", node.index,
+                                       "] does not have value"));
     return false;
   }
   OpOutput moved;

@@ -1,3 +1,8 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "core/op_kernel_testing.h"
@@ -188,6 +193,20 @@ TEST_F(ArrayTest, TensorScatterLeavesASharedInputAlone) {
                        RunOp1("TensorScatterUpdate", {x, AsTensor<int32_t>({0}, {1, 1}), AsTensor<float>({9})}));
   ExpectTensorEqual(out, AsTensor<float>({9, 2, 3}));
   ExpectTensorEqual(x, AsTensor<float>({1, 2, 3}));
+}
+
+TEST_F(ArrayTest, PrintAppendsToAFile) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "print_", getpid(), ".txt");
+  for (const char* line : {"one", "two"}) {
+    EXPECT_THAT(
+        RunOp("PrintV2", {AsScalar<tstring>(line)}, Attrs().Set("output_stream", absl::StrCat("file://", path))),
+        IsOk());
+  }
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()), "one\ntwo\n");
+  std::remove(path.c_str());
+  EXPECT_THAT(RunOp("PrintV2", {AsScalar<tstring>("x")}, Attrs().Set("output_stream", "nowhere")),
+              StatusIs(kInvalid, HasSubstr("Unknown output stream")));
 }
 
 TEST_F(ArrayTest, StringsAreCopiedWhole) {

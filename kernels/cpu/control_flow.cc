@@ -16,9 +16,12 @@ class SwitchKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor predicate = ctx.locked_input(1);
-    if (predicate.dtype() != DT_BOOL || predicate.dims() != 0) {
-      return errors::InvalidArgument("The second input must be a scalar bool, but it has type ",
-                                     DataTypeName(predicate.dtype()), " and shape ", predicate.shape().ToString());
+    if (predicate.dtype() != DT_BOOL) {
+      return errors::InvalidArgument("The second input must be a bool, but it is ", DataTypeName(predicate.dtype()));
+    }
+    if (predicate.dims() != 0) {
+      return errors::InvalidArgument("The second input must be a scalar, but it has shape ",
+                                     predicate.shape().ToString());
     }
     HandOn(ctx, 0, predicate.scalar<bool>() ? 1 : 0);
     return absl::OkStatus();

@@ -111,7 +111,9 @@ class TensorSummaryV2Kernel : public OpKernel {
     ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(0), "tag"));
     ASSIGN_OR_RETURN(const std::string metadata, StringScalar(ctx.input(2), "serialized_summary_metadata"));
     tensorflow::Summary summary;
-    RETURN_IF_ERROR(FillTensorValue(tag, ctx.input(1), metadata, summary.add_value()));
+    auto* const value = summary.add_value();
+    RETURN_IF_ERROR(FillTensorValue(tag, ctx.input(1), metadata, value));
+    value->mutable_metadata();  // there even when it is empty
     return SetSummary(ctx, summary);
   }
 };

@@ -430,9 +430,9 @@ class ReverseSequenceKernel : public OpKernel {
     if (batch_dim_ >= input.dims()) {
       return errors::InvalidArgument("batch_dim must be < input rank ( ", batch_dim_, " vs. ", input.dims(), ")");
     }
-    if (seq_dim_ < 0 || batch_dim_ < 0 || seq_dim_ == batch_dim_) {
-      return errors::InvalidArgument("seq_dim and batch_dim must be two dimensions of the input, got ", seq_dim_,
-                                     " and ", batch_dim_, " with shape ", input.shape().ToString());
+    if (seq_dim_ == batch_dim_) return errors::InvalidArgument("batch_dim == seq_dim == ", seq_dim_);
+    if (seq_dim_ < 0 || batch_dim_ < 0) {
+      return errors::InvalidArgument("seq_dim and batch_dim must not be negative, got ", seq_dim_, " and ", batch_dim_);
     }
     const int seq = static_cast<int>(seq_dim_), batch = static_cast<int>(batch_dim_);
     if (lengths.NumElements() != input.dim_size(batch)) {

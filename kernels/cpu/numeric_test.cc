@@ -194,6 +194,14 @@ TEST_F(NumericTest, LabelsAndLengthsOfSequencesAreChecked) {
   });
 }
 
+TEST_F(NumericTest, ALabelMayStandBeyondTheTime) {
+  const Tensor x(DT_FLOAT, TensorShape({2, 1, 3})), places = AsTensor<int64_t>({0, 0, 0, 5}, {2, 2});
+  EXPECT_THAT(RunOp("CTCLoss", {x, places, Ints({0, 1}), Ints({2})}), IsOk());
+  EXPECT_THAT(
+      RunOp("CTCLoss", {x, places, Ints({1, 1}), Ints({2})}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Not enough time for target transition sequence")));
+}
+
 TEST_F(NumericTest, LengthsBeyondTheInputFail) {
   const Tensor x(DT_FLOAT, TensorShape({2, 1, 3}));
   for (int32_t length : {-1, 3}) {

@@ -76,8 +76,9 @@ class DynamicStitchKernel : public OpKernel {
                                        indices.dims(), ":], got data[0].shape = ", ctx.input(n).shape().ToString(),
                                        ", data[", i, "].shape = ", data.ToString());
       }
-      for (int32_t index : indices.flat<int32_t>()) {
-        if (index < 0) return errors::InvalidArgument("indices[", i, "] is out of range: ", index, " is negative");
+      for (int64_t j = 0; j < indices.NumElements(); ++j) {
+        const int32_t index = indices.data<int32_t>()[j];
+        if (index < 0) return errors::InvalidArgument("indices[", j, "] is out of range");
         highest = std::max<int64_t>(highest, index);
       }
     }

@@ -2,7 +2,10 @@
 #include <atomic>
 #include <cstdio>
 
+#include "core/device.h"
+#include "core/file_system.h"
 #include "kernels/cpu/array_families.h"
+#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/summarize.h"
 
 namespace weir {
@@ -58,35 +61,44 @@ class PrintKernel : public OpKernel {
   std::atomic<int64_t> printed_{0};
 };
 
-class PrintV2Kernel : public OpKernel {
+// The text goes to a stream of the server, or to the end of a file ("file://path"). Logs go where errors go.
+class PrintV2Kernel : public BlockingKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    std::string stream;
-    RETURN_IF_ERROR(ctx.GetAttr("output_stream", &stream));
+    RETURN_IF_ERROR(ctx.GetAttr("output_stream", &stream_));
     RETURN_IF_ERROR(ctx.GetAttr("end", &end_));
-    // Logs go where errors go. Writing to a file that a graph names is not for a server to do.
-    if (stream != "stdout" && stream != "stderr" && stream != "log(info)" && stream != "log(warning)" &&
-        stream != "log(error)") {
-      return errors::InvalidArgument("Unknown output stream: ", stream,
-                                     ", use stdout, stderr, log(info), log(warning) or log(error)");
+    for (absl::string_view known : {"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}) {
+      if (stream_ == known) return absl::OkStatus();
     }
-    out_ = stream == "stdout" ? stdout : stderr;
-    return absl::OkStatus();
+    to_file_ = SchemeOf(stream_) == "file";
+    if (to_file_) return absl::OkStatus();
+    return errors::InvalidArgument("Unknown output stream: ", stream_,
+                                   ", use stdout, stderr, log(info), log(warning), log(error) or file://PATH");
   }
 
-  absl::Status Compute(OpKernelContext& ctx) override {
+ protected:
+  absl::Status Work(OpKernelContext& ctx) override {
     if (ctx.input(0).dims() != 0) {
       return errors::InvalidArgument("Input is expected to be scalar, but got ", ctx.input(0).shape().ToString());
     }
     const std::string text = ctx.input(0).scalar<tstring>() + end_;
-    std::fwrite(text.data(), 1, text.size(), out_);
-    std::fflush(out_);
+    if (to_file_) return AppendToFile(*ctx.device()->file_systems(), text);
+    std::FILE* const out = stream_ == "stdout" ? stdout : stderr;
+    std::fwrite(text.data(), 1, text.size(), out);
+    std::fflush(out);
     return absl::OkStatus();
   }
 
  private:
-  std::string end_;
-  std::FILE* out_ = stderr;
+  absl::Status AppendToFile(const FileSystemRegistry& registry, const std::string& text) {
+    ASSIGN_OR_RETURN(FileSystem * files, registry.Find(stream_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, files->NewAppendableFile(stream_));
+    RETURN_IF_ERROR(file->Append(text));
+    return file->Close();
+  }
+
+  std::string stream_, end_;
+  bool to_file_ = false;
 };
 
 }  // namespace
