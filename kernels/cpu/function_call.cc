@@ -1,6 +1,5 @@
 #include "kernels/cpu/function_call.h"
 
-#include "core/numeric_types.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir::function_call {
@@ -55,17 +54,26 @@ void Call(OpKernelContext& ctx, FunctionRuntime::Handle handle, Tensors args, As
 absl::StatusOr<bool> Truth(const Tensor& tensor) {
   if (tensor.dims() > 0) return tensor.NumElements() > 0;
   switch (tensor.dtype()) {
-#define WEIR_TRUTH(T)   \
-  case DataTypeOf<T>(): \
-    return tensor.scalar<T>() != T(0);
-    WEIR_FOR_REALS(WEIR_TRUTH)
-#undef WEIR_TRUTH
+    case DT_FLOAT:
+      return tensor.scalar<float>() != 0;
+    case DT_DOUBLE:
+      return tensor.scalar<double>() != 0;
+    case DT_INT8:
+      return tensor.scalar<int8_t>() != 0;
+    case DT_UINT8:
+      return tensor.scalar<uint8_t>() != 0;
+    case DT_INT16:
+      return tensor.scalar<int16_t>() != 0;
+    case DT_INT32:
+      return tensor.scalar<int32_t>() != 0;
+    case DT_INT64:
+      return tensor.scalar<int64_t>() != 0;
     case DT_BOOL:
       return tensor.scalar<bool>();
     case DT_STRING:
       return !tensor.scalar<tstring>().empty();
     default:
-      return errors::InvalidArgument("A condition cannot be of type ", DataTypeName(tensor.dtype()));
+      return errors::InvalidArgument(DataTypeName(tensor.dtype()), " cannot be converted to a boolean");
   }
 }
 
