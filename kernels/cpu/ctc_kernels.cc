@@ -217,12 +217,8 @@ class CtcLossKernel : public OpKernel {
     return labels;
   }
 
-  // Equal neighbours need a blank between them.
-  int64_t Required(const std::vector<int32_t>& labels) const {
-    int64_t required = static_cast<int64_t>(labels.size());
-    for (size_t i = 1; merge_ && i < labels.size(); ++i) required += labels[i] == labels[i - 1];
-    return required;
-  }
+  // Equal neighbours need a blank between them too: without the time for it the loss is infinite.
+  static int64_t Required(const std::vector<int32_t>& labels) { return static_cast<int64_t>(labels.size()); }
   absl::Status CheckTime(const std::vector<int32_t>& labels, int64_t time, int64_t b) const {
     if (ignore_longer_ || time == 0 || Required(labels) <= time) return absl::OkStatus();
     return errors::InvalidArgument(

@@ -198,8 +198,15 @@ TEST_F(NumericTest, ALabelMayStandBeyondTheTime) {
   const Tensor x(DT_FLOAT, TensorShape({2, 1, 3})), places = AsTensor<int64_t>({0, 0, 0, 5}, {2, 2});
   EXPECT_THAT(RunOp("CTCLoss", {x, places, Ints({0, 1}), Ints({2})}), IsOk());
   EXPECT_THAT(
-      RunOp("CTCLoss", {x, places, Ints({1, 1}), Ints({2})}),
+      RunOp("CTCLoss", {x, places, Ints({1, 1}), Ints({1})}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Not enough time for target transition sequence")));
+}
+
+TEST_F(NumericTest, EqualLabelsWithoutTimeForTheBlankHaveInfiniteLoss) {
+  const Tensor x(DT_FLOAT, TensorShape({2, 1, 3})), places = AsTensor<int64_t>({0, 0, 0, 1}, {2, 2});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, RunOp("CTCLoss", {x, places, Ints({1, 1}), Ints({2})}));
+  EXPECT_EQ(out[0].flat<float>()[0], std::numeric_limits<float>::infinity());
+  EXPECT_NE(out[1].flat<float>()[0], 0);
 }
 
 TEST_F(NumericTest, LengthsBeyondTheInputFail) {
