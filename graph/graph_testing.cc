@@ -95,6 +95,20 @@ std::vector<Op> Definitions() {
           .Attr("fused_ops: list(string) = []")
           .Attr("leakyrelu_alpha: float = 0.2"),
       Op("AddN").Input("inputs: N * T").Output("sum: T").Attr("N: int >= 1").Attr("T: type").Shape(shapes::MergeAll),
+      Op("RemoteCall")
+          .Input("target: string")
+          .Input("args: Tin")
+          .Output("output: Tout")
+          .Attr("Tin: list(type) >= 1")
+          .Attr("Tout: list(type) >= 1")
+          .Attr("f: func"),
+      Op("_TargetDevice").Input("target: string").Output("index: int32").Attr("devices: list(string)"),
+      Op("_SwitchN")
+          .Input("data: T")
+          .Input("output_index: int32")
+          .Output("outputs: num_outs * T")
+          .Attr("num_outs: int >= 1")
+          .Attr("T: type"),
       Op("Split2").Input("value: T").Output("low: T").Output("high: T").Attr("T: type"),
       Op("Shape")
           .Input("input: T")

@@ -11,7 +11,9 @@ using tensorflow::NameAttrList;
 // What enters branch b is output b of a switch; what leaves it is input b of a merge.
 class BranchLowering {
  public:
-  BranchLowering(Node* node, Graph* graph) : replacement_(node, graph) {}
+  // With `devices`, branch b runs on the one of that number, and the node's first input names the device.
+  BranchLowering(Node* node, Graph* graph, std::vector<std::string> devices = {})
+      : replacement_(node, graph), devices_(std::move(devices)) {}
 
   absl::Status Run(std::vector<NameAttrList> branches, bool is_case) {
     absl::Status status = Build(std::move(branches), is_case);
@@ -24,7 +26,12 @@ class BranchLowering {
     branches_ = std::move(branches);
     is_case_ = is_case;
     ASSIGN_OR_RETURN(choice_, replacement_.Input(0));
-    if (!is_case_) {
+    if (!devices_.empty()) {
+      tensorflow::NodeDef target;
+      target.set_op("_TargetDevice");
+      SetNodeAttr("devices", devices_, &target);
+      ASSIGN_OR_RETURN(choice_, replacement_.Add("target", std::move(target), {{choice_}}, nullptr));
+    } else if (!is_case_) {
       ASSIGN_OR_RETURN(choice_, replacement_.AddTruth("condition", choice_));
     }
     // An Identity on each way in: what keeps a branch's constants from running when it is not taken.
@@ -52,6 +59,7 @@ class BranchLowering {
     ASSIGN_OR_RETURN(Output way_in, replacement_.AddOp(absl::StrCat(role, "_pivot"), "Identity",
                                                        {{Output(pivot.node(), static_cast<int>(b))}}));
     ASSIGN_OR_RETURN(Node * call, replacement_.AddCall(role, branches_[b], args, node().output_types()));
+    if (!devices_.empty()) call->mutable_def()->set_device(devices_[b]);
     replacement_.graph()->AddControlEdge(way_in.node(), call);
     if (node().num_outputs() == 0) {
       ASSIGN_OR_RETURN(way_in, replacement_.AddOp(absl::StrCat(role, "_done"), "Identity", {{way_in}}));
@@ -78,6 +86,7 @@ class BranchLowering {
   const Node& node() const { return *replacement_.node(); }
 
   NodeReplacement replacement_;
+  const std::vector<std::string> devices_;
   std::vector<NameAttrList> branches_;
   bool is_case_ = false;
   Output choice_;
@@ -98,6 +107,13 @@ absl::Status LowerCase(Node* node, Graph* graph) {
   std::vector<NameAttrList> branches;
   RETURN_IF_ERROR(GetNodeAttr(node->def(), "branches", &branches));
   return BranchLowering(node, graph).Run(std::move(branches), /*is_case=*/true);
+}
+
+absl::Status LowerRemoteCall(Node* node, const std::vector<std::string>& devices, Graph* graph) {
+  NameAttrList function;
+  RETURN_IF_ERROR(GetNodeAttr(node->def(), "f", &function));
+  std::vector<NameAttrList> branches(devices.size(), function);
+  return BranchLowering(node, graph, devices).Run(std::move(branches), /*is_case=*/true);
 }
 
 }  // namespace weir

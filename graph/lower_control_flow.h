@@ -1,6 +1,9 @@
 // Control flow by functions as control flow by nodes; see graph/lower_functions.h.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/status.h"
 #include "graph/graph.h"
 
@@ -11,5 +14,7 @@ namespace weir {
 absl::Status LowerIf(Node* node, Graph* graph);
 absl::Status LowerCase(Node* node, Graph* graph);
 absl::Status LowerWhile(Node* node, Graph* graph);
+// A RemoteCall whose target only the step knows: a branch for each of `devices`.
+absl::Status LowerRemoteCall(Node* node, const std::vector<std::string>& devices, Graph* graph);
 
 }  // namespace weir

@@ -69,7 +69,7 @@ class Lowering {
       return true;
     }
     if (op == "SymbolicGradient") return LowerGradient(node);
-    if (op == "RemoteCall") return LowerRemoteCall(node);
+    if (op == "RemoteCall") return LowerCallElsewhere(node);
     return LowerCall(node);
   }
 
@@ -105,11 +105,16 @@ class Lowering {
     return true;
   }
 
-  // As a call on the device that it names.
-  absl::StatusOr<bool> LowerRemoteCall(Node* node) {
+  // As a call on the device that it names, where that is known.
+  absl::StatusOr<bool> LowerCallElsewhere(Node* node) {
     const Edge* target = node->input_edge(0);
-    const std::string device = target == nullptr ? "" : ConstantString(*target->src);
-    if (device.empty() || CallsRecursive(*node)) return false;
+    if (target == nullptr || CallsRecursive(*node)) return false;
+    const std::string device = ConstantString(*target->src);
+    if (device.empty()) {
+      if (options_.devices.empty()) return false;
+      RETURN_IF_ERROR(LowerRemoteCall(node, options_.devices, graph_));
+      return true;
+    }
     NodeReplacement replacement(node, graph_);
     absl::Status status = AddCallOn(device, &replacement);
     if (!status.ok()) replacement.Abandon();

@@ -1,6 +1,9 @@
 // Calls of functions, and control flow by functions, written out as nodes.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/status.h"
 #include "graph/graph.h"
 
@@ -9,11 +12,13 @@ namespace weir {
 struct LowerOptions {
   // No further nodes are replaced in a graph that grew by more: calls that branch out without end stay calls.
   int max_new_nodes = 200'000;
+  // Full names: where a RemoteCall can go whose target only the step knows.
+  std::vector<std::string> devices;
 };
 
 // Replaces, in a graph that feeds and fetches have been cut from, what calls functions:
 //  - calls, PartitionedCall and SymbolicGradient by the function's body (SymbolicGradient: by its gradient);
-//  - RemoteCall, where its target is a constant, by the body on that device;
+//  - RemoteCall, where its target is a constant, by the body on that device, else by a Case over the devices;
 //  - If and Case (and the stateless ones) by Switch and Merge, While by a loop of Enter, Merge, Switch, NextIteration
 //    and Exit, where their attribute _lower_using_switch_merge asks for it.
 // A node with the name and the outputs of what was replaced stays. What is added has no assigned device: it is to be

@@ -71,6 +71,25 @@ TEST(LowerFunctions, WritesOutACallAndLeavesItToBePlaced) {
   EXPECT_EQ(graph->FindNode("call")->op(), "IdentityN");
 }
 
+TEST(LowerFunctions, ARemoteCallBranchesWhereOnlyTheStepKnowsItsTarget) {
+  auto graph = Parse(std::string(kNeg) +
+                     "%t:string = Placeholder() {dtype=string}\n%a:f32 = Placeholder() {dtype=f32}\n"
+                     "%call:f32 = RemoteCall(%t, %a) {Tin=[f32], Tout=[f32], f=@Minus{}}\n");
+  LowerOptions options;
+  auto changed = LowerFunctions(options, graph.get());
+  ASSERT_THAT(changed.status(), IsOk());
+  EXPECT_FALSE(*changed) << "without devices";
+  options.devices = {"/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0"};
+  changed = LowerFunctions(options, graph.get());
+  ASSERT_THAT(changed.status(), IsOk());
+  EXPECT_TRUE(*changed);
+  std::vector<std::string> devices;
+  for (const Node* node : graph->nodes()) {
+    if (node->op() == "Neg") devices.push_back(node->requested_device());
+  }
+  EXPECT_THAT(devices, ::testing::UnorderedElementsAreArray(options.devices));
+}
+
 TEST(LowerFunctions, LeavesRecursionACall) {
   auto graph = Parse(std::string(kRecursive) + "%a:f32 = Placeholder() {dtype=f32}\n%call:f32 = Loop(%a)\n");
   auto changed = LowerFunctions({}, graph.get());

@@ -85,7 +85,9 @@ Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, De
 
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph) {
-  ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions({}, graph));
+  LowerOptions lowering;
+  for (const DeviceName& device : options.placement.devices) lowering.devices.push_back(device.ToString());
+  ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions(lowering, graph));
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
 
   const Switches on = ChoosePasses(options.graph_options);

@@ -1,6 +1,7 @@
 // Calls of functions, and branches by functions.
 #include <cstring>
 
+#include "absl/strings/str_join.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/function_call.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -49,8 +50,16 @@ class SymbolicGradientKernel : public AsyncOpKernel {
   FunctionRuntime::Handle function_ = 0;
 };
 
-// A call whose target is a constant was written out before the step. What is left is one that only the step knows, and
-// that has to be this device.
+absl::StatusOr<DeviceName> TargetDevice(const Tensor& target) {
+  if (target.dtype() != DT_STRING || target.dims() != 0) {
+    return errors::InvalidArgument("target must be a scalar string, not ", DataTypeName(target.dtype()),
+                                   target.shape().ToString());
+  }
+  return DeviceName::Parse(std::string(target.scalar<tstring>()));
+}
+
+// Calls of the session's graph were written out before the step. What is left is within functions that are called, and
+// has to be for this device.
 class RemoteCallKernel : public AsyncOpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -64,18 +73,41 @@ class RemoteCallKernel : public AsyncOpKernel {
 
  private:
   static absl::Status CheckTarget(const OpKernelContext& ctx) {
-    const Tensor target = ctx.locked_input(0);
-    if (target.dtype() != DT_STRING || target.dims() != 0) {
-      return errors::InvalidArgument("target must be a scalar string, not ", DataTypeName(target.dtype()),
-                                     target.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(DeviceName device, DeviceName::Parse(std::string(target.scalar<tstring>())));
+    ASSIGN_OR_RETURN(const DeviceName device, TargetDevice(ctx.locked_input(0)));
     if (ctx.device()->parsed_name().Matches(device)) return absl::OkStatus();
-    return errors::Unimplemented("RemoteCall to ", device.ToString(), " from ", ctx.device()->name(),
-                                 ": a target on another device must be a constant");
+    return errors::Unimplemented(
+        "RemoteCall to ", device.ToString(), " from ", ctx.device()->name(),
+        ": functions that call themselves, or that datasets call, call others on their own device only");
   }
 
   FunctionRuntime::Handle function_ = 0;
+};
+
+// The number of the first device that a name fits.
+class TargetDeviceKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("devices", &names_));
+    for (const std::string& name : names_) {
+      ASSIGN_OR_RETURN(devices_.emplace_back(), DeviceName::Parse(name));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const DeviceName target, TargetDevice(ctx.locked_input(0)));
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      if (!devices_[i].Matches(target)) continue;
+      ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(i)));
+      return absl::OkStatus();
+    }
+    return errors::InvalidArgument("RemoteCall to ", target.ToString(), ", which is not among the devices [ ",
+                                   absl::StrJoin(names_, ", "), " ]");
+  }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<DeviceName> devices_;
 };
 
 class IfKernel : public AsyncOpKernel {
@@ -180,6 +212,7 @@ absl::Status RegisterCallKernels(KernelRegistry& kernels) {
     RETURN_IF_ERROR(kernels.Register<PartitionedCallKernel>(Kernel(op).Cpu()));
   }
   RETURN_IF_ERROR(kernels.Register<SymbolicGradientKernel>(Kernel(kSymbolicGradient).Cpu()));
+  RETURN_IF_ERROR(kernels.Register<TargetDeviceKernel>(Kernel("_TargetDevice").Cpu()));
   RETURN_IF_ERROR(kernels.Register<RemoteCallKernel>(Kernel("RemoteCall").Cpu()));
   RETURN_IF_ERROR(RegisterFunctionLoopKernels(kernels));
   RETURN_IF_ERROR(kernels.Register<ToBoolKernel>(Kernel("ToBool").Cpu()));

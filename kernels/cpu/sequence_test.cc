@@ -2,6 +2,7 @@
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/tensor_list.h"
+#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/optional.h"
 #include "kernels/ops/families.h"
 
@@ -328,6 +329,26 @@ TEST_F(SequenceTest, ListsAreAddedAndZeroedByElement) {
   ExpectTensorEqual(second, V({6}));
   EXPECT_THAT(RunOp1("AddN", {a, List()}), StatusIs(Code::kInvalidArgument, HasSubstr("different lengths")));
   EXPECT_THAT(RunOp1("ZerosLike", {Tensor::Scalar(Variant())}), StatusIs(Code::kInternal));
+}
+
+TEST_F(SequenceTest, VariantsThatHoldTooManyOthersAreRefused) {
+  const Attrs variants = Attrs().Set("element_dtype", DT_VARIANT);
+  ASSERT_OK_AND_ASSIGN(const Tensor empty, RunOp1("EmptyTensorList", {Is({}), I(-1)}, variants));
+  Tensor nested = List();
+  absl::Status status;
+  int depth = 1;
+  for (; status.ok() && depth <= 2 * kMaxVariantDepth; ++depth) {
+    // Each holds the one before twice: as a tree it would be far too large.
+    ASSERT_OK_AND_ASSIGN(const Tensor once, RunOp1("TensorListPushBack", {empty, nested}, variants));
+    ASSERT_OK_AND_ASSIGN(nested, RunOp1("TensorListPushBack", {once, nested}, variants));
+    if (depth == 60) {
+      EXPECT_THAT(RunOp1("ZerosLike", {nested}), StatusIs(Code::kResourceExhausted));
+      EXPECT_THAT(RunOp1("AddN", {nested, nested}), StatusIs(Code::kResourceExhausted));
+    }
+    status = CheckNesting(nested);
+  }
+  EXPECT_EQ(depth, kMaxVariantDepth);
+  EXPECT_THAT(RunOp1("TensorListPushBack", {empty, nested}, variants), StatusIs(Code::kResourceExhausted));
 }
 
 TEST_F(SequenceTest, OptionalsCountAsTheirTensors) {

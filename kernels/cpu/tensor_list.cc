@@ -1,12 +1,21 @@
 #include "kernels/cpu/tensor_list.h"
 
+#include <algorithm>
+
 #include "core/checkpoint/coding.h"
+#include "kernels/cpu/variant_nesting.h"
 #include "tensorflow/core/framework/tensor_shape.pb.h"
 
 namespace weir {
 
 std::string TensorList::DebugString() const {
   return absl::StrCat("TensorList of ", elements.size(), " ", DataTypeName(dtype), element_shape.ToString());
+}
+
+absl::Status TensorList::Admit(const Tensor& element) {
+  RETURN_IF_ERROR(CheckNesting(element));
+  depth = std::max(depth, VariantDepth(element) + 1);
+  return absl::OkStatus();
 }
 
 // The wire form is TensorFlow's: how many elements are missing and which, dtype, limit, the elements' shape.
@@ -61,6 +70,7 @@ absl::StatusOr<std::unique_ptr<VariantValue>> TensorList::Decode(absl::string_vi
     if (tensors[next].dtype() != list->dtype || !list->element_shape.IsCompatibleWith(tensors[next].shape())) {
       return malformed();
     }
+    RETURN_IF_ERROR(list->Admit(tensors[next]));
     list->elements[i] = std::move(tensors[next++]);
   }
   return std::unique_ptr<VariantValue>(std::move(list));

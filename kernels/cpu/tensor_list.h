@@ -24,10 +24,14 @@ struct TensorList final : public VariantValue {
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
   static absl::StatusOr<std::unique_ptr<VariantValue>> Decode(absl::string_view metadata, std::vector<Tensor> tensors);
 
+  // Notes that `element` is about to become an element. ResourceExhausted when that nests variants too deep.
+  absl::Status Admit(const Tensor& element);
+
   DataType dtype = DT_INVALID;
   PartialTensorShape element_shape;
   int64_t max_size = -1;  // of elements; -1: none
   std::vector<std::optional<Tensor>> elements;
+  int depth = 1;  // of variants, this one included; never too small
 };
 
 absl::Status RegisterTensorListVariants(VariantRegistry& variants);

@@ -126,6 +126,7 @@ class PushBackKernel : public OpKernel {
     RETURN_IF_ERROR(CheckAppend(*list, element));
     RETURN_IF_ERROR(CheckRoom(*list));
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
+    RETURN_IF_ERROR(output->Admit(element));
     output->elements.emplace_back(element);
     return absl::OkStatus();
   }
@@ -188,6 +189,7 @@ class SetItemKernel : public OpKernel {
       return errors::InvalidArgument("Trying to modify element ", index, " in a list with ", size, " elements.");
     }
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
+    RETURN_IF_ERROR(output->Admit(element));
     if (index >= size) output->elements.resize(index + 1);
     output->elements[index] = element;
     return absl::OkStatus();
@@ -321,6 +323,7 @@ class FromTensorKernel : public OpKernel {
     const Tensor& tensor = ctx.input(0);
     ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
     RETURN_IF_ERROR(CheckSliceShape(*list, tensor));
+    RETURN_IF_ERROR(list->Admit(tensor));
     for (int64_t i = 0; i < tensor.dim_size(0); ++i) list->elements.emplace_back(tensor.SubSlice(i));
     SetList(ctx, std::move(list));
     return absl::OkStatus();
@@ -334,6 +337,7 @@ absl::Status ScatterRows(TensorList& list, const Tensor& tensor, const Indices& 
                                    " Actual: ", tensor.dim_size(0));
   }
   RETURN_IF_ERROR(CheckSliceShape(list, tensor));
+  RETURN_IF_ERROR(list.Admit(tensor));
   for (int64_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= TensorList::kMaxSize) {
       return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative and below ",
@@ -457,6 +461,7 @@ class SplitKernel : public OpKernel {
       return errors::InvalidArgument("tensor shape ", tensor.shape().ToString(),
                                      " is not compatible with element_shape ", list->element_shape.ToString());
     }
+    RETURN_IF_ERROR(list->Admit(tensor));
     int64_t start = 0;
     for (int64_t i = 0; i < lengths.size(); ++i) {
       if (lengths[i] < 0) return errors::InvalidArgument("Invalid value in lengths: ", lengths[i]);
@@ -496,6 +501,7 @@ class ConcatListsKernel : public OpKernel {
       RETURN_IF_ERROR(CheckDtype(*second, dtype_));
       auto list = std::make_shared<TensorList>(*first);
       ASSIGN_OR_RETURN(list->element_shape, first->element_shape.MergeWith(second->element_shape));
+      list->depth = std::max(first->depth, second->depth);
       list->elements.insert(list->elements.end(), second->elements.begin(), second->elements.end());
       output.data<Variant>()[i] = Variant(std::move(list));
     }
@@ -525,6 +531,7 @@ class PushBackBatchKernel : public OpKernel {
       RETURN_IF_ERROR(CheckAppend(*list, row));
       RETURN_IF_ERROR(CheckRoom(*list));
       auto longer = std::make_shared<TensorList>(*list);
+      RETURN_IF_ERROR(longer->Admit(row));
       longer->elements.emplace_back(row);
       output.data<Variant>()[i] = Variant(std::move(longer));
     }

@@ -1,5 +1,7 @@
 #include "kernels/cpu/variant_arithmetic.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_sequence.h"
@@ -8,47 +10,76 @@
 namespace weir {
 namespace {
 
+// One op's walk over variants. Variants share what they hold, so that few of them can stand for very many: their number
+// is limited.
+class Walk {
+ public:
+  explicit Walk(const OpKernelContext& ctx) : ctx_(&ctx) {}
+  explicit Walk(const AddTensors& add) : add_(&add) {}
+
+  absl::StatusOr<Variant> ZerosLike(const Variant& value);
+  absl::StatusOr<Variant> Add(const Variant& a, const Variant& b);
+
+ private:
+  static constexpr int64_t kMaxVariants = int64_t{1} << 20;
+
+  absl::Status Count() {
+    if (++count_ <= kMaxVariants) return absl::OkStatus();
+    return errors::ResourceExhausted("A variant holds more than ", kMaxVariants, " others");
+  }
+
+  // Elementwise over a tensor of variants.
+  template <typename Fn>
+  static absl::StatusOr<Tensor> MapVariants(const Tensor& like, Fn fn) {
+    Tensor result(DT_VARIANT, like.shape());
+    for (int64_t i = 0; i < like.NumElements(); ++i) {
+      ASSIGN_OR_RETURN(result.data<Variant>()[i], fn(i));
+    }
+    return result;
+  }
+
+  absl::StatusOr<Tensor> ZerosLike(const Tensor& tensor) {
+    if (tensor.dtype() != DT_VARIANT) return ZeroTensor(*ctx_, tensor.dtype(), tensor.shape());
+    return MapVariants(tensor, [&](int64_t i) { return ZerosLike(tensor.data<Variant>()[i]); });
+  }
+  absl::StatusOr<Variant> ZerosLike(const OptionalVariant& optional);
+
+  absl::StatusOr<Tensor> Add(const Tensor& a, const Tensor& b) {
+    if (a.shape() != b.shape()) {
+      return errors::InvalidArgument("Trying to add two lists of tensors with incompatible element shapes: ",
+                                     a.shape().ToString(), " and ", b.shape().ToString());
+    }
+    if (a.dtype() != b.dtype()) {
+      return errors::InvalidArgument("Trying to add tensors of different dtypes: ", DataTypeName(a.dtype()), " and ",
+                                     DataTypeName(b.dtype()));
+    }
+    if (a.dtype() != DT_VARIANT) return (*add_)(a, b);
+    return MapVariants(a, [&](int64_t i) { return Add(a.data<Variant>()[i], b.data<Variant>()[i]); });
+  }
+  absl::StatusOr<Variant> Add(const OptionalVariant& a, const OptionalVariant& b);
+
+  const OpKernelContext* const ctx_ = nullptr;
+  const AddTensors* const add_ = nullptr;
+  int64_t count_ = 0;
+};
+
 absl::StatusOr<const TensorList*> ListIn(const Variant& value, absl::string_view op) {
   if (const TensorList* const list = value.get<TensorList>(); list != nullptr) return list;
   return errors::Internal(op, " of variants knows tensor lists, ragged tensors and optionals only, saw: ",
                           value.empty() ? "an empty variant" : value.TypeName());
 }
 
-// Elementwise over a tensor of variants.
-template <typename Fn>
-absl::StatusOr<Tensor> MapVariants(const Tensor& like, Fn fn) {
-  Tensor result(DT_VARIANT, like.shape());
-  for (int64_t i = 0; i < like.NumElements(); ++i) {
-    ASSIGN_OR_RETURN(result.data<Variant>()[i], fn(i));
-  }
-  return result;
-}
-
-absl::StatusOr<Tensor> ZerosLike(const OpKernelContext& ctx, const Tensor& tensor) {
-  if (tensor.dtype() != DT_VARIANT) return ZeroTensor(ctx, tensor.dtype(), tensor.shape());
-  return MapVariants(tensor, [&](int64_t i) { return ZerosLikeVariant(ctx, tensor.data<Variant>()[i]); });
-}
-
-absl::StatusOr<Tensor> Sum(const Tensor& a, const Tensor& b, const AddTensors& add) {
-  if (a.shape() != b.shape()) {
-    return errors::InvalidArgument("Trying to add two lists of tensors with incompatible element shapes: ",
-                                   a.shape().ToString(), " and ", b.shape().ToString());
-  }
-  if (a.dtype() != DT_VARIANT) return add(a, b);
-  return MapVariants(a, [&](int64_t i) { return AddVariants(a.data<Variant>()[i], b.data<Variant>()[i], add); });
-}
-
-absl::StatusOr<Variant> OptionalZerosLike(const OpKernelContext& ctx, const OptionalVariant& optional) {
+absl::StatusOr<Variant> Walk::ZerosLike(const OptionalVariant& optional) {
   std::optional<Element> zeros = optional.value();
   if (zeros.has_value()) {
     for (Tensor& component : *zeros) {
-      ASSIGN_OR_RETURN(component, ZerosLike(ctx, component));
+      ASSIGN_OR_RETURN(component, ZerosLike(component));
     }
   }
   return Variant(std::make_shared<OptionalVariant>(std::move(zeros)));
 }
 
-absl::StatusOr<Variant> AddOptionals(const OptionalVariant& a, const OptionalVariant& b, const AddTensors& add) {
+absl::StatusOr<Variant> Walk::Add(const OptionalVariant& a, const OptionalVariant& b) {
   if (a.value().has_value() != b.value().has_value()) {
     return errors::InvalidArgument("Cannot add optionals because one has a value and the other doesn't.");
   }
@@ -59,40 +90,40 @@ absl::StatusOr<Variant> AddOptionals(const OptionalVariant& a, const OptionalVar
                                      sum->size(), " vs. ", b.value()->size(), ").");
     }
     for (size_t i = 0; i < sum->size(); ++i) {
-      ASSIGN_OR_RETURN((*sum)[i], Sum((*sum)[i], (*b.value())[i], add));
+      ASSIGN_OR_RETURN((*sum)[i], Add((*sum)[i], (*b.value())[i]));
     }
   }
   return Variant(std::make_shared<OptionalVariant>(std::move(sum)));
 }
 
-}  // namespace
-
-absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Variant& value) {
+absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
+  RETURN_IF_ERROR(Count());
   if (const std::shared_ptr<const RaggedVariant> ragged = RaggedIn(value)) {
-    ASSIGN_OR_RETURN(Tensor zeros, ZerosLike(ctx, ragged->values));
+    ASSIGN_OR_RETURN(Tensor zeros, ZerosLike(ragged->values));
     return Variant(std::make_shared<RaggedVariant>(ragged->splits, std::move(zeros)));
   }
-  if (const auto* const optional = value.get<OptionalVariant>()) return OptionalZerosLike(ctx, *optional);
+  if (const auto* const optional = value.get<OptionalVariant>()) return ZerosLike(*optional);
   ASSIGN_OR_RETURN(const TensorList* list, ListIn(value, "ZerosLike"));
   auto zeros = std::make_shared<TensorList>(*list);
   for (std::optional<Tensor>& element : zeros->elements) {
     if (!element.has_value()) continue;
-    ASSIGN_OR_RETURN(element, ZerosLike(ctx, *element));
+    ASSIGN_OR_RETURN(element, ZerosLike(*element));
   }
   return Variant(std::move(zeros));
 }
 
-absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const AddTensors& add) {
+absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
+  RETURN_IF_ERROR(Count());
   if (const std::shared_ptr<const RaggedVariant> x = RaggedIn(a), y = RaggedIn(b); x != nullptr && y != nullptr) {
     if (x->values.dtype() != y->values.dtype() || x->splits.size() != y->splits.size()) {
       return errors::InvalidArgument("Can only add RaggedTensorVariants of the same dtype and ragged rank");
     }
-    ASSIGN_OR_RETURN(Tensor sum, Sum(x->values, y->values, add));
+    ASSIGN_OR_RETURN(Tensor sum, Add(x->values, y->values));
     return Variant(std::make_shared<RaggedVariant>(x->splits, std::move(sum)));
   }
   if (const auto* const x = a.get<OptionalVariant>(), * const y = b.get<OptionalVariant>();
       x != nullptr && y != nullptr) {
-    return AddOptionals(*x, *y, add);
+    return Add(*x, *y);
   }
   ASSIGN_OR_RETURN(const TensorList* x, ListIn(a, "AddN"));
   ASSIGN_OR_RETURN(const TensorList* y, ListIn(b, "AddN"));
@@ -105,6 +136,7 @@ absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const Ad
                                    x->elements.size(), " and the other is ", y->elements.size());
   }
   auto sum = std::make_shared<TensorList>(*x);
+  sum->depth = std::max(x->depth, y->depth);
   ASSIGN_OR_RETURN(sum->element_shape, x->element_shape.MergeWith(y->element_shape));
   for (size_t i = 0; i < sum->elements.size(); ++i) {
     std::optional<Tensor>& element = sum->elements[i];
@@ -112,10 +144,20 @@ absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const Ad
     if (!element.has_value()) {
       element = other;
     } else if (other.has_value()) {
-      ASSIGN_OR_RETURN(element, Sum(*element, *other, add));
+      ASSIGN_OR_RETURN(element, Add(*element, *other));
     }
   }
   return Variant(std::move(sum));
+}
+
+}  // namespace
+
+absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Variant& value) {
+  return Walk(ctx).ZerosLike(value);
+}
+
+absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const AddTensors& add) {
+  return Walk(add).Add(a, b);
 }
 
 }  // namespace weir

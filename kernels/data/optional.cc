@@ -1,10 +1,18 @@
 #include "kernels/data/optional.h"
 
+#include <algorithm>
+
 #include "core/variant_registry.h"
+#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/families.h"
 
 namespace weir {
+
+OptionalVariant::OptionalVariant(std::optional<Element> value) : value_(std::move(value)) {
+  if (!value_.has_value()) return;
+  for (const Tensor& component : *value_) depth_ = std::max(depth_, VariantDepth(component) + 1);
+}
 
 absl::Status OptionalVariant::Encode(std::string* metadata, std::vector<Tensor>* tensors) const {
   metadata->assign(1, value_ ? 1 : 0);
@@ -36,7 +44,10 @@ class FromValueKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     Element element;
-    for (int i = 0; i < ctx.num_inputs(); ++i) element.push_back(ctx.locked_input(i));
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      element.push_back(ctx.locked_input(i));
+      RETURN_IF_ERROR(CheckNesting(element.back()));
+    }
     ctx.set_output(0, OptionalTensor(std::move(element)));
     return absl::OkStatus();
   }

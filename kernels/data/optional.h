@@ -12,8 +12,10 @@ class OptionalVariant final : public VariantValue {
  public:
   static constexpr char kTypeName[] = "tensorflow::data::Optional";
 
-  explicit OptionalVariant(std::optional<Element> value) : value_(std::move(value)) {}
+  explicit OptionalVariant(std::optional<Element> value);
   const std::optional<Element>& value() const { return value_; }
+  // Of variants, this one included.
+  int depth() const { return depth_; }
   std::string TypeName() const override { return kTypeName; }
   std::unique_ptr<VariantValue> Clone() const override { return std::make_unique<OptionalVariant>(value_); }
   std::string DebugString() const override { return value_ ? "Optional<value>" : "Optional<none>"; }
@@ -21,6 +23,7 @@ class OptionalVariant final : public VariantValue {
 
  private:
   const std::optional<Element> value_;
+  int depth_ = 1;
 };
 
 Tensor OptionalTensor(std::optional<Element> value);

@@ -187,6 +187,11 @@ absl::Status RegisterControlFlowOps(OpRegistry& ops) {
               .Attr("num_outs: int >= 1")
               .Attr("T: type")
               .Shape(SwitchShape),
+          Op("_TargetDevice")
+              .Input("target: string")
+              .Output("index: int32")
+              .Attr("devices: list(string)")
+              .Shape(ScalarShape),
           Op("LoopCond").Input("input: bool").Output("output: bool").Shape(LoopCondShape),
           Op("ControlTrigger").Shape(shapes::NoOutputs),
           Op("Abort").Attr("error_msg: string = ''").Attr("exit_without_error: bool = false").Shape(shapes::NoOutputs),

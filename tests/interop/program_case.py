@@ -14,7 +14,7 @@ tf1 = tf.compat.v1
 tf1.disable_v2_behavior()
 tf1.logging.set_verbosity(tf1.logging.FATAL)
 JOBS = {"ps": 2, "worker": 2}
-SECONDS = 280
+SECONDS = 580
 STEP_MS = 60000
 cluster = None
 

@@ -19,7 +19,7 @@ import tensorflow as tf
 tf1 = tf.compat.v1
 tf1.disable_v2_behavior()
 tf1.logging.set_verbosity(tf1.logging.FATAL)
-SECONDS, CLIENT_SECONDS = 280, 60
+SECONDS, CLIENT_SECONDS = 580, 120
 WORKERS, PS = 3, 2
 
 

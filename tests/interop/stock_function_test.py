@@ -106,7 +106,27 @@ class Calls(session_case.SessionTest):
             chosen = functional_ops.remote_call(args=[tf.constant(2.0)], Tout=[tf.float32], f=triple, target=target)
         self.assertEqual(self.run_(there), [6])
         self.assertEqual(self.run_(chosen, {target: TASK0 + "/cpu:0"}), [6])
-        self.expect(tf.errors.UnimplementedError, chosen, {target: TASK1 + "/cpu:0"}, phrase="RemoteCall")
+        self.assertEqual(self.run_(chosen, {target: TASK1 + "/cpu:0"}), [6])
+        self.expect(tf.errors.InvalidArgumentError, chosen, {target: "/job:worker/task:7/cpu:0"}, phrase="RemoteCall")
+        self.expect(tf.errors.InvalidArgumentError, chosen, {target: "nowhere"})
+
+    def test_remote_calls_run_where_they_are_sent(self):
+        """Each task's function reads a variable of that task."""
+        with tf.device(TASK1):
+            tf1.get_variable("there", initializer=5.0, use_resource=True)
+
+        @function.Defun(tf.float32)
+        def add(x):
+            handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="there")
+            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32) + x
+
+        target, x = tf1.placeholder(tf.string, []), tf1.placeholder(tf.float32, [])
+        with tf.device(TASK0):
+            sent = functional_ops.remote_call(args=[x], Tout=[tf.float32], f=add, target=target)
+        self.initialize()
+        self.assertEqual(self.run_(sent, {target: TASK1 + "/cpu:0", x: 2}), [7])
+        with self.assertRaises((tf.errors.NotFoundError, tf.errors.FailedPreconditionError)):
+            self.run_(sent, {target: TASK0 + "/cpu:0", x: 2})
 
     def test_errors_name_the_op(self):
         @tf.function

@@ -1,6 +1,11 @@
 #include "kernels/cpu/ragged/ragged_variant.h"
 
+#include "kernels/cpu/variant_nesting.h"
+
 namespace weir {
+
+RaggedVariant::RaggedVariant(std::vector<Tensor> splits, Tensor values)
+    : splits(std::move(splits)), values(std::move(values)), depth(VariantDepth(this->values) + 1) {}
 
 std::string RaggedVariant::DebugString() const {
   return absl::StrCat("ragged tensor of rank ", splits.size(), ", values ", values.DebugString());

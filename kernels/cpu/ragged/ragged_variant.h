@@ -15,7 +15,7 @@ namespace weir {
 struct RaggedVariant final : public VariantValue {
   static constexpr char kTypeName[] = "RaggedTensorVariant";
 
-  RaggedVariant(std::vector<Tensor> splits, Tensor values) : splits(std::move(splits)), values(std::move(values)) {}
+  RaggedVariant(std::vector<Tensor> splits, Tensor values);
 
   std::string TypeName() const override { return kTypeName; }
   std::unique_ptr<VariantValue> Clone() const override { return std::make_unique<RaggedVariant>(*this); }
@@ -25,6 +25,7 @@ struct RaggedVariant final : public VariantValue {
 
   std::vector<Tensor> splits;
   Tensor values;
+  int depth;  // of variants, this one included
 };
 
 // The ragged tensor in `variant`, also where that came from another process and is still encoded; nullptr: none.

@@ -6,6 +6,7 @@
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/cpu/variant_nesting.h"
 
 namespace weir {
 namespace {
@@ -28,6 +29,7 @@ class RaggedToVariantKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const int levels = static_cast<int>(levels_);
     const Tensor values = ctx.input(levels);
+    RETURN_IF_ERROR(CheckNesting(values));
     if (!batched_) {
       std::vector<Tensor> splits;
       for (int i = 0; i < levels; ++i) {

@@ -1,0 +1,17 @@
+// How deep variants hold variants. They are copied, added and freed level by level, so that the depth has a limit.
+#pragma once
+
+#include "core/status.h"
+#include "core/tensor.h"
+
+namespace weir {
+
+inline constexpr int kMaxVariantDepth = 256;
+
+// 0 for a tensor of another type, 1 for variants in which there are no others.
+int VariantDepth(const Tensor& tensor);
+
+// ResourceExhausted when nothing more may hold `element`.
+absl::Status CheckNesting(const Tensor& element);
+
+}  // namespace weir
