@@ -11,10 +11,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/block_pool.h"
+#include "core/memory_info.h"
 #include "core/size_classes.h"
 
 namespace weir {
 namespace {
+
+// The system promises more than it has, and ends a process that takes it at its word.
+bool IsToBeHad(size_t bytes) {
+  constexpr size_t kLarge = size_t{256} << 20;
+  return bytes < kLarge || (bytes <= SIZE_MAX / 2 && static_cast<int64_t>(bytes) <= AvailableMemory());
+}
 
 // Each thread counts for itself and adds up now and then.
 constexpr int64_t kStatsFlushBytes = 64 << 10;
@@ -181,6 +188,10 @@ class PooledCpuAllocator final : public Allocator {
   // What the pool keeps is given back before memory counts as exhausted.
   void* FromSystem(size_t bytes) {
     stats_.Largest(static_cast<int64_t>(bytes));
+    if (!IsToBeHad(bytes)) {
+      pool_.ReleaseAll();
+      if (!IsToBeHad(bytes)) return nullptr;
+    }
     void* block = SystemAllocate(bytes);
     if (block != nullptr || bytes > SIZE_MAX / 2) return block;
     pool_.ReleaseAll();
@@ -200,7 +211,7 @@ class SystemCpuAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "cpu"; }
   void* AllocateRaw(size_t bytes) override {
-    if (bytes > (size_t{1} << 38)) return nullptr;
+    if (bytes > (size_t{1} << 38) || !IsToBeHad(bytes)) return nullptr;
     const size_t rounded = (bytes / kTensorAlignment + 1) * kTensorAlignment;
     void* block = std::aligned_alloc(kTensorAlignment, rounded);
     if (block == nullptr) return nullptr;

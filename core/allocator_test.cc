@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/memory_info.h"
 #include "core/tensor.h"
 
 namespace weir {
@@ -36,6 +37,10 @@ TEST(CpuAllocatorTest, BlocksOfEverySizeAreAlignedAndApart) {
 TEST(CpuAllocatorTest, WhatCannotBeIsNull) {
   EXPECT_EQ(CpuAllocator()->AllocateRaw(SIZE_MAX), nullptr);
   EXPECT_EQ(CpuAllocator()->AllocateRaw(size_t{1} << 60), nullptr);
+}
+
+TEST(CpuAllocatorTest, MoreThanThereIsIsNull) {
+  EXPECT_EQ(CpuAllocator()->AllocateRaw(static_cast<size_t>(AvailableMemory()) + (size_t{1} << 30)), nullptr);
 }
 
 TEST(CpuAllocatorTest, ThreadsHandBlocksToEachOther) {

@@ -3,7 +3,12 @@
 
 #include <cmath>
 
+#include "kernels/cpu/vector_math.h"
+
 namespace weir::activations {
+
+inline float Expm1(float x) { return vector_math::Expm1(x); }
+inline double Expm1(double x) { return std::expm1(x); }
 
 struct Relu {
   template <typename T>
@@ -27,7 +32,7 @@ struct LeakyRelu {
 struct Elu {
   template <typename T>
   T operator()(T x, float) const {
-    return x < T{0} ? std::expm1(x) : x;
+    return x < T{0} ? Expm1(x) : x;
   }
 };
 

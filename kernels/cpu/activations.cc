@@ -97,7 +97,7 @@ struct EluGrad {
 struct Selu {
   template <typename T>
   T operator()(T x, float) const {
-    return x < T{0} ? T(kSeluScaleAlpha) * std::expm1(x) : T(kSeluScale) * x;
+    return x < T{0} ? T(kSeluScaleAlpha) * activations::Expm1(x) : T(kSeluScale) * x;
   }
 };
 struct SeluGrad {
@@ -112,8 +112,13 @@ struct Softplus {
   T operator()(T x, float) const {
     const T threshold = std::log(std::numeric_limits<T>::epsilon()) + T{2};
     if (x > -threshold) return x;
-    const T y = std::exp(x);
-    return x < threshold ? y : std::log1p(y);
+    if constexpr (std::is_same_v<T, float>) {
+      const T y = vector_math::Exp(x);
+      return x < threshold ? y : vector_math::Log1p(y);
+    } else {
+      const T y = std::exp(x);
+      return x < threshold ? y : std::log1p(y);
+    }
   }
 };
 struct SoftplusGrad {

@@ -103,6 +103,10 @@ class BiasAddGradKernel : public OpKernel {
     const Tensor& gradient = ctx.input(0);
     ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(gradient.shape(), channels_first_));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({view.channels})));
+    if (gradient.NumElements() == 0) {
+      std::fill_n(output->data<T>(), output->NumElements(), T(0));
+      return absl::OkStatus();
+    }
     std::vector<AccumulatorT<T>> sums(view.channels);
     if (view.inner == 1) {
       SumRows(ctx, gradient.data<T>(), view, sums.data());

@@ -102,7 +102,9 @@ TEST_F(ElementwiseTest, ElementaryFunctionsAgreeWithDouble) {
   };
   for (const Case& c :
        {Case{"Exp", [](double v) { return std::exp(v); }}, Case{"Tanh", [](double v) { return std::tanh(v); }},
-        Case{"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }}}) {
+        Case{"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
+        Case{"Expm1", [](double v) { return std::expm1(v); }}, Case{"Erf", [](double v) { return std::erf(v); }},
+        Case{"Sin", [](double v) { return std::sin(v); }}, Case{"Cos", [](double v) { return std::cos(v); }}}) {
     ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1(c.op, {input}));
     for (size_t i = 0; i < x.size(); ++i) {
       const float expected = static_cast<float>(c.function(x[i])), actual = out.data<float>()[i];
@@ -123,6 +125,27 @@ TEST_F(ElementwiseTest, LogarithmAtItsEdges) {
   EXPECT_EQ(out.data<float>()[2], kInfinity);
   EXPECT_EQ(out.data<float>()[3], 0);
   EXPECT_NEAR(out.data<float>()[4], std::log(1e-40), 1e-4);
+}
+
+TEST_F(ElementwiseTest, Log1pAtItsEdges) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1("Log1p", {AsTensor<float>({-1, -2, kInfinity, 1e-20f, 3e-5f, 1e30f})}));
+  EXPECT_EQ(out.data<float>()[0], -kInfinity);
+  EXPECT_TRUE(std::isnan(out.data<float>()[1]));
+  EXPECT_EQ(out.data<float>()[2], kInfinity);
+  for (int i = 3; i < 6; ++i) {
+    const float expected = std::log1p(std::vector<float>{1e-20f, 3e-5f, 1e30f}[i - 3]);
+    EXPECT_NEAR(out.data<float>()[i], expected, expected * 2e-7f);
+  }
+}
+
+TEST_F(ElementwiseTest, SineFarFromZero) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1("Sin", {AsTensor<float>({1e30f, 1, kInfinity, -0.0f})}));
+  EXPECT_NEAR(out.data<float>()[0], std::sin(double{1e30f}), 1e-6);
+  EXPECT_NEAR(out.data<float>()[1], std::sin(1.0), 1e-6);
+  EXPECT_TRUE(std::isnan(out.data<float>()[2]));
+  EXPECT_TRUE(std::signbit(out.data<float>()[3]));
 }
 
 TEST_F(ElementwiseTest, SixteenBitFloatsComputeInFloat) {

@@ -20,12 +20,32 @@ WEIR_VECTOR_LOOP(Exp)
 WEIR_VECTOR_LOOP(Log)
 WEIR_VECTOR_LOOP(Tanh)
 WEIR_VECTOR_LOOP(Sigmoid)
+WEIR_VECTOR_LOOP(Expm1)
+WEIR_VECTOR_LOOP(Log1p)
+WEIR_VECTOR_LOOP(Erf)
 #undef WEIR_VECTOR_LOOP
 
+// Straight-line code where all elements allow it.
+#define WEIR_PERIODIC_LOOP(Name, library)                                                             \
+  WEIR_TARGET_CLONES void Name##Floats(const void* in, void* out, int64_t n) {                        \
+    const auto* x = static_cast<const float*>(in);                                                    \
+    auto* z = static_cast<float*>(out);                                                               \
+    const auto is_near = [](float v) { return std::abs(v) <= vector_math::kTrigonometricLimit; };     \
+    bool all_near = true;                                                                             \
+    for (int64_t i = 0; i < n; ++i) all_near &= is_near(x[i]);                                        \
+    if (all_near) {                                                                                   \
+      WEIR_INDEPENDENT_ITERATIONS                                                                     \
+      for (int64_t i = 0; i < n; ++i) z[i] = vector_math::Name(x[i]);                                 \
+    } else {                                                                                          \
+      for (int64_t i = 0; i < n; ++i) z[i] = is_near(x[i]) ? vector_math::Name(x[i]) : library(x[i]); \
+    }                                                                                                 \
+  }
+WEIR_PERIODIC_LOOP(Sin, std::sin)
+WEIR_PERIODIC_LOOP(Cos, std::cos)
+#undef WEIR_PERIODIC_LOOP
+
 #define WEIR_FUNCTOR_LOOP(Name) constexpr UnaryLoop Name##Floats = &UnaryLoopOf<functor::Name, float, float>;
-#define WEIR_SLOW_FUNCTORS(M) \
-  M(Log1p)                    \
-  M(Expm1) M(Sin) M(Cos) M(Tan) M(Asin) M(Acos) M(Atan) M(Sinh) M(Cosh) M(Asinh) M(Acosh) M(Atanh) M(Erf) M(Erfc)
+#define WEIR_SLOW_FUNCTORS(M) M(Tan) M(Asin) M(Acos) M(Atan) M(Sinh) M(Cosh) M(Asinh) M(Acosh) M(Atanh) M(Erfc)
 #define WEIR_FAST_FUNCTORS(M) M(Neg) M(Abs) M(Sign) M(Square) M(Sqrt) M(Rsqrt) M(Reciprocal) M(Floor) M(Ceil)
 WEIR_SLOW_FUNCTORS(WEIR_FUNCTOR_LOOP)
 WEIR_FAST_FUNCTORS(WEIR_FUNCTOR_LOOP)
@@ -70,6 +90,11 @@ absl::Status RegisterRealUnaryKernels(KernelRegistry& kernels) {
       WEIR_ALL_FLOATS("Log", Log, 1000)
       WEIR_ALL_FLOATS("Tanh", Tanh, 1000)
       WEIR_ALL_FLOATS("Sigmoid", Sigmoid, 1200)
+      WEIR_ALL_FLOATS("Expm1", Expm1, 1500)
+      WEIR_ALL_FLOATS("Log1p", Log1p, 2000)
+      WEIR_ALL_FLOATS("Erf", Erf, 2000)
+      WEIR_ALL_FLOATS("Sin", Sin, 2000)
+      WEIR_ALL_FLOATS("Cos", Cos, 2000)
       WEIR_FLOAT_AND_DOUBLE("Lgamma", Lgamma, 20000)
       WEIR_SIXTEEN_BITS("Lgamma", half, DT_HALF, Lgamma, 20000)
       WEIR_FLOAT_AND_DOUBLE("Digamma", Digamma, 20000)

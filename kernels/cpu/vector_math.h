@@ -86,4 +86,111 @@ WEIR_ALWAYS_INLINE float Tanh(float x) {
 
 WEIR_ALWAYS_INLINE float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
 
+// --- In double, which leaves float's result within one unit in the last place without further care. ---
+
+// Two to the power of an integer in [-1022, 1023].
+WEIR_ALWAYS_INLINE double DoublePowerOfTwo(int32_t exponent) {
+  return std::bit_cast<double>((int64_t{exponent} + 1023) << 52);
+}
+
+// e^x - 1: reduced to [-ln2/2, ln2/2], Taylor's polynomial of degree 9.
+WEIR_ALWAYS_INLINE float Expm1(float x) {
+  double t = x < -110.0f ? -110.0 : static_cast<double>(x);
+  t = x > 100.0f ? 100.0 : t;
+  t = x == x ? t : 0.0;
+  const double k = std::floor(t * 1.44269504088896340736 + 0.5);
+  const double r = t - k * 0.69314718055994530942;
+  double p = 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r * r + r;
+  const double scale = DoublePowerOfTwo(static_cast<int32_t>(k));
+  const float y = static_cast<float>(p * scale + (scale - 1.0));
+  const float magnitude = x < 0.0f ? -x : x;
+  return magnitude < 1e-18f || x != x ? x : y;  // keeps -0 and denormals
+}
+
+// The natural logarithm of 1 + x: the mantissa in [sqrt(1/2), sqrt(2)), the series of 2 artanh((m - 1) / (m + 1)).
+WEIR_ALWAYS_INLINE float Log1p(float x) {
+  const double v = 1.0 + static_cast<double>(x);
+  const int64_t bits = std::bit_cast<int64_t>(v);
+  double m = std::bit_cast<double>((bits & 0x000fffffffffffff) | 0x3fe0000000000000);
+  double e = static_cast<double>(static_cast<int32_t>(bits >> 52) - 1022);
+  const bool low = m < 0.70710678118654752440;
+  e = low ? e - 1.0 : e;
+  m = low ? m + m : m;
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 15;
+  p = p * z + 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  p = p * z + 1.0;
+  float y = static_cast<float>(2.0 * s * p + e * 0.69314718055994530942);
+  const float magnitude = x < 0.0f ? -x : x;
+  // Where 1 + x has lost what x had.
+  y = magnitude < 1e-5f ? x - 0.5f * x * x : y;
+  y = x == std::numeric_limits<float>::infinity() ? x : y;
+  y = x == -1.0f ? -std::numeric_limits<float>::infinity() : y;
+  y = x < -1.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+  return x == x ? y : x;
+}
+
+// Sine and cosine are for |x| up to here: so far a multiple of pi/2's upper part is exact.
+constexpr float kTrigonometricLimit = 1e6f;
+
+// sin(x + quarters * pi/2): reduced to [-pi/4, pi/4], Taylor's polynomials.
+WEIR_ALWAYS_INLINE float SinOfQuarters(float x, double quarters) {
+  const double t = x;
+  const double k = std::floor(t * 0.63661977236758134308 + 0.5);
+  const double r = (t - k * 1.5707963267341256) - k * 6.0771005065061922e-11;
+  const double z = r * r;
+  double sine = -1.0 / 39916800;
+  sine = sine * z + 1.0 / 362880;
+  sine = sine * z - 1.0 / 5040;
+  sine = sine * z + 1.0 / 120;
+  sine = sine * z - 1.0 / 6;
+  sine = sine * z * r + r;
+  double cosine = 1.0 / 479001600;
+  cosine = cosine * z - 1.0 / 3628800;
+  cosine = cosine * z + 1.0 / 40320;
+  cosine = cosine * z - 1.0 / 720;
+  cosine = cosine * z + 1.0 / 24;
+  cosine = cosine * z - 0.5;
+  cosine = cosine * z + 1.0;
+  const double q = k + quarters, quadrant = q - 4.0 * std::floor(q * 0.25);
+  const double y = (quadrant == 1.0) | (quadrant == 3.0) ? cosine : sine;
+  return static_cast<float>(quadrant >= 2.0 ? -y : y);
+}
+WEIR_ALWAYS_INLINE float Sin(float x) { return x == 0.0f ? x : SinOfQuarters(x, 0.0); }
+WEIR_ALWAYS_INLINE float Cos(float x) { return SinOfQuarters(x, 1.0); }
+
+// A rational approximation (13, 8) on [-4, 4], beyond which float's error function is 1.
+WEIR_ALWAYS_INLINE float Erf(float x) {
+  double t = x < -4.0f ? -4.0 : static_cast<double>(x);
+  t = x > 4.0f ? 4.0 : t;
+  const double s = t * t;
+  double p = -2.72614225801306e-10;
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  double q = -1.45660718464996e-05;
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  const float y = static_cast<float>(t * p / q);
+  return x == x ? y : x;
+}
+
 }  // namespace weir::vector_math
