@@ -57,6 +57,9 @@ absl::Status CheckSize(const BundleEntry& entry) {
   if (entry.dtype == DT_STRING) {
     // At least one byte of length for each.
     if (static_cast<uint64_t>(entry.shape.num_elements()) <= entry.size) return absl::OkStatus();
+  } else if (entry.dtype == DT_VARIANT) {
+    // At least a length and a checksum for each.
+    if (static_cast<uint64_t>(entry.shape.num_elements()) <= entry.size / 5) return absl::OkStatus();
   } else if (!IsPlainType(entry.dtype)) {
     return absl::OkStatus();
   } else {
@@ -88,7 +91,11 @@ absl::StatusOr<BundleEntry> DecodeEntry(const std::string& bytes, int num_shards
     RETURN_IF_ERROR(slice.ShapeWithin(entry.shape).status());
     entry.slices.push_back(std::move(slice));
   }
-  if (entry.slices.empty()) RETURN_IF_ERROR(CheckSize(entry));
+  if (entry.slices.empty()) {
+    RETURN_IF_ERROR(CheckSize(entry));
+  } else if (entry.dtype != DT_STRING && !IsPlainType(entry.dtype)) {
+    return errors::DataLoss("slices of type ", DataTypeName(entry.dtype));
+  }
   return entry;
 }
 

@@ -7,6 +7,9 @@
 #include "absl/strings/escaping.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
+#include "core/tensor_proto.h"
+#include "core/variant.h"
+#include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {
 namespace {
@@ -83,6 +86,9 @@ absl::StatusOr<Tensor> BundleReader::ReadSlice(absl::string_view name, const Ten
   if (entry->slices.empty()) {
     ASSIGN_OR_RETURN(const Tensor whole, ReadEntry(key, *entry, allocator));
     if (slice.IsFull() || shape == entry->shape) return whole;
+    if (entry->dtype == DT_VARIANT) {
+      return errors::Unimplemented("Tensor '", name, "' of type variant cannot be read in slices");
+    }
     ASSIGN_OR_RETURN(Tensor part, Tensor::Allocate(allocator, entry->dtype, shape));
     const TensorSlice wanted = slice.Resolved(entry->shape);
     if (part.NumElements() > 0) {
@@ -173,17 +179,28 @@ absl::StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Bun
 }
 
 absl::Status BundleReader::ReadEntryInto(const std::string& key, const BundleEntry& entry, Tensor* tensor) const {
-  if (entry.dtype != DT_STRING && !IsPlainType(entry.dtype)) {
+  if (entry.dtype == DT_RESOURCE) {
     return errors::Unimplemented("Tensor '", key, "' of type ", DataTypeName(entry.dtype),
                                  " cannot be read from a checkpoint");
   }
   ASSIGN_OR_RETURN(const ReadableFile* file, FileOf(entry));
-  auto crc = entry.dtype == DT_STRING ? ReadStrings(*file, entry, tensor)
-                                      : ReadBytes(*file, entry.offset, entry.size, tensor->data<char>());
+  const absl::StatusOr<uint32_t> crc = ReadContent(*file, entry, tensor);
   if (!crc.ok()) return Damaged(*file, key, crc.status().message());
   if (crc32c::Mask(*crc) != entry.masked_crc) return Damaged(*file, key, "its checksum does not match");
   if (entry.dtype == DT_BOOL) NormalizeBools(tensor);
   return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> BundleReader::ReadContent(const ReadableFile& file, const BundleEntry& entry,
+                                                   Tensor* tensor) const {
+  switch (entry.dtype) {
+    case DT_STRING:
+      return ReadStrings(file, entry, tensor);
+    case DT_VARIANT:
+      return ReadVariants(file, entry, tensor);
+    default:
+      return ReadBytes(file, entry.offset, entry.size, tensor->data<char>());
+  }
 }
 
 absl::StatusOr<uint32_t> BundleReader::ReadBytes(const ReadableFile& file, uint64_t offset, uint64_t size,
@@ -238,6 +255,39 @@ absl::StatusOr<uint32_t> BundleReader::ReadStrings(const ReadableFile& file, con
     elements[i].assign(rest.data(), lengths[i]);
     rest.remove_prefix(lengths[i]);
   }
+  return crc;
+}
+
+absl::StatusOr<uint32_t> BundleReader::ReadVariants(const ReadableFile& file, const BundleEntry& entry,
+                                                    Tensor* tensor) const {
+  std::string bytes(entry.size, '\0');
+  RETURN_IF_ERROR(file.ReadFully(entry.offset, entry.size, bytes.data()));
+  absl::string_view rest = bytes;
+  tensorflow::TensorProto element;
+  element.set_dtype(tensorflow::DT_VARIANT);
+  element.mutable_tensor_shape();
+  uint32_t crc = 0;
+  for (Variant& variant : tensor->flat<Variant>()) {
+    uint64_t length = 0;
+    constexpr size_t kChecksum = sizeof(uint32_t);
+    if (!coding::GetVarint64(&rest, &length) || rest.size() < kChecksum || length > rest.size() - kChecksum) {
+      return errors::DataLoss("the length of a variant is malformed");
+    }
+    crc = crc32c::Extend(crc, &length, sizeof(length));
+    crc = crc32c::Extend(crc, rest.data(), length);
+    if (crc32c::Unmask(coding::DecodeFixed32(rest.data() + length)) != crc) {
+      return errors::DataLoss("the checksum of a variant does not match");
+    }
+    element.clear_variant_val();
+    if (!element.add_variant_val()->ParseFromArray(rest.data(), static_cast<int>(length))) {
+      return errors::DataLoss("a variant is malformed");
+    }
+    ASSIGN_OR_RETURN(const Tensor decoded, TensorFromProto(element));
+    variant = decoded.scalar<Variant>();
+    crc = crc32c::Extend(crc, rest.data() + length, kChecksum);
+    rest.remove_prefix(length + kChecksum);
+  }
+  if (!rest.empty()) return errors::DataLoss("its variants do not add up to its ", entry.size, " bytes");
   return crc;
 }
 

@@ -64,6 +64,8 @@ class BundleReader {
   absl::Status ReadEntryInto(const std::string& key, const BundleEntry& entry, Tensor* tensor) const;
   absl::StatusOr<uint32_t> ReadBytes(const ReadableFile& file, uint64_t offset, uint64_t size, char* buffer) const;
   absl::StatusOr<uint32_t> ReadStrings(const ReadableFile& file, const BundleEntry& entry, Tensor* tensor) const;
+  absl::StatusOr<uint32_t> ReadVariants(const ReadableFile& file, const BundleEntry& entry, Tensor* tensor) const;
+  absl::StatusOr<uint32_t> ReadContent(const ReadableFile& file, const BundleEntry& entry, Tensor* tensor) const;
   absl::Status Assemble(const std::string& name, const BundleEntry& entry, const TensorSlice& wanted,
                         Tensor* tensor) const;
 

@@ -4,6 +4,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/fault_injecting_file_system.h"
+#include "core/tensor_variant.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -99,9 +100,42 @@ TEST_F(BundleTest, RestoreSaysWhatDoesNotFit) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("Failed to find any matching files for nowhere")));
 }
 
+TEST_F(BundleTest, VariantsComeBackEncoded) {
+  Tensor variants(DT_VARIANT, TensorShape({3}));
+  variants.data<Variant>()[0] = MakeTensorVariant(Range({2, 2}));
+  variants.data<Variant>()[2] = MakeTensorVariant(AsTensor<tstring>({"a", std::string(1000, 'b')}));
+  Write("ckpt", {{"v", variants}, {"after", Range({3})}});
+  auto reader = Open("ckpt");
+  ASSERT_OK_AND_ASSIGN(const Tensor read, reader->Restore("v", "", DT_VARIANT));
+  ASSERT_EQ(read.shape(), variants.shape());
+  EXPECT_EQ(Floats(*TensorIn(read.data<Variant>()[0])), Floats(Range({2, 2})));
+  EXPECT_TRUE(read.data<Variant>()[1].empty());
+  EXPECT_EQ(TensorIn(read.data<Variant>()[2])->data<tstring>()[1], std::string(1000, 'b'));
+  EXPECT_EQ(Floats(*reader->Read("after")), Floats(Range({3})));
+  EXPECT_THAT(reader->Restore("v", "3 0,1", DT_VARIANT), StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+// Cut off or with one bit turned over, wherever that is.
+TEST_F(BundleTest, DamagedVariantsAreDataLoss) {
+  Write("ckpt", {{"v", Tensor::Scalar(MakeTensorVariant(Range({2})))}});
+  const std::string path = BundleDataPath("ckpt", 0, 1);
+  ASSERT_OK_AND_ASSIGN(const auto file, fs_->NewReadableFile(path));
+  ASSERT_OK_AND_ASSIGN(const uint64_t size, file->Size());
+  std::string good(size, '\0');
+  ASSERT_THAT(file->ReadFully(0, size, good.data()), IsOk());
+  for (size_t i = 0; i < good.size(); ++i) {
+    WriteRaw(path, good.substr(0, i));
+    EXPECT_THAT(Open("ckpt")->Read("v"), StatusIs(absl::StatusCode::kDataLoss)) << i;
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    WriteRaw(path, bad);
+    EXPECT_THAT(Open("ckpt")->Read("v"), StatusIs(absl::StatusCode::kDataLoss)) << i;
+  }
+}
+
 TEST_F(BundleTest, WhatCannotBeSavedIsRefused) {
   ASSERT_OK_AND_ASSIGN(auto writer, BundleWriter::Create(fs_.get(), "ckpt"));
-  EXPECT_THAT(writer->Add("v", Tensor(DT_VARIANT, TensorShape())), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(writer->Add("v", Tensor(DT_RESOURCE, TensorShape())), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(writer->Add("w", Range({1})), StatusIs(absl::StatusCode::kUnimplemented));
   ASSERT_OK_AND_ASSIGN(writer, BundleWriter::Create(fs_.get(), "ckpt"));
   EXPECT_THAT(writer->Add("w", Range({1})), IsOk());
@@ -249,8 +283,12 @@ TEST_F(BundleTest, LyingEntriesAreDataLoss) {
   EXPECT_THAT(read(bad), StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_THAT(read(good, 200'000), StatusIs(absl::StatusCode::kDataLoss));
   bad = good;
-  bad.dtype = DT_VARIANT;
+  bad.dtype = DT_RESOURCE;
   EXPECT_THAT(read(bad), StatusIs(absl::StatusCode::kUnimplemented));
+  bad.dtype = DT_VARIANT;
+  EXPECT_THAT(read(bad), StatusIs(absl::StatusCode::kDataLoss));
+  bad.slices = {Slice("0,2"), Slice("2,2")};
+  EXPECT_THAT(read(bad), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST_F(BundleTest, HugeStringLengthsAreDataLoss) {

@@ -6,6 +6,8 @@
 
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
+#include "core/tensor_proto.h"
+#include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {
 namespace {
@@ -85,6 +87,9 @@ absl::Status BundleWriter::DoAddSlice(const std::string& name, const TensorShape
     return errors::InvalidArgument("Slices of '", name, "' disagree: ", DataTypeName(whole.dtype),
                                    whole.shape.ToString(), " and ", DataTypeName(tensor.dtype()), full.ToString());
   }
+  if (tensor.dtype() == DT_VARIANT) {
+    return errors::Unimplemented("Tensor '", name, "' of type variant cannot be saved in slices");
+  }
   const TensorSlice resolved = slice.Resolved(full);
   for (const TensorSlice& other : whole.slices) {
     if (other.Resolved(full).Intersect(resolved).has_value()) {
@@ -99,7 +104,7 @@ absl::Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor
   if (finished_) return errors::FailedPrecondition("Checkpoint ", prefix_, " is finished already");
   if (index_.entries.count(key) > 0) return errors::InvalidArgument("Adding duplicate key: ", key);
   if (!tensor.IsInitialized()) return errors::FailedPrecondition("Tensor '", key, "' to save is not initialized");
-  if (tensor.dtype() != DT_STRING && !IsPlainType(tensor.dtype())) {
+  if (tensor.dtype() == DT_RESOURCE) {
     return errors::Unimplemented("Tensor '", key, "' of type ", DataTypeName(tensor.dtype()),
                                  " cannot be saved in a checkpoint");
   }
@@ -107,7 +112,16 @@ absl::Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor
   entry.dtype = tensor.dtype();
   entry.shape = tensor.shape();
   entry.offset = offset_;
-  RETURN_IF_ERROR(tensor.dtype() == DT_STRING ? WriteStrings(tensor, &entry) : WritePlain(tensor, &entry));
+  switch (tensor.dtype()) {
+    case DT_STRING:
+      RETURN_IF_ERROR(WriteStrings(tensor, &entry));
+      break;
+    case DT_VARIANT:
+      RETURN_IF_ERROR(WriteVariants(tensor, &entry));
+      break;
+    default:
+      RETURN_IF_ERROR(WritePlain(tensor, &entry));
+  }
   offset_ += entry.size;
   index_.entries.emplace(key, std::move(entry));
   return absl::OkStatus();
@@ -145,6 +159,30 @@ absl::Status BundleWriter::WriteStrings(const Tensor& tensor, BundleEntry* entry
     crc = crc32c::Extend(crc, element.data(), element.size());
     RETURN_IF_ERROR(data_->Append(element));
     entry->size += element.size();
+  }
+  entry->masked_crc = crc32c::Mask(crc);
+  return absl::OkStatus();
+}
+
+// Of each variant its length as a varint, its bytes and the masked checksum of all that comes before, the length as an
+// integer. The entry's checksum covers these checksums too.
+absl::Status BundleWriter::WriteVariants(const Tensor& tensor, BundleEntry* entry) {
+  tensorflow::TensorProto proto;
+  RETURN_IF_ERROR(TensorToProto(tensor, &proto));
+  uint32_t crc = 0;
+  for (const tensorflow::VariantTensorDataProto& variant : proto.variant_val()) {
+    const std::string bytes = variant.SerializeAsString();
+    const uint64_t length = bytes.size();
+    std::string head, tail;
+    coding::PutVarint(&head, length);
+    crc = crc32c::Extend(crc, &length, sizeof(length));
+    crc = crc32c::Extend(crc, bytes.data(), bytes.size());
+    coding::PutFixed32(&tail, crc32c::Mask(crc));
+    crc = crc32c::Extend(crc, tail.data(), tail.size());
+    for (const std::string* part : {&std::as_const(head), &bytes, &std::as_const(tail)}) {
+      RETURN_IF_ERROR(data_->Append(*part));
+      entry->size += part->size();
+    }
   }
   entry->masked_crc = crc32c::Mask(crc);
   return absl::OkStatus();

@@ -28,7 +28,8 @@ class BundleWriter {
                                                               BundleWriterOptions options = {});
   ~BundleWriter();
 
-  // InvalidArgument for a name that was added already or is empty; Unimplemented for resources and variants.
+  // InvalidArgument for a name that was added already or is empty; Unimplemented for resources and for variants that
+  // cannot be encoded.
   absl::Status Add(absl::string_view name, const Tensor& tensor);
   // `tensor` is the part `slice` of a tensor of shape `full`; the other parts may be in other bundles, to be merged.
   absl::Status AddSlice(absl::string_view name, const TensorShape& full, const TensorSlice& slice,
@@ -45,6 +46,7 @@ class BundleWriter {
                           const Tensor& tensor);
   absl::Status WritePlain(const Tensor& tensor, BundleEntry* entry);
   absl::Status WriteStrings(const Tensor& tensor, BundleEntry* entry);
+  absl::Status WriteVariants(const Tensor& tensor, BundleEntry* entry);
   absl::Status Publish();
 
   FileSystem* const file_system_;

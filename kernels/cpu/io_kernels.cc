@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/slice_table.h"
 #include "core/file_system.h"
 #include "core/out_of_memory.h"
 #include "kernels/cpu/blocking_kernel.h"
@@ -90,16 +91,21 @@ class RestoreKernel : public BlockingKernel {
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(names.prefix));
     BundleReader::Options options;
     options.work_queue = ctx.work_queue();
-    absl::StatusOr<std::unique_ptr<BundleReader>> reader = BundleReader::Open(files, names.prefix, options);
-    if (absl::IsNotFound(reader.status())) {
-      return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
-                              names.prefix, ": ", reader.status().message());
-    }
-    RETURN_IF_ERROR(reader.status());
+    absl::StatusOr<std::unique_ptr<BundleReader>> bundle = BundleReader::Open(files, names.prefix, options);
+    if (bundle.ok()) return RestoreAll(ctx, names, **bundle);
+    if (!absl::IsNotFound(bundle.status())) return bundle.status();
+    ASSIGN_OR_RETURN(const std::unique_ptr<SliceTableReader> table, SliceTableReader::Open(files, names.prefix));
+    return RestoreAll(ctx, names, *table);
+  }
+
+ private:
+  // Of a checkpoint in either format.
+  template <typename Reader>
+  static absl::Status RestoreAll(OpKernelContext& ctx, const Names& names, const Reader& reader) {
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       RETURN_IF_ERROR(CheckCancelled(ctx));
-      ASSIGN_OR_RETURN(Tensor tensor, (*reader)->Restore(names.name(i), names.slice(i), ctx.expected_output_dtype(i),
-                                                         ctx.allocator()));
+      ASSIGN_OR_RETURN(Tensor tensor,
+                       reader.Restore(names.name(i), names.slice(i), ctx.expected_output_dtype(i), ctx.allocator()));
       ctx.set_output(i, std::move(tensor));
     }
     return absl::OkStatus();

@@ -46,6 +46,15 @@ TEST_F(IoTest, ShardsAreMerged) {
   ExpectTensorEqual(out[1], AsTensor<float>({2}));
 }
 
+TEST_F(IoTest, CheckpointsOfTheFirstFormatAreRestoredToo) {
+  ASSERT_THAT(RunOp("Save", {Text("mem://first"), S({"a"}), AsTensor<float>({1, 2, 3})}), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out,
+                       Restore("mem://first", {"a", "a"}, {"", "3 1,1"}, {DT_FLOAT, DT_FLOAT}));
+  ExpectTensorEqual(out[0], AsTensor<float>({1, 2, 3}));
+  ExpectTensorEqual(out[1], AsTensor<float>({2}));
+  EXPECT_THAT(Restore("mem://first", {"b"}, {""}, {DT_FLOAT}), StatusIs(Code::kNotFound));
+}
+
 TEST_F(IoTest, BadCheckpointsAreErrors) {
   const Tensor a = AsTensor<float>({1});
   EXPECT_THAT(Restore("mem://none", {"a"}, {""}, {DT_FLOAT}),

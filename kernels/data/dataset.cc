@@ -3,10 +3,17 @@
 #include <algorithm>
 
 #include "core/out_of_memory.h"
+#include "core/variant_registry.h"
 #include "kernels/data/captured_function.h"
+#include "kernels/data/element_list.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
+namespace {
+
+constexpr char kVariantTypeName[] = "tensorflow::DatasetVariantWrapper";  // as DatasetVariant::TypeName tells
+
+}  // namespace
 
 IteratorRoot::IteratorRoot(Device* device, std::string session_handle)
     : device_(device), session_handle_(std::move(session_handle)), functions_(std::make_unique<FunctionPool>()) {}
@@ -26,8 +33,14 @@ IteratorContext IteratorContext::Background() const {
 absl::StatusOr<bool> IteratorBase::GetNext(IteratorContext& ctx, Element* element) {
   if (at_end_) return false;
   RETURN_IF_ERROR(ctx.CheckCancelled());
-  ASSIGN_OR_RETURN(const bool more, OrOutOfMemory([&] { return Next(ctx, element); }));
-  at_end_ = !more;
+  absl::StatusOr<bool> more = OrOutOfMemory([&] { return Next(ctx, element); });
+  if (absl::IsOutOfRange(more.status())) {
+    // Of a function that a user wrote: to whoever reads on, it would look like the end of the sequence.
+    return errors::Internal("Iterator returned `OutOfRange`. This indicates an implementation error as `OutOfRange` ",
+                            "errors are not expected to be returned here. Original message: ", more.status().message());
+  }
+  RETURN_IF_ERROR(more.status());
+  at_end_ = !*more;
   return more;
 }
 
@@ -135,7 +148,11 @@ absl::Status CheckShapesCompatible(const std::vector<PartialTensorShape>& expect
   return absl::OkStatus();
 }
 
-absl::Status DatasetVariant::Encode(std::string*, std::vector<Tensor>*) const {
+absl::Status DatasetVariant::Encode(std::string* metadata, std::vector<Tensor>* tensors) const {
+  if (const auto* list = dynamic_cast<const ElementListDataset*>(dataset_.get())) {
+    *tensors = list->Encode(metadata);
+    return absl::OkStatus();
+  }
   return errors::Unimplemented("A dataset cannot leave its task: a ", DebugString(),
                                " would have to be sent; make it on the device that uses it");
 }
@@ -148,11 +165,13 @@ absl::StatusOr<DatasetPtr> DatasetFromTensor(const Tensor& tensor) {
   if (tensor.dtype() != DT_VARIANT || tensor.dims() != 0 || !tensor.IsInitialized()) {
     return errors::InvalidArgument("Dataset tensor must be a scalar of dtype DT_VARIANT.");
   }
-  const DatasetVariant* dataset = tensor.scalar<Variant>().get<DatasetVariant>();
-  if (dataset == nullptr) {
+  const Variant& variant = tensor.scalar<Variant>();
+  if (const auto* dataset = variant.get<DatasetVariant>()) return dataset->dataset();
+  const auto* encoded = variant.get<EncodedVariant>();
+  if (encoded == nullptr || encoded->TypeName() != kVariantTypeName) {
     return errors::InvalidArgument("Tensor must be a Dataset object.");
   }
-  return dataset->dataset();
+  return ElementListDataset::Decode(encoded->metadata(), encoded->tensors());
 }
 
 }  // namespace weir

@@ -15,6 +15,10 @@ class ElementListDataset : public IndexedDataset {
                      std::vector<Element> elements)
       : IndexedDataset({std::move(type), std::move(types), std::move(shapes), {}}), elements_(std::move(elements)) {}
   int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
+  // All it is, as a variant leaves the process with it: what describes it, and the components of its elements in order.
+  std::vector<Tensor> Encode(std::string* metadata) const;
+  // Both come from outside.
+  static absl::StatusOr<DatasetPtr> Decode(absl::string_view metadata, absl::Span<const Tensor> tensors);
 
  protected:
   absl::Status GetElement(IteratorContext&, int64_t index, Element* element) const override {
