@@ -10,13 +10,22 @@ int64_t Batching::Count(int64_t n) const { return n < 0 ? n : n / size + (n % si
 
 absl::StatusOr<bool> Batching::Next(IteratorContext& ctx, IteratorBase& input, std::vector<Element>* elements) const {
   BufferLimit limit;
-  while (static_cast<int64_t>(elements->size()) < size) {
+  absl::Status first_error;
+  for (int64_t taken = 0; taken < size; ++taken) {
     Element next;
-    ASSIGN_OR_RETURN(const bool more, input.GetNext(ctx, &next));
-    if (!more) break;
+    absl::StatusOr<bool> more = input.GetNext(ctx, &next);
+    if (!more.ok()) {
+      if (!errors_end_batch) return more;
+      RETURN_IF_ERROR(ctx.CheckCancelled());
+      if (first_error.ok()) first_error = more.status();
+      continue;
+    }
+    if (!*more) break;
+    if (!first_error.ok()) continue;
     RETURN_IF_ERROR(limit.Add(next, "a batch"));
     elements->push_back(std::move(next));
   }
+  RETURN_IF_ERROR(first_error);
   return !elements->empty() && !(drop_remainder && static_cast<int64_t>(elements->size()) < size);
 }
 

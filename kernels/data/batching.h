@@ -11,6 +11,8 @@ namespace weir {
 struct Batching {
   int64_t size = 1;
   bool drop_remainder = false;
+  // An error costs the whole batch: what belongs to it after the error is read and given up.
+  bool errors_end_batch = false;
 
   // How many batches `n` elements make; negative numbers (unknown, infinite) stay what they are.
   int64_t Count(int64_t n) const;

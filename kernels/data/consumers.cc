@@ -57,16 +57,14 @@ class ReduceKernel : public DatasetConsumerKernel {
       if (!more) break;
       Element args = state;
       std::move(element.begin(), element.end(), std::back_inserter(args));
-      absl::StatusOr<Element> reduced = reduce.Call(ctx, std::move(args));
-      if (absl::IsOutOfRange(reduced.status())) break;
-      RETURN_IF_ERROR(reduced.status());
-      if (reduced->size() != state.size()) {
+      ASSIGN_OR_RETURN(Element reduced, reduce.Call(ctx, std::move(args)));
+      if (reduced.size() != state.size()) {
         return errors::InvalidArgument(
             "The number of components of the initial state and the reduce function output does not match. "
             "(initial_state=",
-            state.size(), ", output=", reduced->size(), ").");
+            state.size(), ", output=", reduced.size(), ").");
       }
-      state = *std::move(reduced);
+      state = std::move(reduced);
     }
     RETURN_IF_ERROR(CheckElement(state, inputs.node().output_types()));
     for (size_t i = 0; i < state.size(); ++i) {

@@ -22,10 +22,8 @@ class FilterDataset : public UnaryDataset {
       for (;;) {
         ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, element));
         if (!more) return false;
-        absl::StatusOr<bool> holds = dataset().predicate_.CallPredicate(ctx, *element);
-        if (absl::IsOutOfRange(holds.status())) return false;
-        RETURN_IF_ERROR(holds.status());
-        if (*holds) return true;
+        ASSIGN_OR_RETURN(const bool holds, dataset().predicate_.CallPredicate(ctx, *element));
+        if (holds) return true;
         if (dataset().ends_) return false;
       }
     }

@@ -140,11 +140,16 @@ class GroupByWindowDataset::Iterator : public UnaryIterator<GroupByWindowDataset
     auto group =
         std::make_shared<ElementListDataset>("Window", input.output_types(), input.output_shapes(),
                                              std::vector<Element>(current_elements_.begin(), current_elements_.end()));
-    ASSIGN_OR_RETURN(const DatasetPtr reduced,
-                     dataset().functions_.reduce.CallForDataset(
-                         ctx, {Tensor::Scalar<int64_t>(current_key_), DatasetTensor(std::move(group))}));
-    RETURN_IF_ERROR(CheckTypesMatch(dataset().output_types(), reduced->output_types()));
-    ASSIGN_OR_RETURN(current_, reduced->MakeIterator(ctx));
+    const absl::StatusOr<DatasetPtr> reduced = dataset().functions_.reduce.CallForDataset(
+        ctx, {Tensor::Scalar<int64_t>(current_key_), DatasetTensor(std::move(group))});
+    if (!reduced.ok()) {
+      RETURN_IF_ERROR(ctx.CheckCancelled());
+      return errors::Internal("Got error code ", absl::StatusCodeToString(reduced.status().code()), " and message: {\n",
+                              reduced.status().message(),
+                              "\n} \nfrom running user-defined function of group_by_window: ");
+    }
+    RETURN_IF_ERROR(CheckTypesMatch(dataset().output_types(), (*reduced)->output_types()));
+    ASSIGN_OR_RETURN(current_, (*reduced)->MakeIterator(ctx));
     return absl::OkStatus();
   }
 

@@ -113,18 +113,25 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
  private:
   struct Slot {
     absl::StatusOr<bool> GetNext(IteratorContext& ctx, Element* element) {
+      if (iterator == nullptr && !ahead) {
+        if (!failure.ok()) return std::exchange(failure, absl::OkStatus());
+        return false;
+      }
       return ahead ? ahead->GetNext(ctx, element) : iterator->GetNext(ctx, element);
     }
     absl::Status Save(IteratorContext& ctx, StateWriter writer) {
+      if (iterator == nullptr && !ahead) return absl::OkStatus();
       return ahead ? ahead->Save(ctx, writer) : iterator->Save(ctx, writer);
     }
     absl::Status Restore(IteratorContext& ctx, const StateReader& reader) {
+      if (iterator == nullptr && !ahead) return absl::OkStatus();
       return ahead ? ahead->Restore(ctx, reader) : iterator->Restore(ctx, reader);
     }
 
     Element args;  // of the function that made the dataset: a restored iterator makes it again
     IteratorPtr iterator;
     std::optional<BufferedIterator> ahead;
+    absl::Status failure;  // with neither of them: why there is none, to be told when the slot's turn comes
   };
 
   void Advance() {
@@ -136,12 +143,24 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
     const Options& options = dataset().options_;
     auto slot = std::make_unique<Slot>();
     slot->args = std::move(args);
-    ASSIGN_OR_RETURN(const DatasetPtr made, options.function.CallForDataset(ctx, slot->args));
-    ASSIGN_OR_RETURN(slot->iterator, made->MakeIterator(ctx));
-    if (options.open_ahead > 0) {
-      slot->ahead.emplace(ctx, std::move(slot->iterator), options.buffer_size, made->output_types());
-    }
+    absl::Status status = OpenSlot(ctx, *slot);
+    if (status.ok()) return slot;
+    if (options.open_ahead == 0) return status;
+    RETURN_IF_ERROR(ctx.CheckCancelled());
+    slot->failure = std::move(status);
     return slot;
+  }
+
+  absl::Status OpenSlot(IteratorContext& ctx, Slot& slot) {
+    const Options& options = dataset().options_;
+    ASSIGN_OR_RETURN(const DatasetPtr made, options.function.CallForDataset(ctx, slot.args));
+    ASSIGN_OR_RETURN(IteratorPtr iterator, made->MakeIterator(ctx));
+    if (options.open_ahead > 0) {
+      slot.ahead.emplace(ctx, std::move(iterator), options.buffer_size, made->output_types());
+    } else {
+      slot.iterator = std::move(iterator);
+    }
+    return absl::OkStatus();
   }
 
   // Fills the slot that has been empty for longest.
@@ -210,6 +229,7 @@ class InterleaveKernel : public DatasetKernel {
     InterleaveDataset::Options options;
     options.function = inputs.Function("f", "other_arguments");
     ASSIGN_OR_RETURN(options.cycle_length, inputs.Int("cycle_length"));
+    const bool fixed_cycle = options.cycle_length != -1;
     if (options.cycle_length == -1 && inputs.Has("num_parallel_calls")) {
       options.cycle_length = inputs.ctx().work_queue()->num_threads();
     }
@@ -217,13 +237,13 @@ class InterleaveKernel : public DatasetKernel {
     ASSIGN_OR_RETURN(options.block_length, inputs.Int("block_length"));
     if (options.block_length <= 0) return errors::InvalidArgument("`block_length` must be > 0");
     options.buffer_size = std::min<int64_t>(options.block_length, kMaxOpenAhead);
-    RETURN_IF_ERROR(ReadParallelism(inputs, &options));
+    RETURN_IF_ERROR(ReadParallelism(inputs, fixed_cycle, &options));
     return std::make_shared<InterleaveDataset>(options.open_ahead > 0 ? "ParallelInterleave" : "Interleave", input,
                                                inputs.node(), std::move(options));
   }
 
  private:
-  static absl::Status ReadParallelism(const NodeInputs& inputs, InterleaveDataset::Options* options) {
+  static absl::Status ReadParallelism(const NodeInputs& inputs, bool fixed_cycle, InterleaveDataset::Options* options) {
     for (const char* name : {"buffer_output_elements", "prefetch_input_elements"}) {
       if (!inputs.Has(name)) continue;
       ASSIGN_OR_RETURN(const int64_t value, inputs.Int(name));
@@ -234,6 +254,13 @@ class InterleaveKernel : public DatasetKernel {
     if (!inputs.Has("num_parallel_calls")) return absl::OkStatus();
     ASSIGN_OR_RETURN(const int64_t calls, inputs.Int("num_parallel_calls"));
     if (calls < 1 && calls != -1) return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
+    if (fixed_cycle && calls > options->cycle_length) {
+      return errors::InvalidArgument(
+          "If `cycle_length` is set to a fixed value, `num_parallel_calls` must be either `tf.data.AUTOTUNE` or a "
+          "value ",
+          "less than or equal to `cycle_length`. However, `num_parallel_calls` is ", calls, " and `cycle_length` is ",
+          options->cycle_length);
+    }
     options->open_ahead = std::min({calls == -1 ? kMaxOpenAhead : calls, options->cycle_length, kMaxOpenAhead});
     return absl::OkStatus();
   }

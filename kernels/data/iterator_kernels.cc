@@ -66,15 +66,31 @@ class MakeIteratorKernel : public AsyncOpKernel {
 
 class GetNextKernel : public AsyncOpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("output_shapes", &shapes_); }
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     absl::StatusOr<std::shared_ptr<IteratorResource>> iterator = FindIterator(ctx, 0);
     if (!iterator.ok()) return done(iterator.status());
-    (*iterator)->GetNext(ctx.step(), [&ctx, done = std::move(done)](absl::StatusOr<IteratorResource::Result> result) {
-      if (!result.ok()) return done(result.status());
-      if (!result->has_element) return done(errors::OutOfRange("End of sequence"));
-      done(SetElementOutputs(ctx, std::move(result->element)));
-    });
+    (*iterator)->GetNext(ctx.step(),
+                         [this, &ctx, done = std::move(done)](absl::StatusOr<IteratorResource::Result> result) {
+                           if (!result.ok()) return done(result.status());
+                           if (!result->has_element) return done(errors::OutOfRange("End of sequence"));
+                           if (absl::Status status = CheckShapes(result->element); !status.ok())
+                             return done(std::move(status));
+                           done(SetElementOutputs(ctx, std::move(result->element)));
+                         });
   }
+
+ private:
+  absl::Status CheckShapes(const Element& element) const {
+    for (size_t i = 0; i < std::min(element.size(), shapes_.size()); ++i) {
+      if (shapes_[i].IsCompatibleWith(element[i].shape())) continue;
+      return errors::InvalidArgument("Incompatible shapes at component ", i, ": expected ", shapes_[i].ToString(),
+                                     " but got ", element[i].shape().ToString(), ".");
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<PartialTensorShape> shapes_;
 };
 
 class GetNextAsOptionalKernel : public AsyncOpKernel {

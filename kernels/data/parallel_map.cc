@@ -83,7 +83,7 @@ class MapAndBatchDataset : public UnaryDataset {
  public:
   MapAndBatchDataset(const DatasetPtr& mapped, const NodeArguments& node, int64_t size, bool drop_remainder)
       : UnaryDataset("MapAndBatch", mapped, node.output_types(), node.output_shapes()),
-        batching_{size, drop_remainder} {}
+        batching_{size, drop_remainder, /*errors_end_batch=*/true} {}
   int64_t Cardinality() const override { return batching_.Count(input()->Cardinality()); }
 
  protected:

@@ -533,6 +533,67 @@ SAVED = ["range", "slices", "repeat", "repeat_for_ever", "take", "skip", "shard"
          "window_shift", "global_shuffle_repeat"]
 
 
+def inverse(x):
+    """Of a number that is not 1."""
+    return tf.cast(tf.debugging.check_numerics(1.0 / tf.cast(x - 1, tf.float32), "bad"), tf.int64)
+
+
+def beyond_the_end(x):
+    """Ends with OutOfRange, which must not pass for the end of a sequence."""
+    queue = tf1.FIFOQueue(1, tf.int64, [])
+    with tf.control_dependencies([queue.close()]):
+        return queue.dequeue() + x
+
+
+FAILING = {
+    "map": lambda: Dataset.range(4).map(inverse),
+    "map_parallel": lambda: Dataset.range(4).map(inverse, num_parallel_calls=2),
+    "map_and_batch": lambda: Dataset.range(7).apply(tf.data.experimental.map_and_batch(inverse, 3)),
+    "filter": lambda: Dataset.range(4).filter(lambda x: inverse(x) > -9),
+    "scan": lambda: Dataset.range(4).scan(tf.constant(0, tf.int64), lambda sum, x: (sum + inverse(x), sum)),
+    "flat_map": lambda: Dataset.range(4).flat_map(lambda x: tf.data.Dataset.range(inverse(x) + 2)),
+    "interleave": lambda: Dataset.range(4).interleave(lambda x: tf.data.Dataset.range(inverse(x) + 2), 2),
+    "interleave_parallel": lambda: Dataset.range(4).interleave(
+        lambda x: tf.data.Dataset.range(inverse(x) + 2), 2, num_parallel_calls=2),
+    "interleave_with_too_many_calls": lambda: Dataset.range(4).interleave(
+        lambda x: tf.data.Dataset.range(2), 2, num_parallel_calls=3),
+    "group_by_window": lambda: Dataset.range(4).group_by_window(
+        lambda x: x % 2, lambda _, window: window.batch(inverse(tf.constant(1, tf.int64))), 2),
+    "blocks": lambda: tf1.data.FixedLengthRecordDataset(write_file("uneven", b"1234567"), 3),
+    "filter_beyond_the_end": lambda: Dataset.range(3).filter(lambda x: beyond_the_end(x) > 0),
+    "map_beyond_the_end": lambda: Dataset.range(3).map(beyond_the_end),
+    "flat_map_beyond_the_end": lambda: Dataset.range(3).flat_map(lambda x: tf.data.Dataset.range(beyond_the_end(x))),
+}
+
+
+class Failing(unittest.TestCase):
+    """Whoever reads on after an error gets what TensorFlow gives then."""
+
+
+def failing_test(name):
+    def outcomes(target):
+        with tf.Graph().as_default(), session(target) as running:
+            iterator = tf1.data.make_initializable_iterator(FAILING[name]())
+            element, seen = iterator.get_next(), []
+            for fetch in [iterator.initializer] + [element] * 8:
+                try:
+                    seen.append(plain(running.run(fetch)))
+                except tf.errors.OpError as error:
+                    seen.append(outcome(error))
+                    if seen[-1] != "InvalidArgumentError":
+                        break
+            return seen
+
+    def test(self):
+        self.assertEqual(outcomes(cluster.target()), outcomes(""))
+
+    return test
+
+
+for pipeline in FAILING:
+    setattr(Failing, "test_" + pipeline, failing_test(pipeline))
+
+
 class Saving(unittest.TestCase):
     """What is yielded after a state was restored, in another session, is what would have been yielded without."""
 
@@ -542,11 +603,15 @@ def saving_test(name):
         with tf.Graph().as_default():
             iterator = tf1.data.make_initializable_iterator(PIPELINES[name]())
             element = iterator.get_next()
-            # Keeps the state between the sessions.
-            states = tf1.FIFOQueue(1, [tf.variant], [[1]], shared_name="states_" + name)
-            saved = states.enqueue(tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource))
+            # Keeps the state between the sessions, as a Saver would.
+            checkpoint = os.path.join(directory, "state_" + name)
+            saved = tf.raw_ops.SaveV2(
+                prefix=checkpoint, tensor_names=["state"], shape_and_slices=[""],
+                tensors=[tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource)])
+            state, = tf.raw_ops.RestoreV2(
+                prefix=checkpoint, tensor_names=["state"], shape_and_slices=[""], dtypes=[tf.variant])
             restored = tf.raw_ops.DeserializeIterator(
-                resource_handle=iterator._iterator_resource, serialized=states.dequeue())
+                resource_handle=iterator._iterator_resource, serialized=state)
             full = elements(PIPELINES[name], cluster.target(), True)
             for position in (0, 1, 4):
                 with session(cluster.target()) as first:
