@@ -37,11 +37,15 @@ tensorflow::NameAttrList CalledFunction(const Node& node);
 // fetches and targets still find it. On failure the graph is as it was.
 absl::Status InlineFunctionCall(const FunctionBody& body, Node* call, Graph* graph);
 
+// Whether a call of the function may have to stay one: it has stateful nodes beside a Switch or an Enter, so that some
+// may never run, or run often, and whoever waits for the call cannot wait for each of them.
+bool HasConditionalEffects(const FunctionBody& body);
+
 struct InlineOptions {
   int max_depth = 64;         // deeper calls, recursive ones for example, stay calls
   int max_nodes = 1'000'000;  // no further inlining of a graph that grew beyond
 };
-// Every call, unless the function is marked `_noinline`.
+// Every call, unless the function is marked `_noinline` or has conditional effects.
 absl::Status InlineFunctionCalls(const InlineOptions& options, Graph* graph);
 
 }  // namespace weir

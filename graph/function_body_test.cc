@@ -160,6 +160,27 @@ TEST(Inlining, KeepsEffectsAndTheirOrder) {
   EXPECT_EQ(graph->FindNode("call/shape")->requested_device(), "/job:worker/replica:0/task:1/device:CPU:0");
 }
 
+// What waits for the call could wait for ever, or outside of a frame, for an effect that is one of the body's branches.
+TEST(Inlining, LeavesConditionalEffectsACall) {
+  auto graph = Parse(R"(
+function {
+  signature { name: "Maybe" input_arg { name: "x" type: DT_FLOAT } input_arg { name: "p" type: DT_BOOL }
+              output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "switch" op: "Switch" input: "x" input: "p" attr { key: "T" value { type: DT_FLOAT } } }
+  node_def { name: "noise" op: "RandomUniform" input: "shape:output:0" input: "^switch"
+             attr { key: "T" value { type: DT_INT32 } } attr { key: "dtype" value { type: DT_FLOAT } } }
+  node_def { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } } }
+  ret { key: "y" value: "x" }
+}
+%a:f32 = Placeholder() {dtype=f32}
+%p:bool = Placeholder() {dtype=bool}
+%call:f32 = Maybe(%a, %p)
+)");
+  ASSERT_TRUE(InlineFunctionCalls({}, graph.get()).ok());
+  EXPECT_EQ(graph->FindNode("call")->op(), "Maybe");
+}
+
 TEST(Inlining, LeavesDeepRecursionACall) {
   auto graph = Parse(R"(
 function {

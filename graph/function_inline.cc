@@ -244,6 +244,15 @@ bool IsNoInline(const tensorflow::FunctionDef& function) {
 
 }  // namespace
 
+bool HasConditionalEffects(const FunctionBody& body) {
+  bool has_effects = false, has_frames = false;
+  for (const Node* node : body.graph->nodes()) {
+    has_effects = has_effects || (node->IsStateful() && !IsArgOrRet(*node));
+    has_frames = has_frames || node->IsSwitch() || node->IsEnter();
+  }
+  return has_effects && has_frames;
+}
+
 absl::Status InlineFunctionCall(const FunctionBody& body, Node* call, Graph* graph) {
   return Inliner(body, call, graph).Run();
 }
@@ -261,6 +270,7 @@ absl::Status InlineFunctionCalls(const InlineOptions& options, Graph* graph) {
       const AttrMap attrs(called.attr().begin(), called.attr().end());
       auto body = InstantiateFunction(*function, attrs, graph->ops(), library);
       if (!body.ok()) return Annotate(body.status(), absl::StrCat("Node '", node->name(), "'"));
+      if (HasConditionalEffects(*body)) continue;
       RETURN_IF_ERROR(InlineFunctionCall(*body, node, graph));
     }
     calls.clear();

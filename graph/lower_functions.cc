@@ -100,6 +100,7 @@ class Lowering {
 
   absl::StatusOr<bool> Inline(absl::StatusOr<FunctionBody> body, Node* node) {
     if (!body.ok()) return Annotate(body.status(), absl::StrCat("Node '", node->name(), "'"));
+    if (HasConditionalEffects(*body)) return false;
     node->set_assigned_device("");
     RETURN_IF_ERROR(InlineFunctionCall(*body, node, graph_));
     return true;

@@ -24,6 +24,22 @@ class Calls(session_case.SessionTest):
             input=[x, tf.constant(2.0), tf.constant(1.0)], Tout=[tf.float32] * 2,
             f=function.Defun(tf.float32, tf.float32)(lambda a, b: a * b))), [2.0, 0.5])
 
+    def test_assertions_in_functions(self):
+        """In a function of version 1 the assertion is an op in a branch that is not taken."""
+        @function.Defun(tf.float32)
+        def f(x):
+            with tf.control_dependencies([tf1.Assert(x > 0, ["negative", x])]):
+                return x * 2
+
+        @function.Defun(tf.int32)
+        def noise(n):
+            return tf.while_loop(lambda i, _: i < n, lambda i, sum: (i + 1, sum + tf.random.uniform([])), [0, 0.0])[1]
+
+        x = tf1.placeholder_with_default(3.0, [])
+        self.assertEqual(self.run_([f(x), tf1.gradients(f(x), x)[0]]), [6, 2])
+        self.expect(tf.errors.InvalidArgumentError, f(x), {x: -1.0}, phrase="assertion failed: [negative] [-1]")
+        self.assertLess(self.run_(noise(5)), 5)
+
     def test_own_gradients(self):
         @function.Defun(tf.float32, tf.float32)
         def ten_times(x, dy):
