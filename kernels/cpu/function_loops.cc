@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/kernel_registry.h"
+#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/function_call.h"
 
 namespace weir {
@@ -52,6 +53,7 @@ class WhileRun : public std::enable_shared_from_this<WhileRun> {
 
   absl::StatusOr<bool> TakeResult() {
     RETURN_IF_ERROR(result_.status());
+    RETURN_IF_ERROR(CheckCancelled(ctx_));  // functions that run no kernel do not notice
     if (in_body_) {
       if (result_->size() != ctx_.num_inputs()) {
         return errors::InvalidArgument("The body of a While returned ", result_->size(), " values for ",
@@ -113,9 +115,7 @@ class ForRun : public std::enable_shared_from_this<ForRun> {
   // False: the loop has failed.
   bool Take() {
     absl::Status status = result_.status();
-    if (status.ok() && ctx_.cancellation() != nullptr && ctx_.cancellation()->IsCancelled()) {
-      status = ctx_.cancellation()->status();
-    }
+    if (status.ok()) status = CheckCancelled(ctx_);
     if (status.ok() && static_cast<int>(result_->size()) != ctx_.num_outputs()) {
       status = errors::InvalidArgument("The body of a For returned ", result_->size(), " values for ",
                                        ctx_.num_outputs(), " loop variables");
