@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
@@ -126,7 +127,11 @@ absl::StatusOr<std::unique_ptr<OpKernel>> CreateKernel(const KernelRegistry& reg
   };
   absl::StatusOr<std::unique_ptr<OpKernel>> kernel = create();
   if (kernel.ok()) return kernel;
-  return WithOrigin(kernel.status(), ErrorOrigin{.device = device->name(), .node = node.name(), .op = node.op()});
+  absl::Status status = kernel.status();
+  if (!absl::StrContains(status.message(), "{{node ")) {
+    status = absl::Status(status.code(), absl::StrCat(status.message(), "\n\t [[{{node ", node.name(), "}}]]"));
+  }
+  return WithOrigin(std::move(status), ErrorOrigin{.device = device->name(), .node = node.name(), .op = node.op()});
 }
 
 }  // namespace weir

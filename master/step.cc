@@ -41,7 +41,8 @@ Step::Step(Options options, std::shared_ptr<const ClientGraph> graph)
     has_timer_ = true;
     timer_ = options_.timers->Schedule(options_.deadline, [this] {
       Fail(
-          errors::DeadlineExceeded("The step did not end within its time limit (timeout_in_ms, the session's "
+          errors::DeadlineExceeded("Timed out waiting for notification: the step did not end within its time limit "
+                                   "(timeout_in_ms, the session's "
                                    "operation_timeout_in_ms, or the call's deadline)"));
     });
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,7 @@ const ProcessCluster::Task& ProcessCluster::Find(const std::string& job, int ind
   for (const Task& task : tasks_) {
     if (task.job == job && task.index == index) return task;
   }
+  std::fprintf(stderr, "The cluster has no task /job:%s/task:%d\n", job.c_str(), index);
   std::abort();
 }
 

@@ -1,5 +1,6 @@
 #include "distribute/transport/grpc_channel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <grpcpp/client_context.h>
@@ -26,7 +27,9 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options) {
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, millis(options.ping_timeout));
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, millis(options.max_reconnect_backoff));
+  // This is how long one attempt to connect may take: on a busy machine far longer than the pause between two.
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+              millis(std::max(options.ping_interval + options.ping_timeout, options.max_reconnect_backoff)));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, millis(options.max_reconnect_backoff));
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, millis(options.max_reconnect_backoff));
   args.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);

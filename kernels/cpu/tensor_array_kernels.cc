@@ -1,6 +1,8 @@
 // Tensor arrays and what reads and writes through their handles: resources, or in the first versions [container, name]
 // of a resource of the step. Flow values only order the ops.
+#include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/index_tensor.h"
@@ -246,17 +248,12 @@ class SplitKernel : public OpKernel {
     RETURN_IF_ERROR(CheckDtype(*array, value.dtype(), "write"));
     int64_t sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      if (lengths[i] < 0 || lengths[i] > value.dim_size(0) - sum) {
-        sum = -1;
-        break;
-      }
-      sum += lengths[i];
+      if (lengths[i] < 0) return errors::InvalidArgument("Length ", i, " of the split is negative: ", lengths[i]);
+      sum += std::min(lengths[i], std::numeric_limits<int64_t>::max() - sum);
     }
     if (sum != value.dim_size(0)) {
-      return errors::InvalidArgument(
-          "Expected sum of lengths to be equal to values.shape[0], but the sum of lengths is not, and value's shape "
-          "is: ",
-          value.shape().ToString());
+      return errors::InvalidArgument("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ",
+                                     sum, " and value's shape is: ", value.shape().ToString());
     }
     ASSIGN_OR_RETURN(const int64_t size, array->Size());
     if (array->dynamic_size()) {
