@@ -191,26 +191,6 @@ TEST_F(DatasetTest, DatasetsStayOnTheirTask) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("cannot leave its task")));
 }
 
-TEST_F(DatasetTest, WindowsSurviveTheWire) {
-  std::vector<Element> elements = {{Int(5)}, {Int(6)}};
-  const Tensor window = DatasetTensor(std::make_shared<ElementListDataset>(
-      "Window", DataTypeVector{DT_INT64}, std::vector<PartialTensorShape>{TensorShape()}, elements));
-  std::string metadata;
-  std::vector<Tensor> tensors;
-  ASSERT_THAT(window.scalar<Variant>().value()->Encode(&metadata, &tensors), IsOk());
-  const auto sent = [&](const std::string& metadata, const std::vector<Tensor>& tensors) {
-    return DatasetFromTensor(Tensor::Scalar(
-        Variant(std::make_shared<EncodedVariant>(window.scalar<Variant>().TypeName(), metadata, tensors))));
-  };
-  ASSERT_OK_AND_ASSIGN(const DatasetPtr back, sent(metadata, tensors));
-  EXPECT_THAT(All(Iterate(DatasetTensor(back))), ElementsAre(5, 6));
-  for (size_t cut = 0; cut < metadata.size(); ++cut) {
-    EXPECT_THAT(sent(metadata.substr(0, cut), tensors), StatusIs(absl::StatusCode::kInvalidArgument)) << cut;
-  }
-  tensors[1] = AsTensor<float>({1});
-  EXPECT_THAT(sent(metadata, tensors), StatusIs(absl::StatusCode::kInvalidArgument));
-}
-
 TEST_F(DatasetTest, OptionalsSurviveTheWire) {
   for (const std::optional<Element>& value : {std::optional<Element>(), std::optional<Element>({Int(5)})}) {
     const Tensor tensor = OptionalTensor(value);
