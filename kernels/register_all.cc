@@ -3,10 +3,12 @@
 #include "core/tensor_variant.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/images/register.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parsing/register.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/ragged/register.h"
+#include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/session_tensors.h"
 #include "kernels/cpu/sparse/register.h"
 #include "kernels/cpu/tensor_list.h"
@@ -17,6 +19,7 @@
 #include "kernels/ops/core_ops.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/numeric_families.h"
+#include "kernels/ops/rare_families.h"
 #include "kernels/ops/record_families.h"
 #include "kernels/ops/text_ops.h"
 
@@ -58,6 +61,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterIndexingOps(ops));
   RETURN_IF_ERROR(RegisterDiagonalOps(ops));
   RETURN_IF_ERROR(RegisterNumericOps(ops));
+  RETURN_IF_ERROR(RegisterRareOps(ops));
   RETURN_IF_ERROR(RegisterDatasetOps(ops));
   RETURN_IF_ERROR(RegisterIteratorOps(ops));
   return RegisterRandomOps(ops);
@@ -112,6 +116,8 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterSegmentKernels(kernels));
   RETURN_IF_ERROR(RegisterRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterNumericKernels(kernels));
+  RETURN_IF_ERROR(RegisterImageKernels(kernels));
+  RETURN_IF_ERROR(RegisterRareKernels(kernels));
   RETURN_IF_ERROR(RegisterDataKernels(kernels));
   return RegisterArrayKernels(kernels);
 }

@@ -56,6 +56,8 @@ class CandidateSamplerKernel : public OpKernel {
       sampler_ = std::make_unique<UniformSampler>(range);
     } else if (ctx.op() == "FixedUnigramCandidateSampler") {
       ASSIGN_OR_RETURN(sampler_, MakeFixedUnigramSampler(ctx, range));
+    } else if (ctx.op() != "LogUniformCandidateSampler") {
+      ASSIGN_OR_RETURN(sampler_, MakeLearnedUnigramSampler(range));
     } else {
       sampler_ = std::make_unique<LogUniformSampler>(range);
     }
@@ -95,6 +97,7 @@ class CandidateSamplerKernel : public OpKernel {
     };
     expect(*sampled, sampled_count);
     expect(classes, true_count);
+    sampler_->Update(classes.flat<int64_t>());
     return absl::OkStatus();
   }
 
@@ -163,7 +166,8 @@ class ComputeAccidentalHitsKernel : public OpKernel {
 
 absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels) {
   for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler",
-                         "FixedUnigramCandidateSampler"}) {
+                         "FixedUnigramCandidateSampler", "LearnedUnigramCandidateSampler",
+                         "ThreadUnsafeUnigramCandidateSampler"}) {
     RETURN_IF_ERROR(kernels.Register<CandidateSamplerKernel>(Kernel(op).Cpu()));
   }
   return kernels.Register<ComputeAccidentalHitsKernel>(Kernel("ComputeAccidentalHits").Cpu());

@@ -25,6 +25,7 @@ class Draws {
   uint64_t Below(uint64_t n) {
     return BelowOf(n, [this] { return Word64(); });
   }
+  uint32_t Word() { return words_.Next(); }
   uint32_t SingleBelow(uint32_t n) {
     return BelowOf(n, [this] { return words_.Next(); });
   }
@@ -53,6 +54,8 @@ class Sampler {
   int64_t range() const { return range_; }
   // How many values can be sampled at all.
   virtual int64_t support() const { return range_; }
+  // Learns that these classes were true.
+  virtual void Update(absl::Span<const int64_t> values) {}
 
  protected:
   const int64_t range_;
@@ -60,5 +63,7 @@ class Sampler {
 
 // Classes by weights that the node's attributes list or that a file does, raised to the power "distortion".
 absl::StatusOr<std::unique_ptr<Sampler>> MakeFixedUnigramSampler(const OpKernelConstruction& ctx, int64_t range);
+// Classes as often as they were true so far. Thread-safe.
+absl::StatusOr<std::unique_ptr<Sampler>> MakeLearnedUnigramSampler(int64_t range);
 
 }  // namespace weir

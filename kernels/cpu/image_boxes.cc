@@ -4,25 +4,12 @@
 #include <queue>
 #include <vector>
 
+#include "kernels/cpu/box_overlap.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/wide.h"
 
 namespace weir {
 namespace {
-
-// The share that two boxes (two opposite corners each) have in common.
-float Overlap(const float* a, const float* b) {
-  const auto low = [](const float* box, int i) { return std::min(box[i], box[i + 2]); };
-  const auto high = [](const float* box, int i) { return std::max(box[i], box[i + 2]); };
-  const float area_a = (high(a, 0) - low(a, 0)) * (high(a, 1) - low(a, 1));
-  const float area_b = (high(b, 0) - low(b, 0)) * (high(b, 1) - low(b, 1));
-  if (area_a <= 0 || area_b <= 0) return 0;
-  float common = 1;
-  for (int i : {0, 1}) {
-    common *= std::max(std::min(high(a, i), high(b, i)) - std::max(low(a, i), low(b, i)), 0.0f);
-  }
-  return common / (area_a + area_b - common);
-}
 
 struct Selection {
   std::vector<int32_t> boxes;
@@ -56,7 +43,7 @@ Selection Select(const float* boxes, const float* scores, int64_t n, const Selec
     const float before = next.score;
     bool dropped = false;
     for (size_t j = selected.boxes.size(); j-- > next.compared;) {
-      const float common = Overlap(boxes + 4 * int64_t{next.box}, boxes + 4 * int64_t{selected.boxes[j]});
+      const float common = BoxOverlap(boxes + 4 * int64_t{next.box}, boxes + 4 * int64_t{selected.boxes[j]});
       if (rule.sigma > 0) next.score *= std::exp(-0.5f / rule.sigma * common * common);
       if (rule.sigma <= 0 && common > rule.overlap) {
         dropped = true;

@@ -62,12 +62,13 @@ class PlaceholderKernel : public OpKernel {
 
 absl::Status RegisterValueKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<NoOpKernel>(Kernel("NoOp").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConstKernel>(Kernel("Const").Cpu()));
+  for (const char* op : {"Const", "HostConst"}) RETURN_IF_ERROR(kernels.Register<ConstKernel>(Kernel(op).Cpu()));
   for (const char* op : {"Placeholder", "PlaceholderV2"}) {
     RETURN_IF_ERROR(kernels.Register<PlaceholderKernel>(Kernel(op).Cpu()));
   }
-  for (const char* op :
-       {"Identity", "RefIdentity", "IdentityN", "StopGradient", "PreventGradient", "PlaceholderWithDefault"}) {
+  for (const char* op : {"Identity", "RefIdentity", "IdentityN", "StopGradient", "PreventGradient",
+                         "PlaceholderWithDefault", "DebugGradientIdentity", "DebugGradientRefIdentity", "_ListToArray",
+                         "_ArrayToList", "MakeWeakResourceHandle"}) {
     RETURN_IF_ERROR(kernels.Register<IdentityKernel>(Kernel(op).Cpu()));
   }
   return absl::OkStatus();

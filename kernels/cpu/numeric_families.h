@@ -34,6 +34,7 @@ absl::Status RegisterImageResizeKernels(KernelRegistry& kernels);
 absl::Status RegisterImageCropKernels(KernelRegistry& kernels);
 absl::Status RegisterImageBoxKernels(KernelRegistry& kernels);
 absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels);
+absl::Status RegisterFractionalPoolingKernels(KernelRegistry& kernels);
 absl::Status RegisterCtcKernels(KernelRegistry& kernels);
 absl::Status RegisterRecurrentKernels(KernelRegistry& kernels);
 absl::Status RegisterRuntimeInfoKernels(KernelRegistry& kernels);

@@ -24,6 +24,7 @@ absl::Status RegisterNumericKernels(KernelRegistry& kernels) {
            &RegisterQuantizationKernels,
            &RegisterCandidateSamplerKernels,
            &RegisterCtcKernels,
+           &RegisterFractionalPoolingKernels,
            &RegisterRecurrentKernels,
            &RegisterEinsumKernels,
            &RegisterDilationKernels,

@@ -34,8 +34,6 @@ absl::Status FillTensorValue(const std::string& tag, const Tensor& tensor, const
 // "base/kind/i", or "base/kind" where there can be only one.
 std::string NumberedTag(const std::string& base, const char* kind, int64_t limit, int64_t i);
 
-// Eight bits a channel, 1 (grey), 3 (RGB) or 4 (RGBA) channels.
-absl::StatusOr<std::string> EncodePng(const uint8_t* pixels, int64_t height, int64_t width, int depth);
 // Samples from -1 to 1, frame by frame, as 16 bits each.
 std::string EncodeWav(const float* samples, int64_t frames, int64_t channels, float sample_rate);
 

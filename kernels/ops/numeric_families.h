@@ -19,6 +19,8 @@ absl::Status RegisterVolumeOps(OpRegistry& ops);
 absl::Status RegisterQuantizationOps(OpRegistry& ops);
 absl::Status RegisterFourierOps(OpRegistry& ops);
 absl::Status RegisterImageOps(OpRegistry& ops);
+absl::Status RegisterImageFileOps(OpRegistry& ops);
+absl::Status RegisterImageRegionOps(OpRegistry& ops);
 absl::Status RegisterCandidateSamplerOps(OpRegistry& ops);
 absl::Status RegisterRecurrentOps(OpRegistry& ops);
 absl::Status RegisterRuntimeInfoOps(OpRegistry& ops);

@@ -16,6 +16,8 @@ absl::Status RegisterNumericOps(OpRegistry& ops) {
            &RegisterRecurrentOps,
            &RegisterFourierOps,
            &RegisterImageOps,
+           &RegisterImageFileOps,
+           &RegisterImageRegionOps,
            &RegisterRuntimeInfoOps,
            &RegisterFusedOps,
        }) {

@@ -1,0 +1,194 @@
+// What debuggers put between nodes: copies, counts of values that are not finite, summaries.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/cpu/rare_families.h"
+#include "kernels/cpu/wide.h"
+
+namespace weir {
+namespace {
+
+class CopyKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    if (!input.IsInitialized()) {
+      ctx.set_output(0, input);
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(Tensor copy, input.DeepCopy(ctx.allocator()));
+    ctx.set_output(0, std::move(copy));
+    return absl::OkStatus();
+  }
+};
+
+// Ops that also publish what they see. There is nobody here to publish to.
+class DebugKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    std::vector<std::string> urls;
+    RETURN_IF_ERROR(ctx.GetAttr("debug_urls", &urls));
+    if (urls.empty()) return InitDebug(ctx);
+    return errors::Unimplemented(ctx.op(), " cannot publish to ", urls[0]);
+  }
+
+ protected:
+  virtual absl::Status InitDebug(OpKernelConstruction& ctx) { return absl::OkStatus(); }
+};
+
+class DebugIdentityKernel : public DebugKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ctx.set_output(0, ctx.input(0));
+    return absl::OkStatus();
+  }
+};
+
+class DebugNanCountKernel : public DebugKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    int64_t count = 0;
+    if (ctx.input(0).IsInitialized()) {
+      ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
+      for (double x : values.flat<double>()) count += std::isnan(x);
+    }
+    ctx.set_output(0, Tensor::Scalar<int64_t>(count));
+    return absl::OkStatus();
+  }
+};
+
+// Whether it is initialised; how many elements, NaN, up to the lower bound, negative, zero, positive, from the upper
+// bound on; minimum, maximum, mean and variance of the others; type; rank and sizes.
+class DebugNumericSummaryKernel : public DebugKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    Counts counts;
+    if (input.IsInitialized()) {
+      ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, input, DT_DOUBLE));
+      counts = Count(values.flat<double>());
+    }
+    std::vector<double> summary;
+    if (!mute_ || counts.nan + counts.low + counts.high > 0) {
+      constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+      constexpr double kInf = std::numeric_limits<double>::infinity();
+      const double valid = counts.negative + counts.zero + counts.positive;
+      const double mean = valid == 0 ? kNan : counts.sum / valid;
+      summary = {input.IsInitialized() ? 1.0 : 0.0,
+                 static_cast<double>(input.NumElements()),
+                 counts.nan,
+                 counts.low,
+                 counts.negative,
+                 counts.zero,
+                 counts.positive,
+                 counts.high,
+                 valid == 0 ? kInf : counts.least,
+                 valid == 0 ? -kInf : counts.most,
+                 mean,
+                 valid == 0 ? kNan : counts.squares / valid - mean * mean,
+                 static_cast<double>(input.dtype()),
+                 static_cast<double>(input.dims())};
+      for (int64_t size : input.shape().dim_sizes()) summary.push_back(static_cast<double>(size));
+    }
+    ctx.set_output(0, Tensor::Vector<double>(summary));
+    return absl::OkStatus();
+  }
+
+ protected:
+  absl::Status InitDebug(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("lower_bound", &lower_));
+    RETURN_IF_ERROR(ctx.GetAttr("upper_bound", &upper_));
+    return ctx.GetAttr("mute_if_healthy", &mute_);
+  }
+
+ private:
+  struct Counts {
+    double nan = 0, low = 0, negative = 0, zero = 0, positive = 0, high = 0, sum = 0, squares = 0;
+    double least = std::numeric_limits<double>::max(), most = std::numeric_limits<double>::lowest();
+  };
+  Counts Count(absl::Span<const double> values) const {
+    Counts counts;
+    for (double x : values) {
+      if (std::isnan(x)) {
+        ++counts.nan;
+      } else if (std::isinf(x) ? x < 0 : x <= lower_) {
+        ++counts.low;
+      } else if (std::isinf(x) || x >= upper_) {
+        ++counts.high;
+      } else {
+        ++(x < 0 ? counts.negative : x > 0 ? counts.positive : counts.zero);
+        counts.sum += x;
+        counts.squares += x * x;
+        counts.least = std::min(counts.least, x);
+        counts.most = std::max(counts.most, x);
+      }
+    }
+    return counts;
+  }
+
+  float lower_ = 0, upper_ = 0;
+  bool mute_ = false;
+};
+
+class CheckNumericsV2Kernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("message", &message_); }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
+    bool low = false, high = false, nan = false;
+    for (double x : values.flat<double>()) {
+      nan = nan || std::isnan(x);
+      low = low || (std::isinf(x) && x < 0);
+      high = high || (std::isinf(x) && x > 0);
+    }
+    if (low || high || nan)
+      return errors::InvalidArgument(message_, " : Tensor had ", Found(low, high, nan), " values");
+    ctx.set_output(0, ctx.input(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::string Found(bool low, bool high, bool nan) {
+    if (low && high && nan) return "-Inf, +Inf, and NaN";
+    std::string found = low ? "-Inf" : "";
+    if (high) found += low ? " and +Inf" : "+Inf";
+    if (nan) found += found.empty() ? "NaN" : " and NaN";
+    return found;
+  }
+  std::string message_;
+};
+
+class RefSelectKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const Tensor& index = ctx.input(0);
+    if (index.dims() != 0) {
+      return errors::InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
+    }
+    const int32_t chosen = index.scalar<int32_t>();
+    if (chosen < 0 || chosen >= ctx.num_inputs() - 1) {
+      return errors::InvalidArgument("Index must be less than ", ctx.num_inputs() - 1, " but got ", chosen);
+    }
+    ctx.forward_ref_input_to_ref_output(chosen + 1, 0);
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::Status RegisterDebugKernels(KernelRegistry& kernels) {
+  for (const char* op : {"Copy", "CopyHost"}) RETURN_IF_ERROR(kernels.Register<CopyKernel>(Kernel(op).Cpu()));
+  for (const char* op : {"DebugIdentity", "DebugIdentityV2", "DebugIdentityV3"}) {
+    RETURN_IF_ERROR(kernels.Register<DebugIdentityKernel>(Kernel(op).Cpu()));
+  }
+  const DataTypeVector real = {DT_FLOAT, DT_DOUBLE, DT_HALF,   DT_BFLOAT16, DT_INT8,   DT_INT16, DT_INT32,
+                               DT_INT64, DT_UINT8,  DT_UINT16, DT_UINT32,   DT_UINT64, DT_BOOL};
+  RETURN_IF_ERROR(kernels.Register<DebugNanCountKernel>(Kernel("DebugNanCount").Cpu().Types("T", real)));
+  RETURN_IF_ERROR(kernels.Register<DebugNumericSummaryKernel>(Kernel("DebugNumericSummary").Cpu().Types("T", real)));
+  RETURN_IF_ERROR(kernels.Register<CheckNumericsV2Kernel>(
+      Kernel("CheckNumericsV2").Cpu().Types("T", {DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE})));
+  return kernels.Register<RefSelectKernel>(Kernel("RefSelect").Cpu());
+}
+
+}  // namespace weir

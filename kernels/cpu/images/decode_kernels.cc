@@ -1,0 +1,215 @@
+// DecodeJpeg, DecodePng, DecodeGif, DecodeBmp and DecodeImage: each takes any format; what it gives differs.
+#include <cstring>
+
+#include "kernels/cpu/images/families.h"
+#include "kernels/cpu/images/jpeg_codec.h"
+#include "kernels/cpu/images/png_codec.h"
+#include "kernels/cpu/images/simple_formats.h"
+#include "kernels/cpu/index_tensor.h"
+
+namespace weir {
+namespace {
+
+absl::StatusOr<absl::string_view> Contents(const Tensor& tensor) {
+  if (tensor.dims() != 0) {
+    return errors::InvalidArgument("`contents` must be scalar but got shape", tensor.shape().ToString());
+  }
+  const std::string& contents = tensor.scalar<tstring>();
+  if (contents.empty()) return errors::InvalidArgument("Input is empty.");
+  if (contents.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+    return errors::InvalidArgument("Input contents are too large for int: ", contents.size());
+  }
+  return absl::string_view(contents);
+}
+
+absl::Status ReadJpegAttrs(OpKernelConstruction& ctx, JpegDecodeOptions* options) {
+  int64_t ratio;
+  std::string method;
+  RETURN_IF_ERROR(ctx.GetAttr("ratio", &ratio));
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
+    return errors::InvalidArgument("ratio must be 1, 2, 4, or 8, got ", ratio);
+  }
+  options->ratio = static_cast<int>(ratio);
+  RETURN_IF_ERROR(ctx.GetAttr("fancy_upscaling", &options->fancy_upscaling));
+  RETURN_IF_ERROR(ctx.GetAttr("try_recover_truncated", &options->recover_truncated));
+  RETURN_IF_ERROR(ctx.GetAttr("acceptable_fraction", &options->acceptable_fraction));
+  RETURN_IF_ERROR(ctx.GetAttr("dct_method", &method));
+  if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE") {
+    return errors::InvalidArgument("dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}");
+  }
+  options->fast = method != "INTEGER_ACCURATE";
+  return absl::OkStatus();
+}
+
+struct Window {
+  int64_t y, x, height, width;
+};
+
+// The part of an image that `window` names; the whole is shorter than an int, so that nothing overflows.
+absl::StatusOr<Pixels> Crop(const Pixels& whole, const Window& window) {
+  if (window.y < 0 || window.x < 0 || window.height <= 0 || window.width <= 0 ||
+      window.y + window.height > whole.height || window.x + window.width > whole.width) {
+    return errors::InvalidArgument("Invalid JPEG data or crop window: the window of ", window.height, "x", window.width,
+                                   " at ", window.y, ",", window.x, " is not within ", whole.height, "x", whole.width);
+  }
+  Pixels part;
+  RETURN_IF_ERROR(part.Allocate("JPEG", 1, window.height, window.width, whole.channels, 8));
+  for (int64_t y = 0; y < window.height; ++y) {
+    std::memcpy(part.bytes.data() + y * window.width * whole.channels,
+                whole.bytes.data() + ((y + window.y) * whole.width + window.x) * whole.channels,
+                window.width * whole.channels);
+  }
+  return part;
+}
+
+class DecodeImageKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    op_ = ctx.op();
+    if (op_ == "DecodeGif") return absl::OkStatus();
+    RETURN_IF_ERROR(ctx.GetAttr("channels", &channels_));
+    if (channels_ != 0 && channels_ != 1 && channels_ != 3 && channels_ != 4) {
+      return errors::InvalidArgument("`channels` must be 0, 1, 3 or 4 but got ", channels_);
+    }
+    if (op_ == "DecodeImage") {
+      jpeg_.fast = false;
+      RETURN_IF_ERROR(ctx.GetAttr("expand_animations", &expand_));
+    }
+    return op_ == "DecodeJpeg" || op_ == "DecodeAndCropJpeg" ? ReadJpegAttrs(ctx, &jpeg_) : absl::OkStatus();
+  }
+
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const absl::string_view contents, Contents(ctx.input(0)));
+    const DataType type = ctx.expected_output_dtype(0);
+    ASSIGN_OR_RETURN(const Pixels pixels, Decode(ctx, contents, type == DT_UINT8 ? 8 : 16));
+    TensorShape shape({pixels.height, pixels.width, pixels.channels});
+    const bool animated = ImageFormatOf(contents) == ImageFormat::kGif && expand_ && op_ != "DecodePng" &&
+                          op_ != "DecodeJpeg" && op_ != "DecodeAndCropJpeg" && op_ != "DecodeBmp";
+    if (op_ == "DecodeGif" || animated) RETURN_IF_ERROR(shape.InsertDim(0, pixels.frames));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    return Store(pixels, output);
+  }
+
+ private:
+  absl::StatusOr<Pixels> Decode(OpKernelContext& ctx, absl::string_view contents, int bits) const {
+    switch (ImageFormatOf(contents)) {
+      case ImageFormat::kJpeg:
+        return Jpeg(ctx, contents);
+      case ImageFormat::kPng:
+        RETURN_IF_ERROR(Expect("PNG", "decode_png"));
+        return DecodePng(contents, Channels(), bits);
+      case ImageFormat::kGif:
+        return Gif(contents);
+      case ImageFormat::kBmp:
+        if (op_ != "DecodeBmp" && op_ != "DecodeImage") {
+          return errors::InvalidArgument("Trying to decode BMP format using a wrong op. Use `decode_bmp` or ",
+                                         "`decode_image` instead. Op used: ", op_);
+        }
+        return DecodeBmp(contents, static_cast<int>(channels_));
+      default:
+        return errors::InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
+    }
+  }
+
+  // Any op but those for bitmaps and for parts of a JPEG decodes the formats of the others.
+  absl::Status Expect(const char* format, const char* right) const {
+    if (op_ != "DecodeBmp" && op_ != "DecodeAndCropJpeg") return absl::OkStatus();
+    return errors::InvalidArgument("Trying to decode ", format, " format using ",
+                                   op_ == "DecodeBmp" ? "`decode_bmp`" : op_, " op. Use `", right,
+                                   "` or `decode_image` instead.");
+  }
+  int Channels() const { return op_ == "DecodeGif" ? 3 : static_cast<int>(channels_); }
+
+  absl::StatusOr<Pixels> Jpeg(OpKernelContext& ctx, absl::string_view contents) const {
+    if (channels_ == 4) return errors::InvalidArgument("`channels` must be 0, 1, or 3 for JPEG, but got ", channels_);
+    if (op_ == "DecodeBmp") {
+      return errors::InvalidArgument(
+          "Trying to decode JPEG format using DecodeBmp op. Use `decode_jpeg` or `decode_image` instead.");
+    }
+    JpegDecodeOptions options = jpeg_;
+    options.channels = Channels();
+    ASSIGN_OR_RETURN(Pixels pixels, DecodeJpeg(contents, options));
+    if (op_ != "DecodeAndCropJpeg") return pixels;
+    const Tensor& window = ctx.input(1);
+    if (window.dims() != 1) {
+      return errors::InvalidArgument("crop_window must be 1-D, got shape ", window.shape().ToString());
+    }
+    if (window.dim_size(0) != 4) {
+      return errors::InvalidArgument("crop_size must have four elements ", window.shape().ToString());
+    }
+    const int32_t* const w = window.data<int32_t>();
+    return Crop(pixels, {w[0], w[1], w[2], w[3]});
+  }
+
+  absl::StatusOr<Pixels> Gif(absl::string_view contents) const {
+    RETURN_IF_ERROR(Expect("GIF", "decode_gif"));
+    if (op_ != "DecodeGif" && channels_ != 0 && channels_ != 3) {
+      return errors::InvalidArgument("channels must be 0 or 3 for GIFs, got ", channels_);
+    }
+    ASSIGN_OR_RETURN(Pixels pixels, DecodeGif(contents, expand_));
+    if (pixels.frames > 1 && op_ != "DecodeGif" && op_ != "DecodeImage") {
+      return errors::InvalidArgument("Got ", pixels.frames, " frames, but animated gifs can only be decoded by ",
+                                     "tf.io.decode_gif or tf.io.decode_image");
+    }
+    return pixels;
+  }
+
+  // Eight bits become the upper ones of sixteen; floats lie between 0 and 1.
+  static absl::Status Store(const Pixels& pixels, Tensor* output) {
+    const int64_t n = pixels.size();
+    const uint8_t* const narrow = pixels.bytes.data();
+    const auto* const wide = reinterpret_cast<const uint16_t*>(narrow);
+    switch (output->dtype()) {
+      case DT_UINT8:
+        std::memcpy(output->data<uint8_t>(), narrow, n);
+        return absl::OkStatus();
+      case DT_UINT16:
+        for (int64_t i = 0; i < n; ++i) {
+          output->data<uint16_t>()[i] = pixels.bits == 16 ? wide[i] : static_cast<uint16_t>(narrow[i] << 8);
+        }
+        return absl::OkStatus();
+      case DT_FLOAT: {
+        const float scale = pixels.bits == 16 ? 1.0f / 65535 : 1.0f / 255;
+        for (int64_t i = 0; i < n; ++i) {
+          output->data<float>()[i] = static_cast<float>(pixels.bits == 16 ? wide[i] : narrow[i]) * scale;
+        }
+        return absl::OkStatus();
+      }
+      default:
+        return errors::InvalidArgument("`dtype` must be one of uint8, uint16 and float, not ",
+                                       DataTypeName(output->dtype()));
+    }
+  }
+
+  std::string op_;
+  int64_t channels_ = 0;
+  bool expand_ = true;
+  JpegDecodeOptions jpeg_;
+};
+
+class ExtractJpegShapeKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (ctx.input(0).dims() != 0) {
+      return errors::InvalidArgument("contents must be scalar, got shape ", ctx.input(0).shape().ToString());
+    }
+    const std::string& contents = ctx.input(0).scalar<tstring>();
+    if (contents.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+      return errors::InvalidArgument("JPEG contents are too large for int: ", contents.size());
+    }
+    ASSIGN_OR_RETURN(const JpegShape shape, ReadJpegShape(contents));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({3})));
+    return WriteIntegers({shape.height, shape.width, shape.channels}, output);
+  }
+};
+
+}  // namespace
+
+absl::Status RegisterImageDecodeKernels(KernelRegistry& kernels) {
+  for (const char* op : {"DecodeJpeg", "DecodeAndCropJpeg", "DecodePng", "DecodeGif", "DecodeBmp", "DecodeImage"}) {
+    RETURN_IF_ERROR(kernels.Register<DecodeImageKernel>(Kernel(op).Cpu()));
+  }
+  return kernels.Register<ExtractJpegShapeKernel>(Kernel("ExtractJpegShape").Cpu());
+}
+
+}  // namespace weir

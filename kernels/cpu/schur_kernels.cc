@@ -1,0 +1,187 @@
+// Eigenvalues of any square matrix, its square root and its logarithm: all from Schur's form.
+#include <cmath>
+
+#include "kernels/cpu/linear_algebra.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rare_families.h"
+#include "kernels/cpu/schur.h"
+#include "kernels/cpu/wide.h"
+
+namespace weir {
+namespace {
+
+using Complex = std::complex<double>;
+
+absl::StatusOr<SchurForm> SchurFormOf(const ComplexMatrix& a) {
+  SchurForm form{ComplexMatrix(0), ComplexMatrix(0)};
+  if (MakeSchurForm(a, &form)) return form;
+  return errors::InvalidArgument("Eigen decomposition was not successful. The input might not be valid.");
+}
+
+template <typename Scalar>
+ComplexMatrix Read(const Scalar* from, int64_t n) {
+  ComplexMatrix m(n);
+  for (int64_t i = 0; i < n * n; ++i) m(i / n, i % n) = from[i];
+  return m;
+}
+
+// Eigenvectors of an upper triangular matrix, of length 1, as columns.
+ComplexMatrix TriangularVectors(const ComplexMatrix& t) {
+  const int64_t n = t.size();
+  double scale = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = i; j < n; ++j) scale = std::max(scale, std::abs(t(i, j)));
+  }
+  const double least = std::max(scale * std::numeric_limits<double>::epsilon(), std::numeric_limits<double>::min());
+  ComplexMatrix vectors(n);
+  for (int64_t k = 0; k < n; ++k) {
+    vectors(k, k) = 1;
+    double squares = 1;
+    for (int64_t i = k - 1; i >= 0; --i) {
+      Complex sum = -t(i, k);
+      for (int64_t j = i + 1; j < k; ++j) sum -= t(i, j) * vectors(j, k);
+      Complex gap = t(i, i) - t(k, k);
+      if (std::abs(gap) < least) gap = least;
+      vectors(i, k) = sum / gap;
+      squares += std::norm(vectors(i, k));
+    }
+    const double length = std::sqrt(squares);
+    for (int64_t i = 0; i <= k; ++i) vectors(i, k) /= length;
+  }
+  return vectors;
+}
+
+class EigKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("compute_v", &vectors_); }
+
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const TensorShape& shape = ctx.input(0).shape();
+    const int rank = shape.dims();
+    if (rank < 2) return errors::InvalidArgument("Input tensor 0 must have rank >= 2, got ", rank);
+    const int64_t n = shape.dim_size(rank - 1);
+    if (shape.dim_size(rank - 2) != n) return errors::InvalidArgument("Input matrix must be square.");
+    ASSIGN_OR_RETURN(const Tensor input, ConvertTensor(ctx, ctx.input(0), DT_COMPLEX128));
+    TensorShape value_shape = shape;
+    value_shape.RemoveDim(rank - 1);
+    ASSIGN_OR_RETURN(Tensor values, ctx.allocate_temp(DT_COMPLEX128, value_shape));
+    ASSIGN_OR_RETURN(Tensor vectors, ctx.allocate_temp(DT_COMPLEX128, vectors_ ? shape : TensorShape({0})));
+    for (int64_t b = 0; n > 0 && b < input.NumElements() / (n * n); ++b) {
+      ASSIGN_OR_RETURN(const SchurForm form, SchurFormOf(Read(input.data<Complex>() + b * n * n, n)));
+      for (int64_t i = 0; i < n; ++i) values.data<Complex>()[b * n + i] = form.t(i, i);
+      if (!vectors_) continue;
+      const ComplexMatrix found = form.q * TriangularVectors(form.t);
+      for (int64_t i = 0; i < n * n; ++i) vectors.data<Complex>()[b * n * n + i] = found(i / n, i % n);
+    }
+    ASSIGN_OR_RETURN(Tensor e, ConvertTensor(ctx, values, ctx.expected_output_dtype(0)));
+    ASSIGN_OR_RETURN(Tensor v, ConvertTensor(ctx, vectors, ctx.expected_output_dtype(1)));
+    ctx.set_output(0, std::move(e));
+    ctx.set_output(1, std::move(v));
+    return absl::OkStatus();
+  }
+
+ private:
+  bool vectors_ = true;
+};
+
+// The root of an upper triangular matrix, column by column (Björck and Hammarling, 1983).
+ComplexMatrix TriangularRoot(const ComplexMatrix& t) {
+  const int64_t n = t.size();
+  ComplexMatrix root(n);
+  for (int64_t j = 0; j < n; ++j) {
+    root(j, j) = std::sqrt(t(j, j));
+    for (int64_t i = j - 1; i >= 0; --i) {
+      Complex sum = t(i, j);
+      for (int64_t k = i + 1; k < j; ++k) sum -= root(i, k) * root(k, j);
+      root(i, j) = sum == Complex(0) ? Complex(0) : sum / (root(i, i) + root(j, j));
+    }
+  }
+  return root;
+}
+
+// X with A X = B for upper triangular A, B and X.
+ComplexMatrix SolveTriangular(const ComplexMatrix& a, ComplexMatrix b) {
+  const int64_t n = a.size();
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j; i >= 0; --i) {
+      for (int64_t k = i + 1; k <= j; ++k) b(i, j) -= a(i, k) * b(k, j);
+      b(i, j) /= a(i, i);
+    }
+  }
+  return b;
+}
+
+// log(A) = 2^k log(A^(1/2^k)). Near the identity, log(I + X) is the integral of X (I + s X)^-1 over s from 0 to 1, by
+// Gauss's rule with eight points.
+ComplexMatrix TriangularLogarithm(ComplexMatrix t) {
+  constexpr double kNodes[] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
+  constexpr double kWeights[] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
+  const int64_t n = t.size();
+  const auto far_from_identity = [&] {
+    double most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      double row = 0;
+      for (int64_t j = i; j < n; ++j) row += std::abs(t(i, j) - Complex(i == j ? 1 : 0));
+      most = std::max(most, row);
+    }
+    return most > 0.25;
+  };
+  constexpr int kMostRoots = 100;
+  double scale = 1;
+  for (int roots = 0; roots < kMostRoots && far_from_identity(); ++roots) {
+    t = TriangularRoot(t);
+    scale *= 2;
+  }
+  ComplexMatrix x = t, sum(n);
+  for (int64_t i = 0; i < n; ++i) x(i, i) -= 1;
+  for (int node = 0; node < 8; ++node) {
+    const double at = 0.5 + 0.5 * (node < 4 ? kNodes[node] : -kNodes[node - 4]), weight = 0.5 * kWeights[node % 4];
+    ComplexMatrix a(n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i; j < n; ++j) a(i, j) = at * x(i, j) + Complex(i == j ? 1 : 0);
+    }
+    const ComplexMatrix part = SolveTriangular(a, x);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i; j < n; ++j) sum(i, j) += scale * weight * part(i, j);
+    }
+  }
+  return sum;
+}
+
+template <ComplexMatrix (*kOfTriangular)(ComplexMatrix)>
+class MatrixFunctionKernel : public LinearKernel {
+ private:
+  absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
+    RETURN_IF_ERROR(CheckSquare(in[0]));
+    return std::vector<DimVector>{{in[0].rows, in[0].rows}};
+  }
+  double Cost(const std::vector<MatrixSize>& in) const override { return std::min(1e15, 20 * LinearKernel::Cost(in)); }
+  template <typename Scalar>
+  absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
+    const int64_t n = args.in_sizes[0].rows;
+    if (n == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const SchurForm form, SchurFormOf(Read(args.in[0], n)));
+    const ComplexMatrix result = form.q * kOfTriangular(form.t) * form.q.Adjoint();
+    for (int64_t i = 0; i < n * n; ++i) Store(result(i / n, i % n), &args.out[0][i]);
+    return absl::OkStatus();
+  }
+  static void Store(Complex from, double* to) { *to = from.real(); }
+  static void Store(Complex from, Complex* to) { *to = from; }
+  absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); }
+  absl::Status Run(const MatrixArgs<Complex>& args) const override { return RunAs(args); }
+};
+
+ComplexMatrix Root(ComplexMatrix t) { return TriangularRoot(t); }
+
+}  // namespace
+
+absl::Status RegisterSchurKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(
+      kernels.Register<EigKernel>(Kernel("Eig").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128})));
+  RETURN_IF_ERROR(kernels.Register<MatrixFunctionKernel<Root>>(
+      Kernel("MatrixSquareRoot").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128})));
+  return kernels.Register<MatrixFunctionKernel<TriangularLogarithm>>(
+      Kernel("MatrixLogarithm").Cpu().Types("T", {DT_COMPLEX64, DT_COMPLEX128}));
+}
+
+}  // namespace weir

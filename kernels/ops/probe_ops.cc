@@ -1,0 +1,84 @@
+// Ops that look at a runtime rather than compute.
+#include "graph/shape_inference.h"
+#include "kernels/ops/rare_families.h"
+
+namespace weir {
+namespace {
+
+absl::Status SecondShape(InferenceContext& c) {
+  c.set_output(0, c.input(1));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RegisterProbeOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.Register(Op("StubResourceHandleOp")
+                                   .Output("resource: resource")
+                                   .Attr("container: string = ''")
+                                   .Attr("shared_name: string = ''")
+                                   .Stateful()
+                                   .Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("ResourceCreateOp").Input("resource: resource").Stateful().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("ResourceInitializedOp")
+                                   .Input("resource: resource")
+                                   .Output("initialized: bool")
+                                   .Stateful()
+                                   .Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("ResourceUsingOp").Input("resource: resource").Stateful().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("SleepOp").Input("sleep_seconds: int32").Stateful().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("SleepIdentityOp")
+                                   .Input("sleep_seconds: int32")
+                                   .Input("input: T")
+                                   .Output("output: T")
+                                   .Attr("T: type")
+                                   .Stateful()
+                                   .Shape(SecondShape)));
+  RETURN_IF_ERROR(
+      ops.Register(Op("KernelLabelRequired").Input("input: int32").Output("result: string").Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("ConstructionFails").Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("GetDeadline").Output("deadline_from_epoch_micros: int64").Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("Timestamp").Output("ts: double").Stateful().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("IsTensorFloat32Enabled").Output("enabled: bool").Stateful().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("IsResourceHandleRefCounting")
+                                   .Input("handle: resource")
+                                   .Output("result: bool")
+                                   .Stateful()
+                                   .Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(
+      ops.Register(Op("DisableCopyOnRead").Input("resource: resource").Stateful().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("SyncDevice").Stateful().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("MakeWeakResourceHandle")
+                                   .Input("handle: resource")
+                                   .Output("dup: resource")
+                                   .Stateful()
+                                   .Shape(shapes::Unchanged)));
+  // Python's functions cannot be called from here: these have no kernel.
+  RETURN_IF_ERROR(ops.Register(Op("PyFunc")
+                                   .Input("input: Tin")
+                                   .Output("output: Tout")
+                                   .Attr("token: string")
+                                   .Attr("Tin: list(type) >= 0")
+                                   .Attr("Tout: list(type) >= 0")
+                                   .Stateful()
+                                   .Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(ops.Register(Op("PyFuncStateless")
+                                   .Input("input: Tin")
+                                   .Output("output: Tout")
+                                   .Attr("token: string")
+                                   .Attr("Tin: list(type) >= 0")
+                                   .Attr("Tout: list(type) >= 0")
+                                   .Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(ops.Register(Op("EagerPyFunc")
+                                   .Input("input: Tin")
+                                   .Output("output: Tout")
+                                   .Attr("token: string")
+                                   .Attr("is_async: bool = false")
+                                   .Attr("Tin: list(type) >= 0")
+                                   .Attr("Tout: list(type) >= 0")
+                                   .Stateful()
+                                   .Shape(shapes::Unknown)));
+  return absl::OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,21 @@
+// Families of ops that few programs use, one source file each.
+#pragma once
+
+#include "core/op_registry.h"
+#include "core/status.h"
+
+namespace weir {
+
+// All of them.
+absl::Status RegisterRareOps(OpRegistry& ops);
+
+absl::Status RegisterMatrixFunctionOps(OpRegistry& ops);
+absl::Status RegisterProbeOps(OpRegistry& ops);
+absl::Status RegisterDebugOps(OpRegistry& ops);
+absl::Status RegisterSearchOps(OpRegistry& ops);
+absl::Status RegisterQuantizedOps(OpRegistry& ops);
+absl::Status RegisterBatchingOps(OpRegistry& ops);
+absl::Status RegisterAudioOps(OpRegistry& ops);
+absl::Status RegisterMapOps(OpRegistry& ops);
+
+}  // namespace weir

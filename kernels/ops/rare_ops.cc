@@ -1,0 +1,13 @@
+#include "kernels/ops/rare_families.h"
+
+namespace weir {
+
+absl::Status RegisterRareOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(RegisterMatrixFunctionOps(ops));
+  RETURN_IF_ERROR(RegisterProbeOps(ops));
+  RETURN_IF_ERROR(RegisterDebugOps(ops));
+  RETURN_IF_ERROR(RegisterSearchOps(ops));
+  return RegisterQuantizedOps(ops);
+}
+
+}  // namespace weir

@@ -1,0 +1,139 @@
+"""Image files, patches, glimpses, projections, boxes; fractional pooling."""
+import base64
+import struct
+
+from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+
+_PIXELS = np.random.RandomState(3).randint(0, 256, (9, 14, 3)).astype(np.uint8)
+
+
+def _png(channels, dtype=np.uint8):
+    """Rows without a filter."""
+    pixels = np.random.RandomState(channels).randint(0, np.iinfo(dtype).max + 1, (7, 5, channels)).astype(dtype)
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", 5, 7, 8 * pixels.itemsize, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    rows = b"".join(b"\0" + line.astype(pixels.dtype.newbyteorder(">")).tobytes() for line in pixels)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+# 16 x 12, in colours and gray.
+_COLORED = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQEBLAEsAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//"
+    "2wBDAQ4ODhMREyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT0//wAARCAAMABADASIAAhEBAxEB/8QA"
+    "FQABAQAAAAAAAAAAAAAAAAAABAb/xAAZEAACAwEAAAAAAAAAAAAAAAAAAwIEUWH/xAAUAQEAAAAAAAAAAAAAAAAAAAAC/8QAGBEAAwEBAAAAAAAAAAAAAAAA"
+    "AAEDBCH/2gAMAwEAAhEDEQA/AIlNTg5NTgpK44PSuOCpdixaXw//2Q==")
+_GRAY = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQEBLAEsAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//"
+    "wAALCAAMABABAREA/8QAFAABAAAAAAAAAAAAAAAAAAAABv/EABYQAAMAAAAAAAAAAAAAAAAAAAAFQf/aAAgBAQAAPwAMrgxVwHK4MVcP/9k=")
+
+
+def _bmp(depth, height):
+    width, rows = 5, abs(height)
+    stride = (depth * width + 3) // 4 * 4
+    pixels = bytes(range(256)) * (stride * rows // 256 + 1)
+    number = lambda n, size=4: int(n).to_bytes(size, "little", signed=n < 0)
+    return (b"BM" + number(54 + stride * rows) + number(0) + number(54) + number(40) + number(width) + number(height)
+            + number(1, 2) + number(8 * depth, 2) + number(0) * 6 + pixels[:stride * rows])
+
+
+def _gif(frames=1, left=0):
+    """Two colours, blocks of literal codes with a clear in between, so that their width stays."""
+    image = b""
+    for k in range(frames):
+        bits, held = 0, 0
+        data = bytearray()
+        for code in [c for i in range(6) for c in (4, (i + k) % 2)] + [5]:
+            bits |= code << held
+            held += 3
+            while held >= 8:
+                data.append(bits & 255)
+                bits >>= 8
+                held -= 8
+        data.append(bits & 255)
+        image += (b"!\xf9\x04\x01\x00\x00\x01\x00" + b"," + bytes([left if k else 0, 0, 0, 0, 3, 0, 2, 0, 0]) + b"\x02"
+                  + bytes([len(data)]) + bytes(data) + b"\x00")
+    return b"GIF89a\x03\x00\x02\x00\x80\x00\x00" + bytes([10, 20, 30, 200, 150, 100]) + image + b";"
+
+
+FILES = [_png(1), _png(2), _png(3), _png(4), _png(3, np.uint16), _COLORED, _GRAY, _gif(), _gif(2), _bmp(3, 4), _bmp(3, -4),
+         _bmp(4, 3), _bmp(1, 3), b"", b"nothing", _png(3)[:40], _COLORED[:300], _gif()[:30], _bmp(3, 4)[:60]]
+
+
+def contents(ops, **attrs):
+    row(ops, 0, plain(*[{"contents": Fed(np.array(f, object), STRING), **attrs} for f in FILES]))
+
+
+contents("DecodePng DecodeBmp DecodeImage DecodeGif")
+contents("DecodeJpeg", dct_method="INTEGER_ACCURATE")
+contents("DecodeJpeg")
+for channels in (1, 3, 4):
+    contents("DecodePng DecodeImage", channels=channels)
+contents("DecodePng", dtype=U16)
+contents("DecodeImage", dtype=F32)
+contents("DecodeImage", dtype=U16, expand_animations=False)
+contents("DecodeJpeg", channels=1)
+contents("DecodeJpeg", ratio=2, fancy_upscaling=False)
+contents("DecodeJpeg", try_recover_truncated=True)
+contents("ExtractJpegShape")
+row("DecodeAndCropJpeg", 0, plain(*[{"contents": Fed(np.array(_COLORED, object), STRING), "crop_window": ids(*w)}
+                                    for w in [(0, 0, 12, 16), (2, 3, 5, 7), (2, 3, 5, 17), (-1, 0, 2, 2), (0, 0, 0, 2), (1, 2, 3)]]))
+row("EncodePng", 0, each(lambda t: {"image": V((5, 4, 3), t, (0, 255))}, lambda t: {"image": V((2, 5, 4, 1), t, (0, 255)), "compression": 3},
+                         lambda t: {"image": V((5, 4, 5), t)}, lambda t: {"image": V((5, 0, 3), t)}, lambda t: {"image": V((5, 3), t)}))
+row("EncodeJpeg", 0, plain(*[{"image": Fed(_PIXELS[:, :, :c]), **a} for c in (1, 3)
+                             for a in [{}, {"quality": 40}, {"progressive": True, "optimize_size": True}, {"chroma_downsampling": False},
+                                       {"format": "grayscale"}, {"format": "rgb", "xmp_metadata": "x"}, {"density_unit": "cm", "x_density": 20}]],
+                           {"image": Fed(np.zeros((2, 2, 2), np.uint8))}, {"image": Fed(np.zeros((2, 2), np.uint8))}, {"image": Fed(_PIXELS), "quality": 101}))
+row("EncodeJpegVariableQuality", 0, plain(*[{"images": Fed(_PIXELS), "quality": Fed(q, I32)} for q in (0, 50, 100, 101, [3])]))
+
+IMAGES = (2, 7, 6, 3)
+row("ExtractImagePatches", 0, each(*[
+    lambda t, p=p, k=k, s=s, r=r: {"images": V(IMAGES, t), "ksizes": [1, k, 2, 1], "strides": [1, s, 1, 1], "rates": [1, r, r, 1], "padding": p}
+    for p in ("SAME", "VALID") for k, s, r in [(1, 1, 1), (3, 2, 1), (2, 3, 2)]]))
+row("ExtractVolumePatches", 0, each(*[
+    lambda t, p=p, k=k: {"input": V((2, 4, 5, 3, 2), t), "ksizes": [1, k, 2, 2, 1], "strides": [1, 2, 1, 1, 1], "padding": p}
+    for p in ("SAME", "VALID") for k in (1, 3)]))
+row("ExtractGlimpse ExtractGlimpseV2", 0, plain(*[
+    {"input": V(IMAGES, F32), "size": ids(3, 2), "offsets": Fed([[0.1, -0.2], [0.7, 2.0]], F32), "centered": c, "normalized": n, "uniform_noise": False, "noise": "zero"}
+    for c in (True, False) for n in (True, False)], {"input": V(IMAGES, F32), "size": ids(3), "offsets": V((2, 2), F32)}))
+KERNELS = ["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]
+row("ScaleAndTranslate", 1 << 14, each(*[
+    lambda t, k=k, a=a, s=s: {"images": V(IMAGES, t), "size": ids(*s), "scale": Fed([1.7, 0.6], F32), "translation": Fed([0.3, -1.0], F32), "kernel_type": k, "antialias": a}
+    for k in KERNELS for a, s in [(True, (9, 4)), (False, (3, 8))]]))
+row("ScaleAndTranslateGrad", 1 << 14, each(*[
+    lambda t, k=k: {"grads": V((2, 9, 4, 3), t), "original_image": V(IMAGES, t), "scale": Fed([1.7, 0.6], F32), "translation": Fed([0.3, -1.0], F32), "kernel_type": k}
+    for k in KERNELS]))
+row("ImageProjectiveTransformV2", 64, each(*[
+    lambda t, i=i, m=m: {"images": V(IMAGES, t), "transforms": Fed([[1, 0.3, -1, 0.1, 0.9, 0.4, 0.01, 0]], F32), "output_shape": ids(8, 5), "interpolation": i, "fill_mode": m}
+    for i in ("NEAREST", "BILINEAR") for m in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")]))
+row("ImageProjectiveTransformV3", 64, each(*[
+    lambda t, i=i: {"images": V(IMAGES, t), "transforms": V((2, 8), F32, (-1, 1)), "output_shape": ids(3, 9), "fill_value": Fed(2, F32), "interpolation": i, "fill_mode": "CONSTANT"}
+    for i in ("NEAREST", "BILINEAR")], lambda t: {"images": V(IMAGES, t), "transforms": V((3, 8), F32), "output_shape": ids(3, 9), "fill_value": Fed(2, F32), "interpolation": "NEAREST"}))
+for op, more in (("DrawBoundingBoxes", {}), ("DrawBoundingBoxesV2", {"colors": V((2, 4), F32)})):
+    row(op, 0, each(*[lambda t, d=d, more=more: {"images": V((2, 9, 8, d), t), "boxes": Fed([[[.1, .2, .6, .7], [-.5, 0, .4, 3]], [[0, 0, 1, 1], [.5, .5, .2, .6]]], F32), **more}
+                      for d in (1, 2, 3, 4)]))
+_BOXES = [[[0.1, 0.2, 0.8, 0.9], [0.0, 0.0, 0.3, 0.3]]]
+row("SampleDistortedBoundingBox", 0, each(*[
+    lambda t, s=s, b=b, a=a: {"image_size": Fed([40, 50, 3], t), "bounding_boxes": Fed(b, F32) if b else V((1, 0, 4), F32), "seed": s, "seed2": 5, **a}
+    for s in (1, 2, 3) for b, a in [(_BOXES, {}), (None, {"use_image_if_no_bounding_boxes": True}), (None, {})]]))
+row("SampleDistortedBoundingBoxV2", 0, each(*[
+    lambda t, m=m: {"image_size": Fed([40, 50, 3], t), "bounding_boxes": Fed(_BOXES, F32), "min_object_covered": Fed(m, F32), "seed": 7, "seed2": 5, "max_attempts": 20}
+    for m in (0.1, 0.9, 1.5)]))
+row("StatelessSampleDistortedBoundingBox", 0, each(*[
+    lambda t, s=s: {"image_size": Fed([40, 50, 3], t), "bounding_boxes": Fed(_BOXES, F32), "min_object_covered": Fed(0.3, F32), "seed": Fed([s, 9], I32)}
+    for s in (1, 2, 3)]))
+row("NonMaxSuppressionWithOverlaps", 0, plain(*[
+    {"overlaps": V((n, m), F32, (0, 1)), "scores": V((n,), F32), "max_output_size": 4, "overlap_threshold": 0.5, "score_threshold": -3.0} for n, m in [(8, 8), (0, 0), (3, 4)]]))
+row("CombinedNonMaxSuppression", 8, plain(*[
+    {"boxes": V((2, 6, q, 4), F32, (-0.2, 1.2)), "scores": V((2, 6, 3), F32, (0, 1)), "max_output_size_per_class": 2, "max_total_size": 5,
+     "iou_threshold": 0.3, "score_threshold": 0.2, "pad_per_class": p, "clip_boxes": c} for q in (1, 3, 2) for p in (True, False) for c in (True, False)]))
+for op in ("FractionalMaxPool", "FractionalAvgPool"):
+    row(op, 8, each(*[lambda t, p=p, o=o, s=s: {"value": V((2, 11, 9, 3), t), "pooling_ratio": [1.0, 1.5, 1.7, 1.0], "pseudo_random": p, "overlapping": o,
+                                              "deterministic": True, "seed": s, "seed2": 4} for p in (True, False) for o in (True, False) for s in (1, 2)],
+                   lambda t: {"value": V((2, 11, 9), t), "pooling_ratio": [1.0, 1.5, 1.7, 1.0]}))
+row("FractionalAvgPoolGrad", 8, each(*[
+    lambda t, o=o, r=r: {"orig_input_tensor_shape": Fed([2, 5, 4, 3], I64), "out_backprop": V((2, 3, 2, 3), t), "row_pooling_sequence": Fed(r, I64),
+                         "col_pooling_sequence": Fed([0, 1, 4], I64), "overlapping": o} for o in (True, False) for r in ([0, 2, 3, 5], [0, 2])]))
+row("FractionalMaxPoolGrad", 8, each(*[
+    lambda t, o=o: {"orig_input": Fed(np.arange(40).reshape(1, 5, 4, 2), t), "orig_output": Fed([[[[14, 15]]]] if o else [[[[2, 3]]]], t),
+                    "out_backprop": V((1, 1, 1, 2), t), "row_pooling_sequence": Fed([0, 1], I64), "col_pooling_sequence": Fed([0, 2], I64), "overlapping": o} for o in (True, False)]))
