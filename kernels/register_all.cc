@@ -15,6 +15,7 @@
 #include "kernels/cpu/text/register.h"
 #include "kernels/cpu/text_kernels.h"
 #include "kernels/data/families.h"
+#include "kernels/data/rare_families.h"
 #include "kernels/ops/coordination_families.h"
 #include "kernels/ops/core_ops.h"
 #include "kernels/ops/families.h"
@@ -119,6 +120,7 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterImageKernels(kernels));
   RETURN_IF_ERROR(RegisterRareKernels(kernels));
   RETURN_IF_ERROR(RegisterDataKernels(kernels));
+  RETURN_IF_ERROR(RegisterRareDataKernels(kernels));
   return RegisterArrayKernels(kernels);
 }
 

@@ -2,6 +2,7 @@
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_registry.h"
 #include "graph/gradients/numeric_families.h"
+#include "graph/gradients/rare_gradients.h"
 #include "graph/gradients/record_families.h"
 
 namespace weir {
@@ -14,7 +15,7 @@ absl::Status RegisterAllGradients(GradientRegistry& registry) {
                        &RegisterRaggedGradients,   &RegisterNotDifferentiable,      &RegisterBandGradients,
                        &RegisterSpecialGradients,  &RegisterDecompositionGradients, &RegisterVolumeGradients,
                        &RegisterImageGradients,    &RegisterFourierGradients,       &RegisterCellGradients,
-                       &RegisterOptionalGradients}) {
+                       &RegisterOptionalGradients, &RegisterRareGradients}) {
     RETURN_IF_ERROR((*family)(registry));
   }
   return absl::OkStatus();

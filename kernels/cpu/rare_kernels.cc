@@ -1,5 +1,7 @@
 #include "kernels/cpu/rare_families.h"
 
+#include "kernels/cpu/unbatching.h"
+
 namespace weir {
 
 absl::Status RegisterRareKernels(KernelRegistry& kernels) {
@@ -13,6 +15,12 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels) {
            &RegisterRecordInputKernels,
            &RegisterProbeKernels,
            &RegisterDebugKernels,
+           &RegisterBatchingKernels,
+           &RegisterUnbatchingKernels,
+           &RegisterQuantizedMatMulKernels,
+           &RegisterQuantizedArrayKernels,
+           &RegisterRequantizeKernels,
+           &RegisterMapDefunKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -37,17 +37,10 @@ class FilterKernel : public DatasetKernel {
  protected:
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
     ends_ = ctx.op().find("TakeWhile") != std::string::npos;
-    bool ignored;
-    return ReadDeterminism(ctx, &ignored);
+    return absl::OkStatus();
   }
   absl::StatusOr<std::shared_ptr<DatasetBase>> MakeDataset(const NodeInputs& inputs) override {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
-    if (inputs.Has("num_parallel_calls")) {
-      ASSIGN_OR_RETURN(const int64_t calls, inputs.Int("num_parallel_calls"));
-      if (calls < 1 && calls != -1) {
-        return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
-      }
-    }
     return std::make_shared<FilterDataset>(ends_ ? "TakeWhile" : "Filter", input,
                                            inputs.Function("predicate", "other_arguments"), ends_);
   }
@@ -59,8 +52,7 @@ class FilterKernel : public DatasetKernel {
 }  // namespace
 
 absl::Status RegisterFilterKernels(KernelRegistry& kernels) {
-  for (const char* op :
-       {"FilterDataset", "ParallelFilterDataset", "TakeWhileDataset", "ExperimentalTakeWhileDataset"}) {
+  for (const char* op : {"FilterDataset", "TakeWhileDataset", "ExperimentalTakeWhileDataset"}) {
     RETURN_IF_ERROR(kernels.Register<FilterKernel>(Kernel(op).Cpu()));
   }
   return absl::OkStatus();

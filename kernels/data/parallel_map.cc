@@ -38,9 +38,9 @@ class ParallelMapDataset : public UnaryDataset {
     absl::Status Initialize(IteratorContext& ctx) override {
       ASSIGN_OR_RETURN(IteratorPtr input, dataset().input()->MakeIterator(ctx));
       const Options& options = dataset().options_;
-      mapper_.emplace(
-          ctx, std::move(input),
-          ParallelMapper::Options{&options.map, options.parallelism, options.deterministic, dataset().output_types()});
+      mapper_.emplace(ctx, std::move(input),
+                      ParallelMapper::Options{&options.map, options.parallelism, options.deterministic, false,
+                                              dataset().output_types()});
       return absl::OkStatus();
     }
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {

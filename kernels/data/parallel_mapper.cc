@@ -40,6 +40,7 @@ bool ParallelMapper::StartCall() {
         call->is_done = true;
       } else {
         ++calls_->running;
+        if (options_.is_filter) call->element = args;
       }
     }
     calls_->changed.notify_all();
@@ -53,9 +54,26 @@ bool ParallelMapper::StartCall() {
   return true;
 }
 
+absl::StatusOr<bool> ParallelMapper::Filter(absl::StatusOr<Element> result, Call* call) const {
+  if (absl::IsOutOfRange(result.status())) return false;
+  RETURN_IF_ERROR(result.status());
+  if (result->size() != 1 || (*result)[0].dtype() != DT_BOOL || (*result)[0].NumElements() != 1) {
+    return errors::InvalidArgument("`predicate` must return a scalar bool tensor.");
+  }
+  call->is_dropped = !(*result)[0].scalar<bool>();
+  return true;
+}
+
 void ParallelMapper::Finish(const std::shared_ptr<Call>& call, absl::StatusOr<Element> result) {
   Element element;
-  absl::StatusOr<bool> more = options_.map->Finish(std::move(result), options_.types, &element);
+  absl::StatusOr<bool> more(false);
+  if (options_.is_filter) {
+    // Nobody else looks at a call that is not done.
+    more = Filter(std::move(result), call.get());
+    element = std::move(call->element);
+  } else {
+    more = options_.map->Finish(std::move(result), options_.types, &element);
+  }
   // The mapper may go as soon as the last call is not running.
   const std::shared_ptr<Calls> calls = calls_;
   MutexLock lock(calls->mu);
@@ -68,13 +86,19 @@ void ParallelMapper::Finish(const std::shared_ptr<Call>& call, absl::StatusOr<El
 }
 
 std::shared_ptr<ParallelMapper::Call> ParallelMapper::TakeReady() {
-  for (auto it = calls_->list.begin(); it != calls_->list.end(); ++it) {
+  for (auto it = calls_->list.begin(); it != calls_->list.end();) {
+    if ((*it)->is_done && (*it)->is_dropped) {
+      it = calls_->list.erase(it);
+      loop_->Wake(root_->device()->work_queue());
+      continue;
+    }
     if ((*it)->is_done) {
       std::shared_ptr<Call> call = std::move(*it);
       calls_->list.erase(it);
       return call;
     }
     if (options_.deterministic) return nullptr;
+    ++it;
   }
   return nullptr;
 }
@@ -109,6 +133,7 @@ absl::Status ParallelMapper::Save(IteratorContext& ctx, StateWriter writer) {
   if (status.ok()) status = input_->Save(ctx, writer.Scope("input"));
   if (status.ok()) {
     MutexLock lock(calls_->mu);
+    std::erase_if(calls_->list, [](const std::shared_ptr<Call>& call) { return call->is_dropped; });
     writer.Int("count", static_cast<int64_t>(calls_->list.size()));
     writer.Int("input_at_end", calls_->at_end ? 1 : 0);
     for (size_t i = 0; i < calls_->list.size(); ++i) {

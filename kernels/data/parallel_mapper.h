@@ -18,7 +18,8 @@ class ParallelMapper {
     const MapFunction* map = nullptr;  // lives as long as the mapper
     int64_t parallelism = 1;
     bool deterministic = true;
-    DataTypeVector types;  // of results
+    bool is_filter = false;  // the function is a predicate; elements for which it holds are the results
+    DataTypeVector types;    // of results
   };
   ParallelMapper(const IteratorContext& ctx, IteratorPtr input, Options options);
   // Cancels calls and waits for them.
@@ -31,7 +32,7 @@ class ParallelMapper {
 
  private:
   struct Call {
-    bool is_done = false, is_end = false;
+    bool is_done = false, is_end = false, is_dropped = false;
     absl::Status status;
     Element element;
   };
@@ -44,6 +45,8 @@ class ParallelMapper {
   // Starts one call; false when there is nothing more to do for now.
   bool StartCall();
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<Element> result);
+  // The element that the call was for, or none, as the predicate's result says.
+  absl::StatusOr<bool> Filter(absl::StatusOr<Element> result, Call* call) const;
   // The call whose turn it is; null when there is none yet.
   std::shared_ptr<Call> TakeReady();
   absl::Status WaitForCalls(const IteratorContext& ctx);

@@ -12,6 +12,7 @@ absl::Status RegisterRareDataKernels(KernelRegistry& kernels);
 absl::Status RegisterGroupByReducerKernels(KernelRegistry& kernels);
 absl::Status RegisterSlidingWindowKernels(KernelRegistry& kernels);
 absl::Status RegisterSparseBatchKernels(KernelRegistry& kernels);
+absl::Status RegisterParallelFilterKernels(KernelRegistry& kernels);
 absl::Status RegisterRebatchKernels(KernelRegistry& kernels);
 absl::Status RegisterAutoShardKernels(KernelRegistry& kernels);
 absl::Status RegisterCsvDatasetKernels(KernelRegistry& kernels);

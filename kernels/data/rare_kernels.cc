@@ -6,6 +6,7 @@ absl::Status RegisterRareDataKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGroupByReducerKernels(kernels));
   RETURN_IF_ERROR(RegisterSlidingWindowKernels(kernels));
   RETURN_IF_ERROR(RegisterSparseBatchKernels(kernels));
+  RETURN_IF_ERROR(RegisterParallelFilterKernels(kernels));
   RETURN_IF_ERROR(RegisterRebatchKernels(kernels));
   RETURN_IF_ERROR(RegisterAutoShardKernels(kernels));
   RETURN_IF_ERROR(RegisterCsvDatasetKernels(kernels));

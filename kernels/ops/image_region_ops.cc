@@ -140,8 +140,7 @@ absl::Status FractionalPoolShape(InferenceContext& c) {
     dims.push_back(size == kUnknown ? kUnknown : static_cast<int64_t>(std::floor(static_cast<float>(size) / ratio[d])));
   }
   c.set_output(0, c.Of(dims));
-  c.set_output(1, c.Vector(kUnknown));
-  c.set_output(2, c.Vector(kUnknown));
+  for (int i : {1, 2}) c.set_output(i, c.Vector(dims[i] == kUnknown ? kUnknown : dims[i] + 1));
   return absl::OkStatus();
 }
 absl::Status FractionalMaxGradShape(InferenceContext& c) {

@@ -30,6 +30,53 @@ absl::Status QuantizeShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// Two scalars behind the first output.
+void SetRangeShapes(InferenceContext& c) {
+  for (int i : {1, 2}) c.set_output(i, c.Scalar());
+}
+absl::Status ScalarsFrom(InferenceContext& c, int first) {
+  for (int i = first; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.WithRank(c.input(i), 0).status());
+  return absl::OkStatus();
+}
+absl::Status UnchangedWithRange(InferenceContext& c) {
+  const int values = c.num_inputs() % 2 == 0 ? 2 : 1;  // a bias stands beside the first
+  RETURN_IF_ERROR(ScalarsFrom(c, values));
+  c.set_output(0, c.input(0));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+absl::Status QuantizedMatMulShape(InferenceContext& c) {
+  RETURN_IF_ERROR(shapes::MatMul(c));
+  RETURN_IF_ERROR(ScalarsFrom(c, 2));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+absl::Status QuantizedConvShape(InferenceContext& c) {
+  RETURN_IF_ERROR(shapes::Conv2D(c));
+  RETURN_IF_ERROR(ScalarsFrom(c, 2));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+absl::Status QuantizedPoolShape(InferenceContext& c) {
+  RETURN_IF_ERROR(shapes::Pool(c));
+  RETURN_IF_ERROR(ScalarsFrom(c, 1));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+absl::Status QuantizedReshapeShape(InferenceContext& c) {
+  RETURN_IF_ERROR(shapes::Reshape(c));
+  RETURN_IF_ERROR(ScalarsFrom(c, 2));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+absl::Status QuantizedConcatShape(InferenceContext& c) {
+  const int count = (c.num_inputs() - 1) / 3;
+  RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
+  RETURN_IF_ERROR(ScalarsFrom(c, 1 + count));
+  SetRangeShapes(c);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RegisterQuantizedOps(OpRegistry& ops) {
@@ -58,6 +105,150 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops) {
                                    .Attr("axis: int = -1")
                                    .Attr("dtype: {bfloat16, float} = DT_FLOAT")
                                    .Shape(QuantizeShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedMatMul")
+                                   .Input("a: T1")
+                                   .Input("b: T2")
+                                   .Input("min_a: float")
+                                   .Input("max_a: float")
+                                   .Input("min_b: float")
+                                   .Input("max_b: float")
+                                   .Output("out: Toutput")
+                                   .Output("min_out: float")
+                                   .Output("max_out: float")
+                                   .Attr("T1: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("Toutput: {qint8, quint8, qint32, qint16, quint16} = DT_QINT32")
+                                   .Attr("transpose_a: bool = false")
+                                   .Attr("transpose_b: bool = false")
+                                   .Attr("Tactivation: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
+                                   .Shape(QuantizedMatMulShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedConv2D")
+                                   .Input("input: Tinput")
+                                   .Input("filter: Tfilter")
+                                   .Input("min_input: float")
+                                   .Input("max_input: float")
+                                   .Input("min_filter: float")
+                                   .Input("max_filter: float")
+                                   .Output("output: out_type")
+                                   .Output("min_output: float")
+                                   .Output("max_output: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("Tfilter: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QINT32")
+                                   .Attr("strides: list(int)")
+                                   .Attr("padding: {'SAME', 'VALID'}")
+                                   .Attr("dilations: list(int) = [1, 1, 1, 1]")
+                                   .Shape(QuantizedConvShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedBiasAdd")
+                                   .Input("input: T1")
+                                   .Input("bias: T2")
+                                   .Input("min_input: float")
+                                   .Input("max_input: float")
+                                   .Input("min_bias: float")
+                                   .Input("max_bias: float")
+                                   .Output("output: out_type")
+                                   .Output("min_out: float")
+                                   .Output("max_out: float")
+                                   .Attr("T1: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Shape(UnchangedWithRange)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedRelu")
+                                   .Input("features: Tinput")
+                                   .Input("min_features: float")
+                                   .Input("max_features: float")
+                                   .Output("activations: out_type")
+                                   .Output("min_activations: float")
+                                   .Output("max_activations: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
+                                   .Shape(UnchangedWithRange)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedRelu6")
+                                   .Input("features: Tinput")
+                                   .Input("min_features: float")
+                                   .Input("max_features: float")
+                                   .Output("activations: out_type")
+                                   .Output("min_activations: float")
+                                   .Output("max_activations: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
+                                   .Shape(UnchangedWithRange)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedMaxPool")
+                                   .Input("input: T")
+                                   .Input("min_input: float")
+                                   .Input("max_input: float")
+                                   .Output("output: T")
+                                   .Output("min_output: float")
+                                   .Output("max_output: float")
+                                   .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("ksize: list(int)")
+                                   .Attr("strides: list(int)")
+                                   .Attr("padding: {'SAME', 'VALID'}")
+                                   .Shape(QuantizedPoolShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedAvgPool")
+                                   .Input("input: T")
+                                   .Input("min_input: float")
+                                   .Input("max_input: float")
+                                   .Output("output: T")
+                                   .Output("min_output: float")
+                                   .Output("max_output: float")
+                                   .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("ksize: list(int)")
+                                   .Attr("strides: list(int)")
+                                   .Attr("padding: {'SAME', 'VALID'}")
+                                   .Shape(QuantizedPoolShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedReshape")
+                                   .Input("tensor: T")
+                                   .Input("shape: Tshape")
+                                   .Input("input_min: float")
+                                   .Input("input_max: float")
+                                   .Output("output: T")
+                                   .Output("output_min: float")
+                                   .Output("output_max: float")
+                                   .Attr("T: type")
+                                   .Attr("Tshape: {int32, int64} = DT_INT32")
+                                   .Shape(QuantizedReshapeShape)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizedConcat")
+                                   .Input("concat_dim: int32")
+                                   .Input("values: N * T")
+                                   .Input("input_mins: N * float")
+                                   .Input("input_maxes: N * float")
+                                   .Output("output: T")
+                                   .Output("output_min: float")
+                                   .Output("output_max: float")
+                                   .Attr("N: int >= 2")
+                                   .Attr("T: type")
+                                   .Shape(QuantizedConcatShape)));
+  RETURN_IF_ERROR(ops.Register(Op("Requantize")
+                                   .Input("input: Tinput")
+                                   .Input("input_min: float")
+                                   .Input("input_max: float")
+                                   .Input("requested_output_min: float")
+                                   .Input("requested_output_max: float")
+                                   .Output("output: out_type")
+                                   .Output("output_min: float")
+                                   .Output("output_max: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Shape(UnchangedWithRange)));
+  RETURN_IF_ERROR(ops.Register(Op("QuantizeDownAndShrinkRange")
+                                   .Input("input: Tinput")
+                                   .Input("input_min: float")
+                                   .Input("input_max: float")
+                                   .Output("output: out_type")
+                                   .Output("output_min: float")
+                                   .Output("output_max: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Shape(UnchangedWithRange)));
+  RETURN_IF_ERROR(ops.Register(Op("RequantizationRange")
+                                   .Input("input: Tinput")
+                                   .Input("input_min: float")
+                                   .Input("input_max: float")
+                                   .Output("output_min: float")
+                                   .Output("output_max: float")
+                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                   .Shape(shapes::Scalar)));
   return absl::OkStatus();
 }
 

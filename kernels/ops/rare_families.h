@@ -15,7 +15,6 @@ absl::Status RegisterDebugOps(OpRegistry& ops);
 absl::Status RegisterSearchOps(OpRegistry& ops);
 absl::Status RegisterQuantizedOps(OpRegistry& ops);
 absl::Status RegisterBatchingOps(OpRegistry& ops);
-absl::Status RegisterAudioOps(OpRegistry& ops);
-absl::Status RegisterMapOps(OpRegistry& ops);
+absl::Status RegisterRareDatasetOps(OpRegistry& ops);
 
 }  // namespace weir

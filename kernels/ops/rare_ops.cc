@@ -7,6 +7,8 @@ absl::Status RegisterRareOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterProbeOps(ops));
   RETURN_IF_ERROR(RegisterDebugOps(ops));
   RETURN_IF_ERROR(RegisterSearchOps(ops));
+  RETURN_IF_ERROR(RegisterRareDatasetOps(ops));
+  RETURN_IF_ERROR(RegisterBatchingOps(ops));
   return RegisterQuantizedOps(ops);
 }
 

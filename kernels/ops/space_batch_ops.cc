@@ -8,6 +8,19 @@ namespace {
 using op_shapes::Dims;
 using op_shapes::kUnknown;
 
+// The batch times, or divided by, all blocks.
+absl::StatusOr<int64_t> BatchOf(int64_t batch, const std::vector<int64_t>& blocks, bool to_batch) {
+  for (int64_t block : blocks) {
+    if (batch == kUnknown) return kUnknown;
+    if (block < 1) return errors::InvalidArgument("block_shape must be positive, got ", block);
+    if (!to_batch && batch % block != 0) {
+      return errors::InvalidArgument("Dimension size must be evenly divisible by ", block, " but is ", batch);
+    }
+    batch = to_batch ? MultiplyWithoutOverflow(batch, block) : batch / block;
+  }
+  return batch;
+}
+
 // Input 0's shape with `dims[1 + i]` changed by fn(size, block, before, after) and the batch by fn of all blocks.
 absl::Status BlockShape(InferenceContext& c, bool to_batch) {
   int64_t block_size = 0;
@@ -28,6 +41,9 @@ absl::Status BlockShape(InferenceContext& c, bool to_batch) {
     int64_t blocked = blocks ? static_cast<int64_t>(blocks->size()) : c.Dim(c.input(1), 0);
     if (blocked >= 0 && blocked < input.dims()) {
       for (int d = static_cast<int>(blocked) + 1; d < input.dims(); ++d) dims[d] = input.dim_size(d);
+    }
+    if (blocks) {
+      ASSIGN_OR_RETURN(dims[0], BatchOf(input.dim_size(0), *blocks, to_batch));
     }
     c.set_output(0, c.Of(dims));
     return absl::OkStatus();

@@ -93,7 +93,7 @@ class Maker:
             self.nodes += [each.op if isinstance(each, tf.Tensor) else each for each in self._first + self._last]
 
     def _leaf(self, value):
-        placeholder = tf1.placeholder(value.dtype)
+        placeholder = tf1.placeholder(value.dtype, value.value.shape if isinstance(value, table.Shaped) else None)
         self.feeds[placeholder] = value.value
         if not isinstance(value, table.Var):
             return placeholder

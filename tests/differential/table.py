@@ -80,6 +80,13 @@ class Var(Fed):
         super().__init__(fed_value.value, fed_value.dtype)
 
 
+class Shaped(Fed):
+    """A value whose shape the client is told: there are ops that want to know a rank."""
+
+    def __init__(self, fed_value):
+        super().__init__(fed_value.value, fed_value.dtype)
+
+
 def row(ops, ulps, *cases):
     for op in ops.split():
         _row(op).cases += [(ulps, make) for make in cases]

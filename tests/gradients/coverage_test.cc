@@ -20,14 +20,18 @@ bool StartsWithAny(absl::string_view name, std::initializer_list<absl::string_vi
 const std::set<std::string>& WithoutGradient() {
   static const auto* ops = new std::set<std::string>{
       // Gradients of gradients that training does not ask for.
-      "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "LRNGrad", "NthElement",
-      "SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad", "BatchNormWithGlobalNormalizationGrad",
-      "CholeskyGrad", "MaxPoolGradWithArgmax", "MaxPoolGradGradWithArgmax", "MaxPoolGradGradV2", "Conv3DBackpropInput",
+      "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "LRNGrad", "SparseSegmentSumGrad",
+      "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad", "BatchNormWithGlobalNormalizationGrad", "CholeskyGrad",
+      "MaxPoolGradWithArgmax", "MaxPoolGradGradWithArgmax", "MaxPoolGradGradV2", "Conv3DBackpropInput",
       "Conv3DBackpropFilter", "QuantizeAndDequantizeV4Grad",
       // Without one in TensorFlow.
       "BandedTriangularSolve", "Conv", "FusedPadConv2D", "FusedResizeAndPadConv2D", "ResizeArea", "AdjustContrastv2",
       "AdjustHue", "AdjustSaturation", "HSVToRGB", "LSTMBlockCell", "LSTMBlockCellGrad", "GRUBlockCell",
+      "ScaleAndTranslateGrad", "FractionalMaxPoolGrad", "FractionalAvgPoolGrad", "Lu", "MatrixLogarithm",
+      "SleepIdentityOp", "Copy", "CopyHost", "DebugIdentity", "DebugIdentityV3",
       // Not built.
+      "ApproxTopK", "Eig", "ExtractImagePatches", "ExtractVolumePatches", "ImageProjectiveTransformV2",
+      "ImageProjectiveTransformV3", "MatrixSquareRoot", "TridiagonalMatMul", "TridiagonalSolve", "EagerPyFunc",
       "RGBToHSV", "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D", "BlockLSTMGrad",
       "BlockLSTMGradV2", "Dilation2DBackpropInput", "Dilation2DBackpropFilter", "ResizeBicubicGrad",
       "ResizeNearestNeighborGrad", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVarsGradient",
@@ -79,6 +83,8 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
       "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",
       // Of their outputs only two carry gradients.
       "BlockLSTM", "BlockLSTMV2",
+      // In their names.
+      "CheckNumericsV2", "DebugGradientIdentity", "DebugIdentityV2",
       // Alike but for the place of the blank.
       "CTCLossV2",
       // How a sample moves is not how one sampler moves.

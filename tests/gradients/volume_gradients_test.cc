@@ -73,6 +73,20 @@ std::vector<OpCase> ImageCases() {
         Single({"ResizeBilinearGrad", {X({1, 5, 3, 2}), C(Tensor(DT_FLOAT, TensorShape({1, 3, 4, 2})))}, attrs}));
   }
   cases.push_back(Single({"CropAndResize", {X({2, 4, 4, 1}), boxes, box_image, Ints({3, 2})}}));
+  for (const std::string kernel : {"lanczos3", "box"}) {
+    cases.push_back(Single({"ScaleAndTranslate",
+                            {X({1, 4, 3, 1}), size, C(AsTensor<float>({1.5f, 0.8f})), C(AsTensor<float>({0.5f, -1}))},
+                            Attrs().Set("kernel_type", kernel)}));
+  }
+  const Attrs regions = Attrs()
+                            .Set("pooling_ratio", std::vector<float>{1, 1.5f, 1.4f, 1})
+                            .Set("deterministic", true)
+                            .Set("overlapping", true)
+                            .Set("seed", int64_t{3});
+  for (const char* op : {"FractionalMaxPool", "FractionalAvgPool"}) {
+    cases.push_back(FirstOutputs(1, {op, {X({2, 5, 6, 2})}, regions}));
+  }
+  cases.push_back({"NthElement", {X({3, 5}), Int(2)}});
   return cases;
 }
 

@@ -40,10 +40,10 @@ class DrawBoundingBoxesKernel : public OpKernel {
     std::vector<std::vector<float>> colors;
     if (ctx.num_inputs() == 3) RETURN_IF_ERROR(ReadColors(ctx.input(2), depth, &colors));
     if (colors.empty()) {
-      for (const float* color : kColors) colors.emplace_back(color, color + 4);
-    }
-    for (auto& color : colors) {
-      if (depth == 1) color[0] = 1;
+      for (const float* color : kColors) {
+        colors.emplace_back(color, color + 4);
+        if (depth == 1) colors.back()[0] = 1;
+      }
     }
     ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, images.shape()));
     ASSIGN_OR_RETURN(const Tensor wide, Widen(ctx, images));

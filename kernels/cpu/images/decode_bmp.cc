@@ -23,9 +23,8 @@ absl::StatusOr<Pixels> DecodeBmp(absl::string_view contents, int channels) {
   }
   const int64_t start = LittleEndian<int32_t>(contents, 10), width = LittleEndian<int32_t>(contents, 18),
                 signed_height = LittleEndian<int32_t>(contents, 22), bits = LittleEndian<int16_t>(contents, 28);
-  if (channels != 0 && channels != bits / 8) {
-    return errors::InvalidArgument("channels attribute ", channels, " does not match bits per pixel from file ",
-                                   bits / 8);
+  if (channels != 0 && channels != 3 && channels != 4) {
+    return errors::InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got ", channels);
   }
   const int64_t depth = bits / 8, height = std::abs(signed_height);
   if (depth != 1 && depth != 3 && depth != 4) {
@@ -35,7 +34,8 @@ absl::StatusOr<Pixels> DecodeBmp(absl::string_view contents, int channels) {
   if (height == 0) return errors::InvalidArgument("Height must be nonzero");
   if (start < 0) return errors::InvalidArgument("Header size must be non-negative, got ", start);
   Pixels pixels;
-  RETURN_IF_ERROR(pixels.Allocate("BMP", 1, height, width, depth, 8));
+  const int64_t wanted = channels == 0 ? depth : channels;
+  RETURN_IF_ERROR(pixels.Allocate("BMP", 1, height, width, wanted, 8));
   const int64_t row = (depth * width + 3) / 4 * 4;
   const int64_t end = start + (height - 1) * row + depth * width, size = static_cast<int64_t>(contents.size());
   if (end > size) {
@@ -44,16 +44,14 @@ absl::StatusOr<Pixels> DecodeBmp(absl::string_view contents, int channels) {
   for (int64_t y = 0; y < height; ++y) {
     const int64_t from = signed_height < 0 ? y : height - 1 - y;
     const auto* in = reinterpret_cast<const uint8_t*>(contents.data()) + start + from * row;
-    uint8_t* out = pixels.bytes.data() + y * width * depth;
-    if (depth == 1) {
-      std::memcpy(out, in, width);
-      continue;
-    }
-    for (int64_t x = 0; x < width; ++x, in += depth, out += depth) {
-      out[0] = in[2];
-      out[1] = in[1];
+    uint8_t* out = pixels.bytes.data() + y * width * wanted;
+    for (int64_t x = 0; x < width; ++x, in += depth, out += wanted) {
+      // Blue comes first; gray stands for all three.
+      out[0] = in[depth == 1 ? 0 : 2];
+      if (wanted == 1) continue;
+      out[1] = in[depth == 1 ? 0 : 1];
       out[2] = in[0];
-      if (depth == 4) out[3] = in[3];
+      if (wanted == 4) out[3] = depth == 4 ? in[3] : 255;
     }
   }
   return pixels;

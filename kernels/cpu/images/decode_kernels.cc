@@ -41,27 +41,6 @@ absl::Status ReadJpegAttrs(OpKernelConstruction& ctx, JpegDecodeOptions* options
   return absl::OkStatus();
 }
 
-struct Window {
-  int64_t y, x, height, width;
-};
-
-// The part of an image that `window` names; the whole is shorter than an int, so that nothing overflows.
-absl::StatusOr<Pixels> Crop(const Pixels& whole, const Window& window) {
-  if (window.y < 0 || window.x < 0 || window.height <= 0 || window.width <= 0 ||
-      window.y + window.height > whole.height || window.x + window.width > whole.width) {
-    return errors::InvalidArgument("Invalid JPEG data or crop window: the window of ", window.height, "x", window.width,
-                                   " at ", window.y, ",", window.x, " is not within ", whole.height, "x", whole.width);
-  }
-  Pixels part;
-  RETURN_IF_ERROR(part.Allocate("JPEG", 1, window.height, window.width, whole.channels, 8));
-  for (int64_t y = 0; y < window.height; ++y) {
-    std::memcpy(part.bytes.data() + y * window.width * whole.channels,
-                whole.bytes.data() + ((y + window.y) * whole.width + window.x) * whole.channels,
-                window.width * whole.channels);
-  }
-  return part;
-}
-
 class DecodeImageKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -72,7 +51,6 @@ class DecodeImageKernel : public OpKernel {
       return errors::InvalidArgument("`channels` must be 0, 1, 3 or 4 but got ", channels_);
     }
     if (op_ == "DecodeImage") {
-      jpeg_.fast = false;
       RETURN_IF_ERROR(ctx.GetAttr("expand_animations", &expand_));
     }
     return op_ == "DecodeJpeg" || op_ == "DecodeAndCropJpeg" ? ReadJpegAttrs(ctx, &jpeg_) : absl::OkStatus();
@@ -101,13 +79,11 @@ class DecodeImageKernel : public OpKernel {
       case ImageFormat::kGif:
         return Gif(contents);
       case ImageFormat::kBmp:
-        if (op_ != "DecodeBmp" && op_ != "DecodeImage") {
-          return errors::InvalidArgument("Trying to decode BMP format using a wrong op. Use `decode_bmp` or ",
-                                         "`decode_image` instead. Op used: ", op_);
-        }
+        if (op_ == "DecodeGif") return errors::InvalidArgument("Trying to decode BMP format using DecodeGif op");
         return DecodeBmp(contents, static_cast<int>(channels_));
       default:
-        return errors::InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
+        return errors::InvalidArgument(
+            "Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required.");
     }
   }
 
@@ -128,23 +104,24 @@ class DecodeImageKernel : public OpKernel {
     }
     JpegDecodeOptions options = jpeg_;
     options.channels = Channels();
-    ASSIGN_OR_RETURN(Pixels pixels, DecodeJpeg(contents, options));
-    if (op_ != "DecodeAndCropJpeg") return pixels;
-    const Tensor& window = ctx.input(1);
-    if (window.dims() != 1) {
-      return errors::InvalidArgument("crop_window must be 1-D, got shape ", window.shape().ToString());
+    if (op_ == "DecodeAndCropJpeg") {
+      const Tensor& window = ctx.input(1);
+      if (window.dims() != 1) {
+        return errors::InvalidArgument("crop_window must be 1-D, got shape ", window.shape().ToString());
+      }
+      if (window.dim_size(0) != 4) {
+        return errors::InvalidArgument("crop_size must have four elements ", window.shape().ToString());
+      }
+      const int32_t* const w = window.data<int32_t>();
+      options.crop = JpegWindow{w[0], w[1], w[2], w[3]};
     }
-    if (window.dim_size(0) != 4) {
-      return errors::InvalidArgument("crop_size must have four elements ", window.shape().ToString());
-    }
-    const int32_t* const w = window.data<int32_t>();
-    return Crop(pixels, {w[0], w[1], w[2], w[3]});
+    return DecodeJpeg(contents, options);
   }
 
   absl::StatusOr<Pixels> Gif(absl::string_view contents) const {
     RETURN_IF_ERROR(Expect("GIF", "decode_gif"));
     if (op_ != "DecodeGif" && channels_ != 0 && channels_ != 3) {
-      return errors::InvalidArgument("channels must be 0 or 3 for GIFs, got ", channels_);
+      return errors::InvalidArgument("channels must be 0 or 3 for GIF, got ", channels_);
     }
     ASSIGN_OR_RETURN(Pixels pixels, DecodeGif(contents, expand_));
     if (pixels.frames > 1 && op_ != "DecodeGif" && op_ != "DecodeImage") {

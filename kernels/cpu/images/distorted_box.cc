@@ -123,7 +123,7 @@ class SampleDistortedBoxKernel : public OpKernel {
         return errors::InvalidArgument("min_object_covered must be 0-D, got shape ", least.shape().ToString());
       }
       covered = least.scalar<float>();
-      RETURN_IF_ERROR(CheckCovered(covered));
+      if (!(covered >= 0)) return errors::InvalidArgument("Min object covered must be non-negative: ", covered);
     }
     ASSIGN_OR_RETURN(std::vector<Rectangle> objects, ReadObjects(ctx.input(1), height, width));
     const Rectangle image{0, 0, width, height};

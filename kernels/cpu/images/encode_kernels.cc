@@ -93,10 +93,10 @@ class EncodePngKernel : public OpKernel {
     const Tensor& images = ctx.input(0);
     const int rank = images.dims();
     if (rank < 3) {
-      return errors::InvalidArgument("image must have at least 3 dimensions, got shape ", images.shape().ToString());
+      return errors::InvalidArgument("images must be at least rank 3", images.shape().ToString());
     }
     if (images.NumElements() == 0) {
-      return errors::InvalidArgument("image cannot be empty, got shape ", images.shape().ToString());
+      return errors::Internal("PNG encoding failed: an image cannot be empty, got shape ", images.shape().ToString());
     }
     const int64_t height = images.dim_size(rank - 3), width = images.dim_size(rank - 2),
                   channels = images.dim_size(rank - 1);

@@ -103,10 +103,19 @@ bool Start(Reader& reader, const JpegDecodeOptions& options, int channels) {
   return jpeg_start_decompress(&info) == TRUE;
 }
 
-// Rows of the file's own channels; how many there were before the data ended.
-bool ReadRows(Reader& reader, uint8_t* rows, int64_t stride, int64_t* count) {
+// Leaves only the columns of `window`, and those that the decoder needs left of it: `left` of them.
+bool Crop(Reader& reader, const JpegWindow& window, int64_t* left) {
   if (setjmp(reader.errors.leave) != 0) return false;
-  while (reader.info.output_scanline < reader.info.output_height) {
+  JDIMENSION x = static_cast<JDIMENSION>(window.x), width = static_cast<JDIMENSION>(window.width);
+  jpeg_crop_scanline(&reader.info, &x, &width);
+  *left = window.x - x;
+  return window.y == 0 || jpeg_skip_scanlines(&reader.info, static_cast<JDIMENSION>(window.y)) == window.y;
+}
+
+// `height` rows of the file's own channels; how many there were before the data ended.
+bool ReadRows(Reader& reader, uint8_t* rows, int64_t stride, int64_t height, int64_t* count) {
+  if (setjmp(reader.errors.leave) != 0) return false;
+  while (*count < height) {
     JSAMPROW row = rows + *count * stride;
     if (jpeg_read_scanlines(&reader.info, &row, 1) != 1) break;
     ++*count;
@@ -125,6 +134,16 @@ void InksToColors(const uint8_t* inks, int64_t n, int channels, uint8_t* out) {
       out[0] = static_cast<uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
     }
   }
+}
+
+absl::Status CheckWindow(const JpegWindow& window, const JpegWindow& whole) {
+  if (window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 &&
+      window.y + window.height <= whole.height && window.x + window.width <= whole.width) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("jpeg::Uncompress failed. Invalid JPEG data or crop window. ", window.height, "x",
+                                 window.width, " at ", window.y, ",", window.x, " is not within ", whole.height, "x",
+                                 whole.width);
 }
 
 struct Writer {
@@ -190,14 +209,21 @@ absl::StatusOr<Pixels> DecodeJpeg(absl::string_view contents, const JpegDecodeOp
   Pixels limit;
   RETURN_IF_ERROR(limit.Allocate("JPEG", 1, reader.info.image_height, reader.info.image_width, 1, 8));
   if (!Start(reader, options, channels)) return reader.Error(contents);
-  const int64_t height = reader.info.output_height, width = reader.info.output_width,
-                own = reader.info.output_components;
+  const int64_t own = reader.info.output_components;
+  JpegWindow window{0, 0, reader.info.output_height, reader.info.output_width};
+  int64_t left = 0;
+  if (options.crop.has_value()) {
+    RETURN_IF_ERROR(CheckWindow(*options.crop, window));
+    window = *options.crop;
+    if (!Crop(reader, window, &left)) return reader.Error(contents);
+  }
+  const int64_t height = window.height, width = reader.info.output_width;
   const bool inked = reader.info.out_color_space == JCS_CMYK;
   if (inked ? own != 4 : own != channels) return reader.Error(contents);
   Pixels read;
   RETURN_IF_ERROR(read.Allocate("JPEG", 1, height, width, own, 8));
   int64_t rows = 0;
-  if (!ReadRows(reader, read.bytes.data(), width * own, &rows)) return reader.Error(contents);
+  if (!ReadRows(reader, read.bytes.data(), width * own, height, &rows)) return reader.Error(contents);
   if (rows < height) {
     if (rows == 0 || static_cast<float>(rows) / static_cast<float>(height) < options.acceptable_fraction) {
       return reader.Error(contents);
@@ -205,16 +231,24 @@ absl::StatusOr<Pixels> DecodeJpeg(absl::string_view contents, const JpegDecodeOp
     const uint8_t* const last = read.bytes.data() + (rows - 1) * width * own;
     for (int64_t y = rows; y < height; ++y) std::memcpy(read.bytes.data() + y * width * own, last, width * own);
   }
-  if (!inked) return read;
+  if (!inked && width == window.width) return read;
   Pixels pixels;
-  RETURN_IF_ERROR(pixels.Allocate("JPEG", 1, height, width, channels, 8));
-  InksToColors(read.bytes.data(), height * width, channels, pixels.bytes.data());
+  RETURN_IF_ERROR(pixels.Allocate("JPEG", 1, height, window.width, channels, 8));
+  for (int64_t y = 0; y < height; ++y) {
+    const uint8_t* const from = read.bytes.data() + (y * width + left) * own;
+    uint8_t* const to = pixels.bytes.data() + y * window.width * channels;
+    if (inked) {
+      InksToColors(from, window.width, channels, to);
+    } else {
+      std::memcpy(to, from, window.width * channels);
+    }
+  }
   return pixels;
 }
 
 absl::StatusOr<JpegShape> ReadJpegShape(absl::string_view contents) {
   Reader reader(contents, false);
-  if (!ReadHeader(reader)) return reader.Error(contents);
+  if (!ReadHeader(reader)) return errors::InvalidArgument("Invalid JPEG data, size ", contents.size());
   return JpegShape{static_cast<int64_t>(reader.info.image_height), static_cast<int64_t>(reader.info.image_width),
                    reader.info.num_components};
 }

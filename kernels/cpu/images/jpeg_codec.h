@@ -1,12 +1,17 @@
 // JPEG, through libjpeg.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "kernels/cpu/images/pixels.h"
 
 namespace weir {
 
+// A part of an image.
+struct JpegWindow {
+  int64_t y = 0, x = 0, height = 0, width = 0;
+};
 struct JpegDecodeOptions {
   int channels = 0;  // 0: as many as the file has, 1: gray, 3: red, green and blue
   int ratio = 1;     // sizes are divided by 1, 2, 4 or 8
@@ -14,6 +19,7 @@ struct JpegDecodeOptions {
   bool recover_truncated = false;  // what is missing becomes gray
   float acceptable_fraction = 1;   // of the rows
   bool fast = true;                // the less accurate cosine transform
+  std::optional<JpegWindow> crop;  // of the image after `ratio`
 };
 absl::StatusOr<Pixels> DecodeJpeg(absl::string_view contents, const JpegDecodeOptions& options);
 

@@ -72,7 +72,7 @@ bool Begin(Reader& reader, Source* source, int wanted, int bits, int* channels, 
   if (color == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
   if (gray && depth < 8) png_set_expand_gray_1_2_4_to_8(png);
   if (*channels >= 3 && gray) png_set_gray_to_rgb(png);
-  if (*channels < 3 && !gray) png_set_rgb_to_gray(png, 1, 0.299, 0.114);
+  if (*channels < 3 && !gray) png_set_rgb_to_gray(png, 1, 0.299, 0.587);
   png_read_update_info(png, reader.info);
   return true;
 }

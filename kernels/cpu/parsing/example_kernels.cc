@@ -1,8 +1,10 @@
 // Serialised examples as tensors.
 #include "absl/strings/escaping.h"
+#include "kernels/cpu/parsing/example_batch.h"
 #include "kernels/cpu/parsing/families.h"
 #include "kernels/cpu/parsing/features.h"
 #include "tensorflow/core/example/example.pb.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
@@ -232,6 +234,38 @@ class ParseSingleExampleKernel : public OpKernel {
 };
 
 }  // namespace
+
+absl::StatusOr<ParsedBatch> ParseExampleBatch(Device* device, const FeatureSpecs& specs, const Tensor& serialized) {
+  if (serialized.dtype() != DT_STRING || serialized.dims() != 1) {
+    return errors::InvalidArgument("Expected serialized to be a vector of strings, got ",
+                                   DataTypeName(serialized.dtype()), " of shape ", serialized.shape().ToString());
+  }
+  Parsed parsed;
+  RETURN_IF_ERROR(Parse(serialized, nullptr, &parsed));
+  DataTypeVector types(specs.sparse.size(), DT_INT64);
+  for (const FeatureSpec& spec : specs.sparse) types.push_back(spec.type);
+  types.insert(types.end(), specs.sparse.size(), DT_INT64);
+  for (const FeatureSpec& spec : specs.dense) types.push_back(spec.type);
+  for (const FeatureSpec& spec : specs.ragged) types.push_back(spec.type);
+  for (const RaggedFeatureSpec& spec : specs.ragged) types.push_back(spec.splits_type);
+  std::vector<OpOutput> outputs(types.size());
+  StepContext step;
+  step.device = device;
+  const tensorflow::NodeDef node;
+  OpKernelContext ctx(&step, &node, {}, types, absl::MakeSpan(outputs));
+  const FeatureOutputs places = OutputsOf(specs);
+  RETURN_IF_ERROR(EmitFeatures(ctx, specs, parsed.batch, places));
+  ParsedBatch batch;
+  for (size_t i = 0; i < specs.sparse.size(); ++i) {
+    batch.sparse.push_back(
+        {outputs[i].value, outputs[places.sparse_values + i].value, outputs[places.sparse_shapes + i].value});
+  }
+  for (size_t i = 0; i < specs.dense.size(); ++i) batch.dense.push_back(outputs[places.dense_values + i].value);
+  for (size_t i = 0; i < specs.ragged.size(); ++i) {
+    batch.ragged.push_back({outputs[places.ragged_values + i].value, outputs[places.ragged_splits + i].value});
+  }
+  return batch;
+}
 
 absl::Status RegisterExampleKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<ParseExampleKernel>(Kernel("ParseExample").Cpu()));

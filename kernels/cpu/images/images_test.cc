@@ -1,0 +1,107 @@
+#include "core/op_kernel_testing.h"
+#include "kernels/cpu/images/png_codec.h"
+#include "kernels/register_all.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+class ImagesTest : public KernelTest {
+ protected:
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
+};
+
+Tensor F(std::vector<float> values, const TensorShape& shape) { return AsTensor<float>(std::move(values), shape); }
+Tensor Ints(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(values)); }
+Tensor Text(std::string text) { return AsScalar<tstring>(std::move(text)); }
+
+TEST_F(ImagesTest, PngComesBack) {
+  const Tensor image = AsTensor<uint8_t>({1, 2, 3, 40, 50, 60, 255, 0, 7, 9, 9, 9}, {2, 2, 3});
+  ASSERT_OK_AND_ASSIGN(Tensor file, RunOp1("EncodePng", {image}));
+  ASSERT_OK_AND_ASSIGN(Tensor back, RunOp1("DecodePng", {file}));
+  ExpectTensorEqual(back, image);
+  ASSERT_OK_AND_ASSIGN(Tensor any, RunOp1("DecodeImage", {file}));
+  ExpectTensorEqual(any, image);
+  ASSERT_OK_AND_ASSIGN(Tensor gray, RunOp1("DecodePng", {file}, Attrs().Set("channels", int64_t{1})));
+  EXPECT_EQ(gray.shape(), TensorShape({2, 2, 1}));
+  EXPECT_EQ(gray.data<uint8_t>()[3], 9);
+}
+
+TEST_F(ImagesTest, JpegKeepsSizesAndRoughlyColors) {
+  const Tensor image(DT_UINT8, TensorShape({16, 24, 3}));
+  std::fill_n(static_cast<uint8_t*>(image.raw_data()), image.NumElements(), uint8_t{100});
+  ASSERT_OK_AND_ASSIGN(Tensor file, RunOp1("EncodeJpeg", {image}));
+  ASSERT_OK_AND_ASSIGN(Tensor shape, RunOp1("ExtractJpegShape", {file}));
+  ExpectTensorEqual(shape, Ints({16, 24, 3}));
+  ASSERT_OK_AND_ASSIGN(Tensor back, RunOp1("DecodeJpeg", {file}));
+  EXPECT_EQ(back.shape(), image.shape());
+  EXPECT_NEAR(back.data<uint8_t>()[0], 100, 2);
+  ASSERT_OK_AND_ASSIGN(Tensor part, RunOp1("DecodeAndCropJpeg", {file, Ints({3, 5, 2, 4})}));
+  EXPECT_EQ(part.shape(), TensorShape({2, 4, 3}));
+}
+
+TEST_F(ImagesTest, BrokenFilesAreRefused) {
+  ASSERT_OK_AND_ASSIGN(const std::string png, EncodePng("\1\2\3\4\5\6", 1, 2, 3));
+  for (const std::string& file :
+       {std::string(), std::string("nothing"), png.substr(0, 40), std::string("\xff\xd8\xff\xe0"),
+        std::string("GIF89a\xff\xff\xff\xff\x80"), std::string("BM") + std::string(30, '\x7f')}) {
+    for (const char* op : {"DecodePng", "DecodeJpeg", "DecodeGif", "DecodeBmp", "DecodeImage"}) {
+      EXPECT_THAT(RunOp(op, {Text(file)}), StatusIs(kInvalid)) << op << " " << file.size();
+    }
+  }
+  // A header that claims more than there may be.
+  std::string huge = png;
+  huge[16] = huge[20] = '\x7f';
+  EXPECT_THAT(RunOp("DecodePng", {Text(huge)}), StatusIs(kInvalid));
+}
+
+TEST_F(ImagesTest, GifFramesCoverEachOther) {
+  // Two frames of 2 x 1; the second leaves the first pixel transparent (index 0).
+  const std::string head("GIF89a\2\0\1\0\x80\0\0\x0a\x0a\x0a\xc8\xc8\xc8", 19);
+  const std::string control("!\xf9\4\1\0\0\0\0", 8), image(",\0\0\0\0\2\0\1\0\0\2", 11);
+  // Codes of three bits: clear, 0, 1, end; clear, 0, 0, end.
+  const std::string first("\2\x44\x0a\0", 4), second("\2\x04\x0a\0", 4);
+  ASSERT_OK_AND_ASSIGN(Tensor frames,
+                       RunOp1("DecodeGif", {Text(head + image + first + control + image + second + ";")}));
+  ASSERT_EQ(frames.shape(), TensorShape({2, 1, 2, 3}));
+  ExpectTensorEqual(frames, AsTensor<uint8_t>({10, 10, 10, 200, 200, 200, 10, 10, 10, 200, 200, 200}, {2, 1, 2, 3}));
+}
+
+TEST_F(ImagesTest, PatchesAndRegions) {
+  const Attrs attrs = Attrs()
+                          .Set("ksizes", std::vector<int64_t>{1, 2, 2, 1})
+                          .Set("strides", std::vector<int64_t>{1, 1, 1, 1})
+                          .Set("rates", std::vector<int64_t>{1, 1, 1, 1})
+                          .Set("padding", std::string("VALID"));
+  ASSERT_OK_AND_ASSIGN(Tensor patches, RunOp1("ExtractImagePatches", {F({1, 2, 3, 4, 5, 6}, {1, 2, 3, 1})}, attrs));
+  ExpectTensorEqual(patches, F({1, 2, 4, 5, 2, 3, 5, 6}, {1, 1, 2, 4}));
+  EXPECT_THAT(RunOp("ExtractImagePatches", {F({1}, {1, 1, 1, 1})}, attrs), StatusIs(kInvalid, HasSubstr("negative")));
+  const Tensor one = F({1, 2, 3, 4}, {1, 2, 2, 1}), pooled = F({4}, {1, 1, 1, 1});
+  const auto bounds = [](std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); };
+  ASSERT_OK_AND_ASSIGN(Tensor gradient,
+                       RunOp1("FractionalMaxPoolGrad", {one, pooled, pooled, bounds({0, 2}), bounds({0, 2})}));
+  ExpectTensorEqual(gradient, F({0, 0, 0, 4}, {1, 2, 2, 1}));
+  for (const auto& bad : {bounds({0, 9}), bounds({2, 0}), bounds({-5, 2}), bounds({0})}) {
+    EXPECT_THAT(RunOp("FractionalMaxPoolGrad", {one, pooled, pooled, bad, bounds({0, 2})}), StatusIs(kInvalid));
+  }
+}
+
+TEST_F(ImagesTest, BoxesAreChecked) {
+  const Tensor image = F({0, 0, 0, 0}, {1, 2, 2, 1});
+  ASSERT_OK_AND_ASSIGN(Tensor drawn, RunOp1("DrawBoundingBoxes", {image, F({0, 0, 0, 1}, {1, 1, 4})}));
+  ExpectTensorEqual(drawn, F({1, 1, 0, 0}, {1, 2, 2, 1}));
+  EXPECT_THAT(RunOp("DrawBoundingBoxes", {image, F({0, 0, 0}, {1, 1, 3})}), StatusIs(kInvalid, HasSubstr("must be 4")));
+  EXPECT_THAT(
+      RunOp("SampleDistortedBoundingBoxV2", {Ints({5, 5, 3}), F({0, 0, 2, 1}, {1, 1, 4}), AsScalar<float>(0.1f)}),
+      StatusIs(kInvalid, HasSubstr("must be in [0.0, 1.0]")));
+  ASSERT_OK_AND_ASSIGN(Tensor kept, RunOp1("NonMaxSuppressionWithOverlaps",
+                                           {F({1, .9f, 0, .9f, 1, 0, 0, 0, 1}, {3, 3}), AsTensor<float>({1, 3, 2}),
+                                            AsScalar<int32_t>(3), AsScalar<float>(0.5f), AsScalar<float>(0)}));
+  ExpectTensorEqual(kept, Ints({1, 2}));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,114 @@
+#include <cmath>
+
+#include "core/op_kernel_testing.h"
+#include "kernels/cpu/quantization.h"
+#include "kernels/register_all.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+class RareTest : public KernelTest {
+ protected:
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
+};
+
+Tensor F(std::vector<float> values, const TensorShape& shape) { return AsTensor<float>(std::move(values), shape); }
+Tensor One(float value) { return AsScalar<float>(value); }
+
+TEST_F(RareTest, QuantizedValuesComeBack) {
+  const Tensor x = AsTensor<float>({-1, 0, 0.5f, 2});
+  for (const char* mode : {"MIN_COMBINED", "MIN_FIRST", "SCALED"}) {
+    for (DataType type : {DT_QINT8, DT_QUINT8, DT_QINT16, DT_QINT32}) {
+      if (type == DT_QUINT8 && std::string(mode) == "SCALED") continue;  // holds no negative numbers
+      const Attrs attrs = Attrs().Set("mode", std::string(mode));
+      ASSERT_OK_AND_ASSIGN(std::vector<Tensor> q,
+                           RunOp("QuantizeV2", {x, One(-1), One(2)}, Attrs(attrs).Set("T", type)));
+      ASSERT_OK_AND_ASSIGN(Tensor back, RunOp1("Dequantize", {q[0], q[1], q[2]}, attrs));
+      ExpectTensorNear(back, x, 0.02, 0.02);
+    }
+  }
+  EXPECT_THAT(RunOp("QuantizeV2", {x, One(2), One(1)}, Attrs().Set("T", DT_QINT8)), StatusIs(kInvalid));
+  EXPECT_THAT(RunOp("QuantizeV2", {x, AsTensor<float>({1, 2}), One(1)}, Attrs().Set("T", DT_QINT8)),
+              StatusIs(kInvalid));
+}
+
+TEST_F(RareTest, MatrixFunctions) {
+  const Tensor a = F({4, 1, 2, 3}, {2, 2});
+  ASSERT_OK_AND_ASSIGN(Tensor root, RunOp1("MatrixSquareRoot", {a}));
+  ASSERT_OK_AND_ASSIGN(Tensor square, RunOp1("MatMul", {root, root}));
+  ExpectTensorNear(square, a, 1e-5, 1e-5);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> lu, RunOp("Lu", {a}));
+  ExpectTensorNear(lu[0], F({4, 1, 0.5f, 2.5f}, {2, 2}), 1e-6, 1e-6);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> eig, RunOp("Eig", {a}, Attrs().Set("Tout", DT_COMPLEX64)));
+  const complex64* const e = eig[0].data<complex64>();
+  EXPECT_NEAR((e[0] + e[1]).real(), 7, 1e-5);
+  EXPECT_NEAR((e[0] * e[1]).real(), 10, 1e-4);
+  EXPECT_THAT(RunOp("Lu", {F({0, 0, 0, 0}, {2, 2})}), StatusIs(kInvalid, HasSubstr("not invertible")));
+  EXPECT_THAT(RunOp("Eig", {F({NAN, 0, 0, 0}, {2, 2})}, Attrs().Set("Tout", DT_COMPLEX64)), StatusIs(kInvalid));
+  const Tensor diagonals = F({1, 1, 0, 4, 4, 4, 0, 1, 1}, {3, 3}), right = F({1, 2, 3}, {3, 1});
+  ASSERT_OK_AND_ASSIGN(Tensor x, RunOp1("TridiagonalSolve", {diagonals, right}));
+  const auto row = [&](std::vector<float> values) { return F(std::move(values), {1, 3}); };
+  ASSERT_OK_AND_ASSIGN(Tensor product,
+                       RunOp1("TridiagonalMatMul", {row({1, 1, 0}), row({4, 4, 4}), row({0, 1, 1}), x}));
+  ExpectTensorNear(product, right, 1e-5, 1e-5);
+  EXPECT_THAT(RunOp("TridiagonalSolve", {F({0, 0, 0}, {3, 1}), F({1}, {1, 1})}), StatusIs(kInvalid));
+}
+
+TEST_F(RareTest, BeamsFindWhatGreedySearchMisses) {
+  // Each moment favours the blank, but the label over both moments is more probable.
+  const auto logs = [](std::vector<float> p) {
+    for (float& x : p) x = std::log(x);
+    return p;
+  };
+  const Tensor inputs = F(logs({0.4f, 0.6f, 0.4f, 0.6f}), {2, 1, 2});
+  const Attrs attrs = Attrs().Set("beam_width", int64_t{4}).Set("top_paths", int64_t{1});
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, RunOp("CTCBeamSearchDecoder", {inputs, AsTensor<int32_t>({2})}, attrs));
+  ExpectTensorEqual(out[1], AsTensor<int64_t>({0}));
+  EXPECT_NEAR(out[3].data<float>()[0], std::log(0.64f), 1e-5);
+  EXPECT_THAT(RunOp("CTCBeamSearchDecoder", {inputs, AsTensor<int32_t>({9})}, attrs),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(
+      RunOp("CTCBeamSearchDecoder", {inputs, AsTensor<int32_t>({0})}, Attrs(attrs).Set("top_paths", int64_t{3})),
+      StatusIs(kInvalid, HasSubstr("Less leaves")));
+}
+
+TEST_F(RareTest, SamplersKeepToTheirRange) {
+  const Tensor classes = AsTensor<int64_t>({0}, {1, 1});
+  const Attrs common = Attrs()
+                           .Set("num_true", int64_t{1})
+                           .Set("num_sampled", int64_t{2})
+                           .Set("unique", true)
+                           .Set("range_max", int64_t{3});
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> learned, RunOp("LearnedUnigramCandidateSampler", {classes}, common));
+  for (int64_t value : learned[0].flat<int64_t>()) EXPECT_TRUE(value >= 0 && value < 3);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> fixed, RunOp("FixedUnigramCandidateSampler", {classes},
+                                                        Attrs(common).Set("unigrams", std::vector<float>{0, 1, 1})));
+  for (int64_t value : fixed[0].flat<int64_t>()) EXPECT_TRUE(value == 1 || value == 2);
+  // Two distinct values of which only one can be drawn would never be found.
+  EXPECT_THAT(
+      RunOp("FixedUnigramCandidateSampler", {classes}, Attrs(common).Set("unigrams", std::vector<float>{0, 0, 1})),
+      StatusIs(kInvalid, HasSubstr("too small")));
+  EXPECT_THAT(RunOp("FixedUnigramCandidateSampler", {classes}, common), StatusIs(kInvalid, HasSubstr("exactly one")));
+}
+
+TEST_F(RareTest, StubsAndLabels) {
+  const Attrs name = Attrs().Set("shared_name", std::string("stub"));
+  ASSERT_OK_AND_ASSIGN(Tensor handle, RunOp1("StubResourceHandleOp", {}, name));
+  ASSERT_OK_AND_ASSIGN(Tensor before, RunOp1("ResourceInitializedOp", {handle}));
+  ExpectTensorEqual(before, AsScalar<bool>(false));
+  EXPECT_THAT(RunOp("ResourceUsingOp", {handle}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(RunOp("ResourceCreateOp", {handle}).status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(Tensor after, RunOp1("ResourceInitializedOp", {handle}));
+  ExpectTensorEqual(after, AsScalar<bool>(true));
+  EXPECT_THAT(RunOp("ConstructionFails", {}), StatusIs(kInvalid, HasSubstr("Failure during construction")));
+  EXPECT_THAT(RunOp("PyFunc", {},
+                    Attrs().Set("token", std::string("f")).Set("Tin", DataTypeVector()).Set("Tout", DataTypeVector())),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+}  // namespace
+}  // namespace weir

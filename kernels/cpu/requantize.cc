@@ -1,0 +1,89 @@
+// From 32-bit sums of products back to few bits, over a range that is given or found.
+#include <algorithm>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/quantization.h"
+#include "kernels/cpu/rare_families.h"
+
+namespace weir {
+namespace {
+
+absl::StatusOr<QuantizedRange> InputRange(const OpKernelContext& ctx, int first) {
+  QuantizedRange range;
+  ASSIGN_OR_RETURN(range.low, RangeLimit(ctx.input(first), "input_min"));
+  ASSIGN_OR_RETURN(range.high, RangeLimit(ctx.input(first + 1), "input_max"));
+  return range;
+}
+
+// The range of the values that occur; it holds zero.
+QuantizedRange UsedRange(const Tensor& input, QuantizedRange range) {
+  const int32_t* const x = static_cast<const int32_t*>(input.raw_data());
+  int32_t least = std::numeric_limits<int32_t>::max(), most = std::numeric_limits<int32_t>::lowest();
+  for (int64_t i = 0; i < input.NumElements(); ++i) {
+    least = std::min(least, x[i]);
+    most = std::max(most, x[i]);
+  }
+  return {std::min(0.0f, FromQuantized<int32_t>(least, range)), FromQuantized<int32_t>(most, range)};
+}
+
+absl::Status SetRange(OpKernelContext& ctx, int first, QuantizedRange range) {
+  ctx.set_output(first, Tensor::Scalar<float>(range.low));
+  ctx.set_output(first + 1, Tensor::Scalar<float>(range.high));
+  return absl::OkStatus();
+}
+
+class RequantizationRangeKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (ctx.input(0).NumElements() == 0) return errors::InvalidArgument("Input tensor must not be empty.");
+    ASSIGN_OR_RETURN(const QuantizedRange range, InputRange(ctx, 1));
+    return SetRange(ctx, 0, UsedRange(ctx.input(0), range));
+  }
+};
+
+// Requantize has the new range as inputs 3 and 4; QuantizeDownAndShrinkRange finds it.
+class RequantizeKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    ASSIGN_OR_RETURN(const QuantizedRange range, InputRange(ctx, 1));
+    QuantizedRange wanted;
+    if (ctx.num_inputs() == 3) {
+      wanted = input.NumElements() == 0 ? QuantizedRange{0, 0} : UsedRange(input, range);
+    } else {
+      ASSIGN_OR_RETURN(wanted.low, RangeLimit(ctx.input(3), "requested_output_min"));
+      ASSIGN_OR_RETURN(wanted.high, RangeLimit(ctx.input(4), "requested_output_max"));
+      if (!(wanted.low <= 0)) {
+        return errors::InvalidArgument("requested_output_min must be <= 0, but got ", wanted.low);
+      }
+      if (!(wanted.high >= wanted.low)) {
+        return errors::InvalidArgument("requested_output_max must be >= requested_output_min, but got ", wanted.high,
+                                       " and ", wanted.low);
+      }
+    }
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
+    const int32_t* const x = static_cast<const int32_t*>(input.raw_data());
+    RETURN_IF_ERROR(VisitQuantized(output->dtype(), [&](auto element) {
+      using T = decltype(element);
+      T* const y = static_cast<T*>(output->raw_data());
+      ParallelRanges(ctx, input.NumElements(), 10'000, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] = ToQuantized<T>(FromQuantized<int32_t>(x[i], range), wanted);
+      });
+      return absl::OkStatus();
+    }));
+    return SetRange(ctx, 1, wanted);
+  }
+};
+
+}  // namespace
+
+absl::Status RegisterRequantizeKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(
+      kernels.Register<RequantizationRangeKernel>(Kernel("RequantizationRange").Cpu().Types("Tinput", {DT_QINT32})));
+  RETURN_IF_ERROR(kernels.Register<RequantizeKernel>(
+      Kernel("Requantize").Cpu().Types("Tinput", {DT_QINT32}).Types("out_type", {DT_QUINT8, DT_QINT8})));
+  return kernels.Register<RequantizeKernel>(
+      Kernel("QuantizeDownAndShrinkRange").Cpu().Types("Tinput", {DT_QINT32}).Types("out_type", {DT_QUINT8}));
+}
+
+}  // namespace weir

@@ -1,0 +1,145 @@
+#include "kernels/data/multi_device_iterator.h"
+
+#include <algorithm>
+
+namespace weir {
+
+MultiDeviceIterator::MultiDeviceIterator(Device* device, DataTypeVector types, std::vector<PartialTensorShape> shapes,
+                                         int64_t shards)
+    : device_(device), types_(std::move(types)), shapes_(std::move(shapes)), shards_(shards) {}
+
+absl::Status MultiDeviceIterator::CheckMatches(const DataTypeVector& types,
+                                               const std::vector<PartialTensorShape>& shapes) const {
+  if (types.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckTypesMatch(types, types_));
+  return shapes.empty() ? absl::OkStatus() : CheckShapesCompatible(shapes, shapes_);
+}
+
+void MultiDeviceIterator::Init(const StepContext& step, DatasetPtr dataset, int64_t max_buffer_size,
+                               std::function<void(absl::StatusOr<int64_t>)> done) {
+  auto pass = std::make_shared<Pass>(static_cast<size_t>(shards_));
+  pass->iterator = std::make_shared<IteratorResource>(device_, types_, shapes_);
+  pass->step.device = device_;
+  pass->step.session_handle = step.session_handle;
+  pass->iterator->SetDataset(
+      step, std::move(dataset),
+      [self = shared_from_this(), pass, max_buffer_size, done = std::move(done)](absl::Status status) {
+        if (!status.ok()) return done(std::move(status));
+        int64_t incarnation;
+        std::deque<Waiter> stale;
+        {
+          MutexLock lock(self->mu_);
+          self->pass_ = pass;
+          self->max_buffer_ = std::max<int64_t>(1, max_buffer_size);
+          incarnation = ++self->incarnation_;
+          stale = std::exchange(self->waiters_, {});
+        }
+        for (Waiter& waiter : stale) {
+          if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
+          waiter.done(errors::Cancelled("The multi-device iterator was initialised anew"));
+        }
+        done(incarnation);
+      });
+}
+
+void MultiDeviceIterator::GetNext(const StepContext& step, int64_t shard, int64_t incarnation, DoneCallback done) {
+  Waiter waiter;
+  waiter.shard = shard;
+  waiter.done = std::move(done);
+  waiter.cancellation = step.cancellation;
+  absl::Status status;
+  {
+    MutexLock lock(mu_);
+    waiter.id = next_id_++;
+    if (pass_ == nullptr) {
+      status = errors::FailedPrecondition("The multi-device iterator has not been initialized.");
+    } else if (incarnation != incarnation_) {
+      status = errors::InvalidArgument("Invalid incarnation id. Provided: ", incarnation, "; Expected: ", incarnation_);
+    } else if (shard < 0 || shard >= shards_) {
+      status = errors::InvalidArgument("Invalid shard number ", shard, " of ", shards_);
+    }
+  }
+  if (!status.ok()) return waiter.done(std::move(status));
+  if (CancellationManager* const caller = step.cancellation; caller != nullptr) {
+    waiter.token = caller->Register([weak = weak_from_this(), id = waiter.id] {
+      if (auto self = weak.lock()) self->Drop(id);
+    });
+    if (waiter.token == CancellationManager::kInvalidToken) return waiter.done(caller->status());
+  }
+  const int64_t id = waiter.id;
+  {
+    MutexLock lock(mu_);
+    waiters_.push_back(std::move(waiter));
+  }
+  // Cancellation may have come before the waiter was there to be dropped.
+  if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return Drop(id);
+  Serve();
+}
+
+void MultiDeviceIterator::Drop(int64_t id) {
+  Waiter dropped;
+  {
+    MutexLock lock(mu_);
+    const auto it = std::find_if(waiters_.begin(), waiters_.end(), [id](const Waiter& w) { return w.id == id; });
+    if (it == waiters_.end()) return;
+    dropped = std::move(*it);
+    waiters_.erase(it);
+  }
+  dropped.done(dropped.cancellation->status());
+}
+
+bool MultiDeviceIterator::MayRead() const {
+  if (pass_->is_reading || pass_->at_end || waiters_.empty()) return false;
+  return static_cast<int64_t>(pass_->kept[pass_->next].size()) < max_buffer_;
+}
+
+void MultiDeviceIterator::Serve() {
+  std::vector<std::pair<Waiter, absl::StatusOr<IteratorResource::Result>>> served;
+  std::shared_ptr<Pass> reading;
+  {
+    MutexLock lock(mu_);
+    for (auto it = waiters_.begin(); it != waiters_.end();) {
+      auto& kept = pass_->kept[it->shard];
+      if (kept.empty() && !pass_->at_end) {
+        ++it;
+        continue;
+      }
+      absl::StatusOr<IteratorResource::Result> result = IteratorResource::Result();
+      if (!kept.empty()) {
+        result = std::move(kept.front());
+        kept.pop_front();
+      }
+      served.emplace_back(std::move(*it), std::move(result));
+      it = waiters_.erase(it);
+    }
+    if (MayRead()) {
+      pass_->is_reading = true;
+      reading = pass_;
+    }
+  }
+  for (auto& [waiter, result] : served) {
+    if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
+    waiter.done(std::move(result));
+  }
+  if (reading == nullptr) return;
+  reading->iterator->GetNext(reading->step,
+                             [self = shared_from_this(), reading](absl::StatusOr<IteratorResource::Result> result) {
+                               self->Take(reading, std::move(result));
+                             });
+}
+
+void MultiDeviceIterator::Take(const std::shared_ptr<Pass>& pass, absl::StatusOr<IteratorResource::Result> result) {
+  {
+    MutexLock lock(mu_);
+    pass->is_reading = false;
+    if (result.ok() && !result->has_element) {
+      pass->at_end = true;
+    } else {
+      pass->kept[pass->next].push_back(std::move(result));
+      pass->next = (pass->next + 1) % shards_;
+    }
+  }
+  Serve();
+}
+
+}  // namespace weir
