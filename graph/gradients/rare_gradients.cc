@@ -73,7 +73,6 @@ absl::Status RegisterRareGradients(GradientRegistry& registry) {
                          "QuantizeV2",
                          "Dequantize",
                          "CombinedNonMaxSuppression",
-                         "FixedUnigramCandidateSampler",
                          "LearnedUnigramCandidateSampler",
                          "ThreadUnsafeUnigramCandidateSampler",
                          "MultiDeviceIteratorGetNextFromShard",

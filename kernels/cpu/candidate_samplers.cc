@@ -165,9 +165,9 @@ class ComputeAccidentalHitsKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels) {
-  for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler",
-                         "FixedUnigramCandidateSampler", "LearnedUnigramCandidateSampler",
-                         "ThreadUnsafeUnigramCandidateSampler"}) {
+  for (const char* op :
+       {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler", "FixedUnigramCandidateSampler",
+        "LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"}) {
     RETURN_IF_ERROR(kernels.Register<CandidateSamplerKernel>(Kernel(op).Cpu()));
   }
   return kernels.Register<ComputeAccidentalHitsKernel>(Kernel("ComputeAccidentalHits").Cpu());

@@ -55,10 +55,8 @@ row("TridiagonalSolve", 1 << 14, each(*[lambda t, p=p: {"diagonals": Fed(np.arra
 row("CTCBeamSearchDecoder", 256, each(*[
     lambda t, m=m, w=w, p=p: {"inputs": V((6, 2, 4), t, (-3, 3)), "sequence_length": ids(6, 3), "beam_width": w, "top_paths": p, "merge_repeated": m}
     for m in (True, False) for w, p in ((1, 1), (5, 2), (40, 3), (2, 3))]))
-for op, more in (("FixedUnigramCandidateSampler", {"unigrams": [1.0, 2.0, 3.0, 0.5, 4.0]}), ("FixedUnigramCandidateSampler", {}),
-                 ("LearnedUnigramCandidateSampler", {}), ("ThreadUnsafeUnigramCandidateSampler", {})):
-    row(op, 8, plain(*[{"true_classes": Fed([[0, 3], [1, 1]], I64), "num_true": 2, "num_sampled": n, "unique": u, "range_max": 5, "seed": 3, "seed2": 4, **more}
-                       for n, u in ((4, True), (9, False), (6, True))]))
+row("LearnedUnigramCandidateSampler ThreadUnsafeUnigramCandidateSampler", 8, plain(*[
+    {"true_classes": Fed([[0, 3], [1, 1]], I64), "num_true": 2, "num_sampled": n, "unique": u, "range_max": 5, "seed": 3, "seed2": 4} for n, u in ((4, True), (9, False), (6, True))]))
 row("ApproxTopK", 0, each(*[lambda t, d=d, m=m: {"input": V((3, 7), t), "k": 3, "reduction_dimension": d, "is_max_k": m} for d in (-1, 0) for m in (True, False)], types=[F32]))
 row("CheckNumericsV2", 0, unary(arg="tensor", message="m"), special(arg="tensor", message="m"))
 row("DebugNanCount", 0, each(lambda t: {"input": Fed(SPECIAL, t)}, types=[F32, F64]))
