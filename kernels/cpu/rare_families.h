@@ -22,10 +22,6 @@ absl::Status RegisterBatchingKernels(KernelRegistry& kernels);
 absl::Status RegisterQuantizedMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterQuantizedArrayKernels(KernelRegistry& kernels);
 absl::Status RegisterRequantizeKernels(KernelRegistry& kernels);
-absl::Status RegisterAudioKernels(KernelRegistry& kernels);
 absl::Status RegisterMapDefunKernels(KernelRegistry& kernels);
-absl::Status RegisterTensorMapKernels(KernelRegistry& kernels);
-absl::Status RegisterSobolKernels(KernelRegistry& kernels);
-absl::Status RegisterClusteringKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -51,8 +51,7 @@ class GroupByReducerDataset : public UnaryDataset {
       ASSIGN_OR_RETURN(const int64_t states, reader.Int("states", 0, reader.size()));
       states_.clear();
       for (int64_t i = 0; i < states; ++i) {
-        ASSIGN_OR_RETURN(const int64_t key,
-                         reader.Int(absl::StrCat("key", i), std::numeric_limits<int64_t>::min()));
+        ASSIGN_OR_RETURN(const int64_t key, reader.Int(absl::StrCat("key", i), std::numeric_limits<int64_t>::min()));
         ASSIGN_OR_RETURN(states_[key], reader.Tensors(absl::StrCat("state", i)));
       }
       return UnaryIterator::RestoreState(ctx, reader);

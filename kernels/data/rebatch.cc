@@ -14,8 +14,9 @@ absl::Status CheckBatch(const Element& batch, const DataTypeVector& types) {
   RETURN_IF_ERROR(CheckElement(batch, types));
   for (const Tensor& tensor : batch) {
     if (tensor.dims() == 0) {
-      return errors::InvalidArgument("Cannot use rebatching fallback when input dataset has components that are "
-                                     "scalars.");
+      return errors::InvalidArgument(
+          "Cannot use rebatching fallback when input dataset has components that are "
+          "scalars.");
     }
     if (tensor.dim_size(0) != Rows(batch)) {
       return errors::InvalidArgument("Input element must have the same batch size in each component.");
@@ -157,8 +158,7 @@ class RebatchDataset : public UnaryDataset {
     absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
       batch_.clear();
       ASSIGN_OR_RETURN(at_, reader.Int("at"));
-      ASSIGN_OR_RETURN(next_size_,
-                       reader.Int("next_size", 0, static_cast<int64_t>(dataset().sizes_.size()) - 1));
+      ASSIGN_OR_RETURN(next_size_, reader.Int("next_size", 0, static_cast<int64_t>(dataset().sizes_.size()) - 1));
       ASSIGN_OR_RETURN(const int64_t has_batch, reader.Int("has_batch", 0, 1));
       if (has_batch != 0) {
         ASSIGN_OR_RETURN(batch_, reader.Tensors("batch", dataset().output_types()));
