@@ -1,5 +1,6 @@
 #include "client/master_session_client.h"
 
+#include <algorithm>
 #include <random>
 
 #include "absl/time/clock.h"
@@ -13,11 +14,19 @@ int64_t FirstRequestId() {
   return static_cast<int64_t>(((static_cast<uint64_t>(entropy()) << 30) ^ entropy()) | (uint64_t{1} << 61));
 }
 
+// The master ends a step that takes too long, and knows more about it; one of TensorFlow's may leave that to the call.
+constexpr absl::Duration kPatienceWithMaster = absl::Seconds(2);
+
 absl::Status CheckValid(const std::vector<Output>& outputs, absl::string_view what) {
   for (const Output& output : outputs) {
     if (!output.valid()) return errors::InvalidArgument("A ", what, " is an output that was never built");
   }
   return absl::OkStatus();
+}
+
+// A master of TensorFlow waits for ever for a feed whose name does not say which output it is.
+std::string FullName(const std::string& name) {
+  return name.find(':') == std::string::npos ? absl::StrCat(name, ":0") : name;
 }
 
 std::vector<std::string> Names(const std::vector<Output>& outputs) {
@@ -38,7 +47,8 @@ std::vector<std::string> Names(const std::vector<Operation>& operations) {
 
 class MasterSessionClient::CallableClient : public Session::Callable {
  public:
-  CallableClient(MasterSessionClient* session, int64_t handle) : session_(session) {
+  CallableClient(MasterSessionClient* session, int64_t handle, size_t num_feeds)
+      : session_(session), num_feeds_(num_feeds) {
     args_.session_handle = session->handle_;
     args_.handle = handle;
   }
@@ -52,15 +62,21 @@ class MasterSessionClient::CallableClient : public Session::Callable {
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& feeds) override {
+    // A master of TensorFlow does not bear another number.
+    if (feeds.size() != num_feeds_) {
+      return errors::InvalidArgument("Expected ", num_feeds_, " feeds for callable ", args_.handle, ", but got ",
+                                     feeds.size());
+    }
     RunCallableArgs args = args_;
     args.feeds = feeds;
     args.request_id = session_->NextRequestId();
-    ASSIGN_OR_RETURN(RunStepResult result, session_->master_->RunCallable(session_->Call(), args));
+    ASSIGN_OR_RETURN(RunStepResult result, session_->master_->RunCallable(session_->StepCall(0), args));
     return std::move(result.fetches);
   }
 
  private:
   MasterSessionClient* const session_;
+  const size_t num_feeds_;
   RunCallableArgs args_;
 };
 
@@ -98,6 +114,15 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
 }
 
 CallOptions MasterSessionClient::Call() const { return {.deadline = absl::Now() + options_.call_timeout}; }
+
+CallOptions MasterSessionClient::StepCall(int64_t timeout_in_ms) const {
+  CallOptions call = Call();
+  if (timeout_in_ms <= 0) timeout_in_ms = options_.config.operation_timeout_in_ms();
+  if (timeout_in_ms > 0) {
+    call.deadline = std::min(call.deadline, absl::Now() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
+  }
+  return call;
+}
 
 absl::Status MasterSessionClient::ExtendIfNeeded() {
   if (scope_.graph()->num_node_ids() == nodes_sent_.load(std::memory_order_acquire)) return absl::OkStatus();
@@ -142,13 +167,17 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFee
                                                                   const tensorflow::RunOptions& run_options,
                                                                   tensorflow::RunMetadata* metadata) {
   RETURN_IF_ERROR(ExtendIfNeeded());
+  NamedFeedList full_feeds;
+  for (const auto& [name, tensor] : feeds) full_feeds.emplace_back(FullName(name), tensor);
+  std::vector<std::string> full_fetches;
+  for (const std::string& name : fetches) full_fetches.push_back(FullName(name));
   RunStepArgs args{.session_handle = handle_,
-                   .feeds = feeds,
-                   .fetches = fetches,
+                   .feeds = std::move(full_feeds),
+                   .fetches = std::move(full_fetches),
                    .targets = targets,
                    .options = run_options,
                    .request_id = NextRequestId()};
-  ASSIGN_OR_RETURN(RunStepResult result, master_->RunStep(Call(), args));
+  ASSIGN_OR_RETURN(RunStepResult result, master_->RunStep(StepCall(run_options.timeout_in_ms()), args));
   if (metadata != nullptr) *metadata = std::move(result.metadata);
   return std::move(result.fetches);
 }
@@ -166,7 +195,7 @@ absl::StatusOr<std::unique_ptr<Session::Callable>> MasterSessionClient::MakeCall
   for (const std::string& name : Names(fetches)) request.mutable_options()->add_fetch(name);
   for (const std::string& name : Names(targets)) request.mutable_options()->add_target(name);
   RETURN_IF_ERROR(master_->MakeCallable(Call(), request, &response));
-  return std::unique_ptr<Callable>(new CallableClient(this, response.handle()));
+  return std::unique_ptr<Callable>(new CallableClient(this, response.handle(), feeds.size()));
 }
 
 absl::StatusOr<tensorflow::ListDevicesResponse> MasterSessionClient::ListDevices() {

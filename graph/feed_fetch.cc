@@ -68,7 +68,7 @@ class Rewriter {
     SetNodeAttr("tensor_type", RemoveRef(fed->output_type(tensor.output)), &def);
     ASSIGN_OR_RETURN(Node * recv, AddTransfer(std::move(def), name, *fed));
     result_.feed_nodes.push_back(recv);
-    result_.feed_keys.push_back(KeyOf(name));
+    result_.feed_keys.push_back(KeyOf(name, *recv));
     return MoveConsumers(fed, tensor.output, recv);
   }
 
@@ -134,25 +134,26 @@ class Rewriter {
     ASSIGN_OR_RETURN(Node * send, AddTransfer(std::move(def), name, *node));
     RETURN_IF_ERROR(graph_->AddEdge(node, tensor.output, send, 0).status());
     result_.fetch_nodes.push_back(send);
-    result_.fetch_keys.push_back(KeyOf(name));
+    result_.fetch_keys.push_back(KeyOf(name, *send));
     return absl::OkStatus();
   }
 
   absl::StatusOr<Node*> AddTransfer(tensorflow::NodeDef def, const std::string& tensor_name, const Node& beside) {
+    const std::string& device = beside.assigned_device().empty() ? options_.default_device : beside.assigned_device();
     SetNodeAttr("tensor_name", tensor_name, &def);
-    SetNodeAttr("send_device", options_.client_device, &def);
-    SetNodeAttr("recv_device", options_.client_device, &def);
-    SetNodeAttr("send_device_incarnation", static_cast<int64_t>(options_.client_incarnation), &def);
+    SetNodeAttr("send_device", device, &def);
+    SetNodeAttr("recv_device", device, &def);
+    SetNodeAttr("send_device_incarnation", static_cast<int64_t>(options_.incarnation(device)), &def);
     SetNodeAttr("client_terminated", true, &def);
-    def.set_device(beside.assigned_device());
+    def.set_device(device);
     ASSIGN_OR_RETURN(Node * node, graph_->AddNode(std::move(def)));
-    node->set_assigned_device(beside.assigned_device());
+    node->set_assigned_device(device);
     return node;
   }
 
-  std::string KeyOf(const std::string& tensor_name) const {
-    return RendezvousKey::Create(options_.client_device, options_.client_incarnation, options_.client_device,
-                                 tensor_name, FrameAndIter());
+  std::string KeyOf(const std::string& tensor_name, const Node& node) const {
+    const std::string& device = node.assigned_device();
+    return RendezvousKey::Create(device, options_.incarnation(device), device, tensor_name, FrameAndIter());
   }
 
   void Prune() {

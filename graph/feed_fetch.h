@@ -1,6 +1,7 @@
 // Cuts a graph down to what one signature of feeds, fetches and targets needs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +26,10 @@ struct FeedFetchOptions {
   std::vector<std::string> feeds, fetches, targets;
   // {from, to}: who reads the tensor `to` reads `from` instead.
   std::vector<std::pair<std::string, std::string>> connections;
-  // Where the client's tensors enter and leave: goes into the rendezvous keys.
-  std::string client_device;
-  uint64_t client_incarnation = 0;
+  // Where a tensor of a node that has no device enters or leaves.
+  std::string default_device;
+  // Of a device by its full name: goes into the rendezvous keys.
+  std::function<uint64_t(absl::string_view device)> incarnation;
 };
 
 struct FeedFetchResult {
@@ -37,9 +39,10 @@ struct FeedFetchResult {
 };
 
 // Replaces each fed tensor by a client-terminated _Recv on the fed node's device, adds a client-terminated _Send for
-// each fetch, and removes every node that no fetch or target needs. Nodes keep their assigned devices. TensorFlow's
-// errors: NotFound for names that are not there, InvalidArgument for an output out of range, a tensor fed twice or both
-// fed and fetched, or nothing to do.
+// each fetch on its device (TensorFlow's workers take no tensor for another task's device, nor give one), and removes
+// every node that no fetch or target needs. Nodes keep their assigned devices. TensorFlow's errors: NotFound for names
+// that are not there, InvalidArgument for an output out of range, a tensor fed twice or both fed and fetched, or
+// nothing to do.
 absl::StatusOr<FeedFetchResult> RewriteForFeedsAndFetches(const FeedFetchOptions& options, Graph* graph);
 
 }  // namespace weir

@@ -1,5 +1,7 @@
 #include "graph/feed_fetch.h"
 
+#include "absl/strings/match.h"
+
 #include "core/testing.h"
 #include "graph/graph_import.h"
 #include "graph/graph_testing.h"
@@ -52,8 +54,8 @@ FeedFetchOptions Options(std::vector<std::string> feeds, std::vector<std::string
   return {.feeds = std::move(feeds),
           .fetches = std::move(fetches),
           .targets = std::move(targets),
-          .client_device = "/job:c/replica:0/task:0/device:CPU:0",
-          .client_incarnation = 255};
+          .default_device = "/job:c/replica:0/task:0/device:CPU:0",
+          .incarnation = [](absl::string_view device) { return absl::StartsWith(device, "/job:a/") ? 255 : 7; }};
 }
 
 std::vector<std::string> NodeNames(const Graph& graph) {
@@ -66,7 +68,15 @@ TEST(FeedFetchTest, KeepsOnlyWhatTheFetchNeeds) {
   Graph graph = TestGraph();
   ASSERT_OK_AND_ASSIGN(FeedFetchResult result, RewriteForFeedsAndFetches(Options({"p"}, {"out:0"}), &graph));
   EXPECT_THAT(NodeNames(graph), ElementsAre("neg", "out", "_recv_p_0", "_send_out_0"));
-  EXPECT_THAT(result.feed_keys, ElementsAre("/job:c/replica:0/task:0/device:CPU:0;00000000000000ff;"
+  EXPECT_THAT(result.feed_keys, ElementsAre("/job:a/replica:0/task:0/device:CPU:0;00000000000000ff;"
+                                            "/job:a/replica:0/task:0/device:CPU:0;p;0:0"));
+}
+
+TEST(FeedFetchTest, FeedsANodeWithoutADeviceOnTheDefaultOne) {
+  Graph graph = TestGraph();
+  graph.FindNode("p")->set_assigned_device("");
+  ASSERT_OK_AND_ASSIGN(FeedFetchResult result, RewriteForFeedsAndFetches(Options({"p"}, {"out:0"}), &graph));
+  EXPECT_THAT(result.feed_keys, ElementsAre("/job:c/replica:0/task:0/device:CPU:0;0000000000000007;"
                                             "/job:c/replica:0/task:0/device:CPU:0;p;0:0"));
 }
 

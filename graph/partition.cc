@@ -130,7 +130,20 @@ class Partitioner {
     if (Node* trigger = loops_.Trigger(info_.InputFrame(dst), dst.assigned_device())) {
       recv->add_input(absl::StrCat("^", trigger->name()));
     }
-    return recv->name();
+    return edge.is_control() ? AddControlReceiver(*recv, src, dst) : recv->name();
+  }
+
+  // In TensorFlow a _Recv that got a dead tensor is not dead itself: who waited for it would run. An op that reads the
+  // tensor is dead.
+  std::string AddControlReceiver(const tensorflow::NodeDef& recv, const Node& src, const Node& dst) {
+    const std::string token = recv.name();
+    tensorflow::NodeDef* receiver = PartOf(dst)->add_node();
+    receiver->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_done_", next_edge_)));
+    receiver->set_op("Identity");
+    receiver->set_device(dst.assigned_device());
+    receiver->add_input(token);
+    SetNodeAttr("T", DT_FLOAT, receiver);
+    return receiver->name();
   }
 
   // An empty tensor that is made when `src` has run.

@@ -32,6 +32,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterTrainingOps(ops));
   RETURN_IF_ERROR(RegisterTextOps(ops));
   RETURN_IF_ERROR(RegisterNnOps(ops));
+  RETURN_IF_ERROR(RegisterOptimizerOps(ops));
   RETURN_IF_ERROR(RegisterIoOps(ops));
   RETURN_IF_ERROR(RegisterTensorArrayOps(ops));
   RETURN_IF_ERROR(RegisterTensorListOps(ops));

@@ -36,8 +36,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
       client_graph->repeated_fetches_.emplace_back(i, fetch_position[it - rewrite.fetches.begin()]);
     }
   }
-  rewrite.client_device = tasks.ClientDevice();
-  rewrite.client_incarnation = tasks.DeviceIncarnation(rewrite.client_device);
+  rewrite.default_device = tasks.ClientDevice();
+  rewrite.incarnation = [&tasks](absl::string_view device) { return tasks.DeviceIncarnation(device); };
   ASSIGN_OR_RETURN(FeedFetchResult ends, RewriteForFeedsAndFetches(rewrite, graph.get()));
 
   PreparationOptions preparation{.placement = {.devices = tasks.PlacementOrder(),

@@ -55,7 +55,7 @@ class SessionTasks {
   // All devices; those of the local task first, GPUs before CPUs within a task.
   std::vector<DeviceName> PlacementOrder() const;
   std::vector<tensorflow::DeviceAttributes> Devices() const;
-  // The first CPU of the local task: where the client's tensors enter and leave.
+  // The first CPU of the local task: where tensors of nodes without a device enter and leave.
   std::string ClientDevice() const;
 
  private:

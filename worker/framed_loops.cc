@@ -8,10 +8,11 @@
 namespace weir {
 namespace {
 
+uint64_t Combine(uint64_t a, uint64_t b) { return a ^ (b + 0x9e3779b97f4a7800 + (a << 10) + (a >> 4)); }
+
+// TensorFlow's: a frame's id is part of the rendezvous keys of its tensors, whose other end may be TensorFlow's.
 uint64_t ChildId(uint64_t parent, int64_t iteration, uint64_t name_hash) {
-  uint64_t id = parent * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(iteration) + 1;
-  id = (id ^ (id >> 29)) * 0xbf58476d1ce4e5b9 + name_hash;
-  return id ^ (id >> 32);
+  return Combine(parent, Combine(static_cast<uint64_t>(iteration), name_hash));
 }
 
 }  // namespace

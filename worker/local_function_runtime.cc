@@ -2,6 +2,7 @@
 
 #include "core/attr_value.h"
 #include "graph/function_body.h"
+#include "graph/fused/expand_fused_ops.h"
 #include "graph/gradients/function_gradient.h"
 #include "graph/graph.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -84,6 +85,8 @@ absl::StatusOr<std::shared_ptr<Executor>> LocalFunctionRuntime::Compile(const te
                    function.name() == kSymbolicGradient
                        ? InstantiateGradient(attrs["f"].func(), *options_.ops, options_.library)
                        : InstantiateFunction(*Find(function.name()), attrs, *options_.ops, options_.library));
+  absl::Status expanded = ExpandFusedOps(body.graph.get());
+  if (!expanded.ok()) return Annotate(expanded, absl::StrCat("In function ", function.name()));
   Plan::Options plan;
   plan.device = options_.device;
   plan.is_function = true;

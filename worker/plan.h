@@ -80,7 +80,7 @@ struct PlanEdge {
 // Frame 0 is the graph outside of loops. Others are what Enter nodes of one frame_name open.
 struct PlanFrame {
   std::string name;
-  uint64_t name_hash = 0;  // the same in every process
+  uint64_t name_hash = 0;  // the same in every process, TensorFlow's too
   uint32_t parent = 0;
   uint32_t place = 0;  // among the parent's children
   uint32_t num_children = 0;

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/attr_value.h"
+#include "core/fingerprint.h"
 #include "graph/graph.h"
 
 namespace weir {
@@ -10,12 +11,6 @@ namespace {
 constexpr uint32_t kUnknown = ~0u;
 // More iterations in flight than this gain nothing, and their number comes from outside.
 constexpr int kMaxParallelIterations = 256;
-
-uint64_t StableHash(absl::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-  return hash;
-}
 
 class FrameFinder {
  public:
@@ -93,7 +88,7 @@ class FrameFinder {
     if (is_new) {
       PlanFrame& frame = result_.frames.emplace_back();
       frame.name = name;
-      frame.name_hash = StableHash(name);
+      frame.name_hash = Hash64(name);
       frame.parent = parent;
       frame.place = result_.frames[parent].num_children++;
       frame.parallel_iterations = static_cast<int>(std::min<int64_t>(parallel, kMaxParallelIterations));

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
@@ -74,6 +75,7 @@ absl::Status RegisteredGraph::Place(Graph& graph) const {
 
 absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit>* units) {
   ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, Import(args_->request.graph_def(), ops_));
+  RETURN_IF_ERROR(ExpandFusedOps(graph.get()));
   RETURN_IF_ERROR(Place(*graph));
   absl::flat_hash_map<std::string, bool> devices;
   for (const Node* node : graph->nodes()) devices[node->assigned_device()] = true;

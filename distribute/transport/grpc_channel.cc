@@ -12,20 +12,23 @@
 #include "core/cancellation.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
+#include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
 
 namespace weir {
 namespace {
 
-std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options) {
+std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool pings) {
   KeepGrpcInitialized();
   const auto millis = [](absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); };
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(-1);
   args.SetMaxSendMessageSize(-1);
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, millis(options.ping_interval));
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, millis(options.ping_timeout));
-  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  if (pings) {
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, millis(options.ping_interval));
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, millis(options.ping_timeout));
+    args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   // This is how long one attempt to connect may take: on a busy machine far longer than the pause between two.
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
@@ -75,9 +78,10 @@ absl::Status Cancelled(const CancellationManager& manager) {
 
 class GrpcChannel::AsyncCall : public CompletionEvent {
  public:
-  AsyncCall(const GrpcChannel* channel, const char* method, const CallOptions& options, DoneCallback done)
-      : channel_(channel), method_(method), options_(options), done_(std::move(done)) {
+  AsyncCall(GrpcChannel* channel, const char* method, const CallOptions& options, DoneCallback done)
+      : channel_(channel), connection_(channel->Current()), method_(method), options_(options), done_(std::move(done)) {
     SetDeadline(options, context_.get());
+    if (connection_.asks) AskForPings(context_.get());
   }
 
   // The call deletes itself when it is complete.
@@ -89,7 +93,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
       done(status);
       return;
     }
-    grpc::GenericStub stub(channel_->channel_);
+    grpc::GenericStub stub(connection_.channel);
     reader_ = stub.PrepareUnaryCall(context_.get(), method_, request, channel_->queue_);
     reader_->StartCall();
     reader_->Finish(&response_, &status_, this);
@@ -98,6 +102,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   void Complete(bool) override {
     hook_.Detach();
     const std::unique_ptr<AsyncCall> self(this);
+    if (connection_.asks) channel_->Learn(*context_, status_);
     if (status_.ok()) {
       done_(std::move(response_));
     } else {
@@ -106,7 +111,8 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   }
 
  private:
-  const GrpcChannel* const channel_;
+  GrpcChannel* const channel_;
+  const Connection connection_;
   const char* const method_;
   const CallOptions options_;
   DoneCallback done_;
@@ -118,9 +124,25 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
 };
 
 GrpcChannel::GrpcChannel(GrpcChannelOptions options, grpc::CompletionQueue* queue)
-    : options_(std::move(options)), queue_(queue), channel_(Connect(options_)) {}
+    : options_(std::move(options)), queue_(queue), channel_(Connect(options_, /*pings=*/false)) {}
 
 GrpcChannel::~GrpcChannel() = default;
+
+GrpcChannel::Connection GrpcChannel::Current() {
+  MutexLock lock(mu_);
+  return {channel_, pings_ == Pings::kUnknown};
+}
+
+void GrpcChannel::Learn(const grpc::ClientContext& context, const grpc::Status& status) {
+  const bool agrees = AgreesToPings(context);
+  // An error may come from the connection, which knows nothing of the peer.
+  if (!agrees && !status.ok()) return;
+  std::shared_ptr<grpc::Channel> replaced;  // closed without the lock, when its last call ends
+  MutexLock lock(mu_);
+  if (pings_ != Pings::kUnknown) return;
+  pings_ = agrees ? Pings::kAgreed : Pings::kRefused;
+  if (agrees) replaced = std::exchange(channel_, Connect(options_, /*pings=*/true));
+}
 
 void GrpcChannel::CallAsync(const char* method, const CallOptions& options, const grpc::ByteBuffer& request,
                             DoneCallback done) {
@@ -131,12 +153,16 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const Cal
                                                    const grpc::ByteBuffer& request) {
   const auto context = std::make_shared<grpc::ClientContext>();
   SetDeadline(options, context.get());
+  const Connection connection = Current();
+  if (connection.asks) AskForPings(context.get());
   CancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return Cancelled(*options.cancellation);
   grpc::ByteBuffer response;
   const grpc::internal::RpcMethod rpc(method, grpc::internal::RpcMethod::NORMAL_RPC);
-  const grpc::Status status = grpc::internal::BlockingUnaryCall(channel_.get(), rpc, context.get(), request, &response);
+  const grpc::Status status =
+      grpc::internal::BlockingUnaryCall(connection.channel.get(), rpc, context.get(), request, &response);
   hook.Detach();
+  if (connection.asks) Learn(*context, status);
   if (!status.ok()) return ToStatus(status, method, options);
   return response;
 }

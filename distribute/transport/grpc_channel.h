@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "core/allocator.h"
+#include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"
 
@@ -24,7 +25,8 @@ namespace weir {
 struct GrpcChannelOptions {
   std::string address;  // "host:port", "[::1]:port", "unix:path"
   std::string task;     // for messages: "/job:ps/replica:0/task:1"; may be empty for a client
-  // A peer that answers no ping for interval + timeout is taken for dead: its calls end with UNAVAILABLE.
+  // A peer that answers no ping for interval + timeout is taken for dead: its calls end with UNAVAILABLE. Only a peer
+  // that agreed is pinged (ping_agreement.h); others are missed by their connection or by the calls' deadlines.
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
   absl::Duration max_reconnect_backoff = absl::Seconds(1);
@@ -56,12 +58,22 @@ class GrpcChannel {
 
  private:
   class AsyncCall;
+  enum class Pings { kUnknown, kAgreed, kRefused };
+  struct Connection {
+    std::shared_ptr<grpc::Channel> channel;
+    bool asks = false;  // calls are to ask for pings
+  };
 
+  Connection Current();
+  // From a call that has asked and ended.
+  void Learn(const grpc::ClientContext& context, const grpc::Status& status);
   absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const;
 
   const GrpcChannelOptions options_;
   grpc::CompletionQueue* const queue_;
-  const std::shared_ptr<grpc::Channel> channel_;
+  Mutex mu_;
+  Pings pings_ GUARDED_BY(mu_) = Pings::kUnknown;
+  std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

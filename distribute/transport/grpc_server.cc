@@ -17,6 +17,7 @@
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
+#include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
 
 namespace weir {
@@ -168,6 +169,7 @@ class UnaryCall final : public ServerCall {
       delete this;  // shut down before a call came; gRPC then drops the other events
       return;
     }
+    AnswerAboutPings(&context_);
     switch (core_->HandlerStarts()) {
       case Core::Admission::kServe:
         Expect(core_, index_);

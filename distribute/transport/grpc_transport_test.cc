@@ -360,6 +360,10 @@ TEST_F(GrpcTransportTest, AnOversizedRequestIsRefused) {
   EXPECT_THAT(client.RunStep({}, step), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
+TEST_F(GrpcTransportTest, AnAcknowledgedTensorIsAnswered) {
+  EXPECT_TRUE(RawCall("/tensorflow.WorkerService/MarkRecvFinished", "").ok());
+}
+
 TEST_F(GrpcTransportTest, AnUnknownTaskIsNotFound) {
   EXPECT_THAT(pool_->Get("/job:ps/replica:0/task:7"), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kTask)));
 }

@@ -171,16 +171,27 @@ void GrpcWorkerClient::RecvTensorAsync(const CallOptions& options, int64_t step_
   std::shared_ptr<ReceivingArena> arena = shared_memory_.Offer();
   if (arena != nullptr) request.transport_options = arena->offer();
   channel_.CallAsync("/tensorflow.WorkerService/RecvTensor", options, EncodeRecvTensorRequest(request),
-                     [this, arena = std::move(arena), done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> reply) {
-                       auto received = reply.ok() ? Receive(*reply, arena) : reply.status();
+                     [this, id = request.request_id, arena = std::move(arena),
+                      done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> reply) {
+                       auto received = reply.ok() ? Receive(*reply, id, arena) : reply.status();
                        if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
                        done(std::move(received));
                      });
 }
 
-absl::StatusOr<Rendezvous::Received> GrpcWorkerClient::Receive(const grpc::ByteBuffer& reply,
+void GrpcWorkerClient::Acknowledge(int64_t request_id) {
+  tensorflow::MarkRecvFinishedRequest request;
+  request.set_request_id(request_id);
+  auto response = std::make_shared<tensorflow::MarkRecvFinishedResponse>();
+  // When this fails, the sender keeps its answer for longer than it needs to.
+  CallMessage("/tensorflow.WorkerService/MarkRecvFinished", channel_.Bounded({}), request, response.get(),
+              [response](const absl::Status&) {});
+}
+
+absl::StatusOr<Rendezvous::Received> GrpcWorkerClient::Receive(const grpc::ByteBuffer& reply, int64_t request_id,
                                                                const std::shared_ptr<ReceivingArena>& arena) {
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
+  if (wire.require_ack) Acknowledge(request_id);
   if (arena == nullptr || wire.transport_options.empty()) return std::move(wire.received);
   google::protobuf::Any options;
   SharedMemoryReply shared;

@@ -55,8 +55,10 @@ class GrpcWorkerClient : public WorkerInterface {
   void CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response, DoneCallback done);
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const std::string& session, const std::string& graph);
+  // Tells a sender that keeps its answers that this one has arrived.
+  void Acknowledge(int64_t request_id);
   // What a RecvTensor that offered `arena` (or nothing) has got.
-  absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply,
+  absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply, int64_t request_id,
                                                const std::shared_ptr<ReceivingArena>& arena);
 
   GrpcChannel channel_;

@@ -101,7 +101,11 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       Forward("CleanupAll", worker_, &WorkerInterface::CleanupAllAsync),
       own("RecvTensor", &GrpcWorkerService::RecvTensor, true),
       // Tensors are sent without asking for an acknowledgement.
-      {"/tensorflow.WorkerService/MarkRecvFinished", [](ServerCall* call) { call->Finish(grpc::ByteBuffer()); }},
+      {"/tensorflow.WorkerService/MarkRecvFinished",
+       [](ServerCall* call) {
+         ServeMessage<tensorflow::MarkRecvFinishedRequest, tensorflow::MarkRecvFinishedResponse>(
+             call, [](const CallOptions&, auto, auto done) { done(absl::OkStatus()); });
+       }},
       Forward("Logging", worker_, &WorkerInterface::LoggingAsync),
       Forward("Tracing", worker_, &WorkerInterface::TracingAsync, /*long_running=*/true),
   };

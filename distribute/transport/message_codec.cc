@@ -462,6 +462,8 @@ absl::StatusOr<WireReceived> DecodeRecvTensorResponse(const grpc::ByteBuffer& bu
         return decoder.ReadInteger(&wire.received.is_dead, type);
       case 4:
         return decoder.Read(&wire.transport_options, type);
+      case 5:
+        return decoder.ReadInteger(&wire.require_ack, type);
       default:
         return false;
     }

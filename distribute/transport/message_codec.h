@@ -47,6 +47,7 @@ struct WireRecvTensor {
 struct WireReceived {
   Rendezvous::Received received;
   std::string transport_options;
+  bool require_ack = false;
 };
 
 // `feeds` are tensors with their keys; args' tensors, indices and request id are not looked at.

@@ -18,6 +18,7 @@ absl::Status RegisterRandomOps(OpRegistry& ops);
 absl::Status RegisterStateOps(OpRegistry& ops);
 absl::Status RegisterTrainingOps(OpRegistry& ops);
 absl::Status RegisterNnOps(OpRegistry& ops);
+absl::Status RegisterOptimizerOps(OpRegistry& ops);
 absl::Status RegisterIoOps(OpRegistry& ops);
 absl::Status RegisterTensorArrayOps(OpRegistry& ops);
 absl::Status RegisterTensorListOps(OpRegistry& ops);

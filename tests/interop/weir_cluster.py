@@ -54,6 +54,8 @@ class Cluster:
     """Tasks /job:worker/task:0..n-1, or of the jobs {name: number of tasks}, one process each. They end with stop(), or with
     this process, however it ends."""
 
+    start_seconds = START_SECONDS
+
     def __init__(self, program, tasks, address_space=None):
         jobs = tasks if isinstance(tasks, dict) else {"worker": tasks}
         self._program, self._address_space = program, address_space
@@ -107,6 +109,11 @@ class Cluster:
                     text.append("%s:\n%s" % (name, log.read()[-last:]))
         return "\n".join(text)
 
+    def command(self, job, index, ready_file):
+        """What starts a task; the file is there as soon as it serves."""
+        return [self._program, "server", "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec()),
+                "--ready-file", ready_file]
+
     def restart(self, task=0, job="worker"):
         """Kills a task and starts it anew at its address. From any thread: a process ends with the thread that started it,
         hence one that lives as long as this program."""
@@ -132,13 +139,11 @@ class Cluster:
         ready = prefix + ".ready"
         with open(prefix + ".log", "wb") as log:
             return subprocess.Popen(
-                [self._program, "server", "--job", job, "--index", str(index), "--cluster",
-                 json.dumps(self.spec()), "--ready-file", ready],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 preexec_fn=lambda: _prepare(self._address_space)), ready
 
     def _serve(self, ready):
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self.start_seconds
         while not all(os.path.exists(path) for path in ready):
             if time.monotonic() > deadline or any(process.poll() is not None for process in self._processes):
                 return False

@@ -1,5 +1,8 @@
 #include "tests/session/session_backend.h"
 
+#include <cstdlib>
+
+#include "absl/time/clock.h"
 #include "client/local_runtime.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/cluster/reserved_port.h"
@@ -10,6 +13,7 @@ namespace weir {
 namespace {
 
 constexpr int kTasks = 2;
+constexpr char kGivenCluster[] = "WEIR_SESSION_CLUSTER";
 
 class LocalBackend : public SessionBackend {
  public:
@@ -90,6 +94,17 @@ class ProcessesBackend : public ClusterBackend {
   std::unique_ptr<ProcessCluster> cluster_;
 };
 
+// Without the state that an earlier test has left there.
+class GivenBackend : public ClusterBackend {
+ public:
+  absl::Status Start() {
+    SetAddress(std::getenv(kGivenCluster));
+    tensorflow::ResetRequest request;
+    tensorflow::ResetResponse response;
+    return master()->Reset({.deadline = absl::Now() + absl::Seconds(30)}, request, &response);
+  }
+};
+
 template <typename Backend>
 absl::StatusOr<std::unique_ptr<SessionBackend>> Started() {
   auto backend = std::make_unique<Backend>();
@@ -99,6 +114,11 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> Started() {
 
 }  // namespace
 
+std::vector<BackendKind> BackendKinds() {
+  if (std::getenv(kGivenCluster) != nullptr) return {BackendKind::kGiven};
+  return {BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kProcesses};
+}
+
 std::string BackendName(BackendKind kind) {
   switch (kind) {
     case BackendKind::kLocal:
@@ -107,6 +127,8 @@ std::string BackendName(BackendKind kind) {
       return "InProcess";
     case BackendKind::kProcesses:
       return "Processes";
+    case BackendKind::kGiven:
+      return "Given";
   }
   return "";
 }
@@ -119,6 +141,8 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> SessionBackend::Create(BackendKi
       return Started<InProcessBackend>();
     case BackendKind::kProcesses:
       return Started<ProcessesBackend>();
+    case BackendKind::kGiven:
+      return Started<GivenBackend>();
   }
   return errors::InvalidArgument("No such backend");
 }

@@ -15,7 +15,11 @@ enum class BackendKind {
   kLocal,      // Session::Local with two devices
   kInProcess,  // two servers of this process, over gRPC
   kProcesses,  // two `weir server` processes
+  kGiven,      // the tasks of job "worker" of a cluster that runs; WEIR_SESSION_CLUSTER is the address of the first
 };
+
+// kGiven alone where WEIR_SESSION_CLUSTER is set, else the others.
+std::vector<BackendKind> BackendKinds();
 
 std::string BackendName(BackendKind kind);  // "Local"
 

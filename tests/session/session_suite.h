@@ -41,9 +41,8 @@ class SessionSuite : public ::testing::TestWithParam<BackendKind> {
   std::unique_ptr<Session> session_;
 };
 
-#define WEIR_SESSION_SUITE(suite)                                                                                    \
-  INSTANTIATE_TEST_SUITE_P(, suite,                                                                                  \
-                           ::testing::Values(BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kProcesses), \
+#define WEIR_SESSION_SUITE(suite)                                        \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(BackendKinds()), \
                            [](const auto& info) { return BackendName(info.param); })
 
 }  // namespace weir

@@ -1,0 +1,90 @@
+#include "distribute/transport/ping_agreement.h"
+
+#include <chrono>
+#include <thread>
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/impl/client_unary_call.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include "core/testing.h"
+#include "distribute/transport/grpc_channel.h"
+#include "distribute/transport/grpc_server.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kPingInterval = absl::Milliseconds(50);
+constexpr auto kLongCall = std::chrono::seconds(1);
+
+// A server with gRPC's defaults, which bear no pings; each call takes as long as its request says, in milliseconds.
+class PlainServer : public grpc::CallbackGenericService {
+ public:
+  PlainServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterCallbackGenericService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~PlainServer() override { server_->Shutdown(); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    class Call : public grpc::ServerGenericBidiReactor {
+     public:
+      Call() { StartRead(&request_); }
+      void OnReadDone(bool) override {
+        // What is waited for is gRPC's own timers: nothing else tells that a ping would have been sent.
+        std::this_thread::sleep_for(kLongCall);
+        StartWriteAndFinish(&request_, grpc::WriteOptions(), grpc::Status::OK);
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      grpc::ByteBuffer request_;
+    };
+    return new Call();
+  }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+grpc::ByteBuffer Request() {
+  grpc::Slice slice("request");
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+TEST(PingAgreementTest, AServerThatDidNotAgreeIsNotPinged) {
+  PlainServer server;
+  ASSERT_NE(server.address(), "127.0.0.1:0");
+  GrpcChannel channel({.address = server.address(), .ping_interval = kPingInterval}, nullptr);
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_THAT(channel.Call("/service/Method", {}, Request()), IsOk());
+  }
+}
+
+TEST(PingAgreementTest, AServerOfOursAgreesToTheOneWhoAsks) {
+  GrpcServer::Options options;
+  options.bind_address = "127.0.0.1:0";
+  options.methods = {{"/service/Method", [](ServerCall* call) { call->Finish(call->request()); }}};
+  ASSERT_OK_AND_ASSIGN(auto server, GrpcServer::Start(std::move(options)));
+  for (const bool asks : {false, true}) {
+    const auto channel = grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials());
+    grpc::ClientContext context;
+    if (asks) AskForPings(&context);
+    grpc::ByteBuffer response;
+    const grpc::internal::RpcMethod method("/service/Method", grpc::internal::RpcMethod::NORMAL_RPC);
+    ASSERT_TRUE(grpc::internal::BlockingUnaryCall(channel.get(), method, &context, Request(), &response).ok());
+    EXPECT_EQ(AgreesToPings(context), asks);
+  }
+}
+
+}  // namespace
+}  // namespace weir
