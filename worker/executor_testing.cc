@@ -1,5 +1,6 @@
 #include "worker/executor_testing.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -195,9 +196,12 @@ absl::StatusOr<std::vector<Tensor>> ExecutorHarness::RunStep(Executor& executor,
                                                              CancellationManager* cancellation) {
   CancellationManager own_cancellation;
   std::shared_ptr<Rendezvous> own_rendezvous = NewLocalRendezvous();
+  static std::atomic<int64_t> last_step{0};
   StepContext context;
-  context.step_id = 1;
+  context.step_id = ++last_step;
+  StepContainer container(context.step_id, device_.get());
   context.device = device_.get();
+  context.step_container = &container;
   context.rendezvous = rendezvous != nullptr ? rendezvous : own_rendezvous.get();
   context.cancellation = cancellation != nullptr ? cancellation : &own_cancellation;
   std::vector<Tensor> results;

@@ -1,6 +1,8 @@
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/families.h"
+#include "kernels/ops/coordination_families.h"
 #include "kernels/ops/families.h"
 
 namespace weir {
@@ -15,7 +17,10 @@ Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 // Everything happens in memory.
 class IoTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterIoOps, RegisterIoKernels); }
+  void SetUp() override {
+    Register(RegisterIoOps, RegisterIoKernels);
+    Register(RegisterSliceTableOps, RegisterSliceTableKernels);
+  }
 
   absl::StatusOr<std::vector<Tensor>> Restore(const std::string& prefix, std::vector<tstring> names,
                                               std::vector<tstring> slices, DataTypeVector dtypes) {

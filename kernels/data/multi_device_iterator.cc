@@ -73,7 +73,7 @@ void MultiDeviceIterator::GetNext(const StepContext& step, int64_t shard, int64_
   }
   // Cancellation may have come before the waiter was there to be dropped.
   if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return Drop(id);
-  Serve();
+  Serve(shared_from_this());
 }
 
 void MultiDeviceIterator::Drop(int64_t id) {
@@ -93,14 +93,15 @@ bool MultiDeviceIterator::MayRead() const {
   return static_cast<int64_t>(pass_->kept[pass_->next].size()) < max_buffer_;
 }
 
-void MultiDeviceIterator::Serve() {
+void MultiDeviceIterator::Serve(std::shared_ptr<MultiDeviceIterator> self) {
   std::vector<std::pair<Waiter, absl::StatusOr<IteratorResource::Result>>> served;
   std::shared_ptr<Pass> reading;
   {
-    MutexLock lock(mu_);
-    for (auto it = waiters_.begin(); it != waiters_.end();) {
-      auto& kept = pass_->kept[it->shard];
-      if (kept.empty() && !pass_->at_end) {
+    MutexLock lock(self->mu_);
+    Pass& pass = *self->pass_;
+    for (auto it = self->waiters_.begin(); it != self->waiters_.end();) {
+      auto& kept = pass.kept[it->shard];
+      if (kept.empty() && !pass.at_end) {
         ++it;
         continue;
       }
@@ -110,36 +111,42 @@ void MultiDeviceIterator::Serve() {
         kept.pop_front();
       }
       served.emplace_back(std::move(*it), std::move(result));
-      it = waiters_.erase(it);
+      it = self->waiters_.erase(it);
     }
-    if (MayRead()) {
-      pass_->is_reading = true;
-      reading = pass_;
+    if (self->MayRead()) {
+      pass.is_reading = true;
+      reading = self->pass_;
     }
   }
+  if (reading != nullptr) {
+    IteratorResource& iterator = *reading->iterator;
+    const StepContext& step = reading->step;
+    iterator.GetNext(step, [self = std::move(self),
+                            reading = std::move(reading)](absl::StatusOr<IteratorResource::Result> result) mutable {
+      Take(std::move(self), std::move(reading), std::move(result));
+    });
+  }
+  self.reset();
   for (auto& [waiter, result] : served) {
     if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
     waiter.done(std::move(result));
   }
-  if (reading == nullptr) return;
-  reading->iterator->GetNext(reading->step,
-                             [self = shared_from_this(), reading](absl::StatusOr<IteratorResource::Result> result) {
-                               self->Take(reading, std::move(result));
-                             });
 }
 
-void MultiDeviceIterator::Take(const std::shared_ptr<Pass>& pass, absl::StatusOr<IteratorResource::Result> result) {
+void MultiDeviceIterator::Take(std::shared_ptr<MultiDeviceIterator> self, std::shared_ptr<Pass> pass,
+                               absl::StatusOr<IteratorResource::Result> result) {
   {
-    MutexLock lock(mu_);
+    MutexLock lock(self->mu_);
     pass->is_reading = false;
     if (result.ok() && !result->has_element) {
       pass->at_end = true;
     } else {
       pass->kept[pass->next].push_back(std::move(result));
-      pass->next = (pass->next + 1) % shards_;
+      pass->next = (pass->next + 1) % self->shards_;
     }
   }
-  Serve();
+  pass.reset();
+  Serve(std::move(self));
 }
 
 }  // namespace weir

@@ -47,10 +47,12 @@ class MultiDeviceIterator : public Resource, public std::enable_shared_from_this
     bool is_reading = false, at_end = false;
   };
 
-  // Serves waiters from what is kept, and reads on if one is left that more elements can help.
-  void Serve();
+  // Serves waiters from what is kept, and reads on if one is left that more elements can help. Consumers are told when
+  // `self` was let go of: the device may go with their step.
+  static void Serve(std::shared_ptr<MultiDeviceIterator> self);
   bool MayRead() const REQUIRES(mu_);
-  void Take(const std::shared_ptr<Pass>& pass, absl::StatusOr<IteratorResource::Result> result);
+  static void Take(std::shared_ptr<MultiDeviceIterator> self, std::shared_ptr<Pass> pass,
+                   absl::StatusOr<IteratorResource::Result> result);
   void Drop(int64_t id);
 
   Device* const device_;
