@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/shared_handle.h"
 
 namespace weir {
 namespace {
@@ -74,7 +75,8 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookup(const Resour
   {
     // An object that its handles own, of which one came back from another device without its share.
     MutexLock lock(mu_);
-    if (auto found = Find(handle.container, Key{typeid(Resource), handle.name})) return found;
+    const std::string shared = SharedName(handle);
+    if (auto found = Find(handle.container, Key{typeid(Resource), shared})) return found;
   }
   return DoLookup(handle.container, type, handle.name);
 }

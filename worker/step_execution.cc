@@ -204,10 +204,10 @@ void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* s
     });
     return absl::OkStatus();
   });
-  if (!thrown.ok() && call->phase.load(std::memory_order_acquire) == AsyncCall::kLaunching) {
+  // A kernel throws before it hands `done` to anyone, or not at all.
+  int launching = AsyncCall::kLaunching;
+  if (!thrown.ok() && call->phase.compare_exchange_strong(launching, AsyncCall::kDone))
     call->status = std::move(thrown);
-    call->phase.store(AsyncCall::kDone, std::memory_order_relaxed);
-  }
   if (call->phase.exchange(AsyncCall::kReturned, std::memory_order_acq_rel) == AsyncCall::kDone) {
     runners_.fetch_sub(1, std::memory_order_relaxed);
     FinishAsync(call, runner.queue);

@@ -38,6 +38,9 @@ absl::Status BatchQueue::Enter(BatchTask& task, std::shared_ptr<Batch>* begun) {
                                    options_.max_batch_size);
   }
   MutexLock lock(mu_);
+  // Cancellation that came earlier has found nothing to drop.
+  CancellationManager* const cancellation = task.ctx->cancellation();
+  if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
   if (open_ != nullptr && open_->size + task.size > options_.max_batch_size) {
     open_->closed = true;
     open_->changed.notify_all();
@@ -113,6 +116,11 @@ void BatchQueue::Drop(int64_t id) {
     dropped = std::move(*it);
     open_->size -= dropped.size;
     open_->tasks.erase(it);
+    if (open_->tasks.empty()) {
+      open_->closed = true;
+      open_->changed.notify_all();
+      open_ = nullptr;
+    }
   }
   dropped.done(dropped.ctx->cancellation()->status());
 }

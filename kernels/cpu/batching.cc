@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/out_of_memory.h"
 #include "kernels/cpu/batch_queue.h"
 #include "kernels/cpu/function_call.h"
 #include "kernels/cpu/rare_families.h"
@@ -38,6 +39,8 @@ class QueueingKernel : public AsyncOpKernel {
     if (options_.timeout_micros < 0) {
       return errors::InvalidArgument("batch_timeout_micros must be non-negative, got ", options_.timeout_micros);
     }
+    constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1'000'000;  // a deadline stays within the clock's range
+    options_.timeout_micros = std::min(options_.timeout_micros, kYear);
     for (size_t i = 1; i < allowed_.size(); ++i) {
       if (allowed_[i] <= allowed_[i - 1]) {
         return errors::InvalidArgument("allowed_batch_sizes entries must be monotonically increasing");
@@ -103,7 +106,7 @@ class QueueingKernel : public AsyncOpKernel {
 class BatchKernel : public QueueingKernel {
  protected:
   void Process(BatchTasks tasks) override {
-    absl::Status status = SetBatch(tasks);
+    absl::Status status = OrOutOfMemory([&] { return SetBatch(tasks); });
     Fail(tasks, status);
   }
 
@@ -149,7 +152,7 @@ class BatchFunctionKernel : public QueueingKernel {
   void Process(BatchTasks tasks) override {
     auto shared = std::make_shared<BatchTasks>(std::move(tasks));
     OpKernelContext& last = *shared->back().ctx;
-    absl::StatusOr<function_call::Tensors> args = Arguments(*shared);
+    absl::StatusOr<function_call::Tensors> args = OrOutOfMemory([&] { return Arguments(*shared); });
     if (!args.ok()) return Fail(*shared, args.status());
     if (last.step().functions == nullptr) return Fail(*shared, errors::Internal("The step has no function library"));
     last.step().functions->RunAsync(function_, function_call::OptionsFor(last), *std::move(args),
@@ -164,25 +167,27 @@ class BatchFunctionKernel : public QueueingKernel {
   absl::StatusOr<function_call::Tensors> Arguments(const BatchTasks& tasks) const {
     int64_t size = 0;
     for (const BatchTask& task : tasks) size += task.size;
-    BatchTasks padded;
-    for (const BatchTask& task : tasks) {
-      padded.emplace_back();
-      padded.back().inputs = task.inputs;
-    }
-    BatchTask filler;
-    for (const Tensor& input : tasks[0].inputs) filler.inputs.push_back(input.Slice(0, 1));
-    for (int64_t i = size; i < Allowed(size); ++i) {
-      padded.emplace_back();
-      padded.back().inputs = filler.inputs;
-    }
     OpKernelContext& last = *tasks.back().ctx;
     function_call::Tensors args;
     for (int i = 0; i < batched_; ++i) {
-      ASSIGN_OR_RETURN(Tensor joined, JoinRows(last, padded, i));
+      ASSIGN_OR_RETURN(Tensor joined, JoinRows(last, tasks, i));
+      if (Allowed(size) > size) {
+        ASSIGN_OR_RETURN(joined, Padded(last, joined, Allowed(size)));
+      }
       args.push_back(std::move(joined));
     }
     for (int i = batched_; i < last.num_inputs(); ++i) args.push_back(last.locked_input(i));
     return args;
+  }
+
+  static absl::StatusOr<Tensor> Padded(OpKernelContext& ctx, const Tensor& batch, int64_t size) {
+    TensorShape shape = batch.shape();
+    RETURN_IF_ERROR(shape.SetDim(0, size));
+    ASSIGN_OR_RETURN(Tensor padded, ctx.allocate_temp(batch.dtype(), shape));
+    CopyElements(batch, padded, 0);
+    const Tensor first = batch.Slice(0, 1);
+    for (int64_t row = batch.dim_size(0); row < size; ++row) CopyElements(first, padded, row * first.NumElements());
+    return padded;
   }
 
   static absl::Status Divide(const BatchTasks& tasks, const function_call::Tensors& results) {

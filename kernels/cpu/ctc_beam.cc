@@ -70,13 +70,15 @@ class BeamSearch {
     for (Prefix<T>* branch : branches) Stay(*branch, x, norm);
     best_.clear();
     for (Prefix<T>* branch : branches) Push(branch);
+    constexpr int64_t kMostPrefixes = 10'000'000;
     for (Prefix<T>* branch : branches) {
       if (!IsCandidate(branch->before.total)) continue;
+      if (prefixes_ > kMostPrefixes) {
+        return errors::ResourceExhausted("Beam search keeps more than ", kMostPrefixes, " prefixes; reduce beam_width");
+      }
       for (int label = 0; label + 1 < classes_; ++label) Grow(*branch, label, x[label] - norm);
     }
-    constexpr int64_t kMostPrefixes = 10'000'000;
-    if (prefixes_ <= kMostPrefixes) return absl::OkStatus();
-    return errors::ResourceExhausted("Beam search keeps more than ", kMostPrefixes, " prefixes; reduce beam_width");
+    return absl::OkStatus();
   }
 
   // Labels and the logarithm of the probability of the best; InvalidArgument where there are fewer.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/mutex.h"
+#include "core/out_of_memory.h"
 #include "kernels/cpu/function_call.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/data/element_buffer.h"
@@ -32,7 +33,16 @@ class MapDefunKernel : public AsyncOpKernel {
     if (!status.ok()) return map->done(std::move(status));
     if (map->rows == 0) return map->Finish();
     map->left = map->rows;
-    for (int64_t row = 0; row < map->rows; ++row) Call(map, row);
+    for (int64_t row = 0; row < map->rows; ++row) {
+      // What is thrown must not leave: calls of earlier rows are under way.
+      status = OrOutOfMemory([&] {
+        Call(map, row);
+        return absl::OkStatus();
+      });
+      if (status.ok()) continue;
+      map->Fail(std::move(status));
+      if (map->left.fetch_sub(1) == 1) map->Finish();
+    }
   }
 
  private:
@@ -131,7 +141,7 @@ class MapDefunKernel : public AsyncOpKernel {
         continue;
       }
       absl::StatusOr<Tensor> slice = input.SubSlice(row);
-      if (!slice->IsAligned()) slice = slice->DeepCopy(map->ctx.allocator());
+      if (slice.ok() && !slice->IsAligned()) slice = slice->DeepCopy(map->ctx.allocator());
       if (!slice.ok()) {
         map->Fail(slice.status());
         break;

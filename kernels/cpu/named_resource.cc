@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "absl/strings/ascii.h"
+#include "core/shared_handle.h"
 
 namespace weir {
 namespace {
@@ -77,7 +78,7 @@ absl::Status KeepForStep(const OpKernelContext& ctx, const Tensor& handles) {
   for (int64_t i = 0; i < handles.NumElements(); ++i) {
     const ResourceHandle& handle = handles.data<ResourceHandle>()[i];
     if (handle.resource == nullptr || handle.container != container) continue;
-    const absl::Status kept = ctx.resources()->Create<Resource>(container, handle.name, handle.resource);
+    const absl::Status kept = ctx.resources()->Create<Resource>(container, SharedName(handle), handle.resource);
     if (!kept.ok() && !absl::IsAlreadyExists(kept)) return kept;  // sent before
   }
   return absl::OkStatus();

@@ -55,6 +55,7 @@ class RecordInputKernel : public BlockingKernel {
   // Reads until the buffer is full, or an epoch is over and there is a record.
   absl::Status Fill(OpKernelContext& ctx) REQUIRES(mu_) {
     while (static_cast<int64_t>(buffer_.size()) < buffer_size_) {
+      RETURN_IF_ERROR(CheckCancelled(ctx));
       if (stream_ == nullptr) {
         if (next_file_ == files_.size()) {
           if (!buffer_.empty()) return absl::OkStatus();

@@ -29,8 +29,10 @@ class GroupByReducerDataset : public UnaryDataset {
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
       while (!input_at_end_) RETURN_IF_ERROR(TakeOne(ctx));
       if (states_.empty()) return false;
-      ASSIGN_OR_RETURN(*element, dataset().functions_.finalize.Call(ctx, states_.begin()->second));
-      states_.erase(states_.begin());
+      // Taken first: the next call goes on after an error.
+      auto taken = states_.extract(states_.begin());
+      limit_.Remove(taken.mapped());
+      ASSIGN_OR_RETURN(*element, dataset().functions_.finalize.Call(ctx, std::move(taken.mapped())));
       RETURN_IF_ERROR(CheckElement(*element, dataset().output_types()));
       return true;
     }
@@ -50,9 +52,12 @@ class GroupByReducerDataset : public UnaryDataset {
       ASSIGN_OR_RETURN(input_at_end_, reader.Int("input_at_end", 0, 1));
       ASSIGN_OR_RETURN(const int64_t states, reader.Int("states", 0, reader.size()));
       states_.clear();
+      limit_.Clear();
       for (int64_t i = 0; i < states; ++i) {
         ASSIGN_OR_RETURN(const int64_t key, reader.Int(absl::StrCat("key", i), std::numeric_limits<int64_t>::min()));
-        ASSIGN_OR_RETURN(states_[key], reader.Tensors(absl::StrCat("state", i)));
+        ASSIGN_OR_RETURN(Element state, reader.Tensors(absl::StrCat("state", i)));
+        RETURN_IF_ERROR(limit_.Add(state, "group_by_reducer"));
+        states_.insert_or_assign(key, std::move(state));
       }
       return UnaryIterator::RestoreState(ctx, reader);
     }

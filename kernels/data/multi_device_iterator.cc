@@ -66,14 +66,20 @@ void MultiDeviceIterator::GetNext(const StepContext& step, int64_t shard, int64_
     });
     if (waiter.token == CancellationManager::kInvalidToken) return waiter.done(caller->status());
   }
-  const int64_t id = waiter.id;
   {
     MutexLock lock(mu_);
-    waiters_.push_back(std::move(waiter));
+    // Cancellation may have come before the waiter is there to be dropped, and another pass before it is in line.
+    if (step.cancellation != nullptr && step.cancellation->IsCancelled()) {
+      status = step.cancellation->status();
+    } else if (incarnation != incarnation_) {
+      status = errors::InvalidArgument("Invalid incarnation id. Provided: ", incarnation, "; Expected: ", incarnation_);
+    } else {
+      waiters_.push_back(std::move(waiter));
+    }
   }
-  // Cancellation may have come before the waiter was there to be dropped.
-  if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return Drop(id);
-  Serve(shared_from_this());
+  if (status.ok()) return Serve(shared_from_this());
+  if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
+  waiter.done(std::move(status));
 }
 
 void MultiDeviceIterator::Drop(int64_t id) {

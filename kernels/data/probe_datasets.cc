@@ -1,5 +1,4 @@
-// Datasets that look at pipelines rather than change them: pauses, samples, thread
-// pools; options and wrappers.
+// Datasets that look at pipelines rather than change them: pauses, samples, thread pools; options and wrappers.
 #include "absl/time/clock.h"
 #include "core/attr_value.h"
 #include "kernels/cpu/named_resource.h"

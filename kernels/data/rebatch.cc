@@ -128,6 +128,7 @@ class RebatchDataset : public UnaryDataset {
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
       const int64_t wanted = dataset().sizes_[next_size_];
       std::vector<Element> parts;
+      BufferLimit limit;
       int64_t rows = 0;
       while (rows < wanted || parts.empty()) {
         if (batch_.empty() || at_ >= Rows(batch_)) {
@@ -138,9 +139,10 @@ class RebatchDataset : public UnaryDataset {
           RETURN_IF_ERROR(CheckBatch(batch_, dataset().output_types()));
           if (Rows(batch_) == 0) continue;
         }
-        const int64_t end = std::min(Rows(batch_), at_ + wanted - rows);
+        const int64_t end = at_ + std::min(Rows(batch_) - at_, wanted - rows);
         rows += end - at_;
         parts.push_back(Part(batch_, at_, end));
+        RETURN_IF_ERROR(limit.Add(parts.back(), "rebatch"));
         at_ = end;
       }
       if (parts.empty() || (dataset().drop_remainder_ && rows < wanted)) return false;

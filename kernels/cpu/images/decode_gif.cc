@@ -196,6 +196,7 @@ class Decoder {
         !bytes_.Word(&frame.height) || !bytes_.Byte(&flags)) {
       return false;
     }
+    if (frame.width == 0 || frame.height == 0) return false;
     frame.colors = colors_;
     if ((flags & 0x80) && !bytes_.Colors(flags, &frame.colors)) return false;
     if (!bytes_.Byte(&code_bits) || !bytes_.Blocks(&data)) return false;
