@@ -136,7 +136,7 @@ class Partitioner {
   // In TensorFlow a _Recv that got a dead tensor is not dead itself: who waited for it would run. An op that reads the
   // tensor is dead.
   std::string AddControlReceiver(const tensorflow::NodeDef& recv, const Node& src, const Node& dst) {
-    const std::string token = recv.name();
+    const std::string& token = recv.name();
     tensorflow::NodeDef* receiver = PartOf(dst)->add_node();
     receiver->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_done_", next_edge_)));
     receiver->set_op("Identity");

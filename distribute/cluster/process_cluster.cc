@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
 
 namespace weir {
 namespace {
@@ -125,7 +126,14 @@ pid_t ProcessCluster::pid(const std::string& job, int index) const { return Find
 
 pid_t ProcessCluster::Kill(const std::string& job, int index) { return Find(job, index).process->Kill(); }
 
-void ProcessCluster::Pause(const std::string& job, int index) { Find(job, index).process->Signal(SIGSTOP); }
+void ProcessCluster::Pause(const std::string& job, int index) {
+  ServerProcess& process = *Find(job, index).process;
+  process.Signal(SIGSTOP);
+  // Its threads run on until each has seen the signal.
+  for (const absl::Time end = absl::Now() + absl::Seconds(5); !process.IsStopped() && absl::Now() < end;) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
 
 void ProcessCluster::Resume(const std::string& job, int index) { Find(job, index).process->Signal(SIGCONT); }
 

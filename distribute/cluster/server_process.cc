@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -147,6 +149,19 @@ pid_t ServerProcess::pid() const {
 void ServerProcess::Signal(int signal) {
   MutexLock lock(mu_);
   if (pid_ > 0) kill(pid_, signal);
+}
+
+bool ServerProcess::IsStopped() const {
+  std::error_code error;
+  const std::filesystem::path tasks = absl::StrCat("/proc/", pid(), "/task");
+  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
+    std::ifstream file(task.path() / "stat");
+    const std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    // "pid (name) state …", where the name may hold anything.
+    const size_t name_end = stat.rfind(") ");
+    if (name_end == std::string::npos || stat[name_end + 2] != 'T') return false;
+  }
+  return !error;
 }
 
 void ServerProcess::KillLocked() {

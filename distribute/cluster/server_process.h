@@ -41,6 +41,8 @@ class ServerProcess {
   pid_t pid() const;
   // Nothing when no process is there.
   void Signal(int signal);
+  // All of its threads are stopped, by SIGSTOP.
+  bool IsStopped() const;
   // SIGKILL, and waits for the end. With `restart` the process is started again; gives the one killed, or -1.
   pid_t Kill();
   // SIGTERM, no restart; gives the exit code, 128 + the signal's number for one ended by a signal. DeadlineExceeded
