@@ -66,6 +66,8 @@ void MultiDeviceIterator::GetNext(const StepContext& step, int64_t shard, int64_
     });
     if (waiter.token == CancellationManager::kInvalidToken) return waiter.done(caller->status());
   }
+  const CancellationManager::Token token = waiter.token;
+  const DoneCallback refused = waiter.done;
   {
     MutexLock lock(mu_);
     // Cancellation may have come before the waiter is there to be dropped, and another pass before it is in line.
@@ -78,8 +80,8 @@ void MultiDeviceIterator::GetNext(const StepContext& step, int64_t shard, int64_
     }
   }
   if (status.ok()) return Serve(shared_from_this());
-  if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
-  waiter.done(std::move(status));
+  if (step.cancellation != nullptr) step.cancellation->TryDeregister(token);
+  refused(std::move(status));
 }
 
 void MultiDeviceIterator::Drop(int64_t id) {

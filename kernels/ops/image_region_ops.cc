@@ -140,7 +140,7 @@ absl::Status FractionalPoolShape(InferenceContext& c) {
     dims.push_back(size == kUnknown ? kUnknown : static_cast<int64_t>(std::floor(static_cast<float>(size) / ratio[d])));
   }
   c.set_output(0, c.Of(dims));
-  for (int i : {1, 2}) c.set_output(i, c.Vector(dims[i] == kUnknown ? kUnknown : dims[i] + 1));
+  for (int i : {1, 2}) c.set_output(i, c.Vector(dims[i]));
   return absl::OkStatus();
 }
 absl::Status FractionalMaxGradShape(InferenceContext& c) {

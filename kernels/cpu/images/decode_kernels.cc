@@ -79,7 +79,11 @@ class DecodeImageKernel : public OpKernel {
       case ImageFormat::kGif:
         return Gif(contents);
       case ImageFormat::kBmp:
-        if (op_ == "DecodeGif") return errors::InvalidArgument("Trying to decode BMP format using DecodeGif op");
+        if (op_ != "DecodeBmp" && op_ != "DecodeImage") {
+          return errors::InvalidArgument(
+              "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: ",
+              op_);
+        }
         return DecodeBmp(contents, static_cast<int>(channels_));
       default:
         return errors::InvalidArgument(
