@@ -1,7 +1,5 @@
 #include "core/allocator.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -135,8 +133,8 @@ ThreadCache* MakeThreadCache(BlockPool* pool, SharedStats* stats) {
 }
 
 size_t RetentionLimit() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  return pages > 0 ? static_cast<size_t>(pages) * sysconf(_SC_PAGESIZE) / 4 : kMaxPooled;
+  const int64_t memory = PhysicalMemory();
+  return memory > 0 ? static_cast<size_t>(memory) / 4 : kMaxPooled;
 }
 
 class PooledCpuAllocator final : public Allocator {

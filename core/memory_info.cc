@@ -1,5 +1,7 @@
 #include "core/memory_info.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -42,6 +44,11 @@ int64_t AvailableMemory(const std::string& root) {
                    GroupLeaves(two + "memory.max", two + "memory.current", two + "memory.stat", "inactive_file"),
                    GroupLeaves(one + "memory.limit_in_bytes", one + "memory.usage_in_bytes", one + "memory.stat",
                                "total_inactive_file")});
+}
+
+int64_t PhysicalMemory() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? pages * page : 0;
 }
 
 }  // namespace weir

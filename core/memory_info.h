@@ -11,4 +11,7 @@ namespace weir {
 // Takes some 50 us. `root` stands before the paths, for tests.
 int64_t AvailableMemory(const std::string& root = "");
 
+// Bytes that the machine has; 0 where that is not known.
+int64_t PhysicalMemory();
+
 }  // namespace weir

@@ -12,6 +12,9 @@
 
 namespace weir {
 
+// The longest that calls wait for each other; a deadline so far stays within the clock's range.
+constexpr int64_t kMostWaitMicros = int64_t{365} * 24 * 3600 * 1'000'000;
+
 // One call: tensors whose first dimension is its part of the batch.
 struct BatchTask {
   OpKernelContext* ctx = nullptr;  // lives until `done` ran

@@ -39,8 +39,7 @@ class QueueingKernel : public AsyncOpKernel {
     if (options_.timeout_micros < 0) {
       return errors::InvalidArgument("batch_timeout_micros must be non-negative, got ", options_.timeout_micros);
     }
-    constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1'000'000;  // a deadline stays within the clock's range
-    options_.timeout_micros = std::min(options_.timeout_micros, kYear);
+    options_.timeout_micros = std::min(options_.timeout_micros, kMostWaitMicros);
     for (size_t i = 1; i < allowed_.size(); ++i) {
       if (allowed_[i] <= allowed_[i - 1]) {
         return errors::InvalidArgument("allowed_batch_sizes entries must be monotonically increasing");

@@ -23,24 +23,14 @@ class Draws {
   float SingleFraction() { return UniformFloat(words_.Next()); }
   // Below n, without bias.
   uint64_t Below(uint64_t n) {
-    return BelowOf(n, [this] { return Word64(); });
+    return DrawBelow(n, [this] { return Word64(); });
   }
   uint32_t Word() { return words_.Next(); }
   uint32_t SingleBelow(uint32_t n) {
-    return BelowOf(n, [this] { return words_.Next(); });
+    return DrawBelow(n, [this] { return words_.Next(); });
   }
 
  private:
-  template <typename Word, typename Next>
-  static Word BelowOf(Word n, Next next) {
-    if ((n & (n - 1)) == 0) return next() & (n - 1);
-    const Word all = ~Word{0}, rest = all % n + 1;
-    Word word;
-    do word = next();
-    while (word > all - rest);
-    return word % n;
-  }
-
   SingleSamples words_;
 };
 

@@ -1,9 +1,9 @@
 // Sampling classes as often as they were true so far.
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <vector>
 
+#include "core/mutex.h"
 #include "kernels/cpu/candidate_samplers.h"
 
 namespace weir {
@@ -19,7 +19,7 @@ class LearnedUnigramSampler : public Sampler {
     for (int64_t i = leaves_ - 1; i > 0; --i) sums_[i] = sums_[2 * i] + sums_[2 * i + 1];
   }
   int64_t Sample(Draws& draws) const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mu_);
     uint32_t at = Unbiased(draws, static_cast<uint32_t>(sums_[1]));
     int64_t i = 1;
     while (i < leaves_) {
@@ -29,11 +29,11 @@ class LearnedUnigramSampler : public Sampler {
     return i - leaves_;
   }
   float Probability(int64_t value) const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mu_);
     return static_cast<float>(sums_[leaves_ + value]) / static_cast<float>(sums_[1]);
   }
   void Update(absl::Span<const int64_t> values) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mu_);
     for (int64_t value : values) {
       if (sums_[1] == std::numeric_limits<int32_t>::max()) return;
       for (int64_t i = leaves_ + value; i > 0; i /= 2) ++sums_[i];
@@ -41,6 +41,7 @@ class LearnedUnigramSampler : public Sampler {
   }
 
  private:
+  // Unlike DrawBelow it drops the lowest words: TensorFlow has two ways, and its bits depend on which.
   static uint32_t Unbiased(Draws& draws, uint32_t n) {
     if ((n & (n - 1)) == 0) return draws.Word() & (n - 1);
     const uint32_t rest = ~uint32_t{0} % n + 1;
@@ -50,9 +51,9 @@ class LearnedUnigramSampler : public Sampler {
     return word % n;
   }
 
-  int64_t leaves_;
-  mutable std::mutex mutex_;
-  std::vector<int32_t> sums_;
+  int64_t leaves_;  // set once
+  mutable Mutex mu_;
+  std::vector<int32_t> sums_ GUARDED_BY(mu_);
 };
 
 }  // namespace

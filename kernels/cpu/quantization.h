@@ -74,5 +74,8 @@ QuantizedRange ProductRange(QuantizedRange a, QuantizedRange b) {
 
 // The one element of a float tensor; InvalidArgument naming it.
 absl::StatusOr<float> RangeLimit(const Tensor& tensor, const char* name);
+// The range that inputs `first` and the one behind it give, and the one that output `first` and the one behind it get.
+absl::StatusOr<QuantizedRange> RangeAt(const OpKernelContext& ctx, int first, const char* low, const char* high);
+void SetRange(OpKernelContext& ctx, int first, QuantizedRange range);
 
 }  // namespace weir

@@ -219,6 +219,18 @@ absl::StatusOr<float> RangeLimit(const Tensor& tensor, const char* name) {
   return errors::InvalidArgument("`", name, "` must be rank 0 but is rank ", tensor.dims());
 }
 
+absl::StatusOr<QuantizedRange> RangeAt(const OpKernelContext& ctx, int first, const char* low, const char* high) {
+  QuantizedRange range;
+  ASSIGN_OR_RETURN(range.low, RangeLimit(ctx.input(first), low));
+  ASSIGN_OR_RETURN(range.high, RangeLimit(ctx.input(first + 1), high));
+  return range;
+}
+
+void SetRange(OpKernelContext& ctx, int first, QuantizedRange range) {
+  ctx.set_output(first, Tensor::Scalar<float>(range.low));
+  ctx.set_output(first + 1, Tensor::Scalar<float>(range.high));
+}
+
 absl::Status RegisterQuantizeKernels(KernelRegistry& kernels) {
   const DataTypeVector types = {DT_QINT8, DT_QUINT8, DT_QINT16, DT_QUINT16, DT_QINT32};
   RETURN_IF_ERROR(kernels.Register<QuantizeKernel>(Kernel("QuantizeV2").Cpu().Types("T", types)));

@@ -11,17 +11,6 @@
 namespace weir {
 namespace {
 
-absl::StatusOr<QuantizedRange> RangeAt(const OpKernelContext& ctx, int first, const char* low, const char* high) {
-  QuantizedRange range;
-  ASSIGN_OR_RETURN(range.low, RangeLimit(ctx.input(first), low));
-  ASSIGN_OR_RETURN(range.high, RangeLimit(ctx.input(first + 1), high));
-  return range;
-}
-void SetRange(OpKernelContext& ctx, QuantizedRange range) {
-  ctx.set_output(1, Tensor::Scalar<float>(range.low));
-  ctx.set_output(2, Tensor::Scalar<float>(range.high));
-}
-
 // QuantizedRelu, and QuantizedRelu6, which has an upper limit.
 class QuantizedReluKernel : public OpKernel {
  public:
@@ -44,7 +33,7 @@ class QuantizedReluKernel : public OpKernel {
       }
       return absl::OkStatus();
     }));
-    SetRange(ctx, range);
+    SetRange(ctx, 1, range);
     return absl::OkStatus();
   }
 
@@ -81,7 +70,7 @@ class QuantizedReshapeKernel : public OpKernel {
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
     ASSIGN_OR_RETURN(Tensor reshaped, input.Reshaped(shape));
     ctx.set_output(0, std::move(reshaped));
-    SetRange(ctx, range);
+    SetRange(ctx, 1, range);
     return absl::OkStatus();
   }
 };
@@ -115,7 +104,7 @@ class QuantizedPoolKernel : public OpKernel {
       }
       return absl::OkStatus();
     }));
-    SetRange(ctx, range);
+    SetRange(ctx, 1, range);
     return absl::OkStatus();
   }
 
@@ -179,7 +168,7 @@ class QuantizedBiasAddKernel : public OpKernel {
       }
       return absl::OkStatus();
     }));
-    SetRange(ctx, total);
+    SetRange(ctx, 1, total);
     return absl::OkStatus();
   }
 };
@@ -248,7 +237,7 @@ class QuantizedConcatKernel : public OpKernel {
       }
       return absl::OkStatus();
     }));
-    SetRange(ctx, all);
+    SetRange(ctx, 1, all);
     return absl::OkStatus();
   }
 };

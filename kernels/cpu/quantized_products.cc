@@ -7,17 +7,12 @@
 namespace weir {
 namespace {
 
-absl::StatusOr<QuantizedRange> RangeAt(const OpKernelContext& ctx, int first, const char* low, const char* high) {
-  QuantizedRange range;
-  ASSIGN_OR_RETURN(range.low, RangeLimit(ctx.input(first), low));
-  ASSIGN_OR_RETURN(range.high, RangeLimit(ctx.input(first + 1), high));
+// InvalidArgument for a range that runs backwards too.
+absl::StatusOr<QuantizedRange> ForwardRangeAt(const OpKernelContext& ctx, int first, const char* low,
+                                              const char* high) {
+  ASSIGN_OR_RETURN(const QuantizedRange range, RangeAt(ctx, first, low, high));
   if (range.low <= range.high) return range;
   return errors::InvalidArgument(high, " must be larger than ", low, ".");
-}
-
-void SetRange(OpKernelContext& ctx, QuantizedRange range) {
-  ctx.set_output(1, Tensor::Scalar<float>(range.low));
-  ctx.set_output(2, Tensor::Scalar<float>(range.high));
 }
 
 // The integer that stands for zero, as TensorFlow's 32-bit sums take it.
@@ -35,8 +30,8 @@ class QuantizedMatMulKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
-    ASSIGN_OR_RETURN(const QuantizedRange range_a, RangeAt(ctx, 2, "min_a", "max_a"));
-    ASSIGN_OR_RETURN(const QuantizedRange range_b, RangeAt(ctx, 4, "min_b", "max_b"));
+    ASSIGN_OR_RETURN(const QuantizedRange range_a, ForwardRangeAt(ctx, 2, "min_a", "max_a"));
+    ASSIGN_OR_RETURN(const QuantizedRange range_b, ForwardRangeAt(ctx, 4, "min_b", "max_b"));
     if (a.dims() != 2 || b.dims() != 2) {
       return errors::InvalidArgument("In[", a.dims() != 2 ? 0 : 1, "] is not a matrix: ", a.shape().ToString(), " and ",
                                      b.shape().ToString());
@@ -65,7 +60,7 @@ class QuantizedMatMulKernel : public OpKernel {
         }
       }
     });
-    SetRange(ctx, ProductRange<uint8_t, uint8_t>(range_a, range_b));
+    SetRange(ctx, 1, ProductRange<uint8_t, uint8_t>(range_a, range_b));
     return absl::OkStatus();
   }
 
@@ -91,8 +86,8 @@ class QuantizedConvKernel : public OpKernel {
     const Tensor &input = ctx.input(0), &filter = ctx.input(1);
     if (input.dims() != 4) return errors::InvalidArgument("input must be rank 4 but is rank ", input.dims());
     if (filter.dims() != 4) return errors::InvalidArgument("filter must be rank 4 but is rank ", filter.dims());
-    ASSIGN_OR_RETURN(const QuantizedRange range_in, RangeAt(ctx, 2, "min_input", "max_input"));
-    ASSIGN_OR_RETURN(const QuantizedRange range_filter, RangeAt(ctx, 4, "min_filter", "max_filter"));
+    ASSIGN_OR_RETURN(const QuantizedRange range_in, ForwardRangeAt(ctx, 2, "min_input", "max_input"));
+    ASSIGN_OR_RETURN(const QuantizedRange range_filter, ForwardRangeAt(ctx, 4, "min_filter", "max_filter"));
     const int64_t depth = input.dim_size(3), channels = filter.dim_size(3);
     if (filter.dim_size(2) != depth) {
       return errors::InvalidArgument("input and filter must have the same depth: ", depth, " vs ", filter.dim_size(2));
@@ -131,7 +126,7 @@ class QuantizedConvKernel : public OpKernel {
         }
       });
     }
-    SetRange(ctx, ProductRange<uint8_t, Filter>(range_in, range_filter));
+    SetRange(ctx, 1, ProductRange<uint8_t, Filter>(range_in, range_filter));
     return absl::OkStatus();
   }
 

@@ -31,6 +31,17 @@ class GuardedPhilox {
   Philox stream_;
 };
 
+// A number below n without bias, from words that `next` draws: those beyond the largest multiple of n are dropped.
+template <typename Word, typename Next>
+Word DrawBelow(Word n, Next next) {
+  if ((n & (n - 1)) == 0) return next() & (n - 1);
+  const Word all = ~Word{0}, rest = all % n + 1;
+  Word word;
+  do word = next();
+  while (word > all - rest);
+  return word % n;
+}
+
 // One 32-bit number at a time.
 class SingleSamples {
  public:

@@ -8,13 +8,6 @@
 namespace weir {
 namespace {
 
-absl::StatusOr<QuantizedRange> InputRange(const OpKernelContext& ctx, int first) {
-  QuantizedRange range;
-  ASSIGN_OR_RETURN(range.low, RangeLimit(ctx.input(first), "input_min"));
-  ASSIGN_OR_RETURN(range.high, RangeLimit(ctx.input(first + 1), "input_max"));
-  return range;
-}
-
 // The range of the values that occur; it holds zero.
 QuantizedRange UsedRange(const Tensor& input, QuantizedRange range) {
   const int32_t* const x = static_cast<const int32_t*>(input.raw_data());
@@ -26,18 +19,13 @@ QuantizedRange UsedRange(const Tensor& input, QuantizedRange range) {
   return {std::min(0.0f, FromQuantized<int32_t>(least, range)), FromQuantized<int32_t>(most, range)};
 }
 
-absl::Status SetRange(OpKernelContext& ctx, int first, QuantizedRange range) {
-  ctx.set_output(first, Tensor::Scalar<float>(range.low));
-  ctx.set_output(first + 1, Tensor::Scalar<float>(range.high));
-  return absl::OkStatus();
-}
-
 class RequantizationRangeKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.input(0).NumElements() == 0) return errors::InvalidArgument("Input tensor must not be empty.");
-    ASSIGN_OR_RETURN(const QuantizedRange range, InputRange(ctx, 1));
-    return SetRange(ctx, 0, UsedRange(ctx.input(0), range));
+    ASSIGN_OR_RETURN(const QuantizedRange range, RangeAt(ctx, 1, "input_min", "input_max"));
+    SetRange(ctx, 0, UsedRange(ctx.input(0), range));
+    return absl::OkStatus();
   }
 };
 
@@ -46,13 +34,12 @@ class RequantizeKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const QuantizedRange range, InputRange(ctx, 1));
+    ASSIGN_OR_RETURN(const QuantizedRange range, RangeAt(ctx, 1, "input_min", "input_max"));
     QuantizedRange wanted;
     if (ctx.num_inputs() == 3) {
       wanted = input.NumElements() == 0 ? QuantizedRange{0, 0} : UsedRange(input, range);
     } else {
-      ASSIGN_OR_RETURN(wanted.low, RangeLimit(ctx.input(3), "requested_output_min"));
-      ASSIGN_OR_RETURN(wanted.high, RangeLimit(ctx.input(4), "requested_output_max"));
+      ASSIGN_OR_RETURN(wanted, RangeAt(ctx, 3, "requested_output_min", "requested_output_max"));
       if (!(wanted.low <= 0)) {
         return errors::InvalidArgument("requested_output_min must be <= 0, but got ", wanted.low);
       }
@@ -71,7 +58,8 @@ class RequantizeKernel : public OpKernel {
       });
       return absl::OkStatus();
     }));
-    return SetRange(ctx, 1, wanted);
+    SetRange(ctx, 1, wanted);
+    return absl::OkStatus();
   }
 };
 

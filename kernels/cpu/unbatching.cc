@@ -114,9 +114,8 @@ class UnbatchKernel : public ExchangingKernel {
       ASSIGN_OR_RETURN(Tensor part, data.Slice(row[1], row[2]).DeepCopy(ctx.allocator()));
       exchange->Put(row[0], std::move(part));
     }
-    ASSIGN_OR_RETURN(
-        Tensor mine,
-        exchange->Take(ctx, id, absl::Microseconds(std::min(timeout_micros_, int64_t{365} * 24 * 3600 * 1000000))));
+    ASSIGN_OR_RETURN(Tensor mine,
+                     exchange->Take(ctx, id, absl::Microseconds(std::min(timeout_micros_, kMostWaitMicros))));
     if (mine.dtype() != ctx.expected_output_dtype(0)) return errors::InvalidArgument("The batch has another type");
     ctx.set_output(0, std::move(mine));
     return absl::OkStatus();

@@ -1,17 +1,16 @@
 #include "kernels/data/element_buffer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "core/memory_info.h"
 #include "core/resource_handle.h"
 
 namespace weir {
 namespace {
 
 int64_t MemoryLimit() {
-  static const int64_t limit = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+  static const int64_t limit = PhysicalMemory() / 2;
   return limit;
 }
 

@@ -7,7 +7,7 @@
 #include "kernels/data/iterator_handle.h"
 #include "kernels/data/iterator_resource.h"
 #include "kernels/data/optional.h"
-#include "tensorflow/core/framework/resource_handle.pb.h"
+#include "kernels/data/string_handle.h"
 
 namespace weir {
 namespace {
@@ -160,51 +160,6 @@ class DeserializeKernel : public AsyncOpKernel {
   }
 };
 
-class ToStringKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    RETURN_IF_ERROR(FindIterator(ctx, 0).status());
-    tensorflow::ResourceHandleProto proto;
-    ctx.input(0).scalar<ResourceHandle>().ToProto(&proto);
-    ctx.set_output(0, Tensor::Scalar<tstring>(proto.SerializeAsString()));
-    return absl::OkStatus();
-  }
-};
-
-class FromStringKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("output_types", &types_));
-    RETURN_IF_ERROR(ctx.GetAttr("output_shapes", &shapes_));
-    if (types_.empty() || shapes_.empty() || types_.size() == shapes_.size()) return absl::OkStatus();
-    return errors::InvalidArgument(
-        "If both 'output_types' and 'output_shapes' are set, they must have the same length");
-  }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor text = ctx.locked_input(0);
-    if (text.dtype() != DT_STRING || text.dims() != 0) {
-      return errors::InvalidArgument("string_handle must be a scalar");
-    }
-    tensorflow::ResourceHandleProto proto;
-    if (!proto.ParseFromString(text.scalar<tstring>())) {
-      return errors::InvalidArgument("Could not parse string_handle as a valid ResourceHandle");
-    }
-    ASSIGN_OR_RETURN(ResourceHandle handle, ResourceHandle::FromProto(proto));
-    if (handle.device != ctx.device()->name()) {
-      return errors::InvalidArgument("Attempted create an iterator on device \"", ctx.device()->name(),
-                                     "\" from handle defined on device \"", handle.device, "\"");
-    }
-    ASSIGN_OR_RETURN(std::shared_ptr<IteratorResource> iterator, ctx.resources()->Lookup<IteratorResource>(handle));
-    RETURN_IF_ERROR(iterator->CheckMatches(types_, shapes_));
-    ctx.set_output(0, Tensor::Scalar(std::move(handle)));
-    return absl::OkStatus();
-  }
-
- private:
-  DataTypeVector types_;
-  std::vector<PartialTensorShape> shapes_;
-};
-
 class GetDeviceKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -227,7 +182,7 @@ absl::Status RegisterIteratorKernels(KernelRegistry& kernels) {
     RETURN_IF_ERROR(kernels.Register<GetNextKernel>(Kernel(op).Cpu()));
   }
   for (const char* op : {"IteratorFromStringHandle", "IteratorFromStringHandleV2"}) {
-    RETURN_IF_ERROR(kernels.Register<FromStringKernel>(Kernel(op).Cpu()));
+    RETURN_IF_ERROR(kernels.Register<FromStringHandleKernel<IteratorResource>>(Kernel(op).Cpu()));
   }
   for (const char* op : {"IteratorGetDevice", "ExperimentalIteratorGetDevice"}) {
     RETURN_IF_ERROR(kernels.Register<GetDeviceKernel>(Kernel(op).Cpu()));
@@ -237,7 +192,8 @@ absl::Status RegisterIteratorKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SerializeKernel>(Kernel("SerializeIterator").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DeserializeKernel>(Kernel("DeserializeIterator").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DeleteAnonymousKernel>(Kernel("DeleteIterator").Cpu()));
-  return kernels.Register<ToStringKernel>(Kernel("IteratorToStringHandle").Cpu());
+  return kernels.Register<ToStringHandleKernel<IteratorResource, &FindIterator>>(
+      Kernel("IteratorToStringHandle").Cpu());
 }
 
 }  // namespace weir

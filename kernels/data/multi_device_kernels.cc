@@ -5,7 +5,7 @@
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/multi_device_iterator.h"
 #include "kernels/data/rare_families.h"
-#include "tensorflow/core/framework/resource_handle.pb.h"
+#include "kernels/data/string_handle.h"
 
 namespace weir {
 namespace {
@@ -105,47 +105,7 @@ class GetNextFromShardKernel : public AsyncOpKernel {
   }
 };
 
-class ToStringKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    RETURN_IF_ERROR(FindIterator(ctx, 0).status());
-    tensorflow::ResourceHandleProto proto;
-    ctx.input(0).scalar<ResourceHandle>().ToProto(&proto);
-    ctx.set_output(0, Tensor::Scalar<tstring>(proto.SerializeAsString()));
-    return absl::OkStatus();
-  }
-};
-
-class FromStringKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("output_types", &types_));
-    RETURN_IF_ERROR(ctx.GetAttr("output_shapes", &shapes_));
-    if (types_.empty() || shapes_.empty() || types_.size() == shapes_.size()) return absl::OkStatus();
-    return errors::InvalidArgument(
-        "If both 'output_types' and 'output_shapes' are set, they must have the same length.");
-  }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const tstring text, ScalarInput<tstring>(ctx, 0, "string_handle"));
-    tensorflow::ResourceHandleProto proto;
-    if (!proto.ParseFromString(text)) {
-      return errors::InvalidArgument("Could not parse string_handle as a valid ResourceHandle");
-    }
-    ASSIGN_OR_RETURN(ResourceHandle handle, ResourceHandle::FromProto(proto));
-    if (handle.device != ctx.device()->name()) {
-      return errors::InvalidArgument("Attempted create an iterator on device \"", ctx.device()->name(),
-                                     "\" from handle defined on device \"", handle.device, "\"");
-    }
-    ASSIGN_OR_RETURN(const auto iterator, ctx.resources()->Lookup<MultiDeviceIterator>(handle));
-    RETURN_IF_ERROR(iterator->CheckMatches(types_, shapes_));
-    ctx.set_output(0, Tensor::Scalar(std::move(handle)));
-    return absl::OkStatus();
-  }
-
- private:
-  DataTypeVector types_;
-  std::vector<PartialTensorShape> shapes_;
-};
+using ToStringKernel = ToStringHandleKernel<MultiDeviceIterator, &FindIterator>;
 
 }  // namespace
 
@@ -157,7 +117,8 @@ absl::Status RegisterMultiDeviceIteratorKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<InitKernel>(Kernel("MultiDeviceIteratorInit").Cpu()));
   RETURN_IF_ERROR(kernels.Register<GetNextFromShardKernel>(Kernel("MultiDeviceIteratorGetNextFromShard").Cpu()));
   RETURN_IF_ERROR(kernels.Register<ToStringKernel>(Kernel("MultiDeviceIteratorToStringHandle").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<FromStringKernel>(Kernel("MultiDeviceIteratorFromStringHandle").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<FromStringHandleKernel<MultiDeviceIterator>>(
+      Kernel("MultiDeviceIteratorFromStringHandle").Cpu()));
   return kernels.Register<DeleteAnonymousKernel>(Kernel("DeleteMultiDeviceIterator").Cpu());
 }
 

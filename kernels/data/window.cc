@@ -1,32 +1,20 @@
 // window: datasets of the elements that a window sees as it moves over its input.
-#include <algorithm>
-
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/element_buffer.h"
 #include "kernels/data/element_list.h"
 #include "kernels/data/families.h"
+#include "kernels/data/moving_window.h"
 
 namespace weir {
 namespace {
 
 class WindowDataset : public UnaryDataset {
  public:
-  struct Options {
-    int64_t size = 0, shift = 0, stride = 0;
-    bool drop_remainder = false;
-    int64_t span = 0;  // (size - 1) * stride + 1
-  };
-  WindowDataset(const DatasetPtr& input, const Options& options)
+  WindowDataset(const DatasetPtr& input, const WindowOptions& options)
       : UnaryDataset("Window", input, DataTypeVector(input->output_types().size(), DT_VARIANT),
                      std::vector<PartialTensorShape>(input->output_types().size(), TensorShape())),
         options_(options) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
-    if (n < 0) return n;
-    if (options_.drop_remainder) return n < options_.span ? 0 : (n - options_.span) / options_.shift + 1;
-    return n / options_.shift + (n % options_.shift != 0 ? 1 : 0);
-  }
+  int64_t Cardinality() const override { return options_.Cardinality(input()->Cardinality()); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
@@ -34,39 +22,21 @@ class WindowDataset : public UnaryDataset {
  private:
   class Iterator : public UnaryIterator<WindowDataset> {
    public:
-    using UnaryIterator::UnaryIterator;
+    explicit Iterator(std::shared_ptr<const WindowDataset> dataset)
+        : UnaryIterator(std::move(dataset)), window_(this->dataset().options_) {}
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      const Options& options = dataset().options_;
-      while (static_cast<int64_t>(buffer_.size()) < options.span) {
-        Element next;
-        ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &next));
-        if (!more) break;
-        RETURN_IF_ERROR(CheckElement(next, dataset().input()->output_types()));
-        RETURN_IF_ERROR(limit_.Add(next, "a window"));
-        buffer_.push_back(std::move(next));
-      }
-      const auto held = static_cast<int64_t>(buffer_.size());
-      if (held == 0 || (options.drop_remainder && held < options.span)) return false;
+      ASSIGN_OR_RETURN(const bool more, window_.Fill(ctx, *input_, dataset().input()->output_types()));
+      if (!more) return false;
       *element = Contents();
-      for (int64_t i = 0; i < std::min(options.shift, held); ++i) {
-        limit_.Remove(buffer_.front());
-        buffer_.pop_front();
-      }
-      for (int64_t i = held; i < options.shift; ++i) {
-        Element skipped;
-        ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &skipped));
-        if (!more) break;
-      }
+      RETURN_IF_ERROR(window_.Advance(ctx, *input_));
       return true;
     }
     absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
-      SaveElements(writer, "buffer", buffer_);
+      window_.Save(writer);
       return UnaryIterator::SaveState(ctx, writer);
     }
     absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      RETURN_IF_ERROR(RestoreElements(reader, "buffer", dataset().input()->output_types(), &buffer_));
-      limit_.Clear();
-      for (const Element& element : buffer_) RETURN_IF_ERROR(limit_.Add(element, "a window"));
+      RETURN_IF_ERROR(window_.Restore(reader, dataset().input()->output_types()));
       return UnaryIterator::RestoreState(ctx, reader);
     }
 
@@ -74,9 +44,10 @@ class WindowDataset : public UnaryDataset {
     Element Contents() const {
       Element windows;
       const DatasetBase& input = *dataset().input();
+      const std::vector<Element> seen = window_.Seen();
       for (size_t c = 0; c < input.output_types().size(); ++c) {
         std::vector<Element> elements;
-        for (size_t i = 0; i < buffer_.size(); i += dataset().options_.stride) elements.push_back({buffer_[i][c]});
+        for (const Element& element : seen) elements.push_back({element[c]});
         windows.push_back(DatasetTensor(
             std::make_shared<ElementListDataset>("Window", DataTypeVector{input.output_types()[c]},
                                                  std::vector{input.output_shapes()[c]}, std::move(elements))));
@@ -84,31 +55,22 @@ class WindowDataset : public UnaryDataset {
       return windows;
     }
 
-    std::deque<Element> buffer_;
-    BufferLimit limit_;
+    MovingWindow window_;
   };
 
-  const Options options_;
+  const WindowOptions options_;
 };
 
 class WindowKernel : public DatasetKernel {
  protected:
   absl::StatusOr<std::shared_ptr<DatasetBase>> MakeDataset(const NodeInputs& inputs) override {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
-    WindowDataset::Options options;
+    WindowOptions options;
     ASSIGN_OR_RETURN(options.size, inputs.Int("size"));
     ASSIGN_OR_RETURN(options.shift, inputs.Int("shift"));
     ASSIGN_OR_RETURN(options.stride, inputs.Int("stride"));
     ASSIGN_OR_RETURN(options.drop_remainder, inputs.Bool("drop_remainder"));
-    if (options.size <= 0) return errors::InvalidArgument("Window size must be greater than zero.");
-    if (options.shift <= 0) return errors::InvalidArgument("Window shift must be greater than zero.");
-    if (options.stride <= 0) return errors::InvalidArgument("Window stride must be greater than zero.");
-    options.span = MultiplyWithoutOverflow(options.size - 1, options.stride);
-    if (options.span < 0 || options.span == INT64_MAX) {
-      return errors::InvalidArgument("A window of size ", options.size, " and stride ", options.stride,
-                                     " is too large");
-    }
-    ++options.span;
+    RETURN_IF_ERROR(options.Check("Window stride"));
     return std::make_shared<WindowDataset>(input, options);
   }
 };

@@ -28,32 +28,22 @@ absl::Status AccidentalHitsShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterCandidateSamplerOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("UniformCandidateSampler")
-                                   .Input("true_classes: int64")
-                                   .Output("sampled_candidates: int64")
-                                   .Output("true_expected_count: float")
-                                   .Output("sampled_expected_count: float")
-                                   .Attr("num_true: int >= 1")
-                                   .Attr("num_sampled: int >= 1")
-                                   .Attr("unique: bool")
-                                   .Attr("range_max: int >= 1")
-                                   .Attr("seed: int = 0")
-                                   .Attr("seed2: int = 0")
-                                   .Stateful()
-                                   .Shape(SamplerShape)));
-  RETURN_IF_ERROR(ops.Register(Op("LogUniformCandidateSampler")
-                                   .Input("true_classes: int64")
-                                   .Output("sampled_candidates: int64")
-                                   .Output("true_expected_count: float")
-                                   .Output("sampled_expected_count: float")
-                                   .Attr("num_true: int >= 1")
-                                   .Attr("num_sampled: int >= 1")
-                                   .Attr("unique: bool")
-                                   .Attr("range_max: int >= 1")
-                                   .Attr("seed: int = 0")
-                                   .Attr("seed2: int = 0")
-                                   .Stateful()
-                                   .Shape(SamplerShape)));
+  for (const char* name : {"UniformCandidateSampler", "LogUniformCandidateSampler", "LearnedUnigramCandidateSampler",
+                           "ThreadUnsafeUnigramCandidateSampler"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("true_classes: int64")
+                                     .Output("sampled_candidates: int64")
+                                     .Output("true_expected_count: float")
+                                     .Output("sampled_expected_count: float")
+                                     .Attr("num_true: int >= 1")
+                                     .Attr("num_sampled: int >= 1")
+                                     .Attr("unique: bool")
+                                     .Attr("range_max: int >= 1")
+                                     .Attr("seed: int = 0")
+                                     .Attr("seed2: int = 0")
+                                     .Stateful()
+                                     .Shape(SamplerShape)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("FixedUnigramCandidateSampler")
                                    .Input("true_classes: int64")
                                    .Output("sampled_candidates: int64")

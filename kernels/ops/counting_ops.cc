@@ -85,34 +85,24 @@ absl::Status RegisterCountingOps(OpRegistry& ops) {
                                    .Attr("T: {int32, int64, float, double}")
                                    .Attr("boundaries: list(float)")
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("DataFormatDimMap")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {int32, int64} = DT_INT32")
-                                   .Attr("src_format: string = 'NHWC'")
-                                   .Attr("dst_format: string = 'NCHW'")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("DataFormatVecPermute")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {int32, int64} = DT_INT32")
-                                   .Attr("src_format: string = 'NHWC'")
-                                   .Attr("dst_format: string = 'NCHW'")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("LowerBound")
-                                   .Input("sorted_inputs: T")
-                                   .Input("values: T")
-                                   .Output("output: out_type")
-                                   .Attr("T: type")
-                                   .Attr("out_type: {int32, int64} = DT_INT32")
-                                   .Shape(BoundShape)));
-  RETURN_IF_ERROR(ops.Register(Op("UpperBound")
-                                   .Input("sorted_inputs: T")
-                                   .Input("values: T")
-                                   .Output("output: out_type")
-                                   .Attr("T: type")
-                                   .Attr("out_type: {int32, int64} = DT_INT32")
-                                   .Shape(BoundShape)));
+  for (const char* name : {"DataFormatDimMap", "DataFormatVecPermute"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("x: T")
+                                     .Output("y: T")
+                                     .Attr("T: {int32, int64} = DT_INT32")
+                                     .Attr("src_format: string = 'NHWC'")
+                                     .Attr("dst_format: string = 'NCHW'")
+                                     .Shape(shapes::Unchanged)));
+  }
+  for (const char* name : {"LowerBound", "UpperBound"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("sorted_inputs: T")
+                                     .Input("values: T")
+                                     .Output("output: out_type")
+                                     .Attr("T: type")
+                                     .Attr("out_type: {int32, int64} = DT_INT32")
+                                     .Shape(BoundShape)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("UnravelIndex")
                                    .Input("indices: Tidx")
                                    .Input("dims: Tidx")

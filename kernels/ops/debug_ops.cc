@@ -70,22 +70,16 @@ absl::Status RegisterDebugOps(OpRegistry& ops) {
                                    .Stateful()
                                    .AllowsUninitializedInput()
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("Copy")
-                                   .Input("input: T")
-                                   .Output("output: T")
-                                   .Attr("T: type")
-                                   .Attr("tensor_name: string = ''")
-                                   .Attr("debug_ops_spec: list(string) = []")
-                                   .AllowsUninitializedInput()
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("CopyHost")
-                                   .Input("input: T")
-                                   .Output("output: T")
-                                   .Attr("T: type")
-                                   .Attr("tensor_name: string = ''")
-                                   .Attr("debug_ops_spec: list(string) = []")
-                                   .AllowsUninitializedInput()
-                                   .Shape(shapes::Unchanged)));
+  for (const char* name : {"Copy", "CopyHost"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: T")
+                                     .Output("output: T")
+                                     .Attr("T: type")
+                                     .Attr("tensor_name: string = ''")
+                                     .Attr("debug_ops_spec: list(string) = []")
+                                     .AllowsUninitializedInput()
+                                     .Shape(shapes::Unchanged)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("DebugNanCount")
                                    .Input("input: T")
                                    .Output("output: int64")

@@ -36,16 +36,13 @@ absl::Status RealShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterFourierOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("FFT")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<1>)));
-  RETURN_IF_ERROR(ops.Register(Op("IFFT")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<1>)));
+  for (const char* name : {"FFT", "IFFT"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: Tcomplex")
+                                     .Output("output: Tcomplex")
+                                     .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
+                                     .Shape(ComplexShape<1>)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("BatchFFT")
                                    .Input("input: complex64")
                                    .Output("output: complex64")
@@ -56,16 +53,13 @@ absl::Status RegisterFourierOps(OpRegistry& ops) {
                                    .Output("output: complex64")
                                    .Deprecated(15, "Use IFFT")
                                    .Shape(ComplexShape<1>)));
-  RETURN_IF_ERROR(ops.Register(Op("FFT2D")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<2>)));
-  RETURN_IF_ERROR(ops.Register(Op("IFFT2D")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<2>)));
+  for (const char* name : {"FFT2D", "IFFT2D"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: Tcomplex")
+                                     .Output("output: Tcomplex")
+                                     .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
+                                     .Shape(ComplexShape<2>)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("BatchFFT2D")
                                    .Input("input: complex64")
                                    .Output("output: complex64")
@@ -76,16 +70,13 @@ absl::Status RegisterFourierOps(OpRegistry& ops) {
                                    .Output("output: complex64")
                                    .Deprecated(15, "Use IFFT2D")
                                    .Shape(ComplexShape<2>)));
-  RETURN_IF_ERROR(ops.Register(Op("FFT3D")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<3>)));
-  RETURN_IF_ERROR(ops.Register(Op("IFFT3D")
-                                   .Input("input: Tcomplex")
-                                   .Output("output: Tcomplex")
-                                   .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
-                                   .Shape(ComplexShape<3>)));
+  for (const char* name : {"FFT3D", "IFFT3D"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: Tcomplex")
+                                     .Output("output: Tcomplex")
+                                     .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
+                                     .Shape(ComplexShape<3>)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("BatchFFT3D")
                                    .Input("input: complex64")
                                    .Output("output: complex64")

@@ -174,16 +174,13 @@ absl::Status RegisterImageOps(OpRegistry& ops) {
                                    .Attr("align_corners: bool = false")
                                    .Attr("half_pixel_centers: bool = false")
                                    .Shape(LikeOriginal)));
-  RETURN_IF_ERROR(ops.Register(Op("RGBToHSV")
-                                   .Input("images: T")
-                                   .Output("output: T")
-                                   .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
-                                   .Shape(ColorShape)));
-  RETURN_IF_ERROR(ops.Register(Op("HSVToRGB")
-                                   .Input("images: T")
-                                   .Output("output: T")
-                                   .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
-                                   .Shape(ColorShape)));
+  for (const char* name : {"RGBToHSV", "HSVToRGB"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("images: T")
+                                     .Output("output: T")
+                                     .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
+                                     .Shape(ColorShape)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("AdjustContrastv2")
                                    .Input("images: T")
                                    .Input("contrast_factor: float")

@@ -61,16 +61,13 @@ absl::Status RegisterStringOps(OpRegistry& ops) {
                                    .Output("output: int32")
                                    .Attr("unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'")
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("StringLower")
-                                   .Input("input: string")
-                                   .Output("output: string")
-                                   .Attr("encoding: string = ''")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("StringUpper")
-                                   .Input("input: string")
-                                   .Output("output: string")
-                                   .Attr("encoding: string = ''")
-                                   .Shape(shapes::Unchanged)));
+  for (const char* name : {"StringLower", "StringUpper"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: string")
+                                     .Output("output: string")
+                                     .Attr("encoding: string = ''")
+                                     .Shape(shapes::Unchanged)));
+  }
   RETURN_IF_ERROR(
       ops.Register(Op("StringStrip").Input("input: string").Output("output: string").Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(

@@ -147,18 +147,14 @@ absl::Status RegisterActivationOps(OpRegistry& ops) {
                                    .Attr("alpha: float = 0.20000000298023224")
                                    .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("ReluGrad")
-                                   .Input("gradients: T")
-                                   .Input("features: T")
-                                   .Output("backprops: T")
-                                   .Attr("T: realnumbertype")
-                                   .Shape(shapes::MergeAll)));
-  RETURN_IF_ERROR(ops.Register(Op("Relu6Grad")
-                                   .Input("gradients: T")
-                                   .Input("features: T")
-                                   .Output("backprops: T")
-                                   .Attr("T: realnumbertype")
-                                   .Shape(shapes::MergeAll)));
+  for (const char* name : {"ReluGrad", "Relu6Grad"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("gradients: T")
+                                     .Input("features: T")
+                                     .Output("backprops: T")
+                                     .Attr("T: realnumbertype")
+                                     .Shape(shapes::MergeAll)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("LeakyReluGrad")
                                    .Input("gradients: T")
                                    .Input("features: T")

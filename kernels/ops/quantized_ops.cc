@@ -45,27 +45,11 @@ absl::Status UnchangedWithRange(InferenceContext& c) {
   SetRangeShapes(c);
   return absl::OkStatus();
 }
-absl::Status QuantizedMatMulShape(InferenceContext& c) {
-  RETURN_IF_ERROR(shapes::MatMul(c));
-  RETURN_IF_ERROR(ScalarsFrom(c, 2));
-  SetRangeShapes(c);
-  return absl::OkStatus();
-}
-absl::Status QuantizedConvShape(InferenceContext& c) {
-  RETURN_IF_ERROR(shapes::Conv2D(c));
-  RETURN_IF_ERROR(ScalarsFrom(c, 2));
-  SetRangeShapes(c);
-  return absl::OkStatus();
-}
-absl::Status QuantizedPoolShape(InferenceContext& c) {
-  RETURN_IF_ERROR(shapes::Pool(c));
-  RETURN_IF_ERROR(ScalarsFrom(c, 1));
-  SetRangeShapes(c);
-  return absl::OkStatus();
-}
-absl::Status QuantizedReshapeShape(InferenceContext& c) {
-  RETURN_IF_ERROR(shapes::Reshape(c));
-  RETURN_IF_ERROR(ScalarsFrom(c, 2));
+// As the op of real numbers, whose inputs stand first.
+template <absl::Status (*kShape)(InferenceContext&), int kInputs>
+absl::Status WithRange(InferenceContext& c) {
+  RETURN_IF_ERROR(kShape(c));
+  RETURN_IF_ERROR(ScalarsFrom(c, kInputs));
   SetRangeShapes(c);
   return absl::OkStatus();
 }
@@ -121,7 +105,7 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops) {
                                    .Attr("transpose_a: bool = false")
                                    .Attr("transpose_b: bool = false")
                                    .Attr("Tactivation: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
-                                   .Shape(QuantizedMatMulShape)));
+                                   .Shape((WithRange<shapes::MatMul, 2>))));
   RETURN_IF_ERROR(ops.Register(Op("QuantizedConv2D")
                                    .Input("input: Tinput")
                                    .Input("filter: Tfilter")
@@ -138,7 +122,7 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops) {
                                    .Attr("strides: list(int)")
                                    .Attr("padding: {'SAME', 'VALID'}")
                                    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-                                   .Shape(QuantizedConvShape)));
+                                   .Shape((WithRange<shapes::Conv2D, 2>))));
   RETURN_IF_ERROR(ops.Register(Op("QuantizedBiasAdd")
                                    .Input("input: T1")
                                    .Input("bias: T2")
@@ -153,50 +137,32 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops) {
                                    .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")
                                    .Attr("out_type: {qint8, quint8, qint32, qint16, quint16}")
                                    .Shape(UnchangedWithRange)));
-  RETURN_IF_ERROR(ops.Register(Op("QuantizedRelu")
-                                   .Input("features: Tinput")
-                                   .Input("min_features: float")
-                                   .Input("max_features: float")
-                                   .Output("activations: out_type")
-                                   .Output("min_activations: float")
-                                   .Output("max_activations: float")
-                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
-                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
-                                   .Shape(UnchangedWithRange)));
-  RETURN_IF_ERROR(ops.Register(Op("QuantizedRelu6")
-                                   .Input("features: Tinput")
-                                   .Input("min_features: float")
-                                   .Input("max_features: float")
-                                   .Output("activations: out_type")
-                                   .Output("min_activations: float")
-                                   .Output("max_activations: float")
-                                   .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
-                                   .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
-                                   .Shape(UnchangedWithRange)));
-  RETURN_IF_ERROR(ops.Register(Op("QuantizedMaxPool")
-                                   .Input("input: T")
-                                   .Input("min_input: float")
-                                   .Input("max_input: float")
-                                   .Output("output: T")
-                                   .Output("min_output: float")
-                                   .Output("max_output: float")
-                                   .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
-                                   .Attr("ksize: list(int)")
-                                   .Attr("strides: list(int)")
-                                   .Attr("padding: {'SAME', 'VALID'}")
-                                   .Shape(QuantizedPoolShape)));
-  RETURN_IF_ERROR(ops.Register(Op("QuantizedAvgPool")
-                                   .Input("input: T")
-                                   .Input("min_input: float")
-                                   .Input("max_input: float")
-                                   .Output("output: T")
-                                   .Output("min_output: float")
-                                   .Output("max_output: float")
-                                   .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
-                                   .Attr("ksize: list(int)")
-                                   .Attr("strides: list(int)")
-                                   .Attr("padding: {'SAME', 'VALID'}")
-                                   .Shape(QuantizedPoolShape)));
+  for (const char* name : {"QuantizedRelu", "QuantizedRelu6"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("features: Tinput")
+                                     .Input("min_features: float")
+                                     .Input("max_features: float")
+                                     .Output("activations: out_type")
+                                     .Output("min_activations: float")
+                                     .Output("max_activations: float")
+                                     .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
+                                     .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
+                                     .Shape(UnchangedWithRange)));
+  }
+  for (const char* name : {"QuantizedMaxPool", "QuantizedAvgPool"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input: T")
+                                     .Input("min_input: float")
+                                     .Input("max_input: float")
+                                     .Output("output: T")
+                                     .Output("min_output: float")
+                                     .Output("max_output: float")
+                                     .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
+                                     .Attr("ksize: list(int)")
+                                     .Attr("strides: list(int)")
+                                     .Attr("padding: {'SAME', 'VALID'}")
+                                     .Shape((WithRange<shapes::Pool, 1>))));
+  }
   RETURN_IF_ERROR(ops.Register(Op("QuantizedReshape")
                                    .Input("tensor: T")
                                    .Input("shape: Tshape")
@@ -207,7 +173,7 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops) {
                                    .Output("output_max: float")
                                    .Attr("T: type")
                                    .Attr("Tshape: {int32, int64} = DT_INT32")
-                                   .Shape(QuantizedReshapeShape)));
+                                   .Shape((WithRange<shapes::Reshape, 2>))));
   RETURN_IF_ERROR(ops.Register(Op("QuantizedConcat")
                                    .Input("concat_dim: int32")
                                    .Input("values: N * T")

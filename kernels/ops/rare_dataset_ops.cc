@@ -20,25 +20,27 @@ absl::Status ElementShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("GroupByReducerDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("key_func_other_arguments: Tkey_func_other_arguments")
-                                   .Input("init_func_other_arguments: Tinit_func_other_arguments")
-                                   .Input("reduce_func_other_arguments: Treduce_func_other_arguments")
-                                   .Input("finalize_func_other_arguments: Tfinalize_func_other_arguments")
-                                   .Output("handle: variant")
-                                   .Attr("key_func: func")
-                                   .Attr("init_func: func")
-                                   .Attr("reduce_func: func")
-                                   .Attr("finalize_func: func")
-                                   .Attr("Tkey_func_other_arguments: list(type) >= 0")
-                                   .Attr("Tinit_func_other_arguments: list(type) >= 0")
-                                   .Attr("Treduce_func_other_arguments: list(type) >= 0")
-                                   .Attr("Tfinalize_func_other_arguments: list(type) >= 0")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
+  for (const char* name : {"GroupByReducerDataset", "ExperimentalGroupByReducerDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("key_func_other_arguments: Tkey_func_other_arguments")
+                                     .Input("init_func_other_arguments: Tinit_func_other_arguments")
+                                     .Input("reduce_func_other_arguments: Treduce_func_other_arguments")
+                                     .Input("finalize_func_other_arguments: Tfinalize_func_other_arguments")
+                                     .Output("handle: variant")
+                                     .Attr("key_func: func")
+                                     .Attr("init_func: func")
+                                     .Attr("reduce_func: func")
+                                     .Attr("finalize_func: func")
+                                     .Attr("Tkey_func_other_arguments: list(type) >= 0")
+                                     .Attr("Tinit_func_other_arguments: list(type) >= 0")
+                                     .Attr("Treduce_func_other_arguments: list(type) >= 0")
+                                     .Attr("Tfinalize_func_other_arguments: list(type) >= 0")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Stateful()
+                                     .Shape(shapes::Scalar)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("SlidingWindowDataset")
                                    .Input("input_dataset: variant")
                                    .Input("window_size: int64")
@@ -49,22 +51,26 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_types: list(type) >= 1")
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("DenseToSparseBatchDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("batch_size: int64")
-                                   .Input("row_shape: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("RebatchDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("num_replicas: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Attr("use_fallback: bool = true")
-                                   .Shape(shapes::Scalar)));
+  for (const char* name : {"DenseToSparseBatchDataset", "ExperimentalDenseToSparseBatchDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("batch_size: int64")
+                                     .Input("row_shape: int64")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Shape(shapes::Scalar)));
+  }
+  for (const char* name : {"RebatchDataset", "ExperimentalRebatchDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("num_replicas: int64")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Attr("use_fallback: bool = true")
+                                     .Shape(shapes::Scalar)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("AutoShardDataset")
                                    .Input("input_dataset: variant")
                                    .Input("num_workers: int64")
@@ -75,21 +81,23 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Attr("num_replicas: int = 0")
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("CSVDataset")
-                                   .Input("filenames: string")
-                                   .Input("compression_type: string")
-                                   .Input("buffer_size: int64")
-                                   .Input("header: bool")
-                                   .Input("field_delim: string")
-                                   .Input("use_quote_delim: bool")
-                                   .Input("na_value: string")
-                                   .Input("select_cols: int64")
-                                   .Input("record_defaults: output_types")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list({float, double, int32, int64, string}) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
+  for (const char* name : {"CSVDataset", "ExperimentalCSVDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("filenames: string")
+                                     .Input("compression_type: string")
+                                     .Input("buffer_size: int64")
+                                     .Input("header: bool")
+                                     .Input("field_delim: string")
+                                     .Input("use_quote_delim: bool")
+                                     .Input("na_value: string")
+                                     .Input("select_cols: int64")
+                                     .Input("record_defaults: output_types")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list({float, double, int32, int64, string}) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Stateful()
+                                     .Shape(shapes::Scalar)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("ParseExampleDataset")
                                    .Input("input_dataset: variant")
                                    .Input("num_parallel_calls: int64")
@@ -107,48 +115,35 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("ragged_value_types: list({float, int64, string}) >= 0 = []")
                                    .Attr("ragged_split_types: list({int32, int64}) >= 0 = []")
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("SleepDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("sleep_microseconds: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ThreadPoolDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("thread_pool: resource")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ChooseFastestDataset")
-                                   .Input("input_datasets: N * variant")
-                                   .Output("handle: variant")
-                                   .Attr("N: int >= 2")
-                                   .Attr("num_experiments: int")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalGroupByReducerDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("key_func_other_arguments: Tkey_func_other_arguments")
-                                   .Input("init_func_other_arguments: Tinit_func_other_arguments")
-                                   .Input("reduce_func_other_arguments: Treduce_func_other_arguments")
-                                   .Input("finalize_func_other_arguments: Tfinalize_func_other_arguments")
-                                   .Output("handle: variant")
-                                   .Attr("key_func: func")
-                                   .Attr("init_func: func")
-                                   .Attr("reduce_func: func")
-                                   .Attr("finalize_func: func")
-                                   .Attr("Tkey_func_other_arguments: list(type) >= 0")
-                                   .Attr("Tinit_func_other_arguments: list(type) >= 0")
-                                   .Attr("Treduce_func_other_arguments: list(type) >= 0")
-                                   .Attr("Tfinalize_func_other_arguments: list(type) >= 0")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
+  for (const char* name : {"SleepDataset", "ExperimentalSleepDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("sleep_microseconds: int64")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Shape(shapes::Scalar)));
+  }
+  for (const char* name : {"ThreadPoolDataset", "ExperimentalThreadPoolDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("thread_pool: resource")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Stateful()
+                                     .Shape(shapes::Scalar)));
+  }
+  for (const char* name : {"ChooseFastestDataset", "ExperimentalChooseFastestDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_datasets: N * variant")
+                                     .Output("handle: variant")
+                                     .Attr("N: int >= 2")
+                                     .Attr("num_experiments: int")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Shape(shapes::Scalar)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("ExperimentalSlidingWindowDataset")
                                    .Input("input_dataset: variant")
                                    .Input("window_size: int64")
@@ -158,22 +153,6 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_types: list(type) >= 1")
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalDenseToSparseBatchDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("batch_size: int64")
-                                   .Input("row_shape: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalRebatchDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("num_replicas: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Attr("use_fallback: bool = true")
-                                   .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(Op("ExperimentalAutoShardDataset")
                                    .Input("input_dataset: variant")
                                    .Input("num_workers: int64")
@@ -182,21 +161,6 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("auto_shard_policy: int = 0")
                                    .Attr("output_types: list(type) >= 1")
                                    .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalCSVDataset")
-                                   .Input("filenames: string")
-                                   .Input("compression_type: string")
-                                   .Input("buffer_size: int64")
-                                   .Input("header: bool")
-                                   .Input("field_delim: string")
-                                   .Input("use_quote_delim: bool")
-                                   .Input("na_value: string")
-                                   .Input("select_cols: int64")
-                                   .Input("record_defaults: output_types")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list({float, double, int32, int64, string}) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
                                    .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(Op("ExperimentalParseExampleDataset")
                                    .Input("input_dataset: variant")
@@ -211,29 +175,6 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_types: list(type) >= 1")
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Attr("sloppy: bool = false")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalSleepDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("sleep_microseconds: int64")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalThreadPoolDataset")
-                                   .Input("input_dataset: variant")
-                                   .Input("thread_pool: resource")
-                                   .Output("handle: variant")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalChooseFastestDataset")
-                                   .Input("input_datasets: N * variant")
-                                   .Output("handle: variant")
-                                   .Attr("N: int >= 2")
-                                   .Attr("num_experiments: int")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
                                    .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(Op("RebatchDatasetV2")
                                    .Input("input_dataset: variant")
@@ -285,24 +226,17 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_types: list(type) >= 1")
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ThreadPoolHandle")
-                                   .Output("handle: resource")
-                                   .Attr("num_threads: int")
-                                   .Attr("max_intra_op_parallelism: int = 1")
-                                   .Attr("display_name: string")
-                                   .Attr("container: string = ''")
-                                   .Attr("shared_name: string = ''")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalThreadPoolHandle")
-                                   .Output("handle: resource")
-                                   .Attr("num_threads: int")
-                                   .Attr("max_intra_op_parallelism: int = 1")
-                                   .Attr("display_name: string")
-                                   .Attr("container: string = ''")
-                                   .Attr("shared_name: string = ''")
-                                   .Stateful()
-                                   .Shape(shapes::Scalar)));
+  for (const char* name : {"ThreadPoolHandle", "ExperimentalThreadPoolHandle"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Output("handle: resource")
+                                     .Attr("num_threads: int")
+                                     .Attr("max_intra_op_parallelism: int = 1")
+                                     .Attr("display_name: string")
+                                     .Attr("container: string = ''")
+                                     .Attr("shared_name: string = ''")
+                                     .Stateful()
+                                     .Shape(shapes::Scalar)));
+  }
   RETURN_IF_ERROR(ops.Register(
       Op("GetOptions").Input("input_dataset: variant").Output("serialized_options: string").Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(
@@ -370,18 +304,14 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("N: int >= 0")
                                    .Stateful()
                                    .Shape(shapes::NoOutputs)));
-  RETURN_IF_ERROR(ops.Register(Op("DatasetToTFRecord")
-                                   .Input("input_dataset: variant")
-                                   .Input("filename: string")
-                                   .Input("compression_type: string")
-                                   .Stateful()
-                                   .Shape(shapes::NoOutputs)));
-  RETURN_IF_ERROR(ops.Register(Op("ExperimentalDatasetToTFRecord")
-                                   .Input("input_dataset: variant")
-                                   .Input("filename: string")
-                                   .Input("compression_type: string")
-                                   .Stateful()
-                                   .Shape(shapes::NoOutputs)));
+  for (const char* name : {"DatasetToTFRecord", "ExperimentalDatasetToTFRecord"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("input_dataset: variant")
+                                     .Input("filename: string")
+                                     .Input("compression_type: string")
+                                     .Stateful()
+                                     .Shape(shapes::NoOutputs)));
+  }
   return absl::OkStatus();
 }
 

@@ -48,17 +48,6 @@ absl::Status RecordInputShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status SamplerShape(InferenceContext& c) {
-  int64_t sampled, true_classes;
-  RETURN_IF_ERROR(c.GetAttr("num_sampled", &sampled));
-  RETURN_IF_ERROR(c.GetAttr("num_true", &true_classes));
-  ASSIGN_OR_RETURN(PartialTensorShape classes, c.WithRank(c.input(0), 2));
-  c.set_output(0, c.Vector(sampled));
-  c.set_output(1, c.Matrix(c.Dim(classes, 0), true_classes));
-  c.set_output(2, c.Vector(sampled));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RegisterSearchOps(OpRegistry& ops) {
@@ -97,32 +86,6 @@ absl::Status RegisterSearchOps(OpRegistry& ops) {
                                    .Attr("compression_type: string = ''")
                                    .Stateful()
                                    .Shape(RecordInputShape)));
-  RETURN_IF_ERROR(ops.Register(Op("LearnedUnigramCandidateSampler")
-                                   .Input("true_classes: int64")
-                                   .Output("sampled_candidates: int64")
-                                   .Output("true_expected_count: float")
-                                   .Output("sampled_expected_count: float")
-                                   .Attr("num_true: int >= 1")
-                                   .Attr("num_sampled: int >= 1")
-                                   .Attr("unique: bool")
-                                   .Attr("range_max: int >= 1")
-                                   .Attr("seed: int = 0")
-                                   .Attr("seed2: int = 0")
-                                   .Stateful()
-                                   .Shape(SamplerShape)));
-  RETURN_IF_ERROR(ops.Register(Op("ThreadUnsafeUnigramCandidateSampler")
-                                   .Input("true_classes: int64")
-                                   .Output("sampled_candidates: int64")
-                                   .Output("true_expected_count: float")
-                                   .Output("sampled_expected_count: float")
-                                   .Attr("num_true: int >= 1")
-                                   .Attr("num_sampled: int >= 1")
-                                   .Attr("unique: bool")
-                                   .Attr("range_max: int >= 1")
-                                   .Attr("seed: int = 0")
-                                   .Attr("seed2: int = 0")
-                                   .Stateful()
-                                   .Shape(SamplerShape)));
   return absl::OkStatus();
 }
 

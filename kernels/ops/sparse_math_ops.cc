@@ -144,30 +144,16 @@ absl::Status RegisterSparseMathOps(OpRegistry& ops) {
                                    .Attr("Ta: {float, bfloat16} = DT_FLOAT")
                                    .Attr("Tb: {float, bfloat16} = DT_FLOAT")
                                    .Shape(shapes::MatMul)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseDenseCwiseMul")
-                                   .Input("sp_indices: int64")
-                                   .Input("sp_values: T")
-                                   .Input("sp_shape: int64")
-                                   .Input("dense: T")
-                                   .Output("output: T")
-                                   .Attr("T: numbertype")
-                                   .Shape(ValuesShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseDenseCwiseAdd")
-                                   .Input("sp_indices: int64")
-                                   .Input("sp_values: T")
-                                   .Input("sp_shape: int64")
-                                   .Input("dense: T")
-                                   .Output("output: T")
-                                   .Attr("T: numbertype")
-                                   .Shape(ValuesShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseDenseCwiseDiv")
-                                   .Input("sp_indices: int64")
-                                   .Input("sp_values: T")
-                                   .Input("sp_shape: int64")
-                                   .Input("dense: T")
-                                   .Output("output: T")
-                                   .Attr("T: numbertype")
-                                   .Shape(ValuesShape)));
+  for (const char* name : {"SparseDenseCwiseMul", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("sp_indices: int64")
+                                     .Input("sp_values: T")
+                                     .Input("sp_shape: int64")
+                                     .Input("dense: T")
+                                     .Output("output: T")
+                                     .Attr("T: numbertype")
+                                     .Shape(ValuesShape)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("SparseReduceSum")
                                    .Input("input_indices: int64")
                                    .Input("input_values: T")

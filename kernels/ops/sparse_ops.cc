@@ -238,13 +238,15 @@ absl::Status RegisterSparseOps(OpRegistry& ops) {
                                    .Output("reverse_index_map: int64")
                                    .Attr("T: type")
                                    .Shape(SparseFillEmptyRowsShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseFillEmptyRowsGrad")
-                                   .Input("reverse_index_map: int64")
-                                   .Input("grad_values: T")
-                                   .Output("d_values: T")
-                                   .Output("d_default_value: T")
-                                   .Attr("T: type")
-                                   .Shape(FillEmptyRowsGradShape)));
+  for (const char* name : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("reverse_index_map: int64")
+                                     .Input("grad_values: T")
+                                     .Output("d_values: T")
+                                     .Output("d_default_value: T")
+                                     .Attr("T: type")
+                                     .Shape(FillEmptyRowsGradShape)));
+  }
   RETURN_IF_ERROR(ops.Register(Op("RaggedFillEmptyRows")
                                    .Input("value_rowids: int64")
                                    .Input("values: T")
@@ -256,13 +258,6 @@ absl::Status RegisterSparseOps(OpRegistry& ops) {
                                    .Output("reverse_index_map: int64")
                                    .Attr("T: type")
                                    .Shape(RaggedFillEmptyRowsShape)));
-  RETURN_IF_ERROR(ops.Register(Op("RaggedFillEmptyRowsGrad")
-                                   .Input("reverse_index_map: int64")
-                                   .Input("grad_values: T")
-                                   .Output("d_values: T")
-                                   .Output("d_default_value: T")
-                                   .Attr("T: type")
-                                   .Shape(FillEmptyRowsGradShape)));
   RETURN_IF_ERROR(ops.Register(Op("AddSparseToTensorsMap")
                                    .Input("sparse_indices: int64")
                                    .Input("sparse_values: T")

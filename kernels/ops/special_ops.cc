@@ -24,84 +24,29 @@ absl::Status BetaincShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterSpecialOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselI0").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselI1").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("BesselI0e")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("BesselI1e")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselK0").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselK1").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("BesselK0e")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("BesselK1e")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselJ0").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselJ1").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselY0").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("BesselY1").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("Dawsn").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("Expint").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("FresnelCos")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("FresnelSin")
-                                   .Input("x: T")
-                                   .Output("y: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("Spence").Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("Igamma")
-                                   .Input("a: T")
-                                   .Input("x: T")
-                                   .Output("z: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::BroadcastBinary)));
-  RETURN_IF_ERROR(ops.Register(Op("Igammac")
-                                   .Input("a: T")
-                                   .Input("x: T")
-                                   .Output("z: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Shape(shapes::BroadcastBinary)));
-  RETURN_IF_ERROR(ops.Register(Op("IgammaGradA")
-                                   .Input("a: T")
-                                   .Input("x: T")
-                                   .Output("z: T")
-                                   .Attr("T: {float, double}")
-                                   .Shape(shapes::BroadcastBinary)));
+  for (const char* name : {"BesselI0", "BesselI1", "BesselK0", "BesselK1", "BesselJ0", "BesselJ1", "BesselY0",
+                           "BesselY1", "Dawsn", "Expint", "Spence"}) {
+    RETURN_IF_ERROR(ops.Register(
+        Op(name).Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
+  }
+  for (const char* name : {"BesselI0e", "BesselI1e", "BesselK0e", "BesselK1e", "FresnelCos", "FresnelSin"}) {
+    RETURN_IF_ERROR(ops.Register(
+        Op(name).Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
+  }
+  for (const char* name : {"Igamma", "Igammac"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("a: T")
+                                     .Input("x: T")
+                                     .Output("z: T")
+                                     .Attr("T: {bfloat16, half, float, double}")
+                                     .Shape(shapes::BroadcastBinary)));
+  }
+  for (const char* name : {"IgammaGradA", "Polygamma"}) {
+    RETURN_IF_ERROR(ops.Register(
+        Op(name).Input("a: T").Input("x: T").Output("z: T").Attr("T: {float, double}").Shape(shapes::BroadcastBinary)));
+  }
   RETURN_IF_ERROR(ops.Register(
       Op("Zeta").Input("x: T").Input("q: T").Output("z: T").Attr("T: {float, double}").Shape(shapes::BroadcastBinary)));
-  RETURN_IF_ERROR(ops.Register(Op("Polygamma")
-                                   .Input("a: T")
-                                   .Input("x: T")
-                                   .Output("z: T")
-                                   .Attr("T: {float, double}")
-                                   .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("Betainc")
                                    .Input("a: T")
                                    .Input("b: T")

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/memory_info.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/shared_memory/arena_layout.h"
 
@@ -30,9 +31,8 @@ absl::Status SystemError(absl::string_view call) {
 }
 
 size_t ArenaBytes() {
-  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   constexpr size_t kUnit = size_t{2} << 20;
-  return std::min(kMaxArenaBytes, memory / 4) / kUnit * kUnit;
+  return std::min(kMaxArenaBytes, static_cast<size_t>(PhysicalMemory()) / 4) / kUnit * kUnit;
 }
 
 std::array<char, kArenaTokenBytes> RandomToken() {

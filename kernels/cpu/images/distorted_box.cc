@@ -25,14 +25,8 @@ class Draws {
  public:
   explicit Draws(const Philox& stream) : words_(stream) {}
   float Fraction() { return UniformFloat(words_.Next()); }
-  // Below n, without bias.
   uint32_t Below(uint32_t n) {
-    if ((n & (n - 1)) == 0) return words_.Next() & (n - 1);
-    const uint32_t all = ~uint32_t{0}, rest = all % n + 1;
-    uint32_t word;
-    do word = words_.Next();
-    while (word > all - rest);
-    return word % n;
+    return DrawBelow(n, [this] { return words_.Next(); });
   }
 
  private:
