@@ -1,0 +1,35 @@
+// What every backend of Collective must do. A backend's test instantiates it with a factory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "distribute/collective/collective.h"
+
+namespace weir {
+
+// A group of ranks, all in the test's hands.
+class CollectiveTestGroup {
+ public:
+  virtual ~CollectiveTestGroup() = default;
+  virtual int size() const = 0;
+  // Lets every rank make its call, and waits for all that are not absent. An empty function: the rank is absent.
+  virtual std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls, const std::vector<bool>& absent) = 0;
+  std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls) { return Run(calls, {}); }
+};
+
+struct CollectiveBackend {
+  std::string name;
+  std::function<std::unique_ptr<CollectiveTestGroup>(int size)> make_group;
+};
+
+class CollectiveConformanceTest : public testing::TestWithParam<CollectiveBackend> {};
+
+// How tests are named.
+std::string BackendName(const testing::TestParamInfo<CollectiveBackend>& info);
+
+}  // namespace weir

@@ -1,0 +1,81 @@
+// Where the messages of ranks in one process meet, and those that other processes come for.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/cancellation.h"
+#include "core/mutex.h"
+#include "distribute/collective/communicator.h"
+
+namespace weir {
+
+// Thread-safe. No call blocks. Callbacks run exactly once, with no lock held. A message goes from the sender's memory
+// into the receiver's hands without a copy.
+class MessageExchange : public std::enable_shared_from_this<MessageExchange> {
+ public:
+  struct Key {
+    int from = 0, to = 0;
+    MessageTag tag;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& k) {
+      return H::combine(std::move(h), k.from, k.to, k.tag);
+    }
+  };
+
+  // `members`: names of the ranks, for messages. `instance` as well.
+  MessageExchange(std::vector<std::string> members, int64_t instance = 0)
+      : members_(std::move(members)), instance_(instance) {}
+
+  // A rank of this process has begun a call.
+  void Begin(int rank, int64_t sequence, const CallSignature& signature);
+  // It has ended there. A call that all ranks have ended is forgotten.
+  void End(int64_t sequence);
+  void Offer(const Key& key, absl::Span<const char> bytes, Communicator::SentCallback sent);
+  // `signature` of the receiver's call. A cancelled wait ends with CANCELLED; `cancellation` (may be null) lives until
+  // `received`.
+  void Take(const Key& key, const CallSignature& signature, int64_t num_bytes, CancellationManager* cancellation,
+            Communicator::ReceivedCallback received);
+  // Ends what is pending of the call and what comes later. The first status stays.
+  void Abort(int64_t sequence, const absl::Status& status);
+  // Of all calls.
+  void AbortAll(const absl::Status& status);
+
+ private:
+  struct Offered {
+    absl::Span<const char> bytes;
+    Communicator::SentCallback sent;
+  };
+  struct Wanted {
+    CallSignature signature;
+    int64_t num_bytes = 0;
+    Communicator::ReceivedCallback received;
+    CancellationManager* cancellation = nullptr;
+    CancellationManager::Token token = CancellationManager::kInvalidToken;
+  };
+  struct Call {
+    absl::Status status;
+    size_t num_ended = 0;
+    absl::flat_hash_map<int, CallSignature> begun;
+    absl::flat_hash_map<Key, Offered> offered;
+    absl::flat_hash_map<Key, Wanted> wanted;
+  };
+
+  absl::Status StatusOf(int64_t sequence) const REQUIRES(mu_);
+  void Deliver(const Key& key, Offered offered, Wanted wanted);
+  static void Fail(Call call, const absl::Status& status);
+  static void Fail(Wanted wanted, const absl::Status& status);
+  void Forget(const Key& key);
+
+  const std::vector<std::string> members_;
+  const int64_t instance_;
+  mutable Mutex mu_;
+  absl::Status status_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, Call> calls_ GUARDED_BY(mu_);
+};
+
+}  // namespace weir

@@ -1,0 +1,200 @@
+#include "distribute/collective/schedule_run.h"
+
+#include <cstring>
+#include <utility>
+
+#include "distribute/collective/flat_call.h"
+
+namespace weir {
+namespace {
+
+// What takes longer to reduce than to hand over is not done on the transport's threads.
+constexpr int64_t kHandOverBytes = 256 << 10;
+
+bool IsReceive(const Move& move) {
+  return move.kind == Move::Kind::kReceive || move.kind == Move::Kind::kReceiveReduce;
+}
+
+}  // namespace
+
+ScheduleRun::ScheduleRun(Options options, Collective::DoneCallback done)
+    : options_(std::move(options)),
+      done_(std::move(done)),
+      scratch_(new char[options_.schedule.scratch_elements * options_.element_bytes]),
+      lanes_(new LaneState[options_.schedule.lanes.size()]) {}
+
+const char* ScheduleRun::From(const Place& place) const {
+  return place.buffer == BufferId::kInput ? options_.input + place.offset * options_.element_bytes : To(place);
+}
+
+char* ScheduleRun::To(const Place& place) const {
+  char* const base = place.buffer == BufferId::kScratch ? scratch_.get() : options_.output;
+  return base + place.offset * options_.element_bytes;
+}
+
+void ScheduleRun::Start() {
+  if (CancellationManager* const cancellation = options_.cancellation; cancellation != nullptr) {
+    token_ = cancellation->Register([weak = weak_from_this(), cancellation] {
+      if (auto self = weak.lock()) self->Fail(cancellation->status());
+    });
+    if (token_ == CancellationManager::kInvalidToken) Fail(cancellation->status());
+  }
+  const std::vector<Lane>& lanes = options_.schedule.lanes;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    MutexLock lock(lanes_[i].mu);
+    lanes_[i].next_step = lanes[i].first_step;
+    lanes_[i].end_step = lanes[i].first_step + lanes[i].num_steps;
+  }
+  for (size_t i = 0; i < lanes.size(); ++i) Advance(static_cast<int>(i));
+  Release();
+}
+
+bool ScheduleRun::Overwrites(const LaneState& state, const Step& step) const {
+  if (state.sending.empty()) return false;
+  for (uint32_t m = step.first_move; m < step.first_move + step.num_moves; ++m) {
+    const Move& move = options_.schedule.moves[m];
+    if (move.kind == Move::Kind::kSend) continue;
+    const char* const begin = To(move.to);
+    const char* const end = begin + move.count * options_.element_bytes;
+    for (const Sending& sending : state.sending) {
+      if (begin < sending.end && sending.begin < end) return true;
+    }
+  }
+  return false;
+}
+
+void ScheduleRun::Advance(int lane) {
+  LaneState& state = lanes_[lane];
+  for (;;) {
+    if (failed_.load(std::memory_order_acquire)) return;
+    const Step* step = nullptr;
+    {
+      MutexLock lock(state.mu);
+      if (state.pending > 0 || state.next_step == state.end_step) return;
+      step = &options_.schedule.steps[state.next_step];
+      state.waits_for_send = Overwrites(state, *step);
+      if (state.waits_for_send) return;
+      ++state.next_step;
+      state.pending = 1;
+      for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) {
+        const Move& move = options_.schedule.moves[m];
+        if (IsReceive(move)) ++state.pending;
+        if (move.kind != Move::Kind::kSend) continue;
+        const char* const begin = From(move.from);
+        state.sending.push_back({begin, begin + move.count * options_.element_bytes, m});
+      }
+    }
+    for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) {
+      const Move& move = options_.schedule.moves[m];
+      if (move.kind != Move::Kind::kCopy || From(move.from) == To(move.to)) continue;
+      std::memcpy(To(move.to), From(move.from), move.count * options_.element_bytes);
+    }
+    for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) Post(lane, *step, m);
+    MutexLock lock(state.mu);
+    if (--state.pending > 0) return;
+  }
+}
+
+void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
+  const Move& move = options_.schedule.moves[move_index];
+  if (move.kind == Move::Kind::kCopy) return;
+  const MessageTag tag{options_.sequence, lane, step.round};
+  const size_t num_bytes = move.count * options_.element_bytes;
+  Hold();
+  if (move.kind == Move::Kind::kSend) {
+    options_.communicator->Send(move.peer, tag, {From(move.from), num_bytes},
+                                [self = shared_from_this(), lane, move_index](const absl::Status& status) {
+                                  self->Sent(lane, move_index, status);
+                                });
+    return;
+  }
+  options_.communicator->Receive(move.peer, tag, static_cast<int64_t>(num_bytes),
+                                 [self = shared_from_this(), lane, move_index](absl::StatusOr<ReceivedBytes> received) {
+                                   self->Received(lane, move_index, std::move(received));
+                                 });
+}
+
+void ScheduleRun::Sent(int lane, uint32_t move_index, const absl::Status& status) {
+  if (!status.ok()) Fail(status);
+  bool was_waited_for = false;
+  {
+    LaneState& state = lanes_[lane];
+    MutexLock lock(state.mu);
+    for (Sending& sending : state.sending) {
+      if (sending.move != move_index) continue;
+      sending = state.sending.back();
+      state.sending.pop_back();
+      break;
+    }
+    was_waited_for = state.waits_for_send;
+  }
+  if (!was_waited_for) return Release();
+  RunFlat([self = shared_from_this(), lane] {
+    self->Advance(lane);
+    self->Release();
+  });
+}
+
+void ScheduleRun::Received(int lane, uint32_t move_index, absl::StatusOr<ReceivedBytes> received) {
+  if (!received.ok()) {
+    Fail(received.status());
+    return Release();
+  }
+  auto consume = [self = shared_from_this(), lane, move_index, bytes = *std::move(received)]() mutable {
+    self->Consume(lane, move_index, std::move(bytes));
+    self->Release();
+  };
+  WorkQueue* const queue = options_.work_queue;
+  const int64_t num_bytes = options_.schedule.moves[move_index].count * static_cast<int64_t>(options_.element_bytes);
+  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread()) {
+    return queue->Schedule(std::move(consume));
+  }
+  RunFlat(std::move(consume));
+}
+
+void ScheduleRun::Consume(int lane, uint32_t move_index, ReceivedBytes received) {
+  const Move& move = options_.schedule.moves[move_index];
+  if (!failed_.load(std::memory_order_acquire)) {
+    const absl::Span<const char> bytes = received.bytes();
+    if (move.kind == Move::Kind::kReceive) {
+      std::memcpy(To(move.to), bytes.data(), bytes.size());
+    } else {
+      options_.reduce(To(move.to), From(move.from), bytes.data(), move.count);
+    }
+  }
+  { const ReceivedBytes let_go = std::move(received); }
+  StepEnded(lane);
+}
+
+void ScheduleRun::StepEnded(int lane) {
+  {
+    LaneState& state = lanes_[lane];
+    MutexLock lock(state.mu);
+    if (--state.pending > 0) return;
+  }
+  Advance(lane);
+}
+
+void ScheduleRun::Fail(const absl::Status& status) {
+  {
+    MutexLock lock(status_mu_);
+    if (!status_.ok()) return;
+    status_ = status;
+  }
+  failed_.store(true, std::memory_order_release);
+  options_.communicator->Abort(options_.sequence, status);
+}
+
+void ScheduleRun::Release() {
+  if (held_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  if (options_.cancellation != nullptr) options_.cancellation->TryDeregister(token_);
+  options_.communicator->End(options_.sequence);
+  absl::Status status;
+  {
+    MutexLock lock(status_mu_);
+    status = status_;
+  }
+  std::exchange(done_, nullptr)(std::move(status));
+}
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+// One rank's schedule under way.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/mutex.h"
+#include "core/work_queue.h"
+#include "distribute/collective/collective.h"
+#include "distribute/collective/communicator.h"
+#include "distribute/collective/reduction.h"
+#include "distribute/collective/schedule.h"
+
+namespace weir {
+
+// Thread-safe; kept alive by its callbacks. Any thread that completes a message goes on with that lane, so that no
+// thread waits. Memory that a peer may still be reading is not written: a step that would waits for the send's end.
+class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
+ public:
+  struct Options {
+    std::shared_ptr<Communicator> communicator;
+    Schedule schedule;
+    int64_t sequence = 0;
+    const char* input = nullptr;
+    char* output = nullptr;
+    size_t element_bytes = 1;
+    ReduceFunction reduce = nullptr;
+    WorkQueue* work_queue = nullptr;
+    CancellationManager* cancellation = nullptr;
+  };
+
+  ScheduleRun(Options options, Collective::DoneCallback done);
+  void Start();
+
+ private:
+  struct Sending {
+    const char* begin = nullptr;
+    const char* end = nullptr;
+    uint32_t move = 0;
+  };
+  struct LaneState {
+    Mutex mu;
+    uint32_t next_step GUARDED_BY(mu) = 0;  // of the schedule
+    uint32_t end_step = 0;
+    int pending GUARDED_BY(mu) = 0;  // receives of the step under way, and the posting of its messages
+    std::vector<Sending> sending GUARDED_BY(mu);
+    bool waits_for_send GUARDED_BY(mu) = false;
+  };
+
+  const char* From(const Place& place) const;
+  char* To(const Place& place) const;
+  // Runs the lane as far as it goes without waiting.
+  void Advance(int lane);
+  bool Overwrites(const LaneState& state, const Step& step) const REQUIRES(state.mu);
+  void Post(int lane, const Step& step, uint32_t move_index);
+  void Sent(int lane, uint32_t move_index, const absl::Status& status);
+  void Received(int lane, uint32_t move_index, absl::StatusOr<ReceivedBytes> received);
+  void Consume(int lane, uint32_t move_index, ReceivedBytes received);
+  void StepEnded(int lane);
+  void Fail(const absl::Status& status);
+  void Hold() { held_.fetch_add(1, std::memory_order_relaxed); }
+  void Release();
+
+  const Options options_;
+  Collective::DoneCallback done_;
+  std::unique_ptr<char[]> scratch_;
+  std::unique_ptr<LaneState[]> lanes_;
+  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+  std::atomic<int64_t> held_{1};  // messages under way, and callers
+  std::atomic<bool> failed_{false};
+  Mutex status_mu_;
+  absl::Status status_ GUARDED_BY(status_mu_);
+};
+
+}  // namespace weir
