@@ -1,6 +1,7 @@
 #include "core/compute_pool.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <utility>
@@ -8,13 +9,46 @@
 namespace weir {
 namespace {
 
-// About half of what a wake-up costs: longer would burn what it saves.
-constexpr std::chrono::microseconds kSpinTime{30};
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+// About half of what a wake-up costs: longer would burn what it saves. Beside others that compute, and soon share, it
+// pays to look for longer; the processor is left to any other thread that wants it.
+constexpr microseconds kAlone{30};
+constexpr microseconds kBesideOthers{1000};
 constexpr int kPausesPerClockRead = 16;
+
+constexpr char kAnyoneTag = 0;
 
 thread_local const ComputePool* current_pool = nullptr;
 
 }  // namespace
+
+const ComputePool::Owner ComputePool::kAnyone = &kAnyoneTag;
+
+class ComputePool::Search {
+ public:
+  // Waits a little, unless work arrives; false: it is time to sleep.
+  bool GoesOn(const ComputePool& pool) {
+    for (int i = 0; i < kPausesPerClockRead; ++i) SpinPause();
+    const auto spent = steady_clock::now() - start_;
+    if (spent < kAlone) return true;
+    if (spent > kBesideOthers || pool.computing_.load(std::memory_order_relaxed) == 0) return false;
+    std::this_thread::yield();
+    return true;
+  }
+
+ private:
+  const steady_clock::time_point start_ = steady_clock::now();
+};
+
+void ComputePool::Worker::KeepOff(int here) {
+  cpu_set_t allowed;
+  if (cpu != here || sched_getaffinity(id, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  allowed_on_waking = allowed;
+  CPU_CLR(here, &allowed);
+  sched_setaffinity(id, sizeof(allowed), &allowed);
+}
 
 void SetThreadName(const std::string& name) { pthread_setname_np(pthread_self(), name.substr(0, 15).c_str()); }
 
@@ -23,88 +57,143 @@ void ComputePool::Stop() {
   {
     MutexLock lock(mu_);
     stopping_ = true;
-    threads.swap(threads_);
-    work_.notify_all();
+    for (Worker* worker : asleep_) worker->wake.notify_one();
+    for (Worker& worker : workers_) threads.push_back(std::move(worker.thread));
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 bool ComputePool::InThread() const { return current_pool == this; }
 
-void ComputePool::Schedule(Task task) {
-  bool wake = false;
+void ComputePool::Schedule(Task task, Owner owner) {
+  Worker* summoned = nullptr;
   {
     MutexLock lock(mu_);
     if (!stopping_) {
-      queue_.push_back(std::exchange(task, nullptr));
-      queued_.store(queue_.size(), std::memory_order_release);
-      wake = SummonThread();
+      queue_.push_back({std::exchange(task, nullptr), owner});
+      queued_.store(queue_.size());  // before SummonThread looks for guests, as a guest that leaves then looks here
+      summoned = SummonThread();
     }
   }
-  if (wake) work_.notify_one();
+  if (summoned != nullptr) summoned->wake.notify_one();
   if (task != nullptr) task();
 }
 
-bool ComputePool::SummonThread() {
-  if (static_cast<int>(queue_.size()) <= coming_) return false;
-  if (sleeping_ > wakeups_) {
-    ++coming_;
-    ++wakeups_;
-    return true;
-  }
-  if (static_cast<int>(threads_.size()) < num_threads_) {
-    ++coming_;
-    threads_.emplace_back([this] { Run(); });
-  }
-  return false;
+void ComputePool::GuestEnters() {
+  guests_.fetch_add(1, std::memory_order_relaxed);
+  computing_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ComputePool::Run() {
+void ComputePool::GuestLeaves() {
+  computing_.fetch_sub(1, std::memory_order_relaxed);
+  guests_.fetch_sub(1);
+  if (queued_.load() == 0) return;
+  Worker* summoned = nullptr;
+  {
+    MutexLock lock(mu_);
+    if (!stopping_) summoned = SummonThread();
+  }
+  if (summoned != nullptr) summoned->wake.notify_one();
+}
+
+ComputePool::Task ComputePool::FindTask(Owner guest, absl::FunctionRef<bool()> done) {
+  computing_.fetch_sub(1, std::memory_order_relaxed);
+  Task task;
+  for (Search search; !done();) {
+    task = TakeFor(guest);
+    if (task != nullptr || !search.GoesOn(*this)) break;
+  }
+  computing_.fetch_add(1, std::memory_order_relaxed);
+  return task;
+}
+
+ComputePool::Worker* ComputePool::SummonThread() {
+  if (static_cast<int>(queue_.size()) <= coming_ || Awake() >= Places()) return nullptr;
+  if (!asleep_.empty()) {
+    ++coming_;
+    Worker* const worker = asleep_.back();
+    asleep_.pop_back();
+    worker->summoned = true;
+    worker->KeepOff(sched_getcpu());
+    return worker;
+  }
+  if (static_cast<int>(workers_.size()) < num_threads_) {
+    ++coming_;
+    Worker& worker = workers_.emplace_back();
+    worker.thread = std::thread([this, &worker] { Run(worker); });
+  }
+  return nullptr;
+}
+
+void ComputePool::Run(Worker& self) {
   current_pool = this;
   SetThreadName(name_);
+  self.id = gettid();
   {
     MutexLock lock(mu_);
     --coming_;
   }
   bool warm = false;
-  while (Task task = Next(warm)) {
+  while (Task task = Next(self, warm)) {
+    computing_.fetch_add(1, std::memory_order_relaxed);
     task();
+    computing_.fetch_sub(1, std::memory_order_relaxed);
     warm = true;
   }
 }
 
-ComputePool::Task ComputePool::Next(bool warm) {
+ComputePool::Task ComputePool::Next(Worker& self, bool warm) {
   MutexLock lock(mu_);
   for (;;) {
-    if (!queue_.empty()) {
-      Task task = std::move(queue_.front());
-      queue_.pop_front();
-      queued_.store(queue_.size(), std::memory_order_relaxed);
-      return task;
-    }
+    if (!queue_.empty() && (stopping_ || Awake() <= Places())) return Take(queue_.begin());
     if (stopping_) return nullptr;
-    if (std::exchange(warm, false) && !spinning_) {
+    if (std::exchange(warm, false) && queue_.empty() && !spinning_) {
       Spin();
-      continue;
-    }
-    ++sleeping_;
-    while (wakeups_ == 0 && !stopping_) lock.Wait(work_);
-    --sleeping_;
-    if (wakeups_ > 0) {
-      --wakeups_;
-      --coming_;
+    } else {
+      Sleep(self, lock);
     }
   }
+}
+
+void ComputePool::Sleep(Worker& self, MutexLock& lock) {
+  self.summoned = false;
+  self.cpu = sched_getcpu();
+  asleep_.push_back(&self);
+  while (!self.summoned && !stopping_) lock.Wait(self.wake);
+  if (self.summoned) {
+    --coming_;
+  } else {
+    std::erase(asleep_, &self);
+  }
+  if (const auto allowed = std::exchange(self.allowed_on_waking, std::nullopt)) {
+    sched_setaffinity(0, sizeof(*allowed), &*allowed);
+  }
+}
+
+ComputePool::Task ComputePool::TakeFor(Owner guest) {
+  if (queued_.load(std::memory_order_acquire) == 0) return nullptr;
+  MutexLock lock(mu_);
+  for (auto item = queue_.begin(); item != queue_.end(); ++item) {
+    if (item->owner == guest || item->owner == kAnyone) return Take(item);
+  }
+  return nullptr;
+}
+
+ComputePool::Task ComputePool::Take(std::deque<Item>::iterator item) {
+  Task task = std::move(item->task);
+  queue_.erase(item);
+  queued_.store(queue_.size(), std::memory_order_relaxed);
+  return task;
 }
 
 void ComputePool::Spin() {
   spinning_ = true;
   ++coming_;
   mu_.unlock();
-  const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
-  do {
-    for (int i = 0; i < kPausesPerClockRead && queued_.load(std::memory_order_acquire) == 0; ++i) SpinPause();
-  } while (queued_.load(std::memory_order_acquire) == 0 && std::chrono::steady_clock::now() < deadline);
+  for (Search search; queued_.load(std::memory_order_acquire) == 0 && search.GoesOn(*this);) {
+  }
   mu_.lock();
   spinning_ = false;
   --coming_;

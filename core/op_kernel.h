@@ -78,7 +78,8 @@ class AsyncOpKernel : public OpKernel {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
   // Returns at once. `done` runs exactly once, when the outputs are set, on any thread, with no lock held. `ctx` lives
-  // until then. Cancellation must lead to `done` promptly.
+  // until then. Cancellation must lead to `done` promptly. May throw for want of memory, but only before `done` is in
+  // another's hands.
   virtual void ComputeAsync(OpKernelContext& ctx, DoneCallback done) = 0;
   // Runs ComputeAsync and waits; for tests and for callers that may block.
   absl::Status Compute(OpKernelContext& ctx) final;

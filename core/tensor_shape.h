@@ -29,6 +29,8 @@ class TensorShape {
  public:
   TensorShape() = default;  // a scalar
   TensorShape(std::initializer_list<int64_t> dims) : TensorShape(absl::MakeConstSpan(dims.begin(), dims.size())) {}
+  // Throws std::length_error where the count of elements overflows: the step ends as for want of memory. Sizes from
+  // outside go through Build.
   explicit TensorShape(absl::Span<const int64_t> dims);
   TensorShape(const TensorShape& other) : TensorShape(other, Bits()) {
     if (rank_ > kInline) CopyHeap(other);

@@ -9,9 +9,10 @@
 
 namespace weir {
 
-// A tensor with a mutex. Readers that keep the value take a copy (a reference to its buffer) under the lock; a writer
-// that finds the buffer shared writes into a fresh one (copy on write), so readers and checkpoints see a
-// consistent value without a copy of their own.
+// A tensor with a mutex. Readers that keep the value take a copy (a reference to its buffer) under the lock. An update
+// of a resource variable that finds the buffer shared writes into a fresh one (copy on write), so readers and
+// checkpoints see a consistent value without a copy of their own; one of a reference variable writes where its readers
+// look (docs/decisions/0012).
 class Variable : public Resource {
  public:
   explicit Variable(DataType dtype) : dtype_(dtype) {}

@@ -88,10 +88,13 @@ class ThreadedWorkQueue : public WorkQueue {
   // tasks when compute_ runs them on their own thread.
   ~ThreadedWorkQueue() override { compute_.Stop(); }
 
-  void Schedule(absl::AnyInvocable<void()> task) override { compute_.Schedule(std::move(task)); }
+  void Schedule(absl::AnyInvocable<void()> task, const void* owner) override {
+    compute_.Schedule(std::move(task), owner);
+  }
   void ScheduleBlocking(absl::AnyInvocable<void()> task) override { blocking_.Schedule(std::move(task)); }
   int num_threads() const override { return compute_.num_threads(); }
   bool InComputeThread() const override { return compute_.InThread(); }
+  ComputePool& compute_pool() override { return compute_; }
 
   void ParallelFor(int64_t total, int64_t cost_per_unit, const RangeFunction& fn) override {
     if (total <= 0) return;
@@ -107,7 +110,7 @@ class ThreadedWorkQueue : public WorkQueue {
     const int64_t num_blocks = (total + block - 1) / block;
     auto loop = std::make_shared<Loop>(total, block, fn);
     const int64_t others = std::min<int64_t>(threads, num_blocks) - 1;
-    for (int64_t i = 0; i < others; ++i) compute_.Schedule([loop] { loop->Work(); });
+    for (int64_t i = 0; i < others; ++i) compute_.Schedule([loop] { loop->Work(); }, ComputePool::kAnyone);
     loop->Work();
     loop->Wait();
   }

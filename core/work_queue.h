@@ -5,10 +5,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 
 namespace weir {
+
+class ComputePool;
 
 // Thread-safe. Tasks never run under a lock of the queue. Destruction runs what was scheduled, then joins.
 class WorkQueue {
@@ -21,8 +24,10 @@ class WorkQueue {
   static std::unique_ptr<WorkQueue> Create(Options options);
   virtual ~WorkQueue() = default;
 
-  // Runs `task` on a compute thread; it must not wait for other tasks. Never blocks.
-  virtual void Schedule(absl::AnyInvocable<void()> task) = 0;
+  // Runs `task` on a compute thread, or on that of a ComputeGuest (core/compute_guest.h) of this owner; it must not
+  // wait for other tasks. Never blocks.
+  virtual void Schedule(absl::AnyInvocable<void()> task, const void* owner) = 0;
+  void Schedule(absl::AnyInvocable<void()> task) { Schedule(std::move(task), nullptr); }
   // Runs `task` on a thread that may block (file I/O, waiting for a queue). Threads grow with need up to the limit.
   virtual void ScheduleBlocking(absl::AnyInvocable<void()> task) = 0;
   // Calls fn(begin, end) over disjoint ranges that cover [0, total), on this thread and idle compute threads, and
@@ -32,6 +37,8 @@ class WorkQueue {
   virtual int num_threads() const = 0;
   // Whether the caller is one of this queue's compute threads.
   virtual bool InComputeThread() const = 0;
+  // The compute threads; for ComputeGuest.
+  virtual ComputePool& compute_pool() = 0;
 };
 
 }  // namespace weir

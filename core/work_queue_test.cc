@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/compute_guest.h"
 #include "gtest/gtest.h"
 
 namespace weir {
@@ -43,6 +44,107 @@ TEST(WorkQueueTest, RunsEverythingBeforeItEnds) {
   EXPECT_FALSE(queue->InComputeThread());
   queue.reset();
   EXPECT_EQ(runs, 2000);
+}
+
+TEST(WorkQueueTest, AGuestFindsItsOwnTasksAndNoOthers) {
+  auto queue = NewQueue(1);
+  std::latch busy(1), free(1);
+  queue->Schedule([&] {
+    busy.count_down();
+    free.wait();
+  });
+  busy.wait();
+  const int me = 0, other = 0;
+  std::atomic<int> mine{0}, others{0};
+  {
+    ComputeGuest guest(*queue, &me);
+    queue->Schedule([&] { ++others; }, &other);
+    queue->Schedule([&] { ++others; });
+    queue->Schedule([&] { ++mine; }, &me);
+    ComputePool::Task task = guest.FindTask([] { return false; });
+    ASSERT_NE(task, nullptr);
+    task();
+    EXPECT_EQ(mine, 1);
+    EXPECT_EQ(guest.FindTask([] { return false; }), nullptr);
+    EXPECT_EQ(others, 0);
+  }
+  free.count_down();
+  queue.reset();
+  EXPECT_EQ(others, 2);
+}
+
+TEST(WorkQueueTest, AGuestSearchesUntilItIsDone) {
+  auto queue = NewQueue(2);
+  ComputeGuest guest(*queue, &queue);
+  int asked = 0;
+  EXPECT_EQ(guest.FindTask([&] { return ++asked == 3; }), nullptr);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(WorkQueueTest, AGuestSharesInLoops) {
+  auto queue = NewQueue(2);
+  std::atomic<bool> done{false};
+  std::latch together(2);
+  ComputeGuest guest(*queue, &queue);
+  // Each block waits for the other's thread: only two can end the loop.
+  queue->Schedule([&] {
+    queue->ParallelFor(2, 1'000'000, [&](int64_t, int64_t) { together.arrive_and_wait(); });
+    done = true;
+  });
+  while (!done) {
+    if (ComputePool::Task task = guest.FindTask([&] { return done.load(); })) task();
+  }
+}
+
+TEST(WorkQueueTest, GuestsTakeThePlacesOfAllThreadsButOne) {
+  constexpr int kThreads = 3;
+  auto queue = NewQueue(kThreads);
+  std::atomic<int> running{0}, most{0};
+  const auto count = [&] {
+    const int now = ++running;
+    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    --running;
+  };
+  std::atomic<int> left{300};
+  {
+    ComputeGuest first(*queue, nullptr), second(*queue, nullptr), third(*queue, nullptr);
+    for (int i = left; i > 0; --i) {
+      queue->Schedule([&] {
+        count();
+        --left;
+      });
+    }
+    while (left > 0) std::this_thread::yield();
+    EXPECT_EQ(most, 1);
+  }
+  // Their places are given back.
+  std::latch together(kThreads);
+  for (int i = 0; i < kThreads; ++i) queue->Schedule([&] { together.arrive_and_wait(); });
+  queue.reset();
+}
+
+TEST(WorkQueueTest, WhatWaitedForAGuestToLeaveIsRun) {
+  auto queue = NewQueue(2);
+  std::latch together(2);
+  {
+    ComputeGuest guest(*queue, nullptr);
+    for (int i = 0; i < 2; ++i) queue->Schedule([&] { together.arrive_and_wait(); });
+  }
+  together.wait();
+}
+
+TEST(WorkQueueTest, OnAComputeThreadAGuestIsNone) {
+  auto queue = NewQueue(1);
+  std::atomic<bool> ran{false};
+  queue->Schedule([&, raw = queue.get()] {
+    ComputeGuest guest(*raw, raw);
+    EXPECT_EQ(guest.FindTask([] { return false; }), nullptr);
+    ran = true;
+  });
+  queue.reset();
+  EXPECT_TRUE(ran);
 }
 
 TEST(WorkQueueTest, TasksMayScheduleTasksWhileTheQueueEnds) {

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -40,8 +42,12 @@ int WaitForStopSignal() {
 void StartWatchdog() {
   std::thread([] {
     const sigset_t signals = StopSignals();
-    timespec limit = absl::ToTimespec(kLimit);
-    const int signal = sigtimedwait(&signals, nullptr, &limit);
+    const absl::Time deadline = absl::Now() + kLimit;
+    int signal = 0;
+    do {  // again when a debugger, or SIGCONT, interrupts it
+      timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - absl::Now()));
+      signal = sigtimedwait(&signals, nullptr, &left);
+    } while (signal < 0 && errno == EINTR);
     static constexpr char kAsked[] = "weir server: stopped at once\n";
     static constexpr char kLate[] = "weir server: steps did not end in time; stopped without them\n";
     [[maybe_unused]] const ssize_t written =

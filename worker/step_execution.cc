@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/compute_guest.h"
 #include "core/out_of_memory.h"
 #include "graph/graph.h"
 
@@ -44,12 +45,14 @@ void StepExecution::Start(const StepArgs& args) {
 absl::Status StepExecution::RunSync(const StepArgs& args) {
   is_sync_ = true;
   finished_ = false;
+  caller_is_wanted_ = false;
   Start(args);
   Runner first{this};
   Begin(first.queue);
+  ComputeGuest guest(*args.context->device->work_queue(), this);
   RunLoop(std::move(first));
   std::vector<AsyncCall*> calls;
-  while (WaitForCompletions(&calls)) {
+  while (WaitForCompletions(guest, &calls)) {
     Runner next = ResumedBy(calls.back());
     next.completed = std::move(calls);
     RunLoop(std::move(next));
@@ -63,17 +66,35 @@ void StepExecution::RunAsync(const StepArgs& args, bool on_caller, std::function
   done_ = std::move(done);
   auto first = std::make_unique<Runner>(Runner{this});
   Begin(first->queue);
-  if (on_caller) return RunLoop(std::move(*first));
+  if (on_caller) {
+    ComputeGuest guest(*args.context->device->work_queue(), nullptr);
+    return RunLoop(std::move(*first));
+  }
   args.context->device->work_queue()->Schedule([first = std::move(first)] { RunLoop(std::move(*first)); });
 }
 
-bool StepExecution::WaitForCompletions(std::vector<AsyncCall*>* calls) {
-  MutexLock lock(mu_);
-  caller_waits_ = true;
-  while (!finished_ && inbox_.empty()) lock.Wait(wake_caller_);
-  caller_waits_ = false;
-  *calls = std::exchange(inbox_, {});
-  return !calls->empty();
+bool StepExecution::WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCall*>* calls) {
+  for (;;) {
+    {
+      MutexLock lock(mu_);
+      caller_waits_ = true;
+    }
+    ComputePool::Task task = guest.FindTask([this] { return caller_is_wanted_.load(std::memory_order_acquire); });
+    {
+      MutexLock lock(mu_);
+      if (task == nullptr && !caller_is_wanted_) {
+        guest.Leave();
+        while (!caller_is_wanted_) lock.Wait(wake_caller_);
+        guest.Return();
+      }
+      caller_waits_ = false;
+      caller_is_wanted_ = finished_;
+      *calls = std::exchange(inbox_, {});
+    }
+    if (task == nullptr) return !calls->empty();
+    for (AsyncCall* call : std::exchange(*calls, {})) Deliver(call);  // this thread is busy
+    task();
+  }
 }
 
 StepExecution::Runner StepExecution::ResumedBy(AsyncCall* call) {
@@ -117,6 +138,7 @@ void StepExecution::EndRunner() {
   if (is_sync_) {
     MutexLock lock(mu_);
     finished_ = true;
+    caller_is_wanted_ = true;
     wake_caller_.notify_one();  // under the lock: the caller may then use this object for another step
     return;
   }
@@ -182,7 +204,7 @@ void StepExecution::HandOff(ReadyQueue& queue) {
     helper->queue.costly_nanos += last.nanos;
     queue.TakeCostly();
   }
-  work_queue->Schedule([helper = std::move(helper)] { RunLoop(std::move(*helper)); });
+  work_queue->Schedule([helper = std::move(helper)] { RunLoop(std::move(*helper)); }, this);
 }
 
 void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* slots, FrameAndIter frame_iter,
@@ -227,11 +249,12 @@ void StepExecution::Deliver(AsyncCall* call) {
     MutexLock lock(mu_);
     if (caller_waits_) {
       inbox_.push_back(call);
+      caller_is_wanted_ = true;
       wake_caller_.notify_one();
       return;
     }
   }
-  args_.context->device->work_queue()->Schedule([call] { RunLoop(ResumedBy(call)); });
+  args_.context->device->work_queue()->Schedule([call] { RunLoop(ResumedBy(call)); }, this);
 }
 
 void StepExecution::DeliverOthers(Runner& runner) {

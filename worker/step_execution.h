@@ -16,6 +16,7 @@
 #include "worker/ready_queue.h"
 
 namespace weir {
+class ComputeGuest;
 
 // Told of every node that ran. Thread-safe.
 class StepObserver {
@@ -136,7 +137,7 @@ class StepExecution {
   // A new runner for a kernel that is done.
   static Runner ResumedBy(AsyncCall* call);
   // Blocks. False: the step is done.
-  bool WaitForCompletions(std::vector<AsyncCall*>* calls);
+  bool WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCall*>* calls);
   void Work(Runner& runner);
   void EndRunner();
   absl::Status TakeStatus();
@@ -170,6 +171,7 @@ class StepExecution {
   bool is_sync_ = false;  // set before the step starts
   bool caller_waits_ GUARDED_BY(mu_) = false;
   bool finished_ GUARDED_BY(mu_) = false;
+  std::atomic<bool> caller_is_wanted_{false};  // finished_, or inbox_ has calls
   std::vector<AsyncCall*> inbox_ GUARDED_BY(mu_);
   absl::Status status_ GUARDED_BY(mu_);
 };

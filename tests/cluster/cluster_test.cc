@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/transport/grpc_master_client.h"
@@ -114,6 +115,24 @@ TEST_F(ClusterTest, ATaskStopsInOrder) {
   EXPECT_EQ(code, 0) << cluster_->Log("worker", 0);
   EXPECT_LT(absl::Now() - start, absl::Seconds(2));
   EXPECT_THAT(cluster_->Log("worker", 0), HasSubstr("stopping"));
+}
+
+TEST_F(ClusterTest, AnInterruptedStopIsInOrderToo) {
+  StartCluster({.program = WEIR_PROGRAM, .jobs = {{"worker", 2}}});
+  CreateSession();
+  ASSERT_THAT(RunStep(1), IsOk());
+  cluster_->Pause("worker", 1);
+  std::future<absl::StatusOr<RunStepResult>> step = std::async(std::launch::async, [this] { return RunStep(2); });
+  std::future<absl::StatusOr<int>> stop =
+      std::async(std::launch::async, [this] { return cluster_->Terminate("worker", 0); });
+  while (stop.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout &&
+         !absl::StrContains(cluster_->Log("worker", 0), "stopping")) {
+  }
+  cluster_->Pause("worker", 0);
+  cluster_->Resume("worker", 0);
+  ASSERT_OK_AND_ASSIGN(int code, stop.get());
+  EXPECT_EQ(code, 0) << cluster_->Log("worker", 0);
+  EXPECT_FALSE(step.get().ok());
 }
 
 TEST_F(ClusterTest, NoProcessOutlivesTheCluster) {
