@@ -25,6 +25,8 @@ class CpuDevice : public Device {
  public:
   CpuDevice(DeviceName name, WorkQueue* work_queue, int64_t memory_limit)
       : Device(std::move(name), RandomIncarnation(), memory_limit), work_queue_(work_queue) {}
+  // While the work queue can still be asked for: iterators do as they end.
+  ~CpuDevice() override { resources()->Clear(); }
 
   Allocator* allocator() override { return CpuAllocator(); }
   WorkQueue* work_queue() override { return work_queue_; }

@@ -29,5 +29,19 @@ TEST(CpuDeviceTest, IncarnationsDiffer) {
   EXPECT_NE(first->incarnation(), second->incarnation());
 }
 
+struct AsksAtItsEnd : Resource {
+  explicit AsksAtItsEnd(Device* device) : device(device) {}
+  ~AsksAtItsEnd() override { EXPECT_FALSE(device->work_queue()->InComputeThread()); }
+  std::string DebugString() const override { return "asks"; }
+  Device* const device;
+};
+
+TEST(CpuDeviceTest, ResourcesEndBeforeTheDevice) {
+  auto queue = WorkQueue::Create({});
+  auto device = NewCpuDevice({}, 0, queue.get());
+  EXPECT_TRUE(device->resources()->Create("", "asks", std::make_shared<AsksAtItsEnd>(device.get())).ok());
+  device.reset();
+}
+
 }  // namespace
 }  // namespace weir

@@ -9,6 +9,8 @@ class SessionDevice : public Device {
     // Shared, not owned: `device` keeps them.
     set_file_systems(std::shared_ptr<FileSystemRegistry>(std::shared_ptr<void>(), device->file_systems()));
   }
+  // While the work queue can still be asked for: iterators do as they end.
+  ~SessionDevice() override { resources()->Clear(); }
 
   Allocator* allocator() override { return device_->allocator(); }
   Allocator* host_allocator() override { return device_->host_allocator(); }

@@ -124,10 +124,7 @@ class MatrixDiagBandKernel : public OpKernel {
     RETURN_IF_ERROR(ReadDiagonals(ctx.input(1), &band));
     ASSIGN_OR_RETURN(band.rows, ReadScalarInteger(ctx.input(2), "num_rows"));
     ASSIGN_OR_RETURN(band.columns, ReadScalarInteger(ctx.input(3), "num_cols"));
-    if (ctx.input(4).NumElements() != 1) {
-      return errors::InvalidArgument("padding_value must have only one element, received ", ctx.input(4).NumElements(),
-                                     " elements.");
-    }
+    if (ctx.input(4).dims() != 0) return errors::InvalidArgument("padding_value must be a scalar");
     const int inner = band.lower == band.upper ? 1 : 2;
     if (diagonal.dims() < inner) {
       return errors::InvalidArgument("diagonal must be at least ", inner,

@@ -73,8 +73,8 @@ class CandidateSamplerKernel : public OpKernel {
     }
     const int64_t range = sampler_ == nullptr ? num_sampled_ : sampler_->range();
     for (int64_t value : classes.flat<int64_t>()) {
-      if (value < 0 || (sampler_ != nullptr && value >= range)) {
-        return errors::InvalidArgument("true_classes holds ", value, ", which is not in [0, ", range, ")");
+      if (value < 0 || value >= range) {
+        return errors::InvalidArgument("`true_candidate` out of range [0, ", range, "), received ", value);
       }
     }
     if (unique_ && num_sampled_ > (sampler_ == nullptr ? range : sampler_->support())) {

@@ -123,8 +123,11 @@ class BeamSearch {
     const auto found = branch.longer.find(label);
     if (found != branch.longer.end() && found->second->active) return;
     const T grown = chance + (label == branch.label ? branch.before.blank : branch.before.total);
-    if (!IsCandidate(grown)) return;
     Prefix<T>* child = found != branch.longer.end() ? found->second.get() : nullptr;
+    if (!IsCandidate(grown)) {
+      if (child != nullptr) child->before = child->now = {};
+      return;
+    }
     if (child == nullptr) {
       auto made = std::make_unique<Prefix<T>>();
       child = made.get();
@@ -133,7 +136,6 @@ class BeamSearch {
       branch.longer[label] = std::move(made);
       ++prefixes_;
     }
-    child->before = {};
     child->now = {grown, kNever<T>, grown};
     if (static_cast<int64_t>(best_.size()) == width_) {
       Prefix<T>* const last = best_.front();

@@ -53,13 +53,14 @@ class DebugNanCountKernel : public DebugKernel {
       ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
       for (double x : values.flat<double>()) count += std::isnan(x);
     }
-    ctx.set_output(0, Tensor::Scalar<int64_t>(count));
+    ctx.set_output(0, Tensor::Vector<int64_t>({count}));
     return absl::OkStatus();
   }
 };
 
 // Whether it is initialised; how many elements, NaN, up to the lower bound, negative, zero, positive, from the upper
-// bound on; minimum, maximum, mean and variance of the others; type; rank and sizes.
+// bound on; minimum, maximum, mean and variance of the finite ones; type; rank and sizes. Whether to mute what is
+// healthy matters only to those who publish it.
 class DebugNumericSummaryKernel : public DebugKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -69,28 +70,25 @@ class DebugNumericSummaryKernel : public DebugKernel {
       ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, input, DT_DOUBLE));
       counts = Count(values.flat<double>());
     }
-    std::vector<double> summary;
-    if (!mute_ || counts.nan + counts.low + counts.high > 0) {
-      constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-      constexpr double kInf = std::numeric_limits<double>::infinity();
-      const double valid = counts.negative + counts.zero + counts.positive;
-      const double mean = valid == 0 ? kNan : counts.sum / valid;
-      summary = {input.IsInitialized() ? 1.0 : 0.0,
-                 static_cast<double>(input.NumElements()),
-                 counts.nan,
-                 counts.low,
-                 counts.negative,
-                 counts.zero,
-                 counts.positive,
-                 counts.high,
-                 valid == 0 ? kInf : counts.least,
-                 valid == 0 ? -kInf : counts.most,
-                 mean,
-                 valid == 0 ? kNan : counts.squares / valid - mean * mean,
-                 static_cast<double>(input.dtype()),
-                 static_cast<double>(input.dims())};
-      for (int64_t size : input.shape().dim_sizes()) summary.push_back(static_cast<double>(size));
-    }
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    const double valid = counts.finite;
+    const double mean = valid == 0 ? kNan : counts.sum / valid;
+    std::vector<double> summary = {input.IsInitialized() ? 1.0 : 0.0,
+                                   static_cast<double>(input.NumElements()),
+                                   counts.nan,
+                                   counts.low,
+                                   counts.negative,
+                                   counts.zero,
+                                   counts.positive,
+                                   counts.high,
+                                   valid == 0 ? kInf : counts.least,
+                                   valid == 0 ? -kInf : counts.most,
+                                   mean,
+                                   valid == 0 ? kNan : counts.squares / valid - mean * mean,
+                                   static_cast<double>(input.dtype()),
+                                   static_cast<double>(input.dims())};
+    for (int64_t size : input.shape().dim_sizes()) summary.push_back(static_cast<double>(size));
     ctx.set_output(0, Tensor::Vector<double>(summary));
     return absl::OkStatus();
   }
@@ -98,13 +96,12 @@ class DebugNumericSummaryKernel : public DebugKernel {
  protected:
   absl::Status InitDebug(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("lower_bound", &lower_));
-    RETURN_IF_ERROR(ctx.GetAttr("upper_bound", &upper_));
-    return ctx.GetAttr("mute_if_healthy", &mute_);
+    return ctx.GetAttr("upper_bound", &upper_);
   }
 
  private:
   struct Counts {
-    double nan = 0, low = 0, negative = 0, zero = 0, positive = 0, high = 0, sum = 0, squares = 0;
+    double nan = 0, low = 0, negative = 0, zero = 0, positive = 0, high = 0, finite = 0, sum = 0, squares = 0;
     double least = std::numeric_limits<double>::max(), most = std::numeric_limits<double>::lowest();
   };
   Counts Count(absl::Span<const double> values) const {
@@ -118,17 +115,18 @@ class DebugNumericSummaryKernel : public DebugKernel {
         ++counts.high;
       } else {
         ++(x < 0 ? counts.negative : x > 0 ? counts.positive : counts.zero);
-        counts.sum += x;
-        counts.squares += x * x;
-        counts.least = std::min(counts.least, x);
-        counts.most = std::max(counts.most, x);
       }
+      if (!std::isfinite(x)) continue;
+      ++counts.finite;
+      counts.sum += x;
+      counts.squares += x * x;
+      counts.least = std::min(counts.least, x);
+      counts.most = std::max(counts.most, x);
     }
     return counts;
   }
 
   float lower_ = 0, upper_ = 0;
-  bool mute_ = false;
 };
 
 class CheckNumericsV2Kernel : public OpKernel {
@@ -168,7 +166,7 @@ class RefSelectKernel : public OpKernel {
     }
     const int32_t chosen = index.scalar<int32_t>();
     if (chosen < 0 || chosen >= ctx.num_inputs() - 1) {
-      return errors::InvalidArgument("Index must be less than ", ctx.num_inputs() - 1, " but got ", chosen);
+      return errors::InvalidArgument("Index must be in the range [0, ", ctx.num_inputs() - 1, ") but got ", chosen);
     }
     ctx.forward_ref_input_to_ref_output(chosen + 1, 0);
     return absl::OkStatus();

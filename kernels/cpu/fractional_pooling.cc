@@ -269,8 +269,7 @@ class FractionalPoolGradKernel : public OpKernel {
       const int64_t count =
           (rows.end(row, overlapping_) - rows.begin(row)) * (columns.end(column, overlapping_) - columns.begin(column));
       for (int64_t k = 0; k < depth; ++k) {
-        // As TensorFlow, which divides in the elements' type.
-        to[i * depth + k] += static_cast<double>(gradient.data<T>()[o * depth + k] / static_cast<T>(count));
+        to[i * depth + k] += static_cast<double>(gradient.data<T>()[o * depth + k]) / static_cast<double>(count);
       }
     });
     for (int64_t i = 0; i < sums.NumElements(); ++i) output->data<T>()[i] = static_cast<T>(to[i]);

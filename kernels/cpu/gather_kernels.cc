@@ -67,13 +67,13 @@ class GatherKernel : public OpKernel {
       inner *= params.dim_size(i);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    if (output->NumElements() == 0) return absl::OkStatus();  // whatever the indices are, as in TensorFlow
     ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(indices));
     const int64_t n = params.dim_size(static_cast<int>(axis));
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] < 0 || values[i] >= n) return BadIndex(indices, i, values[i], n);
     }
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    if (output->NumElements() == 0) return absl::OkStatus();
     const int64_t count = values.size() / batch;  // indices of one batch
     CopySlices(ctx, params, output, batch * outer * count, inner, [&](int64_t i) {
       const int64_t block = i / count, b = block / outer;

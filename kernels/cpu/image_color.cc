@@ -48,8 +48,10 @@ class ColorKernel : public OpKernel {
     }
     if (image.dims() < 1) return errors::InvalidArgument("input must be at least 1D", image.shape().ToString());
     if (image.dim_size(image.dims() - 1) != 3) {
-      return errors::FailedPrecondition("input must have 3 channels but input only has ",
-                                        image.dim_size(image.dims() - 1), " channels.");
+      const int64_t channels = image.dim_size(image.dims() - 1);
+      if (kAdjusts)
+        return errors::InvalidArgument("input must have 3 channels but instead has ", channels, " channels.");
+      return errors::FailedPrecondition("input must have 3 channels but input only has ", channels, " channels.");
     }
     float amount = 0;
     if (kAdjusts) {

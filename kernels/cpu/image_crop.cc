@@ -1,4 +1,5 @@
 // CropAndResize: boxes cut out of images and brought to one size, and the gradients of that.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -127,6 +128,9 @@ class CropAndResizeKernel : public CropKernelBase {
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({boxes.count, rows, columns, c}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
+    if (!std::all_of(boxes.corners, boxes.corners + 4 * boxes.count, [](float x) { return std::isfinite(x); })) {
+      return errors::InvalidArgument("Boxes contains at least one element that is not finite");
+    }
     ASSIGN_OR_RETURN(const Tensor image, ConvertTensor(ctx, ctx.input(0), DT_FLOAT));
     ParallelRanges(ctx, boxes.count, rows * columns * (10'000 + c * 2'000), [&](int64_t begin, int64_t end) {
       EachCropPixel(

@@ -120,12 +120,21 @@ class GetDeadlineKernel : public OpKernel {
   }
 };
 
-class NoKernel : public OpKernel {
+// Asks, or tells, what is always so here. TensorFloat-32 is enabled until a program says otherwise, which matters to
+// GPUs.
+class FixedAnswerKernel : public OpKernel {
  public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    if (ctx.num_outputs() == 1) ctx.set_output(0, Tensor::Scalar<bool>(false));
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    answer_ = ctx.op() == "IsTensorFloat32Enabled";
     return absl::OkStatus();
   }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (ctx.num_outputs() == 1) ctx.set_output(0, Tensor::Scalar<bool>(answer_));
+    return absl::OkStatus();
+  }
+
+ private:
+  bool answer_ = false;
 };
 
 class TimestampKernel : public OpKernel {
@@ -152,7 +161,7 @@ absl::Status RegisterProbeKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<GetDeadlineKernel>(Kernel("GetDeadline").Cpu()));
   RETURN_IF_ERROR(kernels.Register<TimestampKernel>(Kernel("Timestamp").Cpu()));
   for (const char* op : {"IsTensorFloat32Enabled", "IsResourceHandleRefCounting", "DisableCopyOnRead", "SyncDevice"}) {
-    RETURN_IF_ERROR(kernels.Register<NoKernel>(Kernel(op).Cpu()));
+    RETURN_IF_ERROR(kernels.Register<FixedAnswerKernel>(Kernel(op).Cpu()));
   }
   return absl::OkStatus();
 }

@@ -34,10 +34,13 @@ struct AxisView {
 
 // input_min or input_max: a scalar, or one for each slice.
 absl::Status CheckRange(const Tensor& range, const AxisView& view, bool per_slice, const char* name) {
-  if (!per_slice && range.NumElements() == 1) return absl::OkStatus();
+  if (!per_slice && range.dims() == 0) return absl::OkStatus();
   if (per_slice && range.dims() == 1 && range.dim_size(0) == view.axis) return absl::OkStatus();
-  return errors::InvalidArgument(name, " must be ", per_slice ? "a vector of the axis's size " : "a scalar",
-                                 ", got shape ", range.shape().ToString());
+  if (!per_slice) {
+    return errors::InvalidArgument(name, " must be a scalar if axis is unspecified, got shape ",
+                                   range.shape().ToString());
+  }
+  return errors::InvalidArgument(name, " must be a vector of the axis's size, got shape ", range.shape().ToString());
 }
 
 // All versions of QuantizeAndDequantize.
@@ -67,6 +70,10 @@ class QuantizeAndDequantizeKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     int64_t bits = bits_;
     if (ctx.num_inputs() == 4) {
+      if (ctx.input(3).dims() != 0) {
+        return errors::InvalidArgument("Invalid shape. The `num_bits` tensor should be a scalar. Got dimensions: ",
+                                       ctx.input(3).dims());
+      }
       ASSIGN_OR_RETURN(bits, ScalarFromTensor(ctx.input(3), "num_bits"));
       RETURN_IF_ERROR(CheckBits(bits));
     }

@@ -154,6 +154,12 @@ class DequantizeKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(mode_, ReadMode(ctx));
+    DataType type;
+    RETURN_IF_ERROR(ctx.GetAttr("dtype", &type));
+    if (type != DT_FLOAT && mode_ != Mode::kMinCombined) {
+      return errors::InvalidArgument("When output type is bfloat16, Mode string must be 'MIN_COMBINED', is '",
+                                     mode_ == Mode::kScaled ? "SCALED" : "MIN_FIRST", "'");
+    }
     RETURN_IF_ERROR(ctx.GetAttr("narrow_range", &narrow_));
     return ctx.GetAttr("axis", &axis_);
   }
@@ -161,8 +167,17 @@ class DequantizeKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     ASSIGN_OR_RETURN(const Slices slices, Slices::Of(input.shape(), axis_));
-    RETURN_IF_ERROR(CheckLimits(ctx.input(1), slices, axis_, "min_range"));
-    RETURN_IF_ERROR(CheckLimits(ctx.input(2), slices, axis_, "max_range"));
+    for (int i : {1, 2}) {
+      const Tensor& limits = ctx.input(i);
+      if (limits.NumElements() != slices.count || (slices.count != 1 && limits.dims() != 1)) {
+        return errors::InvalidArgument(i == 1 ? "input_min_tensor" : "input_max_tensor",
+                                       " must have as many elements as input on the dequantization axis (", axis_,
+                                       "), got ", limits.NumElements(), ", expected ", slices.count);
+      }
+    }
+    if (slices.count != 1 && mode_ == Mode::kMinFirst) {
+      return errors::Unimplemented("MIN_FIRST mode is not implemented for Dequantize with axis != -1.");
+    }
     ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, input.shape()));
     RETURN_IF_ERROR(VisitQuantized(input.dtype(), [&](auto element) {
       using T = decltype(element);

@@ -173,6 +173,34 @@ class QuantizedBiasAddKernel : public OpKernel {
   }
 };
 
+// Brings values of one range to another, in single precision throughout, as TensorFlow does here: 32-bit integers are
+// rounded more than once.
+template <typename T>
+class Rescaler {
+ public:
+  Rescaler(QuantizedRange from, QuantizedRange to)
+      : same_(from.low == to.low && from.high == to.high),
+        step_((from.high - from.low) / static_cast<float>(kSteps<T>)) {
+    const float low = from.low == from.high ? from.low : std::round(from.low / step_) * step_;
+    origin_ = low - kLow * step_;
+    scale_ = to.low == to.high ? 0 : static_cast<float>(kSteps<T> / static_cast<double>(to.high - to.low));
+    offset_ = std::round(to.low * scale_) - kLow;
+  }
+  T operator()(T x) const {
+    if (same_) return x;
+    const float y = std::round((origin_ + static_cast<float>(x) * step_) * scale_) - offset_;
+    return static_cast<T>(std::isnan(y) ? kLow : std::min(std::max(y, kLow), kHigh));
+  }
+
+ private:
+  static constexpr float kLow = static_cast<float>(std::numeric_limits<T>::lowest());
+  // The greatest 32-bit integer is no float.
+  static constexpr float kHigh = sizeof(T) == 4 ? 2147483520.0f : static_cast<float>(std::numeric_limits<T>::max());
+
+  bool same_;
+  float step_, origin_, scale_, offset_;
+};
+
 // Inputs: the dimension, values, minima and maxima. All are brought to one range.
 class QuantizedConcatKernel : public OpKernel {
  public:
@@ -183,12 +211,11 @@ class QuantizedConcatKernel : public OpKernel {
                                      ctx.input(0).shape().ToString());
     }
     TensorShape shape = ctx.input(1).shape();
-    int64_t axis = ctx.input(0).scalar<int32_t>();
-    if (axis < -shape.dims() || axis >= shape.dims()) {
-      return errors::InvalidArgument("ConcatOp : Expected concatenating dimensions in the range [", -shape.dims(), ", ",
-                                     shape.dims(), "), but got ", axis);
+    const int64_t axis = ctx.input(0).scalar<int32_t>();
+    if (axis < 0 || axis >= shape.dims()) {
+      return errors::InvalidArgument("ConcatOp : Expected concatenating dimensions in the range [0, ", shape.dims(),
+                                     "), but got ", axis);
     }
-    if (axis < 0) axis += shape.dims();
     const int d = static_cast<int>(axis);
     QuantizedRange all{0, 0};
     std::vector<QuantizedRange> ranges(count);
@@ -196,13 +223,13 @@ class QuantizedConcatKernel : public OpKernel {
     for (int i = 0; i < count; ++i) {
       TensorShape other = ctx.input(1 + i).shape();
       if (other.dims() != shape.dims()) {
-        return errors::InvalidArgument("Ranks of all input tensors should match: shape[0] = ", shape.ToString(),
-                                       " vs. shape[", i, "] = ", other.ToString());
+        return errors::InvalidArgument("ConcatOp : Ranks of all input tensors should match: shape[0] = ",
+                                       shape.ToString(), " vs. shape[", i, "] = ", other.ToString());
       }
       size += other.dim_size(d);
       RETURN_IF_ERROR(other.SetDim(d, shape.dim_size(d)));
       if (other != shape) {
-        return errors::InvalidArgument("Dimensions of inputs should match: shape[0] = ", shape.ToString(),
+        return errors::InvalidArgument("ConcatOp : Dimensions of inputs should match: shape[0] = ", shape.ToString(),
                                        " vs. shape[", i, "] = ", ctx.input(1 + i).shape().ToString());
       }
       ASSIGN_OR_RETURN(ranges[i].low, RangeLimit(ctx.input(1 + count + i), "input_mins"));
@@ -225,13 +252,11 @@ class QuantizedConcatKernel : public OpKernel {
       for (int i = 0; i < count; ++i) {
         const Tensor& input = ctx.input(1 + i);
         const int64_t width = input.dim_size(d) * inner;
-        const bool same = ranges[i].low == all.low && ranges[i].high == all.high;
+        const Rescaler<T> rescaled(ranges[i], all);
         for (int64_t o = 0; o < outer; ++o) {
           const T* const from = static_cast<const T*>(input.raw_data()) + o * width;
           T* const to = static_cast<T*>(output->raw_data()) + o * size * inner + at;
-          for (int64_t j = 0; j < width; ++j) {
-            to[j] = same ? from[j] : ToQuantized<T>(FromQuantized<T>(from[j], ranges[i]), all);
-          }
+          std::transform(from, from + width, to, rescaled);
         }
         at += width;
       }

@@ -73,6 +73,10 @@ class QuantizedConvKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(window_, WindowAttrs::Read(ctx));
+    if (window_.strides[0] != window_.strides[1]) {
+      return errors::InvalidArgument("Current implementation only supports equal length strides in the row and column ",
+                                     "dimensions.");
+    }
     for (int64_t dilation : window_.dilations) {
       if (dilation != 1) {
         return errors::InvalidArgument("Current implementation only supports dilated rate as 1 in the row and column ",

@@ -55,7 +55,12 @@ TEST_F(RareTest, MatrixFunctions) {
   ASSERT_OK_AND_ASSIGN(Tensor product,
                        RunOp1("TridiagonalMatMul", {row({1, 1, 0}), row({4, 4, 4}), row({0, 1, 1}), x}));
   ExpectTensorNear(product, right, 1e-5, 1e-5);
-  EXPECT_THAT(RunOp("TridiagonalSolve", {F({0, 0, 0}, {3, 1}), F({1}, {1, 1})}), StatusIs(kInvalid));
+  const Tensor singular = F({1, 0, 1, 1, 0, 1}, {3, 2}), sides = F({1, 2}, {2, 1});
+  ASSERT_OK_AND_ASSIGN(x, RunOp1("TridiagonalSolve", {singular, sides}));
+  EXPECT_TRUE(std::isnan(x.data<float>()[0]) && std::isnan(x.data<float>()[1]));
+  ASSERT_OK_AND_ASSIGN(x, RunOp1("TridiagonalSolve", {singular, sides}, Attrs().Set("perturb_singular", true)));
+  EXPECT_TRUE(std::isfinite(x.data<float>()[0]) && std::isfinite(x.data<float>()[1]));
+  EXPECT_THAT(RunOp("TridiagonalSolve", {singular, right}), StatusIs(kInvalid));
 }
 
 TEST_F(RareTest, BeamsFindWhatGreedySearchMisses) {

@@ -30,6 +30,13 @@ template <typename C>
 struct ProximalAdagrad {
   static constexpr int kVariables = 2;
   explicit ProximalAdagrad(const RuleArgs& args) : lr(args.Get<C>(0)), l1(args.Get<C>(1)), l2(args.Get<C>(2)) {}
+  static absl::Status Check(const RuleArgs& args) {
+    const auto lr = args.Get<double>(0), l1 = args.Get<double>(1), l2 = args.Get<double>(2);
+    if (!(lr > 0)) return errors::InvalidArgument("lr is not a positive scalar: ", lr);
+    if (!(l1 >= 0)) return errors::InvalidArgument("l1 regularization strength is not a non-negative scalar: ", l1);
+    if (!(l2 >= 0)) return errors::InvalidArgument("l2 regularization strength is not a non-negative scalar: ", l2);
+    return absl::OkStatus();
+  }
   void operator()(C g, C& var, C& accum) const {
     accum += g * g;
     const C rate = lr / std::sqrt(accum);

@@ -1,5 +1,8 @@
 // Matrices of three diagonals: products, and solving by elimination with or without row exchanges.
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/linear_algebra.h"
@@ -49,30 +52,44 @@ class TridiagonalMatMulKernel : public LinearKernel {
   WEIR_RUN_BOTH
 };
 
-// Inputs: the three diagonals as rows, upper first, and right-hand sides.
+// Inputs: the three diagonals as rows, upper first, and right-hand sides. The solution of a singular matrix is NaN, or,
+// if asked for, that of a matrix beside it which is not singular, as LAPACK's xLAGTS makes it.
 class TridiagonalSolveKernel : public LinearKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    bool perturb;
     RETURN_IF_ERROR(ctx.GetAttr("partial_pivoting", &pivoting_));
-    RETURN_IF_ERROR(ctx.GetAttr("perturb_singular", &perturb));
-    if (perturb && !pivoting_) {
-      return errors::InvalidArgument("Setting perturb_singular requires pivoting.");
+    RETURN_IF_ERROR(ctx.GetAttr("perturb_singular", &perturb_));
+    if (perturb_ && !pivoting_) {
+      return errors::InvalidArgument("Setting perturb_singular requires also setting partial_pivoting.");
     }
-    if (perturb) return errors::Unimplemented("perturb_singular is not supported on CPU");
+    DataType type;
+    RETURN_IF_ERROR(ctx.GetAttr("T", &type));
+    if (type == DT_FLOAT || type == DT_COMPLEX64) precision_ = Precision::Of<float>();
     return absl::OkStatus();
   }
 
  private:
+  // Of the elements, although what is computed has more.
+  struct Precision {
+    template <typename T>
+    static Precision Of() {
+      return {std::numeric_limits<T>::epsilon(), std::numeric_limits<T>::min()};
+    }
+    double epsilon, least;
+  };
+
   int MatrixInputs() const override { return 2; }
   double Cost(const std::vector<MatrixSize>& in) const override {
     return std::min(1e15, 10'000.0 * static_cast<double>(in[1].rows) * static_cast<double>(in[1].columns + 1));
   }
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    if (in[0].rows != 3) return errors::InvalidArgument("Expected diagonals to have 3 rows, got ", in[0].rows);
+    if (in[0].rows != 3) {
+      return errors::InvalidArgument("Expected diagonals to be provided as a matrix with 3 rows, got ", in[0].rows,
+                                     " rows.");
+    }
     if (in[0].columns != in[1].rows) {
-      return errors::InvalidArgument("Expected same number of left-hand sides and right-hand sides, got ",
-                                     in[0].columns, " and ", in[1].rows);
+      return errors::InvalidArgument("Expected the same number of left-hand sides and right-hand sides, got ",
+                                     in[0].columns, " and ", in[1].rows, ".");
     }
     return std::vector<DimVector>{{in[1].rows, in[1].columns}};
   }
@@ -81,48 +98,98 @@ class TridiagonalSolveKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const auto [n, sides] = args.in_sizes[1];
     if (n == 0) return absl::OkStatus();
-    // Each row as its diagonal element and the two behind it.
-    std::vector<Scalar> u(args.in[0] + n, args.in[0] + 2 * n), v(args.in[0], args.in[0] + n), w(n, Scalar(0));
-    v[n - 1] = Scalar(0);
+    Eliminated<Scalar> upper(args.in[0], n);
     Scalar* const x = args.out[0];
     std::copy_n(args.in[1], n * sides, x);
-    if (!pivoting_ && u[0] == Scalar(0)) {
-      return errors::InvalidArgument("The first element of diagonal is zero.");
+    if (!upper.Eliminate(args.in[0] + 2 * n, pivoting_, perturb_, x, sides)) {
+      std::fill_n(x, n * sides, std::numeric_limits<Scalar>::quiet_NaN());
+      return absl::OkStatus();
     }
-    for (int64_t i = 0; i + 1 < n; ++i) {
-      Scalar below = args.in[0][2 * n + i + 1];
-      if (pivoting_ && std::abs(u[i]) < std::abs(below)) {
-        std::swap(u[i], below);
-        std::swap(v[i], u[i + 1]);
-        w[i] = std::exchange(v[i + 1], Scalar(0));
-        for (int64_t j = 0; j < sides; ++j) std::swap(x[i * sides + j], x[(i + 1) * sides + j]);
-      }
-      if (u[i] == Scalar(0)) return NotInvertible();
-      const Scalar factor = below / u[i];
-      u[i + 1] -= factor * v[i];
-      v[i + 1] -= factor * w[i];
-      for (int64_t j = 0; j < sides; ++j) x[(i + 1) * sides + j] -= factor * x[i * sides + j];
-    }
-    if (u[n - 1] == Scalar(0)) return NotInvertible();
+    double most = 0;
+    if (perturb_) most = upper.Greatest();
     for (int64_t i = n - 1; i >= 0; --i) {
+      Scalar* const row = x + i * sides;
       for (int64_t j = 0; j < sides; ++j) {
-        Scalar rest = x[i * sides + j];
-        if (i + 1 < n) rest -= v[i] * x[(i + 1) * sides + j];
-        if (i + 2 < n) rest -= w[i] * x[(i + 2) * sides + j];
-        x[i * sides + j] = rest / u[i];
+        if (i + 1 < n) row[j] -= upper.next[i] * row[j + sides];
+        if (i + 2 < n) row[j] -= upper.last[i] * row[j + 2 * sides];
       }
+      if (perturb_) Perturb(most, row, sides, &upper.diagonal[i]);
+      for (int64_t j = 0; j < sides; ++j) row[j] /= upper.diagonal[i];
     }
     return absl::OkStatus();
   }
   WEIR_RUN_BOTH
 
-  absl::Status NotInvertible() const {
-    return pivoting_ ? errors::InvalidArgument("The matrix is not invertible.")
-                     : errors::InvalidArgument("Thomas algorithm failed: division by zero. Consider setting ",
-                                               "partial_pivoting=True.");
+  // The matrix after elimination: each row's diagonal element and the two behind it.
+  template <typename Scalar>
+  struct Eliminated {
+    Eliminated(const Scalar* rows, int64_t n)
+        : diagonal(rows + n, rows + 2 * n), next(rows, rows + n), last(n, Scalar(0)) {
+      next[n - 1] = Scalar(0);
+    }
+
+    // False where a pivot is zero, unless such are to be perturbed later. x takes the same steps.
+    bool Eliminate(const Scalar* below, bool pivoting, bool keep_zeros, Scalar* x, int64_t sides) {
+      const int64_t n = static_cast<int64_t>(diagonal.size());
+      double size = std::abs(diagonal[0]) + std::abs(next[0]);
+      for (int64_t i = 0; i + 1 < n; ++i) {
+        Scalar under = below[i + 1];
+        const double size_under = std::abs(under) + std::abs(diagonal[i + 1]) + std::abs(next[i + 1]);
+        const bool exchange =
+            pivoting && (keep_zeros ? under != Scalar(0) && std::abs(under) / size_under > Part(diagonal[i], size)
+                                    : std::abs(diagonal[i]) < std::abs(under));
+        if (exchange) {
+          std::swap(diagonal[i], under);
+          std::swap(next[i], diagonal[i + 1]);
+          last[i] = std::exchange(next[i + 1], Scalar(0));
+          std::swap_ranges(x + i * sides, x + (i + 1) * sides, x + (i + 1) * sides);
+        } else {
+          size = size_under;
+        }
+        if (under == Scalar(0) && keep_zeros) continue;
+        if (diagonal[i] == Scalar(0)) return false;
+        const Scalar factor = under / diagonal[i];
+        diagonal[i + 1] -= factor * next[i];
+        next[i + 1] -= factor * last[i];
+        for (int64_t j = 0; j < sides; ++j) x[(i + 1) * sides + j] -= factor * x[i * sides + j];
+      }
+      return keep_zeros || diagonal[n - 1] != Scalar(0);
+    }
+    static double Part(Scalar x, double size) { return x == Scalar(0) ? 0 : std::abs(x) / size; }
+
+    double Greatest() const {
+      double most = 0;
+      for (const std::vector<Scalar>* band : {&diagonal, &next, &last}) {
+        for (const Scalar& x : *band) most = std::max(most, std::abs(x));
+      }
+      return most;
+    }
+
+    std::vector<Scalar> diagonal, next, last;
+  };
+
+  // Moves a pivot away from zero until what is divided by it stays finite.
+  template <typename Scalar>
+  void Perturb(double most, Scalar* row, int64_t sides, Scalar* pivot) const {
+    const double large = 1 / precision_.least;
+    double factor = 0;
+    for (int64_t j = 0; j < sides; ++j) factor = std::max(factor, std::abs(row[j]));
+    double step = std::copysign(std::max(precision_.epsilon * most, precision_.least), std::real(*pivot));
+    for (double size = std::abs(*pivot); size < 1; size = std::abs(*pivot)) {
+      const bool tiny = size < precision_.least;
+      if (tiny && size != 0 && factor * precision_.least <= size) {
+        *pivot *= large;
+        for (int64_t j = 0; j < sides; ++j) row[j] *= large;
+        return;
+      }
+      if (!tiny && factor <= size * large) return;
+      *pivot += step;
+      step *= 2;
+    }
   }
 
-  bool pivoting_ = true;
+  bool pivoting_ = true, perturb_ = false;
+  Precision precision_ = Precision::Of<double>();
 };
 
 }  // namespace

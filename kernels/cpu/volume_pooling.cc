@@ -231,6 +231,7 @@ class MaxPoolWithArgmaxKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
     ASSIGN_OR_RETURN(const VolumeShape s, VolumeShape::Make(attrs_, in.shape(), nullptr));
+    if (in.NumElements() == 0) return errors::InvalidArgument("tensor_in must not be empty (2)");
     ASSIGN_OR_RETURN(const TensorShape out, s.Output(s.channels));
     ASSIGN_OR_RETURN(Tensor * best, ctx.allocate_output(0, out));
     ASSIGN_OR_RETURN(Tensor * places, ctx.allocate_output(1, out));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/ops/families.h"
+#include "kernels/ops/join_shape.h"
 #include "kernels/ops/op_shapes.h"
 
 namespace weir {
@@ -12,6 +13,7 @@ using op_shapes::ConstantScalar;
 using op_shapes::ConstantVector;
 using op_shapes::Dims;
 using op_shapes::FrontAxis;
+using op_shapes::JoinShape;
 using op_shapes::kUnknown;
 using op_shapes::SetOutput;
 
@@ -142,39 +144,6 @@ absl::Status EnsureShapeShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape merged, c.input(0).MergeWith(expected));
   c.set_output(0, std::move(merged));
   return absl::OkStatus();
-}
-
-// Inputs [first, last) joined along input `axis_input`.
-absl::Status JoinShape(InferenceContext& c, int first, int last, int axis_input) {
-  ASSIGN_OR_RETURN(const std::optional<int64_t> axis_value, ConstantScalar(c, axis_input));
-  int rank = -1;
-  for (int i = first; i < last; ++i) {
-    if (c.input(i).unknown_rank()) continue;
-    if (c.input(i).dims() == 0) {
-      return errors::InvalidArgument("Can't concatenate scalars (use tf.stack instead)");
-    }
-    if (rank >= 0) RETURN_IF_ERROR(c.WithRank(c.input(i), rank).status());
-    rank = c.input(i).dims();
-  }
-  if (rank < 0) return absl::OkStatus();
-  if (!axis_value) {
-    c.set_output(0, c.UnknownOfRank(rank));
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const int axis, FrontAxis(*axis_value, rank));
-  DimVector dims(rank, kUnknown);
-  dims[axis] = 0;
-  for (int i = first; i < last; ++i) {
-    for (int d = 0; d < rank; ++d) {
-      const int64_t dim = c.input(i).unknown_rank() ? kUnknown : c.input(i).dim_size(d);
-      if (d == axis) {
-        ASSIGN_OR_RETURN(dims[d], AddDims(dims[d], dim));
-      } else {
-        ASSIGN_OR_RETURN(dims[d], c.MergeDim(dims[d], dim));
-      }
-    }
-  }
-  return SetOutput(c, 0, dims);
 }
 
 absl::Status ConcatShape(InferenceContext& c) { return JoinShape(c, 1, c.num_inputs(), 0); }
@@ -350,6 +319,38 @@ absl::Status PadShape(InferenceContext& c) { return PaddedShape(c, 1); }
 absl::Status MirrorPadGradShape(InferenceContext& c) { return PaddedShape(c, -1); }
 
 }  // namespace
+
+absl::Status op_shapes::JoinShape(InferenceContext& c, int first, int last, int axis_input) {
+  ASSIGN_OR_RETURN(const std::optional<int64_t> axis_value, ConstantScalar(c, axis_input));
+  int rank = -1;
+  for (int i = first; i < last; ++i) {
+    if (c.input(i).unknown_rank()) continue;
+    if (c.input(i).dims() == 0) {
+      return errors::InvalidArgument("Can't concatenate scalars (use tf.stack instead)");
+    }
+    if (rank >= 0) RETURN_IF_ERROR(c.WithRank(c.input(i), rank).status());
+    rank = c.input(i).dims();
+  }
+  if (rank < 0) return absl::OkStatus();
+  if (!axis_value) {
+    c.set_output(0, c.UnknownOfRank(rank));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const int axis, FrontAxis(*axis_value, rank));
+  DimVector dims(rank, kUnknown);
+  dims[axis] = 0;
+  for (int i = first; i < last; ++i) {
+    for (int d = 0; d < rank; ++d) {
+      const int64_t dim = c.input(i).unknown_rank() ? kUnknown : c.input(i).dim_size(d);
+      if (d == axis) {
+        ASSIGN_OR_RETURN(dims[d], AddDims(dims[d], dim));
+      } else {
+        ASSIGN_OR_RETURN(dims[d], c.MergeDim(dims[d], dim));
+      }
+    }
+  }
+  return SetOutput(c, 0, dims);
+}
 
 absl::Status RegisterArrayOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("Shape")

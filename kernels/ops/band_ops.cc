@@ -81,8 +81,12 @@ absl::Status MatrixDiagPartShape(InferenceContext& c) {
 
 absl::Status MatrixSetDiagShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtLeast(c.input(0), 2));
-  RETURN_IF_ERROR(c.WithRankAtLeast(c.input(1), 1).status());
-  RETURN_IF_ERROR(Diagonals(c, 2).status());
+  ASSIGN_OR_RETURN(const PartialTensorShape diagonal, c.WithRankAtLeast(c.input(1), 1));
+  ASSIGN_OR_RETURN(const auto band, Diagonals(c, 2));
+  if (band && !diagonal.unknown_rank()) {
+    ASSIGN_OR_RETURN(const PartialTensorShape batch, c.Subshape(diagonal, 0, band->first == band->second ? -1 : -2));
+    ASSIGN_OR_RETURN(input, c.Merge(input, c.Concatenate(batch, c.Of({kUnknown, kUnknown}))));
+  }
   c.set_output(0, std::move(input));
   return absl::OkStatus();
 }

@@ -129,6 +129,25 @@ absl::Status BatchMatMulShape(InferenceContext& c) {
 }
 
 // Without ellipses the labels tell all that the inputs do.
+// One operand of an equation: labels before and after "...".
+struct EinsumTerm {
+  explicit EinsumTerm(const std::string& text) {
+    const size_t dots = text.find("...");
+    has_ellipsis = dots != std::string::npos;
+    before = text.substr(0, dots);
+    if (has_ellipsis) after = text.substr(dots + 3);
+  }
+  int Labels() const { return static_cast<int>(before.size() + after.size()); }
+  std::string before, after;
+  bool has_ellipsis;
+};
+
+absl::Status MergeLabel(InferenceContext& c, const PartialTensorShape& shape, int d, char label, int64_t* sizes) {
+  int64_t& size = sizes[static_cast<unsigned char>(label)];
+  ASSIGN_OR_RETURN(size, c.MergeDim(size, shape.dim_size(d)));
+  return absl::OkStatus();
+}
+
 absl::Status EinsumShape(InferenceContext& c) {
   std::string equation;
   RETURN_IF_ERROR(c.GetAttr("equation", &equation));
@@ -136,23 +155,40 @@ absl::Status EinsumShape(InferenceContext& c) {
   const size_t arrow = equation.find("->");
   if (arrow == std::string::npos)
     return errors::InvalidArgument("Expecting exactly one '->' in einsum equation: ", equation);
-  if (equation.find('.') != std::string::npos) return absl::OkStatus();
   int64_t sizes[256];
   std::fill(sizes, sizes + 256, kUnknown);
+  PartialTensorShape rest = c.Of({});  // what the ellipses stand for, broadcast
   size_t at = 0;
   for (int i = 0; i < c.num_inputs(); ++i) {
     const size_t end = std::min(arrow, equation.find(',', at));
-    const std::string term = at > end ? "" : equation.substr(at, end - at);
-    ASSIGN_OR_RETURN(PartialTensorShape shape, c.WithRank(c.input(i), static_cast<int>(term.size())));
-    for (size_t d = 0; d < term.size(); ++d) {
-      int64_t& size = sizes[static_cast<unsigned char>(term[d])];
-      ASSIGN_OR_RETURN(size, c.MergeDim(size, shape.dim_size(static_cast<int>(d))));
-    }
+    const EinsumTerm term(at > end ? "" : equation.substr(at, end - at));
     at = end + 1;
+    if (!term.has_ellipsis) {
+      RETURN_IF_ERROR(c.WithRank(c.input(i), term.Labels()).status());
+    }
+    ASSIGN_OR_RETURN(const PartialTensorShape shape, c.WithRankAtLeast(c.input(i), term.Labels()));
+    if (shape.unknown_rank()) {
+      if (term.has_ellipsis) rest = PartialTensorShape();
+      continue;
+    }
+    const int back = static_cast<int>(term.after.size());
+    for (size_t d = 0; d < term.before.size(); ++d)
+      RETURN_IF_ERROR(MergeLabel(c, shape, static_cast<int>(d), term.before[d], sizes));
+    for (int d = 0; d < back; ++d) RETURN_IF_ERROR(MergeLabel(c, shape, shape.dims() - back + d, term.after[d], sizes));
+    if (!term.has_ellipsis) continue;
+    ASSIGN_OR_RETURN(const PartialTensorShape between,
+                     c.Subshape(shape, static_cast<int>(term.before.size()), shape.dims() - back));
+    ASSIGN_OR_RETURN(rest, shapes::Broadcast(rest, between));
   }
-  DimVector out;
-  for (size_t i = arrow + 2; i < equation.size(); ++i) out.push_back(sizes[static_cast<unsigned char>(equation[i])]);
-  c.set_output(0, c.Of(out));
+  const EinsumTerm result(equation.substr(arrow + 2));
+  const auto sizes_of = [&](const std::string& labels) {
+    DimVector dims;
+    for (const char label : labels) dims.push_back(sizes[static_cast<unsigned char>(label)]);
+    return c.Of(dims);
+  };
+  if (result.has_ellipsis && rest.unknown_rank()) return absl::OkStatus();
+  c.set_output(0, c.Concatenate(c.Concatenate(sizes_of(result.before), result.has_ellipsis ? rest : c.Of({})),
+                                sizes_of(result.after)));
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 // Real numbers as small integers over a range.
 #include "graph/common_shapes.h"
+#include "kernels/ops/join_shape.h"
 #include "kernels/ops/op_shapes.h"
 #include "kernels/ops/rare_families.h"
 
@@ -55,8 +56,8 @@ absl::Status WithRange(InferenceContext& c) {
 }
 absl::Status QuantizedConcatShape(InferenceContext& c) {
   const int count = (c.num_inputs() - 1) / 3;
-  RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
   RETURN_IF_ERROR(ScalarsFrom(c, 1 + count));
+  RETURN_IF_ERROR(op_shapes::JoinShape(c, 1, 1 + count, 0));
   SetRangeShapes(c);
   return absl::OkStatus();
 }

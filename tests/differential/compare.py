@@ -6,10 +6,11 @@ UNITS = {tf.float16: 2.0 ** -10, tf.bfloat16: 2.0 ** -7, tf.float32: 2.0 ** -23,
 
 
 class Answer:
-    """What one case gave: arrays, and the class and message of the error that ended it. `died`: the process did not survive."""
+    """What a case, or one step of it, gave: arrays, or the class and message of an error. `steps`: an Answer for each step of
+    a program, which goes on after errors. `died`: the process did not survive."""
 
-    def __init__(self, arrays=(), error=None, message="", died=False):
-        self.arrays, self.error, self.message, self.died = arrays, error, message, died
+    def __init__(self, arrays=(), error=None, message="", died=False, steps=()):
+        self.arrays, self.error, self.message, self.died, self.steps = arrays, error, message, died, steps
 
     def summary(self):
         if self.died:

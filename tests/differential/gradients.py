@@ -68,7 +68,7 @@ def build_cases(op, limit):
             except (TypeError, ValueError, LookupError):
                 continue  # TensorFlow has no gradient, or no such node
             text = "gradient of %s(%s)" % (op, runner.describe(arguments))
-            case = runner.Case(index, max(ulps, ULPS), graph, made.nodes, [made.theirs], made.feeds, text)
+            case = runner.Case(index, max(ulps, ULPS), graph, made.nodes, [made.theirs], made.feeds, text, batched=True)
             case.our_steps = [made.ours]
             cases.append(case)
     return cases
@@ -85,6 +85,6 @@ class Gradients(runner.Runner):
         ours = self._ask_weir(op, cases, theirs)
         texts = []
         for case in cases:
-            if why := self._difference(ours[case.index], theirs[case.index], case.ulps, floor=1.0):
+            if why := runner.difference(ours[case.index], theirs[case.index], case.ulps, floor=1.0):
                 texts.append("%s: %s" % (case.text, why))
-        return len(cases), texts, []
+        return len(cases), texts, [], set()

@@ -2,7 +2,8 @@
 """Runs every op of the tables in TensorFlow and on a Weir server, through the same client, and compares the answers.
 
   harness.py compare WEIR [OP...]     values, types, shapes and error codes; static shapes. WEIR is the weir program
-  harness.py coverage WEIR            ops in Weir's registry without a row
+  harness.py coverage WEIR            ops in Weir's registry without a row, and those that no case of any row gets a result of
+                                      on both sides
   harness.py gradients WEIR [OP...]   gradients of the ops that TensorFlow has one for
   harness.py hostile WEIR [OP...]     hostile shapes, ranks, indices, values and types at every op: the server must live
 
@@ -23,7 +24,8 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import weir_cluster
 
 SILENT_SECONDS = 240  # a process that reports nothing for so long hangs
-REMOVED = {"PlaceholderV2", "TopK", "Abort"}  # a client cannot make them any more, or must not
+# Ops that never succeed, that need a handle from the step before, a device's full name, or Python in the process.
+NO_RESULT = {"Abort", "ConstructionFails", "GetSessionTensor", "DeleteSessionTensor", "RemoteCall", "PyFunc", "PyFuncStateless", "EagerPyFunc"}
 SHOWN = 8  # differences of one op
 
 
@@ -34,6 +36,8 @@ def parse_arguments():
     parser.add_argument("ops", nargs="*")
     parser.add_argument("--table", help="only ops of table_TABLE.py")
     parser.add_argument("--cases", type=int, default=60, help="at most so many of each op, spread over its rows; 0: all")
+    parser.add_argument("--varied", type=int, default=0, help="compare: so many variations of each op's cases instead of them")
+    parser.add_argument("--seed", type=int, default=0, help="of the values in cases")
     parser.add_argument("--seconds", type=float, help="begin no op after that time")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--answers", default=os.path.expanduser("~/.cache/weir_differential"),
@@ -54,7 +58,7 @@ def work(weir, options, connection):
     import gradients
     import hostile
     import runner
-    kind = {"compare": runner.Runner, "gradients": gradients.Gradients, "hostile": hostile.Hostile}[options.mode]
+    kind = {"compare": runner.Runner, "coverage": runner.Runner, "gradients": gradients.Gradients, "hostile": hostile.Hostile}[options.mode]
     worker = kind(weir, options, lambda *what: connection.send(what))
     try:
         while (task := connection.recv()) is not None:
@@ -62,7 +66,7 @@ def work(weir, options, connection):
             try:
                 result = worker.compare_op(op, deadly)
             except Exception as error:  # pylint: disable=broad-except
-                result = 0, ["%s: the row is wrong: %s: %s" % (op, type(error).__name__, str(error)[:300])], []
+                result = 0, ["%s: the row is wrong: %s: %s" % (op, type(error).__name__, str(error)[:300])], [], set()
             connection.send(("done", op, result))
     finally:
         worker.close()
@@ -146,7 +150,7 @@ def serve(process, options, show):
     if phase == "oracle" and index not in deadly:
         process.give(op, deadly | {index})
     else:
-        show(op, (0, ["%s: the harness's process ended or hung (%s, case %d)" % (op, phase, index)], []))
+        show(op, (0, ["%s: the harness's process ended or hung (%s, case %d)" % (op, phase, index)], [], set()))
 
 
 def registry(weir):
@@ -154,12 +158,18 @@ def registry(weir):
     return [line.split("(")[0] for line in listed.split("\n") if line and not line.startswith(" ")]
 
 
-def coverage(options, rows):
-    registered = registry(options.weir)
-    missing = [op for op in registered if op not in rows and op not in REMOVED and not op.startswith("_")]
-    print("\n".join(missing))
-    print("%d ops in the registry, %d without a row" % (len(registered), len(missing)))
-    return 1 if missing else 0
+def coverage(registered, rows, succeeded, is_comparable):
+    """Prints what is not compared; says whether something is not."""
+    comparable = [op for op in registered if not op.startswith("_") and op not in NO_RESULT and is_comparable(op)]
+    missing = [op for op in comparable if op not in rows and op not in succeeded]
+    for op in missing:
+        print("%s: no row" % op)
+    vain = [op for op in comparable if op in rows and op not in succeeded]
+    for op in vain:
+        print("%s: no case succeeds on both sides" % op)
+    print("%d ops in the registry, %d that TensorFlow's client makes and runs on a CPU; %d without a row, %d whose rows only fail" % (
+        len(registered), len(comparable), len(missing), len(vain)))
+    return bool(missing or vain)
 
 
 def alike(text):
@@ -184,19 +194,20 @@ def main():
     options.weir = os.path.abspath(options.weir)
     weir_cluster.run_with_tensorflow()
     import table
+    table.SEED = options.seed
     rows = table.load()
-    if options.mode == "coverage":
-        sys.exit(coverage(options, rows))
-    listed = set(registry(options.weir))
+    registered = registry(options.weir)
+    listed = set(registered)
     ops = options.ops or sorted(op for op in rows if op in listed and (rows[op].cases or rows[op].programs))
     if options.table:
         ops = [op for op in ops if "table_" + options.table in rows[op].tables]
     ops = list(dict.fromkeys(rows[op].covered_by or op if not rows[op].cases else op for op in ops))
-    total, failed, accepted = 0, [], 0
+    total, failed, accepted, succeeded = 0, [], 0, set()
 
     def show(op, result):
         nonlocal total, accepted
-        compared, texts, messages = result
+        compared, texts, messages, worked = result
+        succeeded.update(worked)
         meant = [text for text in texts if any(op == name and part in text for name, part, _ in table.KNOWN)]
         accepted += len(meant)
         texts = [text for text in texts if text not in meant]
@@ -205,6 +216,8 @@ def main():
             print("%s: %d cases" % (op, compared), flush=True)
         if compared == 0 and not texts and options.mode == "compare":
             texts = ["%s: nothing was compared" % op]
+        if options.mode == "coverage":
+            return
         if texts:
             failed.append(op)
         print_differences(texts, options.all)
@@ -212,6 +225,8 @@ def main():
             print_differences(messages, options.all)
 
     left = compare_all(ops, options, show)
+    if options.mode == "coverage":
+        sys.exit(coverage(registered, rows, succeeded, table.is_comparable))
     print("%d ops, %d cases, %d differences that are meant, %d ops differ: %s%s" % (
         len(ops) - left, total, accepted, len(failed), " ".join(sorted(failed)),
         "; %d ops left out for time" % left if left else ""))

@@ -324,7 +324,7 @@ class Hostile:
             self._client = master_client.MasterClient(self._cluster.addresses[0], CALL_SECONDS)
 
     def compare_op(self, op, deadly):
-        """(mutants sent, texts of what went wrong, [])"""
+        """(mutants sent, texts of what went wrong, [], set())"""
         del deadly
         self._report("begin", op, -1)
         rng.seed(5)
@@ -343,7 +343,7 @@ class Hostile:
         logs = self._cluster.logs(1 << 30) if self._cluster else ""
         found = dict.fromkeys(re.findall(r"[^\n/]*:\d+:\d+: runtime error: [^\n]*", logs))
         self._said, texts = {**self._said, **found}, texts + ["%s: %s" % (op, line) for line in found if line not in self._said]
-        return sent, texts, []
+        return sent, texts, [], set()
 
     def _send(self, mutant, constants):
         """What went wrong, or None. A slow answer counts when it comes again, for the machine may be busy."""

@@ -11,10 +11,12 @@ from tensorflow.python.framework import op_def_registry
 import compare
 import shapes
 import table
+import variations
 import weir_cluster
 
 tf1 = tf.compat.v1
 FORMAT = b"2"  # of remembered answers
+STEPS_FORMAT = b"3"  # of those to programs
 BATCH = 48  # cases in one step, where TensorFlow's answer is no error
 STEP_MILLISECONDS = 20000
 
@@ -26,11 +28,12 @@ class Case:
         self.index, self.ulps, self.graph, self.nodes = index, ulps, graph, nodes
         self.steps, self.feeds, self.text, self.batched = steps, feeds, text, batched
         self.our_steps = steps  # what Weir runs
+        self._library = None  # bodies of functions that no step was seen to call yet
 
     def digest(self):
         """Of all that TensorFlow's answer depends on, but not of where the case stands in its table."""
         scope = b"c%05d" % self.index
-        hashed = hashlib.sha256(FORMAT + tf.__version__.encode())
+        hashed = hashlib.sha256((FORMAT if self.batched else STEPS_FORMAT) + tf.__version__.encode())
         for node in self.nodes:
             hashed.update(node.node_def.SerializeToString(deterministic=True).replace(scope, b"c"))
         for tensor, value in sorted(self.feeds.items(), key=lambda item: item[0].name):
@@ -38,6 +41,30 @@ class Case:
             hashed.update(pickle.dumps(value.tolist()) if value.dtype == object else value.tobytes())
         hashed.update(repr([[f.name for f in step] for step in self.steps]).encode().replace(scope, b"c"))
         return hashed.hexdigest()
+
+    def ops(self, step):
+        """The ops that a step needs, also in the bodies of functions."""
+        if self._library is None:
+            self._library = {f.signature.name: f.node_def for f in self.graph.as_graph_def().library.function}
+        found, seen, called = set(), set(), []
+        waiting = [f.op if isinstance(f, tf.Tensor) else f for f in self.steps[step]]
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            found.add(node.type)
+            called += _functions(node.node_def)
+            waiting += [tensor.op for tensor in node.inputs] + list(node.control_inputs)
+        while called:
+            body = self._library.pop(called.pop(), ())
+            found.update(node.op for node in body)
+            called += [name for node in body for name in _functions(node)]
+        return found
+
+
+def _functions(node_def):
+    return [f.name for value in node_def.attr.values() for f in [value.func, *value.list.func] if f.name]
 
 
 def describe(arguments):
@@ -110,11 +137,13 @@ class Maker:
         return var
 
 
-def build_cases(op, limit):
-    """Cases of all rows in one graph, and a graph for each program."""
+def build_cases(op, limit, varied=0):
+    """Cases of all rows in one graph, and a graph for each program. `varied`: so many variations of cases instead."""
     cases = []
     graph = tf.Graph()
     listed = list(table.cases_of(op))
+    if varied:
+        listed, limit = variations.variations(listed, varied), 0
     chosen = spread(listed, limit)
     with graph.as_default():
         for index, (ulps, arguments) in chosen:
@@ -127,7 +156,7 @@ def build_cases(op, limit):
                 continue  # the client itself refuses a type, or a wrong constant
             cases.append(Case(index, ulps, graph, made.nodes, made.steps, made.feeds,
                               "%s(%s)" % (op, describe(arguments)), batched=True))
-    for index, (ulps, build, dtype) in spread(list(table.programs_of(op)), limit):
+    for index, (ulps, build, dtype) in spread([] if varied else list(table.programs_of(op)), limit):
         index += len(listed)
         graph = tf.Graph()
         with graph.as_default(), tf1.name_scope("c%05d" % index):
@@ -157,7 +186,9 @@ def config():
 
 
 def run(session, case, steps):
-    """The values of all steps, or the first error."""
+    """The values of all steps, or the first error; of a program, those of each step."""
+    if not case.batched:
+        return run_program(session, case, steps)
     arrays = []
     try:
         for step in steps:
@@ -165,6 +196,19 @@ def run(session, case, steps):
     except tf.errors.OpError as error:
         return compare.Answer(arrays, type(error).__name__, error.message)
     return compare.Answer(arrays)
+
+
+def run_program(session, case, steps):
+    """Goes on after errors, but for that of a step which waits."""
+    done = []
+    for step in steps:
+        try:
+            done.append(compare.Answer([np.asarray(v) for v in session.run(step, case.feeds) if v is not None]))
+        except tf.errors.OpError as error:
+            done.append(compare.Answer((), type(error).__name__, error.message))
+            if isinstance(error, tf.errors.DeadlineExceededError):
+                break
+    return compare.Answer(steps=done)
 
 
 class Answers:
@@ -196,6 +240,32 @@ class Answers:
             os.replace(file.name, self._path)
 
 
+class Verdict:
+    """What came of the cases of one op."""
+
+    def __init__(self):
+        self.compared, self.texts, self.messages, self.missing, self.succeeded = 0, [], [], set(), set()
+
+    def judge(self, case, ours, theirs, ops, where=""):
+        if compare.is_missing(ours) and not compare.is_missing(theirs):
+            self.missing.add(compare.essence(ours.message))
+        elif why := difference(ours, theirs, case.ulps):
+            self.texts.append("%s%s: %s" % (case.text, where, why))
+        elif not ours.error:
+            self.succeeded |= ops()
+        elif compare.essence(ours.message) != compare.essence(theirs.message):
+            self.messages.append("%s%s: %s\n    should be: %s" % (
+                case.text, where, compare.essence(ours.message), compare.essence(theirs.message)))
+
+
+def difference(ours, theirs, ulps, floor=None):
+    if ours.died:
+        return "the server dies, should be %s" % theirs.summary()
+    if ours.error != theirs.error:
+        return "%s, should be %s" % (ours.summary(), theirs.summary())
+    return compare.differences(ours.arrays, theirs.arrays, ulps, floor)
+
+
 class Runner:
     """Owns a Weir server, which it starts again when a case ends it."""
 
@@ -216,43 +286,34 @@ class Runner:
         return self._cluster
 
     def compare_op(self, op, deadly):
-        """(cases compared, texts of differences, texts of messages that differ). `deadly`: cases TensorFlow died of."""
+        """(cases compared, texts of differences, texts of messages that differ, ops that succeeded on both sides). `deadly`:
+        cases TensorFlow died of."""
         self._report("begin", op, -1)
-        cases = build_cases(op, self._options.cases)
+        cases = build_cases(op, self._options.cases, self._options.varied)
         theirs = self._oracle(op, cases, deadly)
         ours = self._ask_weir(op, cases, theirs)
-        compared, texts, messages = 0, [], []
-        missing = set()
+        verdict = Verdict()
         for case in cases:
             a, b = ours[case.index], theirs[case.index]
             if is_unanswerable(b):
                 if a.died:
-                    texts.append("%s: the server dies" % case.text)
+                    verdict.texts.append("%s: the server dies" % case.text)
                 continue
-            compared += 1
-            if compare.is_missing(a) and not compare.is_missing(b):
-                missing.add(compare.essence(a.message))
+            verdict.compared += 1
+            if case.batched or a.died:
+                verdict.judge(case, a, b, lambda: {op})
                 continue
-            why = self._difference(a, b, case.ulps)
-            if why:
-                texts.append("%s: %s" % (case.text, why))
-            elif a.error and compare.essence(a.message) != compare.essence(b.message):
-                messages.append("%s: %s\n    should be: %s" % (
-                    case.text, compare.essence(a.message), compare.essence(b.message)))
-        texts += ["%s: %s" % (op, text) for text in sorted(missing)]
-        if self._options.shapes:
+            if len(a.steps) != len(b.steps):
+                verdict.texts.append("%s: %d steps, should be %d" % (case.text, len(a.steps), len(b.steps)))
+            for step, (mine, other) in enumerate(zip(a.steps, b.steps)):
+                if not compare.is_missing(other):
+                    verdict.judge(case, mine, other, lambda step=step: case.ops(step), " step %d" % step)
+        texts = verdict.texts + ["%s: %s" % (op, text) for text in sorted(verdict.missing)]
+        if self._options.shapes and not self._options.varied:
             self._report("shapes", op, -1)
             wrong = {case.index for case in cases if theirs[case.index].error}  # what a shape function may refuse, or not
             texts += shapes.differences(op, self._weir, self._options.cases, wrong)
-        return compared, texts, messages
-
-    @staticmethod
-    def _difference(ours, theirs, ulps, floor=None):
-        if ours.died:
-            return "the server dies, should be %s" % theirs.summary()
-        if ours.error != theirs.error:
-            return "%s, should be %s" % (ours.summary(), theirs.summary())
-        return compare.differences(ours.arrays, theirs.arrays, ulps, floor)
+        return verdict.compared, texts, verdict.messages, verdict.succeeded
 
     def _oracle(self, op, cases, deadly):
         answers, found, sessions = Answers(self._options.answers, op), {}, {}
@@ -295,8 +356,8 @@ class Runner:
         arrays = {case.index: [] for case in batch}
         try:
             for step in range(max(len(case.steps) for case in batch)):
-                having = [case for case in batch if step < len(case.steps)]
-                values = self._session(batch[0].graph).run([case.steps[step] for case in having], feeds)
+                having = [case for case in batch if step < len(case.our_steps)]
+                values = self._session(batch[0].graph).run([case.our_steps[step] for case in having], feeds)
                 for case, listed in zip(having, values):
                     arrays[case.index] += [np.asarray(v) for v in listed if v is not None]
         except (tf.errors.OpError, RuntimeError):
@@ -316,7 +377,9 @@ class Runner:
         self._report("weir", op, case.index)
         session = self._session(case.graph)
         answer = run(session, case, case.our_steps)
-        if answer.error in ("UnavailableError", "AbortedError", "InternalError", "CancelledError") and not self._cluster.alive(1.0):
+        ended = {each.error for each in [answer, *answer.steps]} & {
+            "UnavailableError", "AbortedError", "InternalError", "CancelledError"}
+        if ended and not self._cluster.alive(1.0):
             return compare.Answer(died=True, message=self._cluster.logs()[-1000:])
         return answer
 

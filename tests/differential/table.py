@@ -46,6 +46,7 @@ SAME = [((7,), (7,)), ((0,), (0,)), ((), ()), ((3, 5), (3, 5))]
 rng = np.random.RandomState(20)
 ROWS = {}  # op -> Row
 KNOWN = []  # (op, part of the difference's text, why it is accepted)
+SEED = 0  # of the values
 _current = None  # the op whose cases are being made
 
 
@@ -100,6 +101,20 @@ def program(ops, ulps, build, types=None):
     _row(first).programs.append((ulps, build, types))
     for op in others:
         _row(op).covered_by = first
+
+
+def outputs_of(ops, outputs, ulps, *cases):
+    """Cases of which only some outputs are compared, for the others are not set, or nobody's business."""
+    for op in ops.split():
+        def build(_, op=op):
+            steps = []
+            for arguments in itertools.chain.from_iterable(make() for make in cases):
+                if has_kernel(op, attr_types(op, arguments)):
+                    made = getattr(tf.raw_ops, op)(**{k: fed(v) if isinstance(v, Fed) else v for k, v in arguments.items()})
+                    steps.append([made[i] for i in outputs])
+            return steps
+
+        program(op, ulps, build, [None])
 
 
 def known(op, part, reason):
@@ -177,6 +192,13 @@ def attr_types(op, arguments):
         if found and (arg.type_attr or arg.type_list_attr):
             types[arg.type_attr or arg.type_list_attr] = found
     return types
+
+
+def is_comparable(op):
+    """Whether TensorFlow's client can still make it, and has a CPU kernel for it."""
+    definition = op_def_registry.get(op)
+    return (definition is not None and not 0 < definition.deprecation.version <= tf.version.GRAPH_DEF_VERSION
+            and bool(cpu_kernels(op)))
 
 
 def _types(dtypes, arg=None):
@@ -299,7 +321,7 @@ def reduction(types=None, arg="input", axis="axis", domain=None):
 def _seed(op):
     global _current
     _current = op
-    rng.seed(zlib.crc32(op.encode()))
+    rng.seed((zlib.crc32(op.encode()) + SEED) % (1 << 32))
 
 
 def cases_of(op):

@@ -194,7 +194,7 @@ def tensor_list(t):
     shape = fed([2], I32)
     scattered = raw.TensorListScatterV2(tensor=fed(V((2, 2), t)), indices=fed([3, 0], I32), element_shape=shape, num_elements=fed(-1, I32))
     both = raw.TensorListConcatLists(input_a=made, input_b=popped, element_dtype=t)
-    split = raw.TensorListSplit(tensor=fed(V((5, 2), t)), element_shape=shape, lengths=fed([2, 3], I64))
+    split = raw.TensorListSplit(tensor=fed(V((5, 2), t)), element_shape=fed([-1, 2], I32), lengths=fed([2, 3], I64))
     into = raw.TensorListScatterIntoExistingList(input_handle=made, tensor=fed(V((2, 2), t)), indices=fed([1, 2], I32))
     stacked = [raw.TensorListStack(input_handle=h, element_shape=shape, element_dtype=t) for h in (made, popped, scattered, both, into)]
     return [[item, raw.TensorListLength(input_handle=made), raw.TensorListElementShape(input_handle=made, shape_type=I32), *stacked,
@@ -331,7 +331,9 @@ def ref_loop(t):
     var = raw.VariableV2(shape=[2], dtype=t)
     entered = raw.RefEnter(data=var, frame_name="f")
     merged = raw.RefMerge(inputs=[entered, entered]).output
-    condition = raw.LoopCond(input=raw.Less(x=raw.Cast(x=raw.Max(input=merged, axis=[0]), DstT=F32), y=raw.Enter(data=fed(50.0, F32), frame_name="f", is_constant=True)))
+    with tf1.control_dependencies([merged]):
+        axis = tf1.constant([0])
+    condition = raw.LoopCond(input=raw.Less(x=raw.Cast(x=raw.Max(input=merged, axis=axis), DstT=F32), y=raw.Enter(data=fed(50.0, F32), frame_name="f", is_constant=True)))
     leave, stay = raw.RefSwitch(data=merged, pred=condition)
     added = raw.AssignAdd(ref=stay, value=raw.Enter(data=fed(Fed([9, 9], t)), frame_name="f", is_constant=True))
     merged.op._update_input(1, raw.RefNextIteration(data=added))  # pylint: disable=protected-access

@@ -90,6 +90,7 @@ raw("ParallelFilterDataset", lambda: tf.raw_ops.ParallelFilterDataset(
     input_dataset=variant(numbers(20)), other_arguments=[], num_parallel_calls=3, deterministic="true", output_types=[I64], output_shapes=[[]],
     predicate=tf.function(lambda x: tf.equal(x % 3, 0)).get_concrete_function(tf.TensorSpec([], I64))), [I64], [[]])
 known("ParallelFilterDataset", "AddDataset", "TensorFlow cannot write this dataset into the graph that it optimises")
+known("ParallelFilterDataset", "has not been initialized", "that follows from it")
 through("TakeWhileDataset", lambda: numbers().apply(experimental.take_while(lambda x: x < 4)))
 through("ScanDataset", lambda: numbers().apply(experimental.scan(tf.constant(1, I64), lambda s, x: (s + x, s * x))))
 through("GroupByWindowDataset", lambda: numbers(9).apply(experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3), 3)))

@@ -138,3 +138,5 @@ row("FractionalAvgPoolGrad", 256, each(*[
 row("FractionalMaxPoolGrad", 8, each(*[
     lambda t, o=o: {"orig_input": Fed(np.arange(40).reshape(1, 5, 4, 2), t), "orig_output": Fed([[[[14, 15]]]] if o else [[[[2, 3]]]], t),
                     "out_backprop": V((1, 1, 1, 2), t), "row_pooling_sequence": Fed([0, 1], I64), "col_pooling_sequence": Fed([0, 2], I64), "overlapping": o} for o in (True, False)]))
+row("NonMaxSuppression", 0, plain(*[{"boxes": V((n, 4), F32, (0, 1)), "scores": V((m,), F32), "max_output_size": Fed(k, I32), "iou_threshold": i}
+                                    for n, m, k, i in ((9, 9, 4, 0.3), (9, 9, 20, 0.7), (0, 0, 3, 0.5), (3, 4, 2, 0.5), (3, 3, -1, 0.5), (3, 3, 2, 1.5))]))

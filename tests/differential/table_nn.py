@@ -78,15 +78,14 @@ def norm_grad(version, second=None, training=True):
     return case
 
 
-row("FusedBatchNorm", 512, each(norm(), norm(is_training=False), norm(channels=2)))
-row("FusedBatchNormV2 FusedBatchNormV3", 512, each(norm(F32), norm(F32, is_training=False), norm(F32, channels=2)))
-row("FusedBatchNormGrad", 512, each(norm_grad(1), norm_grad(1, training=False)))
-row("FusedBatchNormGradV2", 512, each(norm_grad(2, F32), norm_grad(2, F32, False)))
-row("FusedBatchNormGradV3", 512, each(norm_grad(3, F32), norm_grad(3, F32, False)))
+# Reserved outputs have the shapes of TensorFlow with oneDNN, its default, and are not set when it does not train.
+outputs_of("FusedBatchNorm", (0, 1, 2), 512, each(norm(), norm(is_training=False)))
+outputs_of("FusedBatchNormV2 FusedBatchNormV3", (0, 1, 2), 512, each(norm(F32), norm(F32, is_training=False)))
+row("FusedBatchNorm", 512, each(norm(channels=2)))
+row("FusedBatchNormV2 FusedBatchNormV3", 512, each(norm(F32, channels=2)))
+outputs_of("FusedBatchNormGrad", (0, 1, 2), 512, each(norm_grad(1), norm_grad(1, training=False)))
+outputs_of("FusedBatchNormGradV2", (0, 1, 2), 512, each(norm_grad(2, F32), norm_grad(2, F32, False)))
+outputs_of("FusedBatchNormGradV3", (0, 1, 2), 512, each(norm_grad(3, F32), norm_grad(3, F32, False)))
 
-for _name in ("FusedBatchNormV3", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"):
-    known(_name, ": float32(", "the reserved outputs' shapes are those of TensorFlow with oneDNN, its default")
-for _name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
-    known(_name, "output 3 at", "TensorFlow does not set it when it does not train")
 known("Conv2DBackpropFilter", "do not yet support dilation rates", "Weir can")
 known("Conv2DBackpropInput", "do not yet support dilation rates", "Weir can")

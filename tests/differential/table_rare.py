@@ -14,17 +14,19 @@ row("QuantizeV2", 0, plain(*[
     *[{"input": V((3, 4), F32), "min_range": Fed([-9, -5, 0], F32), "max_range": Fed([9, 2, 4], F32), "T": tf.qint8, "mode": "SCALED", "axis": 0, "round_mode": r,
        "narrow_range": n} for r in ("HALF_TO_EVEN", "HALF_AWAY_FROM_ZERO") for n in (True, False)],
     {"input": V((3, 4), F32), "min_range": Fed([-9, -5], F32), "max_range": Fed([9, 2, 4], F32), "T": tf.qint8, "axis": 0}))
+known("QuantizeV2", "should be -2147483648", "TensorFlow converts 2^31 to 32 bits, which C++ does not define")
 row("Dequantize", 4, plain(*[
     {"input": Fed(np.arange(8).reshape(2, 4), t), "min_range": scalar(a), "max_range": scalar(b), "mode": m, "dtype": d}
     for t in QTYPES for m in ("MIN_COMBINED", "MIN_FIRST", "SCALED") for a, b in ((-3.0, 7.0), (0.5, 2.0)) for d in (F32, BF16)
-    if not (d == BF16 and m != "MIN_FIRST")]))
+    ]))
 row("QuantizedMatMul", 2, plain(*[
     {"a": Fed(np.arange(12).reshape(a), tf.quint8), "b": Fed(np.arange(8, 28).reshape(b)[:, :], tf.quint8), "min_a": scalar(-2.0), "max_a": scalar(3.0), "min_b": scalar(0.0),
      "max_b": scalar(1.0), "transpose_a": ta, "transpose_b": tb, "Toutput": tf.qint32}
     for a, ta in (((3, 4), False), ((4, 3), True)) for b, tb in (((4, 5), False), ((5, 4), True), ((5, 4), False))]))
+# With filters of qint8 TensorFlow has a kernel only with oneDNN; the one without gives nothing.
 row("QuantizedConv2D", 2, plain(*[
     {"input": Fed(np.arange(72).reshape(2, 4, 3, 3), tf.quint8), "filter": Fed(np.arange(24).reshape(2, 2, 3, 2), f), "min_input": scalar(-1.0), "max_input": scalar(1.0),
-     "min_filter": scalar(-2.0), "max_filter": scalar(2.0), "strides": [1, s, 1, 1], "padding": p} for f in (tf.quint8, tf.qint8) for s in (1, 2) for p in ("SAME", "VALID")]))
+     "min_filter": scalar(-2.0), "max_filter": scalar(2.0), "strides": [1, *s, 1], "padding": p} for f in (tf.quint8,) for s in ((1, 1), (2, 2), (2, 1)) for p in ("SAME", "VALID")]))
 row("QuantizedRelu QuantizedRelu6", 0, plain(*[
     {"features": Fed(np.arange(0, 250, 9), t), "min_features": scalar(-4.0), "max_features": scalar(9.0), "out_type": t} for t in (tf.quint8, tf.qint32)]))
 row("QuantizedMaxPool QuantizedAvgPool", 0, plain(*[
@@ -90,3 +92,8 @@ def _test_ops():
 
 
 program("StubResourceHandleOp ResourceCreateOp ResourceInitializedOp", 0, stubs, [None])
+
+# All different, so that the order is no matter of chance.
+row("ApproxTopK", 0, each(*[
+    lambda t, k=k, d=d, m=m: {"input": Shaped(Fed(np.random.RandomState(k).permutation(60).reshape(3, 20) - 30, t)), "k": k, "reduction_dimension": d, "is_max_k": m}
+    for k, d in ((1, -1), (3, 1), (3, 0), (20, -1), (21, -1), (2, 2)) for m in (True, False)]))

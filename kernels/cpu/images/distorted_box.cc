@@ -156,14 +156,14 @@ class SampleDistortedBoxKernel : public OpKernel {
 
   static absl::StatusOr<std::vector<Rectangle>> ReadObjects(const Tensor& boxes, int64_t height, int64_t width) {
     std::vector<Rectangle> objects;
-    if (boxes.NumElements() == 0) return objects;
     if (boxes.dims() != 3) {
-      return errors::InvalidArgument("input_boxes must be 3-dimensional [batch, num_boxes, coords]: ",
+      return errors::InvalidArgument("input boxes must be 3-dimensional [batch, num_boxes, coords]: ",
                                      boxes.shape().ToString());
     }
     if (boxes.dim_size(2) != 4) {
       return errors::InvalidArgument("bounding boxes must have shape [..., 4], got ", boxes.shape().ToString());
     }
+    if (boxes.NumElements() == 0) return objects;
     for (int64_t i = 0; i < boxes.NumElements() / 4; ++i) {
       const float* const box = boxes.data<float>() + 4 * i;
       for (int j = 0; j < 4; ++j) {

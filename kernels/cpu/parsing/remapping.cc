@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/file_system.h"
@@ -35,8 +34,7 @@ class GenerateVocabRemappingKernel : public BlockingKernel {
     }
     int64_t last;
     if (__builtin_add_overflow(offset_, count_, &last) || last > static_cast<int64_t>(new_words.size())) {
-      return errors::InvalidArgument("The new vocabulary has ", new_words.size(), " words, too few for offset ",
-                                     offset_, " and num_new_vocab ", count_);
+      return errors::InvalidArgument("lookup table size must be larger than last new vocab entry's line");
     }
     const int64_t known = old_size_ < 0 ? static_cast<int64_t>(old_words.size()) : old_size_;
     absl::flat_hash_map<absl::string_view, int64_t> positions;
@@ -133,7 +131,7 @@ class LoadAndRemapMatrixKernel : public BlockingKernel {
           *out++ = initial.data<float>()[next++];
         } else {
           return errors::InvalidArgument("initializing_values contained ", initial.NumElements(),
-                                         " elements, which is fewer than the missing values");
+                                         " elements, but more missing values remain.");
         }
       }
     }
@@ -145,15 +143,17 @@ class LoadAndRemapMatrixKernel : public BlockingKernel {
  private:
   // Old indices exist, and none is named twice; below zero: there is none.
   static absl::Status CheckRemapping(const Tensor& map, int64_t size, absl::string_view what) {
-    absl::flat_hash_set<int64_t> seen;
+    absl::flat_hash_map<int64_t, int64_t> seen;
     for (int64_t i = 0; i < map.NumElements(); ++i) {
       const int64_t from = map.data<int64_t>()[i];
       if (from >= size) {
         return errors::InvalidArgument(what, "_remapping[", i, "] = ", from, " is not in the old tensor's [0, ", size,
                                        ")");
       }
-      if (from >= 0 && !seen.insert(from).second) {
-        return errors::Unimplemented("Multiple new ", what, "s are mapped to the old ", what, " ", from);
+      if (from < 0) continue;
+      if (const auto [other, added] = seen.try_emplace(from, i); !added) {
+        return errors::Unimplemented("Old ID ", from, " is mapped to both new ID ", other->second, " and ", i,
+                                     ", which is not supported.");
       }
     }
     return absl::OkStatus();

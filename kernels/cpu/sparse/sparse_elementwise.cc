@@ -71,6 +71,8 @@ class SparseSparseKernel : public OpKernel {
       return errors::InvalidArgument("Operands' shapes do not match: got ", a.shape()[d], " and ", b.shape()[d],
                                      " for dimension ", d);
     }
+    RETURN_IF_ERROR(a.CheckBounds());
+    RETURN_IF_ERROR(b.CheckBounds());
     const DataType type = a.values().dtype();
     const int64_t width = DataTypeSize(type), most = a.entries() + b.entries();
     ASSIGN_OR_RETURN(Tensor left, ctx.allocate_temp(type, TensorShape({most})));
