@@ -58,6 +58,45 @@ TEST_F(ImagesTest, BrokenFilesAreRefused) {
   EXPECT_THAT(RunOp("DecodePng", {Text(huge)}), StatusIs(kInvalid));
 }
 
+// Each way to cut a file short, and to change one of its bytes: an image or an error, nothing else.
+TEST_F(ImagesTest, DamagedFilesAreAnsweredOneWayOrTheOther) {
+  Tensor image(DT_UINT8, TensorShape({9, 7, 3}));
+  for (int64_t i = 0; i < image.NumElements(); ++i) image.data<uint8_t>()[i] = static_cast<uint8_t>(i * 37);
+  ASSERT_OK_AND_ASSIGN(Tensor png, RunOp1("EncodePng", {image}));
+  ASSERT_OK_AND_ASSIGN(Tensor jpeg, RunOp1("EncodeJpeg", {image}));
+  ASSERT_OK_AND_ASSIGN(Tensor progressive, RunOp1("EncodeJpeg", {image}, Attrs().Set("progressive", true)));
+  std::string bmp("BM\x5e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\3\0\0\0\3\0\0\0\1\0\x18\0\0\0\0\0\x24\0\0\0", 38);
+  bmp += std::string(16, '\0') + std::string(36, '\x5a');
+  const std::string gif("GIF89a\2\0\1\0\x80\0\0\x0a\x0a\x0a\xc8\xc8\xc8,\0\0\0\0\2\0\1\0\0\2\2\x44\x0a\0;", 35);
+  EXPECT_THAT(RunOp("DecodeBmp", {Text(bmp)}), IsOk());
+  EXPECT_THAT(RunOp("DecodeGif", {Text(gif)}), IsOk());
+  const auto decode = [&](const std::string& file) {
+    RunOp("DecodeImage", {Text(file)}).status().IgnoreError();
+    RunOp("DecodeJpeg", {Text(file)}, Attrs().Set("try_recover_truncated", true)).status().IgnoreError();
+  };
+  for (const std::string& file : {std::string(png.scalar<tstring>()), std::string(jpeg.scalar<tstring>()),
+                                  std::string(progressive.scalar<tstring>()), bmp, gif}) {
+    EXPECT_THAT(RunOp("DecodeImage", {Text(file)}), IsOk());
+    for (size_t i = 0; i < file.size(); ++i) {
+      decode(file.substr(0, i));
+      std::string changed = file;
+      changed[i] = static_cast<char>(changed[i] ^ 0xff);
+      decode(changed);
+    }
+  }
+}
+
+TEST_F(ImagesTest, LargeJpegFilesGrowAsTheyAreWritten) {
+  Tensor noise(DT_UINT8, TensorShape({200, 300, 3}));
+  uint32_t seed = 1;
+  for (int64_t i = 0; i < noise.NumElements(); ++i)
+    noise.data<uint8_t>()[i] = (seed = seed * 1664525 + 1013904223) >> 24;
+  ASSERT_OK_AND_ASSIGN(Tensor file, RunOp1("EncodeJpeg", {noise}));
+  EXPECT_GT(file.scalar<tstring>().size(), 16384u);
+  ASSERT_OK_AND_ASSIGN(Tensor back, RunOp1("DecodeJpeg", {file}));
+  EXPECT_EQ(back.shape(), noise.shape());
+}
+
 TEST_F(ImagesTest, GifFramesCoverEachOther) {
   // Two frames of 2 x 1; the second leaves the first pixel transparent (index 0).
   const std::string head("GIF89a\2\0\1\0\x80\0\0\x0a\x0a\x0a\xc8\xc8\xc8", 19);

@@ -2,8 +2,9 @@
 
 #include <csetjmp>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <new>
+#include <utility>
 // After cstdio, which it needs.
 #include <jerror.h>
 #include <jpeglib.h>
@@ -146,21 +147,51 @@ absl::Status CheckWindow(const JpegWindow& window, const JpegWindow& whole) {
                                  whole.width);
 }
 
+// The file as it grows; libjpeg writes to the bytes after those that it knows to be taken.
+struct Sink {
+  jpeg_destination_mgr base;
+  std::string file;
+};
+bool Resize(std::string& file, size_t size) {
+  try {
+    file.resize(size);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+void GrowTo(j_compress_ptr info, size_t size) {
+  auto* const sink = reinterpret_cast<Sink*>(info->dest);
+  const size_t taken = sink->file.size();
+  if (!Resize(sink->file, size)) ERREXIT1(info, JERR_OUT_OF_MEMORY, 0);
+  sink->base.next_output_byte = reinterpret_cast<JOCTET*>(sink->file.data()) + taken;
+  sink->base.free_in_buffer = size - taken;
+}
+void StartFile(j_compress_ptr info) { GrowTo(info, 4096); }
+boolean GrowFile(j_compress_ptr info) {
+  GrowTo(info, 2 * reinterpret_cast<Sink*>(info->dest)->file.size());
+  return TRUE;
+}
+void EndFile(j_compress_ptr info) {
+  auto* const sink = reinterpret_cast<Sink*>(info->dest);
+  sink->file.resize(sink->file.size() - sink->base.free_in_buffer);
+}
+
 struct Writer {
   Writer() {
     InitErrors(&errors);
     info.err = &errors.base;
+    sink.base = {};
+    sink.base.init_destination = StartFile;
+    sink.base.empty_output_buffer = GrowFile;
+    sink.base.term_destination = EndFile;
   }
-  ~Writer() {
-    jpeg_destroy_compress(&info);
-    std::free(buffer);
-  }
+  ~Writer() { jpeg_destroy_compress(&info); }
   Writer(const Writer&) = delete;
 
   jpeg_compress_struct info{};
   ErrorHandler errors;
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's type
+  Sink sink;
 };
 
 bool WriteAll(Writer& writer, const uint8_t* pixels, int64_t height, int64_t width, int channels,
@@ -168,7 +199,7 @@ bool WriteAll(Writer& writer, const uint8_t* pixels, int64_t height, int64_t wid
   if (setjmp(writer.errors.leave) != 0) return false;
   jpeg_compress_struct& info = writer.info;
   jpeg_create_compress(&info);
-  jpeg_mem_dest(&info, &writer.buffer, &writer.size);
+  info.dest = &writer.sink.base;
   info.image_width = static_cast<JDIMENSION>(width);
   info.image_height = static_cast<JDIMENSION>(height);
   info.input_components = channels;
@@ -269,7 +300,7 @@ absl::StatusOr<std::string> EncodeJpeg(const uint8_t* pixels, int64_t height, in
   if (!WriteAll(writer, pixels, height, width, channels, options, metadata)) {
     return errors::Internal("JPEG encoding failed: ", writer.errors.message);
   }
-  return std::string(reinterpret_cast<const char*>(writer.buffer), writer.size);
+  return std::move(writer.sink.file);
 }
 
 }  // namespace weir
