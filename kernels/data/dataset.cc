@@ -4,6 +4,7 @@
 
 #include "core/out_of_memory.h"
 #include "core/variant_registry.h"
+#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/captured_function.h"
 #include "kernels/data/element_list.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -59,6 +60,13 @@ DatasetBase::DatasetBase(Spec spec) : spec_(std::move(spec)) {
   for (const DatasetPtr& input : spec_.inputs) depth_ = std::max(depth_, input->depth() + 1);
 }
 DatasetBase::~DatasetBase() = default;
+
+void DatasetBase::set_origin(DatasetOrigin origin) {
+  for (const Tensor& input : origin.inputs) {
+    if (input.dtype() == DT_VARIANT) depth_ = std::max(depth_, VariantDepth(input) + 1);
+  }
+  origin_ = std::move(origin);
+}
 
 absl::StatusOr<IteratorPtr> DatasetBase::MakeIterator(IteratorContext& ctx) const {
   IteratorPtr iterator = NewIterator();

@@ -116,6 +116,7 @@ class DatasetBase : public std::enable_shared_from_this<DatasetBase> {
   const DataTypeVector& output_types() const { return spec_.output_types; }
   const std::vector<PartialTensorShape>& output_shapes() const { return spec_.output_shapes; }
   const std::vector<DatasetPtr>& inputs() const { return spec_.inputs; }
+  // Of datasets and other variants that are nested in this one, itself included.
   int depth() const { return depth_; }
   std::string DebugString() const { return spec_.type + "DatasetOp::Dataset"; }
 
@@ -130,7 +131,7 @@ class DatasetBase : public std::enable_shared_from_this<DatasetBase> {
 
   const DatasetOrigin& origin() const { return origin_; }
   // Only before the dataset is shared.
-  void set_origin(DatasetOrigin origin) { origin_ = std::move(origin); }
+  void set_origin(DatasetOrigin origin);
 
  protected:
   virtual IteratorPtr NewIterator() const = 0;

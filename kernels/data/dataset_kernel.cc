@@ -164,14 +164,14 @@ absl::Status DatasetKernel::Compute(OpKernelContext& ctx) {
     if (!ctx.input(i).IsInitialized()) return errors::InvalidArgument("Input ", i, " has no value");
   }
   ASSIGN_OR_RETURN(std::shared_ptr<DatasetBase> dataset, MakeDataset(NodeInputs(ctx, node_)));
-  if (dataset->depth() > kMaxDatasetDepth) {
-    return errors::ResourceExhausted("A chain of more than ", kMaxDatasetDepth, " datasets");
-  }
   DatasetOrigin origin;
   origin.node = node_.node();
   origin.functions = node_.library();
   for (int i = 0; i < ctx.num_inputs(); ++i) origin.inputs.push_back(ctx.locked_input(i));
   dataset->set_origin(std::move(origin));
+  if (dataset->depth() > kMaxDatasetDepth) {
+    return errors::ResourceExhausted("A chain of more than ", kMaxDatasetDepth, " datasets");
+  }
   ctx.set_output(0, DatasetTensor(std::move(dataset)));
   return absl::OkStatus();
 }

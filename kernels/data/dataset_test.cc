@@ -115,6 +115,20 @@ TEST_F(DatasetTest, EndsDeepChains) {
   EXPECT_THAT(All(Iterate(dataset)), ElementsAre(0));
 }
 
+TEST_F(DatasetTest, EndsDeepNesting) {
+  ASSERT_OK_AND_ASSIGN(Tensor dataset, Range(1));
+  const Attrs attrs = Attrs()
+                          .Set("Toutput_types", DataTypeVector{DT_VARIANT})
+                          .Set("output_shapes", std::vector<PartialTensorShape>{TensorShape()});
+  absl::Status status;
+  for (int i = 0; i < 2 * kMaxDatasetDepth && status.ok(); ++i) {
+    absl::StatusOr<Tensor> deeper = RunOp1("TensorDataset", {dataset}, attrs);
+    status = deeper.status();
+    if (deeper.ok()) dataset = *deeper;
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
 TEST_F(DatasetTest, UninitialisedIteratorFails) {
   ASSERT_OK_AND_ASSIGN(const Tensor handle, RunOp1("AnonymousIteratorV3", {}, Types()));
   EXPECT_THAT(Next(handle).status(),
