@@ -12,6 +12,7 @@
 #include "kernels/cpu/session_tensors.h"
 #include "kernels/cpu/sparse/register.h"
 #include "kernels/cpu/tensor_list.h"
+#include "kernels/cpu/tensor_map.h"
 #include "kernels/cpu/text/register.h"
 #include "kernels/cpu/text_kernels.h"
 #include "kernels/data/families.h"
@@ -71,6 +72,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
 
 absl::Status RegisterAllVariants(VariantRegistry& variants) {
   RETURN_IF_ERROR(RegisterTensorListVariants(variants));
+  RETURN_IF_ERROR(RegisterTensorMapVariants(variants));
   RETURN_IF_ERROR(RegisterTensorVariants(variants));
   return RegisterRaggedVariants(variants);
 }

@@ -78,6 +78,13 @@ std::string Differences(const OpDef& ours, const OpDef& theirs) {
 }
 
 constexpr char kHasGradient[] = "yes";
+// Differentiated by their place in a loop or conditional, not one by one.
+const std::set<std::string>& ControlFlowOps() {
+  static const auto* ops = new std::set<std::string>{"Enter",    "Exit",     "LoopCond", "Merge",    "NextIteration",
+                                                     "Switch",   "RefEnter", "RefExit",  "RefMerge", "RefNextIteration",
+                                                     "RefSwitch"};
+  return *ops;
+}
 
 struct Support {
   std::set<std::string> devices;
@@ -102,7 +109,7 @@ Support SupportOf(const OpRegistries& registries, const std::string& op) {
       support.gradient = "nothing flows";
       break;
     default:
-      support.gradient = "no";
+      support.gradient = ControlFlowOps().contains(op) ? kHasGradient : "no";
   }
   return support;
 }
@@ -147,9 +154,10 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
          "Gradient:\n"
          "`yes`; `nothing flows`, where it is zero or undefined by nature (comparisons, shapes, integers); `no`, where "
          "a\n"
-         "C++ client gets an error. Programs that bring their gradient in the graph, as TensorFlow's clients do, do "
-         "not\n"
-         "need it.\n\n"
+         "C++ client gets an error, as with TensorFlow, and for calls that may have effects, which are not made again\n"
+         "(`If`, `Case`, `While`; their stateless kin have gradients). Programs that bring their gradient in the "
+         "graph,\n"
+         "as TensorFlow's clients do, do not need it.\n\n"
          "| op | devices | types | gradient |\n| --- | --- | --- | --- |\n"
       << rows.str();
   return absl::OkStatus();

@@ -84,10 +84,6 @@ absl::Status RegisterBandGradients(GradientRegistry& registry) {
       {"Cross", Cross},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  for (const char* op : {"DenseBincount", "HistogramFixedWidth", "Bucketize", "LowerBound", "UpperBound",
-                         "UnravelIndex", "ToBool", "DataFormatDimMap", "DataFormatVecPermute"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

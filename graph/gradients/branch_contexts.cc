@@ -11,16 +11,17 @@ int BranchContexts::Of(const Output& value) {
   const int base = OfNode(&node);
   if (!node.IsSwitch() || IsLoopSwitch(node)) return base;
   const Edge* predicate = node.input_edge(1);
-  return Child(base, Output(predicate->src, predicate->src_output), value.index());
+  return Child(base, {Output(predicate->src, predicate->src_output), value.index(), node.num_outputs()});
 }
 
 int BranchContexts::OfEdge(const Edge& edge) {
   return edge.is_control() ? OfNode(edge.src) : Of(Output(edge.src, edge.src_output));
 }
 
-int BranchContexts::Child(int parent, const Output& predicate, int taken) {
-  auto [it, inserted] = children_.try_emplace({parent, {predicate, taken}}, static_cast<int>(contexts_.size()));
-  if (inserted) contexts_.push_back({parent, contexts_[parent].depth + 1, {predicate, taken}});
+int BranchContexts::Child(int parent, const Branch& branch) {
+  auto [it, inserted] =
+      children_.try_emplace({parent, {branch.predicate, branch.taken}}, static_cast<int>(contexts_.size()));
+  if (inserted) contexts_.push_back({parent, contexts_[parent].depth + 1, branch});
   return it->second;
 }
 

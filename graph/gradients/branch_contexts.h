@@ -18,7 +18,8 @@ class BranchContexts {
 
   struct Branch {
     Output predicate;
-    int taken = 0;  // the Switch's output
+    int taken = 0;     // the Switch's output
+    int branches = 2;  // how many it has
   };
   int Of(const Output& value);
   int CommonAncestor(int a, int b) const;
@@ -36,7 +37,7 @@ class BranchContexts {
   int Combine(const Node& node);
   std::vector<const Edge*> Sources(const Node& node) const;
   int OfEdge(const Edge& edge);
-  int Child(int parent, const Output& predicate, int taken);
+  int Child(int parent, const Branch& branch);
 
   const Graph* const graph_;
   const ControlFlowInfo* const info_;

@@ -23,4 +23,28 @@ class BroadcastGradient {
   Output shapes_[2], axes_[2];
 };
 
+// Likewise for two batches of matrices, whose last two dimensions stay.
+class BatchBroadcast {
+ public:
+  explicit BatchBroadcast(GradientContext& g) : g_(g) {
+    Output batch[2];
+    for (int i : {0, 1}) {
+      shapes_[i] = g.Call("Shape", {g.input(i)});
+      batch[i] = g.Call(
+          "StridedSlice",
+          {shapes_[i], Tensor::Vector<int32_t>({0}), Tensor::Vector<int32_t>({-2}), Tensor::Vector<int32_t>({1})},
+          {GradientContext::Set("begin_mask", int64_t{1})});
+    }
+    const Output args = g.Call("BroadcastGradientArgs", {batch[0], batch[1]});
+    for (int i : {0, 1}) axes_[i] = Output(args.op(), i);
+  }
+  Output Reduce(int i, const Output& gradient) {
+    return g_.Call("Reshape", {g_.Call("Sum", {gradient, axes_[i]}), shapes_[i]});
+  }
+
+ private:
+  GradientContext& g_;
+  Output shapes_[2], axes_[2];
+};
+
 }  // namespace weir

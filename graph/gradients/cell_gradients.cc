@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_registry.h"
 
 namespace weir {
@@ -58,19 +59,8 @@ absl::Status Einsum(G& g) {
   return absl::OkStatus();
 }
 
-// The named attributes, passed on.
-std::vector<G::AttrSetter> Copy(G& g, std::initializer_list<const char*> names) {
-  std::vector<G::AttrSetter> setters;
-  for (const char* name : names) {
-    const tensorflow::AttrValue value = *FindAttr(g.op().def(), name);
-    setters.push_back(
-        [name = std::string(name), value](tensorflow::NodeDef* def) { (*def->mutable_attr())[name] = value; });
-  }
-  return setters;
-}
-
 absl::Status Dilation2D(G& g) {
-  const auto attrs = Copy(g, {"strides", "rates", "padding"});
+  const auto attrs = CopiedAttrs(g, {"strides", "rates", "padding"});
   g.set_grad(0, g.Call("Dilation2DBackpropInput", {g.input(0), g.input(1), g.dy()}, attrs));
   g.set_grad(1, g.Call("Dilation2DBackpropFilter", {g.input(0), g.input(1), g.dy()}, attrs));
   return absl::OkStatus();
@@ -78,12 +68,13 @@ absl::Status Dilation2D(G& g) {
 
 absl::Status FakeQuantArgs(G& g) {
   g.set_grad(0, g.Call("FakeQuantWithMinMaxArgsGradient", {g.dy(), g.input(0)},
-                       Copy(g, {"min", "max", "num_bits", "narrow_range"})));
+                       CopiedAttrs(g, {"min", "max", "num_bits", "narrow_range"})));
   return absl::OkStatus();
 }
 template <const char* kGrad>
 absl::Status FakeQuantVars(G& g) {
-  const Output dx = g.Call(kGrad, {g.dy(), g.input(0), g.input(1), g.input(2)}, Copy(g, {"num_bits", "narrow_range"}));
+  const Output dx =
+      g.Call(kGrad, {g.dy(), g.input(0), g.input(1), g.input(2)}, CopiedAttrs(g, {"num_bits", "narrow_range"}));
   for (int i = 0; i < 3; ++i) g.set_grad(i, Output(dx.op(), i));
   return absl::OkStatus();
 }
@@ -97,7 +88,7 @@ absl::Status BlockLstm(G& g) {
   for (int i = 0; i < 7; ++i) inputs.push_back(g.output(i));
   inputs.push_back(g.dy(1));
   inputs.push_back(g.dy(6));
-  const Output dx = g.Call(kGrad, inputs, Copy(g, {"use_peephole"}));
+  const Output dx = g.Call(kGrad, inputs, CopiedAttrs(g, {"use_peephole"}));
   for (int i = 0; i < 8; ++i) g.set_grad(i + 1, Output(dx.op(), i));
   return absl::OkStatus();
 }

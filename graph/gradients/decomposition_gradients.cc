@@ -70,27 +70,15 @@ absl::Status MatrixSolve(G& g) {
   return absl::OkStatus();
 }
 
-// The batch dimensions broadcast: sums over those that an operand was spread along.
-Output Unspread(G& g, int i, const Output& gradient) {
-  Output shapes[2], batch[2];
-  for (int j : {0, 1}) {
-    shapes[j] = g.Call("Shape", {g.input(j)});
-    batch[j] =
-        g.Call("StridedSlice",
-               {shapes[j], Tensor::Vector<int32_t>({0}), Tensor::Vector<int32_t>({-2}), Tensor::Vector<int32_t>({1})},
-               {G::Set("begin_mask", int64_t{1})});
-  }
-  const Output args = g.Call("BroadcastGradientArgs", {batch[0], batch[1]});
-  return g.Call("Reshape", {g.Call("Sum", {gradient, Output(args.op(), i)}), shapes[i]});
-}
 absl::Status MatrixTriangularSolve(G& g) {
   const bool adjoint = g.Attr<bool>("adjoint"), lower = g.Attr<bool>("lower");
   const Output x = g.output(0);
   const Output db =
       g.Call("MatrixTriangularSolve", {g.input(0), g.dy()}, {G::Set("adjoint", !adjoint), G::Set("lower", lower)});
   const Output da = Neg(g, adjoint ? Product(g, x, db, false, true) : Product(g, db, x, false, true));
-  g.set_grad(0, Unspread(g, 0, lower ? Band(g, da, -1, 0) : Band(g, da, 0, -1)));
-  g.set_grad(1, Unspread(g, 1, db));
+  BatchBroadcast broadcast(g);
+  g.set_grad(0, broadcast.Reduce(0, lower ? Band(g, da, -1, 0) : Band(g, da, 0, -1)));
+  g.set_grad(1, broadcast.Reduce(1, db));
   return absl::OkStatus();
 }
 
@@ -193,8 +181,9 @@ absl::Status Svd(G& g) {
 absl::Status BatchMatMulV3(G& g) {
   const bool adj_x = g.Attr<bool>("adj_x"), adj_y = g.Attr<bool>("adj_y");
   const Output x = g.input(0), y = g.input(1), dz = g.dy();
-  g.set_grad(0, Unspread(g, 0, adj_x ? Product(g, y, dz, adj_y, true) : Product(g, dz, y, false, !adj_y)));
-  g.set_grad(1, Unspread(g, 1, adj_y ? Product(g, dz, x, true, adj_x) : Product(g, x, dz, !adj_x, false)));
+  BatchBroadcast broadcast(g);
+  g.set_grad(0, broadcast.Reduce(0, adj_x ? Product(g, y, dz, adj_y, true) : Product(g, dz, y, false, !adj_y)));
+  g.set_grad(1, broadcast.Reduce(1, adj_y ? Product(g, dz, x, true, adj_x) : Product(g, x, dz, !adj_x, false)));
   return absl::OkStatus();
 }
 

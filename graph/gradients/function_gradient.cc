@@ -57,6 +57,14 @@ absl::StatusOr<FunctionBody> BodyOfOp(const NameAttrList& op, const OpRegistry& 
   return body;
 }
 
+// Control flow that is still by functions would ask for its own gradient, without end.
+absl::Status CheckLowered(const std::string& op, const Graph& graph) {
+  if (op != "StatelessIf" && op != "StatelessCase" && op != "StatelessWhile") return absl::OkStatus();
+  const Node* const node = graph.FindNode("op");
+  if (node == nullptr || node->op() != op) return absl::OkStatus();
+  return errors::Unimplemented("The gradient of ", op, " with functions that call themselves is not supported");
+}
+
 bool IsDifferentiable(DataType type) { return IsFloating(type) || IsComplex(type); }
 
 // Turns the body of a function into that of its gradient.
@@ -111,6 +119,7 @@ absl::StatusOr<FunctionBody> InstantiateGradient(const NameAttrList& function, c
       def != nullptr ? InstantiateFunction(*def, Attrs(function), ops, library) : BodyOfOp(function, ops, library);
   RETURN_IF_ERROR(body.status());
   RETURN_IF_ERROR(LowerFunctions({}, body->graph.get()).status());
+  if (def == nullptr) RETURN_IF_ERROR(CheckLowered(function.name(), *body->graph));
   RETURN_IF_ERROR(Annotate(Differentiate(&*body), absl::StrCat("Gradient of function ", function.name())));
   return body;
 }

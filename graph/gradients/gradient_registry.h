@@ -46,6 +46,11 @@ class GradientContext {
   Output Densify(const Gradient& gradient);
   const Gradient& grad(int i) const { return grad_outputs_[i]; }
 
+  // Tells the gradients of one AddGradients from those of others in the same graph: what adds up in a place that is
+  // found by name has this in the name.
+  const std::string& run() const { return run_; }
+  void set_run(std::string run) { run_ = std::move(run); }
+
   template <typename V>
   V Attr(absl::string_view name) {
     V value{};
@@ -80,6 +85,7 @@ class GradientContext {
   std::vector<Gradient> grad_outputs_;
   std::vector<Gradient> grad_inputs_;
   const std::string name_scope_;
+  std::string run_;
   absl::Status status_;
 };
 

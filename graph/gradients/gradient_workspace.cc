@@ -14,6 +14,7 @@ bool IsDifferentiableType(DataType type) {
 }  // namespace
 
 absl::Status GradientWorkspace::Init(const std::vector<Output>& ys, const std::vector<Output>& xs) {
+  run_ = absl::StrCat(options_.name_scope, "_", graph_->num_node_ids());
   stops_.insert(options_.stop_gradients.begin(), options_.stop_gradients.end());
   MarkBetween(ys, xs);
   // Loops under construction may not be well-formed yet; they only matter where gradients flow through them.
@@ -74,6 +75,19 @@ absl::StatusOr<Output> GradientWorkspace::AddConstant(const Tensor& value, const
                                                       const std::vector<Node*>& controls) {
   return AddOp("Const", {}, device,
                {GradientContext::Set("dtype", value.dtype()), GradientContext::Set("value", value)}, controls);
+}
+
+absl::StatusOr<Operation> GradientWorkspace::AddSwitch(const Output& value, const BranchContexts::Branch& branch,
+                                                       const std::string& device) {
+  absl::StatusOr<Output> first;
+  if (branch.predicate.type() == DT_BOOL) {
+    first = AddOp("Switch", {{value}, {branch.predicate}}, device);
+  } else {
+    first = AddOp("_SwitchN", {{value}, {branch.predicate}}, device,
+                  {GradientContext::Set("num_outs", int64_t{branch.branches})});
+  }
+  RETURN_IF_ERROR(first.status());
+  return first->op();
 }
 
 absl::StatusOr<Output> GradientWorkspace::Zeros(const Output& value, DataType type) {

@@ -22,6 +22,7 @@ class GradientWorkspace {
 
   const GradientRegistry& registry() const { return registry_; }
   const GradientOptions& options() const { return options_; }
+  const std::string& run() const { return run_; }
   Graph* graph() const { return graph_; }
   ControlFlowInfo& info() { return info_; }
   BranchContexts& branches() { return branches_; }
@@ -40,6 +41,9 @@ class GradientWorkspace {
                                const std::vector<AttrSetter>& attrs = {}, const std::vector<Node*>& controls = {});
   absl::StatusOr<Output> AddConstant(const Tensor& value, const std::string& device,
                                      const std::vector<Node*>& controls = {});
+  // `value` where the branch is taken, nothing elsewhere: output `branch.taken` of the result.
+  absl::StatusOr<Operation> AddSwitch(const Output& value, const BranchContexts::Branch& branch,
+                                      const std::string& device);
   // Zeros like `value`; for the handle of a variable, like what it holds, of type `type`.
   absl::StatusOr<Output> Zeros(const Output& value, DataType type);
   // `gradient`, valid, as one tensor.
@@ -51,6 +55,7 @@ class GradientWorkspace {
   const GradientRegistry& registry_;
   const GradientOptions& options_;
   Graph* const graph_;
+  std::string run_;  // as GradientContext's
   ControlFlowInfo info_;
   BranchContexts branches_;
   absl::flat_hash_set<Output> stops_;

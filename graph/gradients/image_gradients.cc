@@ -122,9 +122,6 @@ absl::Status RegisterImageGradients(GradientRegistry& registry) {
       {"CropAndResize", CropAndResize},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  for (const char* op : {"NonMaxSuppressionV5", "CropAndResizeGradImage", "CropAndResizeGradBoxes"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

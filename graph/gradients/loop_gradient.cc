@@ -259,9 +259,9 @@ absl::StatusOr<Output> LoopGradient::HandleInBranch(const Output& handle, const 
   BranchContexts& branches = workspace_.branches();
   for (const BranchContexts::Branch& branch : branches.Path(0, branches.Of(forward))) {
     ASSIGN_OR_RETURN(Output predicate, Saved(branch.predicate));
-    ASSIGN_OR_RETURN(Output first,
-                     workspace_.AddOp("Switch", {{here}, {predicate}}, handle.node()->requested_device()));
-    here = Output(first.op(), branch.taken);
+    ASSIGN_OR_RETURN(Operation split, workspace_.AddSwitch(here, {predicate, branch.taken, branch.branches},
+                                                           handle.node()->requested_device()));
+    here = Output(split, branch.taken);
   }
   return here;
 }

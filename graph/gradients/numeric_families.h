@@ -12,6 +12,11 @@ absl::Status RegisterSpecialGradients(GradientRegistry& registry);
 absl::Status RegisterDecompositionGradients(GradientRegistry& registry);
 absl::Status RegisterVolumeGradients(GradientRegistry& registry);
 absl::Status RegisterImageGradients(GradientRegistry& registry);
+absl::Status RegisterPatchGradients(GradientRegistry& registry);
+absl::Status RegisterColorGradients(GradientRegistry& registry);
+absl::Status RegisterSpectralGradients(GradientRegistry& registry);
+absl::Status RegisterTridiagonalGradients(GradientRegistry& registry);
+absl::Status RegisterBatchNormGradients(GradientRegistry& registry);
 absl::Status RegisterFourierGradients(GradientRegistry& registry);
 
 }  // namespace weir

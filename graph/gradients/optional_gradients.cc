@@ -33,11 +33,6 @@ absl::Status OptionalGetValue(G& g) {
 absl::Status RegisterOptionalGradients(GradientRegistry& registry) {
   RETURN_IF_ERROR(registry.Register("OptionalFromValue", OptionalFromValue));
   RETURN_IF_ERROR(registry.Register("OptionalGetValue", OptionalGetValue));
-  // What iterates or indexes a dataset, or folds one, passes nothing back.
-  for (const char* op :
-       {"DatasetToSingleElement", "GetElementAtIndex", "IteratorGetNext", "IteratorGetNextSync", "ReduceDataset"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

@@ -96,7 +96,7 @@ absl::Status RegisterRaggedGradients(GradientRegistry& registry) {
       {"RaggedTensorFromVariant", RaggedFromVariant},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  return registry.RegisterNotDifferentiable("RaggedRange");
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -23,6 +23,31 @@ absl::Status NthElement(G& g) {
   return absl::OkStatus();
 }
 
+// Each value goes back to where it was, along dimension `axis`.
+absl::Status ApproxTopK(G& g) {
+  const int64_t axis = g.Attr<int64_t>("reduction_dimension");
+  if (axis < -kMaxRank || axis >= kMaxRank) {
+    return errors::InvalidArgument("reduction_dimension ", axis, " is not a dimension");
+  }
+  const Output x = g.input(0), dy = g.dy(0);
+  const auto at = [](int32_t i) { return Tensor::Vector<int32_t>({i}); };
+  const int32_t a = static_cast<int32_t>(axis);
+  const Output length =
+      g.Call("StridedSlice", {g.Call("Shape", {x}), at(a), at(a + 1), at(1)},
+             {G::Set("end_mask", int64_t{axis == -1 ? 1 : 0}), G::Set("shrink_axis_mask", int64_t{1})});
+  // [.., length, k, ..]: whether the k-th value was at each place.
+  const Output rest = axis < 0 ? Output() : g.Call("ExpandDims", {g.Call("Sub", {g.Call("Rank", {x}), a}), 0});
+  const Output ones = g.Call("Fill", {axis < 0 ? Input(at(-a)) : Input(rest), 1});
+  const Output shape = g.CallWithLists("ConcatV2", {{at(-1), ones}, {Tensor::Scalar<int32_t>(0)}});
+  const Output places = g.Call("Reshape", {g.Call("Range", {0, length, 1}, {G::Set("Tidx", DT_INT32)}), shape});
+  const Tensor inserted = Tensor::Scalar<int32_t>(axis < 0 ? a - 1 : a);
+  const Output was_there = g.Call("Equal", {places, g.Call("ExpandDims", {g.output(1), inserted})});
+  const Output values = g.Call("ExpandDims", {dy, inserted});
+  const Output spread = g.Call("SelectV2", {was_there, values, g.Call("ZerosLike", {values})});
+  g.set_grad(0, g.Call("Sum", {spread, at(axis < 0 ? a : a + 1)}));
+  return absl::OkStatus();
+}
+
 absl::Status FractionalMaxPool(G& g) {
   g.set_grad(0, g.Call("FractionalMaxPoolGrad", {g.input(0), g.output(0), g.dy(), g.output(1), g.output(2)},
                        {G::Set("overlapping", g.Attr<bool>("overlapping"))}));
@@ -49,36 +74,16 @@ absl::Status ScaleAndTranslate(G& g) {
 absl::Status RegisterRareGradients(GradientRegistry& registry) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"NthElement", NthElement},
+      {"ApproxTopK", ApproxTopK},
       {"FractionalMaxPool", FractionalMaxPool},
       {"FractionalAvgPool", FractionalAvgPool},
       {"ScaleAndTranslate", ScaleAndTranslate},
       {"CheckNumericsV2", PassOn},
       {"DebugGradientIdentity", PassOn},
+      {"DebugGradientRefIdentity", PassOn},
       {"DebugIdentityV2", PassOn},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  for (const char* op : {"ExtractGlimpse",
-                         "ExtractGlimpseV2",
-                         "DrawBoundingBoxes",
-                         "DrawBoundingBoxesV2",
-                         "SampleDistortedBoundingBox",
-                         "SampleDistortedBoundingBoxV2",
-                         "StatelessSampleDistortedBoundingBox",
-                         "PyFunc",
-                         "PyFuncStateless",
-                         "CTCBeamSearchDecoder",
-                         "DecodePng",
-                         "DecodeImage",
-                         "ExtractJpegShape",
-                         "QuantizeV2",
-                         "Dequantize",
-                         "CombinedNonMaxSuppression",
-                         "LearnedUnigramCandidateSampler",
-                         "ThreadUnsafeUnigramCandidateSampler",
-                         "MultiDeviceIteratorGetNextFromShard",
-                         "DebugNumericSummary"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

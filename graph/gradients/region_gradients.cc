@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "graph/function_library.h"
+#include "graph/gradients/container_families.h"
 #include "graph/gradients/loop_gradient.h"
 #include "graph/gradients/loop_structure.h"
 
@@ -123,12 +126,17 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::Differentiate(Node* node,
     case GradientRegistry::Kind::kNotDifferentiable:
       return std::vector<Gradient>(node->num_inputs());
     case GradientRegistry::Kind::kUnknown:
+      if (workspace_.graph()->functions().Find(node->op()) != nullptr) {
+        fn = FunctionCallGradient;
+        break;
+      }
       return errors::Unimplemented("No gradient defined for operation '", node->name(), "' (op type: ", node->op(),
                                    "). Stop the gradient before it, or register one.");
     case GradientRegistry::Kind::kDifferentiable:
       break;
   }
   GradientContext context(workspace_.graph(), node, std::move(grad_outputs), workspace_.options().name_scope);
+  context.set_run(workspace_.run());
   context.UpdateStatus(fn(context));
   if (!context.status().ok()) {
     return Annotate(context.status(), absl::StrCat("Gradient of '", node->name(), "' (", node->op(), ")"));
@@ -155,9 +163,7 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateMerge(Node* 
     for (const BranchContexts::Branch& branch : branches.Path(outside, context)) {
       Operation& op = switches[{here, branch.predicate}];
       if (!op.valid()) {
-        ASSIGN_OR_RETURN(Output first,
-                         workspace_.AddOp("Switch", {{here}, {branch.predicate}}, node->requested_device()));
-        op = first.op();
+        ASSIGN_OR_RETURN(op, workspace_.AddSwitch(here, branch, node->requested_device()));
       }
       here = Output(op, branch.taken);
     }
@@ -171,21 +177,22 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateSwitch(Node*
                                                                            const std::vector<Gradient>& gradients) {
   std::vector<Gradient> grad_inputs(node->num_inputs());
   const std::string& device = node->requested_device();
-  if (gradients[0].is_sparse() && gradients[1].is_sparse()) {
+  if (absl::c_all_of(gradients, [](const Gradient& gradient) { return gradient.is_sparse(); })) {
     Output merged[3];
     const Output Gradient::*parts[] = {&Gradient::values, &Gradient::indices, &Gradient::dense_shape};
     for (int i = 0; i < 3; ++i) {
-      ASSIGN_OR_RETURN(merged[i],
-                       workspace_.AddOp("Merge", {{gradients[0].*parts[i], gradients[1].*parts[i]}}, device));
+      InputList branches;
+      for (const Gradient& gradient : gradients) branches.push_back(gradient.*parts[i]);
+      ASSIGN_OR_RETURN(merged[i], workspace_.AddOp("Merge", {branches}, device));
     }
     grad_inputs[0] = Gradient(merged[0], merged[1], merged[2]);
     return grad_inputs;
   }
-  const DataType type = gradients[gradients[0].valid() ? 0 : 1].values.type();
+  const DataType type = absl::c_find_if(gradients, [](const Gradient& g) { return g.valid(); })->values.type();
   InputList branches;
-  for (int i : {0, 1}) {
-    ASSIGN_OR_RETURN(Output part,
-                     gradients[i].valid() ? workspace_.Densify(gradients[i]) : workspace_.Zeros(Output(node, i), type));
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    ASSIGN_OR_RETURN(Output part, gradients[i].valid() ? workspace_.Densify(gradients[i])
+                                                       : workspace_.Zeros(Output(node, static_cast<int>(i)), type));
     branches.push_back(part);
   }
   ASSIGN_OR_RETURN(grad_inputs[0], workspace_.AddOp("Merge", {branches}, device));

@@ -1,4 +1,5 @@
 #include "graph/gradients/cell_gradients.h"
+#include "graph/gradients/container_families.h"
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_registry.h"
 #include "graph/gradients/numeric_families.h"
@@ -8,14 +9,17 @@
 namespace weir {
 
 absl::Status RegisterAllGradients(GradientRegistry& registry) {
-  for (auto* family : {&RegisterUnaryGradients,    &RegisterBinaryGradients,        &RegisterReductionGradients,
-                       &RegisterSegmentGradients,  &RegisterMatMulGradients,        &RegisterArrayGradients,
-                       &RegisterIndexingGradients, &RegisterDiagonalGradients,      &RegisterNnGradients,
-                       &RegisterWindowGradients,   &RegisterStateGradients,         &RegisterSparseGradients,
-                       &RegisterRaggedGradients,   &RegisterNotDifferentiable,      &RegisterBandGradients,
-                       &RegisterSpecialGradients,  &RegisterDecompositionGradients, &RegisterVolumeGradients,
-                       &RegisterImageGradients,    &RegisterFourierGradients,       &RegisterCellGradients,
-                       &RegisterOptionalGradients, &RegisterRareGradients}) {
+  for (auto* family : {&RegisterUnaryGradients,       &RegisterBinaryGradients,        &RegisterReductionGradients,
+                       &RegisterSegmentGradients,     &RegisterMatMulGradients,        &RegisterArrayGradients,
+                       &RegisterIndexingGradients,    &RegisterDiagonalGradients,      &RegisterNnGradients,
+                       &RegisterWindowGradients,      &RegisterStateGradients,         &RegisterSparseGradients,
+                       &RegisterRaggedGradients,      &RegisterNotDifferentiable,      &RegisterBandGradients,
+                       &RegisterSpecialGradients,     &RegisterDecompositionGradients, &RegisterVolumeGradients,
+                       &RegisterImageGradients,       &RegisterFourierGradients,       &RegisterCellGradients,
+                       &RegisterOptionalGradients,    &RegisterRareGradients,          &RegisterTensorArrayGradients,
+                       &RegisterTensorListGradients,  &RegisterTensorMapGradients,     &RegisterCallGradients,
+                       &RegisterPatchGradients,       &RegisterColorGradients,         &RegisterSpectralGradients,
+                       &RegisterTridiagonalGradients, &RegisterBatchNormGradients}) {
     RETURN_IF_ERROR((*family)(registry));
   }
   return absl::OkStatus();

@@ -173,46 +173,6 @@ absl::Status RegisterSparseGradients(GradientRegistry& registry) {
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
   // What TensorFlow does not differentiate either.
-  for (const char* op : {"SparseConcat",
-                         "SparseAddGrad",
-                         "SerializeSparse",
-                         "DeserializeSparse",
-                         "SerializeManySparse",
-                         "DeserializeManySparse",
-                         "AddSparseToTensorsMap",
-                         "AddManySparseToTensorsMap",
-                         "TakeManySparseFromTensorsMap",
-                         "SetSize",
-                         "DenseToDenseSetOperation",
-                         "DenseToSparseSetOperation",
-                         "SparseToSparseSetOperation",
-
-                         "SparseBincount",
-                         "RaggedBincount",
-                         "DenseCountSparseOutput",
-                         "SparseCountSparseOutput",
-                         "RaggedCountSparseOutput",
-                         "SparseCross",
-                         "SparseCrossHashed",
-                         "EditDistance",
-                         "LoadAndRemapMatrix",
-                         "GenerateVocabRemapping",
-                         "ParseTensor",
-                         "SerializeTensor",
-                         "DecodePaddedRaw",
-                         "DecodeCSV",
-                         "ParseExample",
-                         "ParseExampleV2",
-                         "ParseSingleExample",
-                         "ParseSequenceExample",
-                         "ParseSequenceExampleV2",
-                         "ParseSingleSequenceExample",
-                         "StringNGrams",
-                         "UnicodeDecode",
-                         "UnicodeDecodeWithOffsets",
-                         "Fingerprint"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

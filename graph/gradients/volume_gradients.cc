@@ -1,5 +1,6 @@
 // Gradients of convolutions and pooling over three dimensions, and of pooling with its places.
 
+#include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_registry.h"
 #include "graph/gradients/numeric_families.h"
 
@@ -8,19 +9,10 @@ namespace {
 
 using G = GradientContext;
 
-// Those of the named attributes that the op has.
-std::vector<G::AttrSetter> Copy(G& g, std::initializer_list<const char*> names) {
-  std::vector<G::AttrSetter> setters;
-  for (const char* name : names) {
-    const tensorflow::AttrValue* const value = FindAttr(g.op().def(), name);
-    if (value == nullptr) continue;
-    setters.push_back(
-        [name = std::string(name), value = *value](tensorflow::NodeDef* def) { (*def->mutable_attr())[name] = value; });
-  }
-  return setters;
+std::vector<G::AttrSetter> ConvAttrs(G& g) {
+  return CopiedAttrs(g, {"strides", "padding", "data_format", "dilations"});
 }
-std::vector<G::AttrSetter> ConvAttrs(G& g) { return Copy(g, {"strides", "padding", "data_format", "dilations"}); }
-std::vector<G::AttrSetter> PoolAttrs(G& g) { return Copy(g, {"ksize", "strides", "padding", "data_format"}); }
+std::vector<G::AttrSetter> PoolAttrs(G& g) { return CopiedAttrs(g, {"ksize", "strides", "padding", "data_format"}); }
 Output ShapeOf(G& g, const Output& x) { return g.Call("Shape", {x}); }
 
 absl::Status Conv3D(G& g) {
@@ -82,7 +74,7 @@ constexpr char kMax3DGrad[] = "MaxPool3DGrad", kMax3DGradGrad[] = "MaxPool3DGrad
 
 absl::Status MaxPoolWithArgmax(G& g) {
   g.set_grad(0, g.Call("MaxPoolGradWithArgmax", {g.input(0), g.dy(0), g.output(1)},
-                       Copy(g, {"ksize", "strides", "padding", "include_batch_in_index"})));
+                       CopiedAttrs(g, {"ksize", "strides", "padding", "include_batch_in_index"})));
   return absl::OkStatus();
 }
 
@@ -93,7 +85,7 @@ absl::Status StraightThrough(G& g) {
 }
 absl::Status QuantizeAndDequantizeV4(G& g) {
   const Output dx =
-      g.Call("QuantizeAndDequantizeV4Grad", {g.dy(), g.input(0), g.input(1), g.input(2)}, Copy(g, {"axis"}));
+      g.Call("QuantizeAndDequantizeV4Grad", {g.dy(), g.input(0), g.input(1), g.input(2)}, CopiedAttrs(g, {"axis"}));
   for (int i = 0; i < 3; ++i) g.set_grad(i, Output(dx.op(), i));
   return absl::OkStatus();
 }
@@ -131,7 +123,7 @@ absl::Status CtcLoss(G& g) {
 absl::Status GlobalNormalization(G& g) {
   const Output dx =
       g.Call("BatchNormWithGlobalNormalizationGrad", {g.input(0), g.input(1), g.input(2), g.input(4), g.dy()},
-             Copy(g, {"variance_epsilon", "scale_after_normalization"}));
+             CopiedAttrs(g, {"variance_epsilon", "scale_after_normalization"}));
   for (int i = 0; i < 5; ++i) g.set_grad(i, Output(dx.op(), i));
   return absl::OkStatus();
 }
@@ -163,11 +155,6 @@ absl::Status RegisterVolumeGradients(GradientRegistry& registry) {
       {"CTCLossV2", CtcLoss},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  for (const char* op :
-       {"UniformCandidateSampler", "LogUniformCandidateSampler", "AllCandidateSampler", "FixedUnigramCandidateSampler",
-        "ComputeAccidentalHits", "SelfAdjointEig", "CTCGreedyDecoder"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
-  }
   return absl::OkStatus();
 }
 

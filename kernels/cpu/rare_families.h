@@ -23,5 +23,7 @@ absl::Status RegisterQuantizedMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterQuantizedArrayKernels(KernelRegistry& kernels);
 absl::Status RegisterRequantizeKernels(KernelRegistry& kernels);
 absl::Status RegisterMapDefunKernels(KernelRegistry& kernels);
+absl::Status RegisterGatedRecurrentKernels(KernelRegistry& kernels);
+absl::Status RegisterTensorMapKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -21,6 +21,8 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels) {
            &RegisterQuantizedArrayKernels,
            &RegisterRequantizeKernels,
            &RegisterMapDefunKernels,
+           &RegisterGatedRecurrentKernels,
+           &RegisterTensorMapKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -1,40 +1,19 @@
-// Long short-term memory cells, one step or a whole block of steps, with their gradients; and a gated recurrent cell.
+// Long short-term memory cells, one step or a whole block of steps, with their gradients.
 // 16-bit elements are computed in float.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/numeric_families.h"
+#include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/wide.h"
 
 namespace weir {
 namespace {
 
-float Sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
-
-// c[m,n] = op(a) op(b), all dense in memory.
-void Product(const float* a, bool transpose_a, const float* b, bool transpose_b, int64_t m, int64_t n, int64_t k,
-             float* c) {
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    std::fill_n(c, m * n, 0.0f);
-    return;
-  }
-  GemmArgs args;
-  args.transpose_a = transpose_a;
-  args.transpose_b = transpose_b;
-  args.m = m;
-  args.n = n;
-  args.k = k;
-  args.a = a;
-  args.lda = transpose_a ? m : k;
-  args.b = b;
-  args.ldb = transpose_b ? k : n;
-  args.c = c;
-  args.ldc = n;
-  GemmFloat(args);
-}
+using recurrent::Expect;
+using recurrent::Product;
+using recurrent::Sigmoid;
 
 // Sizes of a cell, and where the gates stand in a row of 4 * cell numbers.
 struct CellShape {
@@ -129,11 +108,6 @@ void Backward(const CellShape& s, bool peephole, const Weights& weights, const S
       grads.wco[c] += d_o * in.cs[at];
     }
   }
-}
-
-absl::Status Expect(const Tensor& tensor, const TensorShape& shape, const char* name) {
-  if (tensor.shape() == shape) return absl::OkStatus();
-  return errors::InvalidArgument(name, " must have shape ", shape.ToString(), ", got ", tensor.shape().ToString());
 }
 
 // Checks and widens inputs [first, ...): cs_prev, h_prev, w, wci, wcf, wco, b; x comes before them.
@@ -352,55 +326,6 @@ class BlockLstmGradKernel : public OpKernel {
   bool peephole_ = false, v2_ = false;
 };
 
-// r and u gate the state before: h = u h_prev + (1 - u) c, c = tanh([x, r h_prev] w_c + b_c).
-class GruBlockCellKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& x = ctx.input(0);
-    const Tensor& h_prev = ctx.input(1);
-    if (x.dims() != 2) return errors::InvalidArgument("x must be a matrix, got ", x.shape().ToString());
-    if (h_prev.dims() != 2) return errors::InvalidArgument("h_prev must be a matrix, got ", h_prev.shape().ToString());
-    const int64_t batch = x.dim_size(0), input = x.dim_size(1), cell = h_prev.dim_size(1), rows = input + cell;
-    RETURN_IF_ERROR(Expect(h_prev, TensorShape({batch, cell}), "h_prev"));
-    RETURN_IF_ERROR(Expect(ctx.input(2), TensorShape({rows, 2 * cell}), "w_ru"));
-    RETURN_IF_ERROR(Expect(ctx.input(3), TensorShape({rows, cell}), "w_c"));
-    RETURN_IF_ERROR(Expect(ctx.input(4), TensorShape({2 * cell}), "b_ru"));
-    RETURN_IF_ERROR(Expect(ctx.input(5), TensorShape({cell}), "b_c"));
-    float* out[4];
-    for (int i = 0; i < 4; ++i) {
-      ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(i, h_prev.shape()));
-      out[i] = output->data<float>();
-    }
-    std::vector<float> xh(batch * rows), ru(batch * 2 * cell), c(batch * cell);
-    const auto join = [&](const float* gate) {
-      for (int64_t b = 0; b < batch; ++b) {
-        std::copy_n(x.data<float>() + b * input, input, xh.data() + b * rows);
-        for (int64_t j = 0; j < cell; ++j) {
-          const int64_t at = b * cell + j;
-          xh[b * rows + input + j] = h_prev.data<float>()[at] * (gate == nullptr ? 1 : gate[at]);
-        }
-      }
-    };
-    join(nullptr);
-    Product(xh.data(), false, ctx.input(2).data<float>(), false, batch, 2 * cell, rows, ru.data());
-    for (int64_t b = 0; b < batch; ++b) {
-      for (int64_t j = 0; j < cell; ++j) {
-        for (int gate : {0, 1}) {
-          const int64_t at = gate * cell + j;
-          out[gate][b * cell + j] = Sigmoid(ru[b * 2 * cell + at] + ctx.input(4).data<float>()[at]);
-        }
-      }
-    }
-    join(out[0]);
-    Product(xh.data(), false, ctx.input(3).data<float>(), false, batch, cell, rows, c.data());
-    for (int64_t at = 0; at < batch * cell; ++at) {
-      out[2][at] = std::tanh(c[at] + ctx.input(5).data<float>()[at % cell]);
-      out[3][at] = out[1][at] * h_prev.data<float>()[at] + (1 - out[1][at]) * out[2][at];
-    }
-    return absl::OkStatus();
-  }
-};
-
 }  // namespace
 
 absl::Status RegisterRecurrentKernels(KernelRegistry& kernels) {
@@ -409,8 +334,7 @@ absl::Status RegisterRecurrentKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<BlockLstmKernel>(Kernel("BlockLSTM").Cpu().HostMemory("seq_len_max")));
   RETURN_IF_ERROR(kernels.Register<BlockLstmKernel>(Kernel("BlockLSTMV2").Cpu().HostMemory("seq_len_max")));
   RETURN_IF_ERROR(kernels.Register<BlockLstmGradKernel>(Kernel("BlockLSTMGrad").Cpu().HostMemory("seq_len_max")));
-  RETURN_IF_ERROR(kernels.Register<BlockLstmGradKernel>(Kernel("BlockLSTMGradV2").Cpu().HostMemory("seq_len_max")));
-  return kernels.Register<GruBlockCellKernel>(Kernel("GRUBlockCell").Cpu());
+  return kernels.Register<BlockLstmGradKernel>(Kernel("BlockLSTMGradV2").Cpu().HostMemory("seq_len_max"));
 }
 
 }  // namespace weir

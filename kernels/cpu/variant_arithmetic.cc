@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_list.h"
+#include "kernels/cpu/tensor_map.h"
 #include "kernels/cpu/tensor_sequence.h"
 #include "kernels/data/optional.h"
 
@@ -57,6 +58,7 @@ class Walk {
     return MapVariants(a, [&](int64_t i) { return Add(a.data<Variant>()[i], b.data<Variant>()[i]); });
   }
   absl::StatusOr<Variant> Add(const OptionalVariant& a, const OptionalVariant& b);
+  absl::StatusOr<Variant> Add(const TensorMap& a, const TensorMap& b);
 
   const OpKernelContext* const ctx_ = nullptr;
   const AddTensors* const add_ = nullptr;
@@ -65,7 +67,7 @@ class Walk {
 
 absl::StatusOr<const TensorList*> ListIn(const Variant& value, absl::string_view op) {
   if (const TensorList* const list = value.get<TensorList>(); list != nullptr) return list;
-  return errors::Internal(op, " of variants knows tensor lists, ragged tensors and optionals only, saw: ",
+  return errors::Internal(op, " of variants knows tensor lists and maps, ragged tensors and optionals only, saw: ",
                           value.empty() ? "an empty variant" : value.TypeName());
 }
 
@@ -96,6 +98,20 @@ absl::StatusOr<Variant> Walk::Add(const OptionalVariant& a, const OptionalVarian
   return Variant(std::make_shared<OptionalVariant>(std::move(sum)));
 }
 
+// What one map lacks counts as zeros.
+absl::StatusOr<Variant> Walk::Add(const TensorMap& a, const TensorMap& b) {
+  auto sum = std::make_shared<TensorMap>(a);
+  for (const auto& [identity, item] : b.items()) {
+    ASSIGN_OR_RETURN(const Tensor* other, a.Find(item.key));
+    Tensor value = item.value;
+    if (other != nullptr) {
+      ASSIGN_OR_RETURN(value, Add(*other, item.value));
+    }
+    RETURN_IF_ERROR(sum->Insert(item.key, std::move(value)));
+  }
+  return Variant(std::move(sum));
+}
+
 absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
   RETURN_IF_ERROR(Count());
   if (const std::shared_ptr<const RaggedVariant> ragged = RaggedIn(value)) {
@@ -103,6 +119,7 @@ absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
     return Variant(std::make_shared<RaggedVariant>(ragged->splits, std::move(zeros)));
   }
   if (const auto* const optional = value.get<OptionalVariant>()) return ZerosLike(*optional);
+  if (value.get<TensorMap>() != nullptr) return Variant(std::make_shared<TensorMap>());
   ASSIGN_OR_RETURN(const TensorList* list, ListIn(value, "ZerosLike"));
   auto zeros = std::make_shared<TensorList>(*list);
   for (std::optional<Tensor>& element : zeros->elements) {
@@ -123,6 +140,9 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
   }
   if (const auto* const x = a.get<OptionalVariant>(), * const y = b.get<OptionalVariant>();
       x != nullptr && y != nullptr) {
+    return Add(*x, *y);
+  }
+  if (const auto* const x = a.get<TensorMap>(), * const y = b.get<TensorMap>(); x != nullptr && y != nullptr) {
     return Add(*x, *y);
   }
   ASSIGN_OR_RETURN(const TensorList* x, ListIn(a, "AddN"));

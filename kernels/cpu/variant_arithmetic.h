@@ -1,5 +1,5 @@
-// What ZerosLike and AddN make of variants: tensor lists and optionals count as tensors, element by element; ragged
-// tensors by value.
+// What ZerosLike and AddN make of variants: tensor lists, tensor maps and optionals count as tensors, element by
+// element, ragged tensors by value.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,14 @@
 
 namespace weir {
 
-// A list of as many zeros as `value` has elements; what is missing stays so. Internal for variants of another type.
+// A list of as many zeros as `value` has elements; what is missing stays so. For a map an empty one. Internal for
+// variants of another type.
 absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Variant& value);
 
 // The sum of two tensors of one dtype and shape.
 using AddTensors = std::function<absl::StatusOr<Tensor>(const Tensor& a, const Tensor& b)>;
 
-// The sums of two lists' elements. What one list lacks counts as zeros.
+// The sums of two lists' or maps' elements. What one lacks counts as zeros.
 absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const AddTensors& add);
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_list.h"
+#include "kernels/cpu/tensor_map.h"
 #include "kernels/data/optional.h"
 
 namespace weir {
@@ -11,6 +12,7 @@ namespace {
 
 int DepthOf(const Variant& variant) {
   if (const auto* list = variant.get<TensorList>()) return list->depth;
+  if (const auto* map = variant.get<TensorMap>()) return map->depth();
   if (const auto* optional = variant.get<OptionalVariant>()) return optional->depth();
   if (const auto* ragged = variant.get<RaggedVariant>()) return ragged->depth;
   if (const auto* dataset = variant.get<DatasetVariant>()) return dataset->dataset()->depth();

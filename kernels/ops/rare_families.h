@@ -16,5 +16,6 @@ absl::Status RegisterSearchOps(OpRegistry& ops);
 absl::Status RegisterQuantizedOps(OpRegistry& ops);
 absl::Status RegisterBatchingOps(OpRegistry& ops);
 absl::Status RegisterRareDatasetOps(OpRegistry& ops);
+absl::Status RegisterTensorMapOps(OpRegistry& ops);
 
 }  // namespace weir

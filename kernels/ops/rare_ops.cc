@@ -9,6 +9,7 @@ absl::Status RegisterRareOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterSearchOps(ops));
   RETURN_IF_ERROR(RegisterRareDatasetOps(ops));
   RETURN_IF_ERROR(RegisterBatchingOps(ops));
+  RETURN_IF_ERROR(RegisterTensorMapOps(ops));
   return RegisterQuantizedOps(ops);
 }
 

@@ -46,6 +46,16 @@ absl::Status CellGradShape(InferenceContext& c) {
   for (int i = 2; i < 5; ++i) c.set_output(i, c.input(i + 2));
   return absl::OkStatus();
 }
+absl::Status GruGradShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(PartialTensorShape x, c.WithRank(c.input(0), 2));
+  ASSIGN_OR_RETURN(PartialTensorShape state, c.WithRank(c.input(1), 2));
+  const int64_t cell = c.Dim(state, 1);
+  c.set_output(0, std::move(x));
+  c.set_output(3, c.Matrix(c.Dim(state, 0), cell == kUnknown ? kUnknown : MultiplyWithoutOverflow(cell, 2)));
+  c.set_output(1, state);
+  c.set_output(2, std::move(state));
+  return absl::OkStatus();
+}
 absl::Status BlockShape(InferenceContext& c) {
   RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
   ASSIGN_OR_RETURN(PartialTensorShape x, c.WithRank(c.input(1), 3));
@@ -131,6 +141,23 @@ absl::Status RegisterRecurrentOps(OpRegistry& ops) {
                                    .Output("h: T")
                                    .Attr("T: {float}")
                                    .Shape(CellShape<1>)));
+  RETURN_IF_ERROR(ops.Register(Op("GRUBlockCellGrad")
+                                   .Input("x: T")
+                                   .Input("h_prev: T")
+                                   .Input("w_ru: T")
+                                   .Input("w_c: T")
+                                   .Input("b_ru: T")
+                                   .Input("b_c: T")
+                                   .Input("r: T")
+                                   .Input("u: T")
+                                   .Input("c: T")
+                                   .Input("d_h: T")
+                                   .Output("d_x: T")
+                                   .Output("d_h_prev: T")
+                                   .Output("d_c_bar: T")
+                                   .Output("d_r_bar_u_bar: T")
+                                   .Attr("T: {float}")
+                                   .Shape(GruGradShape)));
   RETURN_IF_ERROR(ops.Register(Op("LSTMBlockCellGrad")
                                    .Input("x: T")
                                    .Input("cs_prev: T")

@@ -1,6 +1,8 @@
 #include "tests/gradients/graph_function.h"
 
 #include "core/attr_value.h"
+#include "graph/function_library.h"
+#include "graph/lower_functions.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
@@ -46,6 +48,7 @@ absl::StatusOr<std::unique_ptr<GraphFunction>> GraphFunction::Compile(const Grap
     ASSIGN_OR_RETURN(Node * result, body->AddNode(std::move(def)));
     RETURN_IF_ERROR(body->AddEdge(body->node(outputs[i].node()->id()), outputs[i].index(), result, 0).status());
   }
+  if (!body->functions().empty()) RETURN_IF_ERROR(LowerFunctions({}, body.get()).status());
   std::unique_ptr<GraphFunction> function(new GraphFunction());
   ASSIGN_OR_RETURN(function->executor_, function->harness_.Compile(std::move(body)));
   return function;

@@ -1,5 +1,6 @@
 #include "tests/gradients/op_case.h"
 
+#include "absl/algorithm/container.h"
 #include "tests/gradients/graph_function.h"
 
 namespace weir {
@@ -29,10 +30,10 @@ void CheckCase(const OpCase& op_case) {
   def.set_op(op_case.op);
   const Operation op = scope.AddOp(std::move(def), inputs);
   ASSERT_THAT(scope.status(), IsOk());
-  const int outputs = op_case.outputs < 0 ? op.node()->num_outputs() : op_case.outputs;
-  for (int i = 0; i < outputs; ++i) {
+  for (int i = 0; i < op.node()->num_outputs(); ++i) {
     const DataType type = op.node()->output_type(i);
-    if (IsFloating(type) || IsComplex(type)) ys.push_back(Output(op, i));
+    const bool chosen = op_case.outputs.empty() || absl::c_linear_search(op_case.outputs, i);
+    if (chosen && (IsFloating(type) || IsComplex(type))) ys.push_back(Output(op, i));
   }
   const NumericOptions options = op_case.type == DT_FLOAT ? kSinglePrecision : NumericOptions();
   std::vector<Output> gradients = CheckGradients(scope, xs, values, ys, options);

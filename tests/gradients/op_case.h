@@ -35,7 +35,7 @@ struct OpCase {
   Attrs attrs;
   bool second_order = false;
   DataType type = DT_DOUBLE;
-  int outputs = -1;  // how many of its outputs are differentiated; -1: all that are floating or complex
+  std::vector<int> outputs = {};  // which are differentiated; none: all that are floating or complex
 };
 
 inline OpCase Twice(OpCase op_case) {
@@ -50,10 +50,11 @@ inline OpCase Complex(OpCase op_case) {
   op_case.type = DT_COMPLEX128;
   return op_case;
 }
-inline OpCase FirstOutputs(int n, OpCase op_case) {
-  op_case.outputs = n;
+inline OpCase Outputs(std::vector<int> which, OpCase op_case) {
+  op_case.outputs = std::move(which);
   return op_case;
 }
+inline OpCase FirstOutput(OpCase op_case) { return Outputs({0}, std::move(op_case)); }
 
 // The gradients of each case agree with numeric ones; so do the gradients' gradients where asked for.
 void CheckCases(const std::vector<OpCase>& cases);

@@ -32,7 +32,7 @@ std::vector<OpCase> VolumePoolCases() {
                             .Set("strides", Ints64{1, 2, 2, 1})
                             .Set("ksize", Ints64{1, 2, 2, 1})
                             .Set("padding", std::string(padding));
-    cases.push_back(FirstOutputs(1, {"MaxPoolWithArgmax", {X({2, 4, 3, 2})}, plane}));
+    cases.push_back(FirstOutput({"MaxPoolWithArgmax", {X({2, 4, 3, 2})}, plane}));
     cases.push_back(Twice({"MaxPool", {X({1, 4, 4, 2})}, plane}));
   }
   const Attrs average = Attrs()
@@ -52,11 +52,17 @@ std::vector<OpCase> NormalizationCases() {
       {"BatchNormWithGlobalNormalization",
        {X({1, 2, 3, 2}), vector, vector, vector, C(AsTensor<double>({1, 1}))},
        plain},
-      FirstOutputs(1, {"IsotonicRegression", {X({2, 5})}, Attrs().Set("output_dtype", DT_DOUBLE)}),
+      FirstOutput({"IsotonicRegression", {X({2, 5})}, Attrs().Set("output_dtype", DT_DOUBLE)}),
       {"GuaranteeConst", {X({3})}},
-      FirstOutputs(1, {"CTCLoss",
-                       {X({4, 2, 3}), C(AsTensor<int64_t>({0, 0, 0, 1, 1, 0}, TensorShape({3, 2}))), Ints({0, 1, 1}),
-                        Ints({4, 3})}}),
+      FirstOutput({"CTCLoss",
+                   {X({4, 2, 3}), C(AsTensor<int64_t>({0, 0, 0, 1, 1, 0}, TensorShape({3, 2}))), Ints({0, 1, 1}),
+                    Ints({4, 3})}}),
+      Single(FirstOutput({"CTCLossV2",
+                          {X({4, 2, 3}), C(AsTensor<int64_t>({0, 0, 0, 1, 1, 0}, TensorShape({3, 2}))), Ints({1, 2, 1}),
+                           Ints({4, 3})}})),
+      {"CheckNumericsV2", {X({3})}, Attrs().Set("message", std::string("numbers"))},
+      {"DebugGradientIdentity", {X({3})}},
+      {"DebugIdentityV2", {X({3})}},
   };
 }
 
@@ -84,9 +90,35 @@ std::vector<OpCase> ImageCases() {
                             .Set("overlapping", true)
                             .Set("seed", int64_t{3});
   for (const char* op : {"FractionalMaxPool", "FractionalAvgPool"}) {
-    cases.push_back(FirstOutputs(1, {op, {X({2, 5, 6, 2})}, regions}));
+    cases.push_back(FirstOutput({op, {X({2, 5, 6, 2})}, regions}));
   }
   cases.push_back({"NthElement", {X({3, 5}), Int(2)}});
+  cases.push_back({"RGBToHSV", {X({4, 5, 3}, 0.02, 1)}});
+  // By whole pixels; other projections have TensorFlow's gradient, which is not the adjoint.
+  const OpArgument shift = C(AsTensor<float>({1, 0, 1, 0, 1, -2, 0, 0}, TensorShape({1, 8})));
+  const Attrs nearest = Attrs().Set("interpolation", std::string("NEAREST"));
+  const Attrs bilinear = Attrs().Set("interpolation", std::string("BILINEAR"));
+  cases.push_back({"ImageProjectiveTransformV2", {X({2, 4, 5, 2}), shift, Ints({3, 6})}, nearest});
+  const OpArgument fill = C(Tensor::Scalar<float>(0.5f));
+  cases.push_back(Single({"ImageProjectiveTransformV3", {X({1, 4, 5, 2}), shift, Ints({4, 5}), fill}, bilinear}));
+  return cases;
+}
+
+std::vector<OpCase> PatchCases() {
+  std::vector<OpCase> cases;
+  for (const char* padding : {"SAME", "VALID"}) {
+    const Attrs image = Attrs()
+                            .Set("ksizes", Ints64{1, 2, 3, 1})
+                            .Set("strides", Ints64{1, 2, 1, 1})
+                            .Set("rates", Ints64{1, 1, 2, 1})
+                            .Set("padding", std::string(padding));
+    cases.push_back(Twice({"ExtractImagePatches", {X({2, 4, 6, 2})}, image}));
+    const Attrs volume = Attrs()
+                             .Set("ksizes", Ints64{1, 2, 1, 2, 1})
+                             .Set("strides", Ints64{1, 1, 2, 1, 1})
+                             .Set("padding", std::string(padding));
+    cases.push_back(Twice({"ExtractVolumePatches", {X({2, 2, 3, 3, 2})}, volume}));
+  }
   return cases;
 }
 
@@ -107,6 +139,23 @@ std::vector<OpCase> FourierCases() {
   return cases;
 }
 
+// Of their outputs, the states of the cells and what they put out have gradients.
+std::vector<OpCase> RecurrentCases() {
+  const OpArgument length = C(Tensor::Scalar<int64_t>(3)), x = X({3, 2, 2}, -0.9, 0.9), state = X({2, 2}, -0.9, 0.9);
+  const OpArgument weights = X({4, 8}, -0.5, 0.5), peephole = X({2}, -0.5, 0.5), bias = X({8}, -0.5, 0.5);
+  std::vector<OpCase> cases;
+  for (const bool peepholes : {true, false}) {
+    const OpArgument peeps = peepholes ? peephole : C(Tensor(DT_FLOAT, TensorShape({2})));
+    for (const char* op : {"BlockLSTM", "BlockLSTMV2"}) {
+      Attrs attrs;
+      attrs.Set("use_peephole", peepholes).Set("cell_clip", -1.0f);
+      cases.push_back(
+          Single(Outputs({1, 6}, {op, {length, x, state, state, weights, peeps, peeps, peeps, bias}, attrs})));
+    }
+  }
+  return cases;
+}
+
 std::vector<OpCase> EinsumCases() {
   const auto equation = [](const char* text) { return Attrs().Set("equation", std::string(text)); };
   return {
@@ -124,7 +173,7 @@ std::vector<OpCase> EinsumCases() {
 std::vector<OpCase> VolumeCases() {
   std::vector<OpCase> all;
   for (const auto& family : {VolumeConvolutionCases(), VolumePoolCases(), NormalizationCases(), ImageCases(),
-                             FourierCases(), EinsumCases()}) {
+                             PatchCases(), RecurrentCases(), FourierCases(), EinsumCases()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
@@ -135,6 +184,8 @@ TEST(VolumeGradients, Pooling) { CheckCases(VolumePoolCases()); }
 TEST(VolumeGradients, Normalization) { CheckCases(NormalizationCases()); }
 
 TEST(VolumeGradients, Images) { CheckCases(ImageCases()); }
+TEST(VolumeGradients, Patches) { CheckCases(PatchCases()); }
+TEST(VolumeGradients, Recurrent) { CheckCases(RecurrentCases()); }
 TEST(VolumeGradients, Fourier) { CheckCases(FourierCases()); }
 TEST(VolumeGradients, Einsum) { CheckCases(EinsumCases()); }
 

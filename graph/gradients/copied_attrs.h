@@ -1,0 +1,16 @@
+// What ops pass on to the ops of their gradients.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "graph/gradients/gradient_registry.h"
+
+namespace weir {
+
+// Those of the named attributes that the op has.
+std::vector<GradientContext::AttrSetter> CopiedAttrs(const GradientContext& g,
+                                                     std::initializer_list<const char*> names);
+
+}  // namespace weir
