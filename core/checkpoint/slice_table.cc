@@ -278,7 +278,8 @@ absl::StatusOr<Tensor> SliceTableReader::Restore(const std::string& name, absl::
     covered += shape.num_elements();
   }
   if (covered >= result.NumElements()) return result;
-  return errors::DataLoss("The slices of tensor ", name, " in ", pattern_, " do not cover ", region.ToString());
+  return errors::InvalidArgument("Error copying slice data: the slices of tensor ", name, " in ", pattern_,
+                                 " do not cover ", region.ToString());
 }
 
 }  // namespace weir

@@ -116,6 +116,10 @@ void Reader::Continue(std::shared_ptr<Call> call) {
 void Reader::StartWork(std::shared_ptr<Call> call, absl::StatusOr<std::vector<Queue::Tuple>> dequeued) {
   absl::StatusOr<std::string> work = WorkFrom(std::move(dequeued));
   absl::Status status = work.status();
+  if (!status.ok()) {
+    MutexLock lock(mu_);
+    progress_.current_work.clear();  // as the state shows that TensorFlow's readers write
+  }
   if (status.ok()) status = source_->Open(*call->ctx->device()->file_systems(), *work);
   if (!status.ok()) return Finish(*call, std::move(status));
   {

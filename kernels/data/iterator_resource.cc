@@ -23,10 +23,9 @@ IteratorResource::Pass::~Pass() {
 
 IteratorResource::~IteratorResource() {
   if (pass_ == nullptr) return;
-  WorkQueue* const work_queue = device_->work_queue();
-  if (!work_queue->InComputeThread()) return;
+  if (!work_queue_->InComputeThread()) return;
   // The end of a pass waits for calls that may need this very thread.
-  work_queue->ScheduleBlocking([pass = std::shared_ptr<Pass>(std::move(pass_))]() mutable { pass.reset(); });
+  work_queue_->ScheduleBlocking([pass = std::shared_ptr<Pass>(std::move(pass_))]() mutable { pass.reset(); });
 }
 
 absl::Status IteratorResource::CheckMatches(const DataTypeVector& types,

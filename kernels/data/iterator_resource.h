@@ -23,7 +23,7 @@ class IteratorResource : public Resource, public std::enable_shared_from_this<It
 
   // Types and shapes that datasets must have; no types: any.
   IteratorResource(Device* device, DataTypeVector types, std::vector<PartialTensorShape> shapes)
-      : device_(device), types_(std::move(types)), shapes_(std::move(shapes)) {}
+      : device_(device), work_queue_(device->work_queue()), types_(std::move(types)), shapes_(std::move(shapes)) {}
   // Ends what the iterator does in the background.
   ~IteratorResource() override;
 
@@ -73,6 +73,7 @@ class IteratorResource : public Resource, public std::enable_shared_from_this<It
   IteratorContext Context(const Request& request, const std::shared_ptr<IteratorRoot>& root) const;
 
   Device* const device_;
+  WorkQueue* const work_queue_;  // may outlive the device: what reads ahead lets go of its iterator last
   const DataTypeVector types_;
   const std::vector<PartialTensorShape> shapes_;
   std::unique_ptr<Pass> pass_;  // only the request that is served touches it

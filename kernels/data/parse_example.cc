@@ -77,14 +77,17 @@ class ParseExampleKernel : public DatasetKernel {
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ReadFeatures(ctx, "sparse_keys", "sparse_types", Kind::kSparse, &specs_.sparse));
     RETURN_IF_ERROR(ReadFeatures(ctx, "dense_keys", "Tdense", Kind::kDense, &specs_.dense));
-    RETURN_IF_ERROR(ReadFeatures(ctx, "ragged_keys", "ragged_value_types", Kind::kRagged, &specs_.ragged));
+    const bool has_ragged = ctx.HasAttr("ragged_keys");  // not in its first version
+    if (has_ragged) {
+      RETURN_IF_ERROR(ReadFeatures(ctx, "ragged_keys", "ragged_value_types", Kind::kRagged, &specs_.ragged));
+    }
     RETURN_IF_ERROR(ctx.GetAttr("dense_shapes", &shapes_));
     if (shapes_.size() != specs_.dense.size()) {
       return errors::InvalidArgument("len(dense_keys) != len(dense_shapes): ", specs_.dense.size(), " vs. ",
                                      shapes_.size());
     }
     DataTypeVector splits;
-    RETURN_IF_ERROR(ctx.GetAttr("ragged_split_types", &splits));
+    if (has_ragged) RETURN_IF_ERROR(ctx.GetAttr("ragged_split_types", &splits));
     if (splits.size() != specs_.ragged.size()) {
       return errors::InvalidArgument("len(ragged_keys) != len(ragged_split_types): ", specs_.ragged.size(), " vs. ",
                                      splits.size());

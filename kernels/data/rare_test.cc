@@ -59,6 +59,8 @@ TEST_F(RareDatasetTest, BatchesOfOtherSizes) {
   const Tensor first = AsTensor<int64_t>({0, 1}), second = AsTensor<int64_t>({2, 3, 4});
   ExpectElements(rebatch(keep), {first, second, AsTensor<int64_t>({5})});
   ExpectElements(rebatch(drop), {first, second});
+  ExpectElements(RunOp1("RebatchDataset", {Batches(5, 4), Int(2)}, Types()),
+                 {first, AsTensor<int64_t>({2, 3}), AsTensor<int64_t>({4}), AsTensor<int64_t>({})});
   ExpectElements(RunOp1("SlidingWindowDataset", {Range(5), Int(3), Int(2), Int(1)}, Types()),
                  {AsTensor<int64_t>({0, 1, 2}), AsTensor<int64_t>({2, 3, 4})});
   ExpectElements(RunOp1("AutoShardDataset", {Range(5), Int(2), Int(1)}, Types()), {Int(1), Int(3)});

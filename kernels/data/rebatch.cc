@@ -58,7 +58,7 @@ absl::StatusOr<Element> Join(IteratorContext& ctx, const std::vector<Element>& p
   return joined;
 }
 
-// Splits each batch of the input into `replicas` parts, of which the last ones may be smaller.
+// Splits each batch of the input into `replicas` parts, of which the last ones may be smaller, or empty.
 class SplitBatchDataset : public UnaryDataset {
  public:
   SplitBatchDataset(const DatasetPtr& input, const NodeArguments& node, int64_t replicas)
@@ -72,21 +72,24 @@ class SplitBatchDataset : public UnaryDataset {
    public:
     using UnaryIterator::UnaryIterator;
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      while (batch_.empty() || at_ >= Rows(batch_)) {
+      if (batch_.empty() || part_ == dataset().replicas_) {
         batch_.clear();
-        at_ = 0;
+        at_ = part_ = 0;
         ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &batch_));
         if (!more) return false;
         RETURN_IF_ERROR(CheckBatch(batch_, dataset().output_types()));
       }
-      const int64_t size = (Rows(batch_) - 1) / dataset().replicas_ + 1;
-      const int64_t end = std::min(Rows(batch_), at_ + size);
+      const int64_t rows = Rows(batch_), replicas = dataset().replicas_;
+      const int64_t size = rows / replicas + (rows % replicas != 0 ? 1 : 0);
+      const int64_t end = std::min(rows, at_ + size);
       ASSIGN_OR_RETURN(*element, Join(ctx, {Part(batch_, at_, end)}));
       at_ = end;
+      ++part_;
       return true;
     }
     absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
       writer.Int("at", at_);
+      writer.Int("part", part_);
       writer.Int("has_batch", batch_.empty() ? 0 : 1);
       if (!batch_.empty()) writer.Tensors("batch", batch_);
       return UnaryIterator::SaveState(ctx, writer);
@@ -94,17 +97,19 @@ class SplitBatchDataset : public UnaryDataset {
     absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
       batch_.clear();
       ASSIGN_OR_RETURN(at_, reader.Int("at"));
+      ASSIGN_OR_RETURN(part_, reader.Int("part", 0, dataset().replicas_));
       ASSIGN_OR_RETURN(const int64_t has_batch, reader.Int("has_batch", 0, 1));
       if (has_batch != 0) {
         ASSIGN_OR_RETURN(batch_, reader.Tensors("batch", dataset().output_types()));
         RETURN_IF_ERROR(CheckBatch(batch_, dataset().output_types()));
+        if (at_ < 0 || at_ > Rows(batch_)) return errors::InvalidArgument("A saved rebatch is beyond its batch");
       }
       return UnaryIterator::RestoreState(ctx, reader);
     }
 
    private:
     Element batch_;
-    int64_t at_ = 0;
+    int64_t at_ = 0, part_ = 0;
   };
 
   const int64_t replicas_;

@@ -43,7 +43,7 @@ absl::StatusOr<std::shared_ptr<SeedGenerator>> SeedGeneratorFor(const NodeInputs
     ASSIGN_OR_RETURN(std::shared_ptr<SeedGenerator> given,
                      FindAnonymous<SeedGenerator>(inputs.ctx(), inputs.Get("seed_generator")));
     if (given != nullptr) return given;
-    if (!inputs.Has("seed")) return errors::NotFound("The seed generator of the dataset does not exist.");
+    if (!inputs.Has("seed")) return std::make_shared<SeedGenerator>(Seeds::Resolve(0, 0), reshuffle);
   }
   ASSIGN_OR_RETURN(const int64_t seed, inputs.Int("seed"));
   ASSIGN_OR_RETURN(const int64_t seed2, inputs.Int("seed2"));

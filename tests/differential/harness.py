@@ -24,8 +24,10 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import weir_cluster
 
 SILENT_SECONDS = 240  # a process that reports nothing for so long hangs
-# Ops that never succeed, that need a handle from the step before, a device's full name, or Python in the process.
-NO_RESULT = {"Abort", "ConstructionFails", "GetSessionTensor", "DeleteSessionTensor", "RemoteCall", "PyFunc", "PyFuncStateless", "EagerPyFunc"}
+# Ops that never succeed, that need a handle from the step before or from an op that is no more, a device's full name, or
+# Python in the process.
+NO_RESULT = {"Abort", "ConstructionFails", "GetSessionTensor", "DeleteSessionTensor", "RemoteCall", "TensorArrayConcatV2",
+             "PyFunc", "PyFuncStateless", "EagerPyFunc"}
 SHOWN = 8  # differences of one op
 
 
@@ -201,7 +203,7 @@ def main():
     ops = options.ops or sorted(op for op in rows if op in listed and (rows[op].cases or rows[op].programs))
     if options.table:
         ops = [op for op in ops if "table_" + options.table in rows[op].tables]
-    ops = list(dict.fromkeys(rows[op].covered_by or op if not rows[op].cases else op for op in ops))
+    ops = list(dict.fromkeys(op if rows[op].cases or rows[op].programs else rows[op].covered_by or op for op in ops))
     total, failed, accepted, succeeded = 0, [], 0, set()
 
     def show(op, result):

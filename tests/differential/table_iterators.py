@@ -134,7 +134,7 @@ program("AnonymousMemoryCache DeleteMemoryCache AnonymousSeedGenerator DeleteSee
 
 
 def random_access(_):
-    dataset = variant(numbers(5).map(lambda x: x * x))
+    dataset = variant(numbers(5))
     return [raw.GetElementAtIndex(dataset=dataset, index=fed(i, I64), **NUMBER) for i in (0, 3, 5, -1)]
 
 

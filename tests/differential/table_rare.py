@@ -72,6 +72,14 @@ def batches(_):
 program("Batch Unbatch", 0, batches, [None])
 
 
+def unbatched_gradient(_):
+    batched, index, number = tf.raw_ops.Batch(in_tensors=[fed(V((2, 3), F32))], num_batch_threads=1, max_batch_size=2, batch_timeout_micros=1000, grad_timeout_micros=0)
+    return [tf.raw_ops.UnbatchGrad(original_input=batched[0], batch_index=index, grad=fed(V((2, 3), F32)), id=number)]
+
+
+program("UnbatchGrad", 0, unbatched_gradient, [None])
+
+
 def batched_calls(_):
     double = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([None], F32))
     return [tf.raw_ops.BatchFunction(in_tensors=[fed(V((n,), F32))], captured_tensors=[], f=double, num_batch_threads=1, max_batch_size=4,
