@@ -7,7 +7,7 @@
 
 namespace weir::activations {
 
-inline float Expm1(float x) { return vector_math::Expm1(x); }
+WEIR_ALWAYS_INLINE float Expm1(float x) { return vector_math::Expm1(x); }
 inline double Expm1(double x) { return std::expm1(x); }
 
 struct Relu {
@@ -31,8 +31,9 @@ struct LeakyRelu {
 };
 struct Elu {
   template <typename T>
-  T operator()(T x, float) const {
-    return x < T{0} ? Expm1(x) : x;
+  WEIR_ALWAYS_INLINE T operator()(T x, float) const {
+    const T negative = Expm1(x);
+    return x < T{0} ? negative : x;
   }
 };
 

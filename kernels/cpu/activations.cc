@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/target_clones.h"
 #include "kernels/cpu/activation_functors.h"
 #include "kernels/cpu/float16.h"
 #include "kernels/cpu/nn.h"
@@ -96,8 +97,9 @@ struct EluGrad {
 };
 struct Selu {
   template <typename T>
-  T operator()(T x, float) const {
-    return x < T{0} ? T(kSeluScaleAlpha) * activations::Expm1(x) : T(kSeluScale) * x;
+  WEIR_ALWAYS_INLINE T operator()(T x, float) const {
+    const T negative = T(kSeluScaleAlpha) * activations::Expm1(x);
+    return x < T{0} ? negative : T(kSeluScale) * x;
   }
 };
 struct SeluGrad {
@@ -108,17 +110,16 @@ struct SeluGrad {
 };
 // Beyond the thresholds the sum in log(1 + exp(x)) has lost one of its terms.
 struct Softplus {
-  template <typename T>
-  T operator()(T x, float) const {
-    const T threshold = std::log(std::numeric_limits<T>::epsilon()) + T{2};
+  WEIR_ALWAYS_INLINE float operator()(float x, float) const {
+    constexpr float kThreshold = -13.942385f;  // log(epsilon) + 2
+    const float y = vector_math::Exp(x), sum = vector_math::Log1p(y);
+    return x > -kThreshold ? x : x < kThreshold ? y : sum;
+  }
+  double operator()(double x, float) const {
+    const double threshold = std::log(std::numeric_limits<double>::epsilon()) + 2;
     if (x > -threshold) return x;
-    if constexpr (std::is_same_v<T, float>) {
-      const T y = vector_math::Exp(x);
-      return x < threshold ? y : vector_math::Log1p(y);
-    } else {
-      const T y = std::exp(x);
-      return x < threshold ? y : std::log1p(y);
-    }
+    const double y = std::exp(x);
+    return x < threshold ? y : std::log1p(y);
   }
 };
 struct SoftplusGrad {
@@ -139,11 +140,27 @@ struct SoftsignGrad {
   }
 };
 
+// The dear ones of float, for the best instructions that the CPU has.
+#define WEIR_VECTOR_LOOP(Name)                                                \
+  WEIR_TARGET_CLONES void Name##Floats(const float* x, float* y, int64_t n) { \
+    WEIR_INDEPENDENT_ITERATIONS                                               \
+    for (int64_t i = 0; i < n; ++i) y[i] = Name()(x[i], 0);                   \
+  }
+WEIR_VECTOR_LOOP(Elu)
+WEIR_VECTOR_LOOP(Selu)
+WEIR_VECTOR_LOOP(Softplus)
+#undef WEIR_VECTOR_LOOP
+
 template <typename F, typename T>
 void Loop(const void* gradient, const void* x_data, void* out, int64_t n, float alpha) {
   const T* const g = static_cast<const T*>(gradient);
   const T* const x = static_cast<const T*>(x_data);
   T* const y = static_cast<T*>(out);
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<F, Elu>) return EluFloats(x, y, n);
+    if constexpr (std::is_same_v<F, Selu>) return SeluFloats(x, y, n);
+    if constexpr (std::is_same_v<F, Softplus>) return SoftplusFloats(x, y, n);
+  }
   WEIR_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_invocable_v<F, T, T, float>) {
@@ -198,11 +215,11 @@ absl::Status RegisterActivationKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterReals<Relu6Grad>(kernels, "Relu6Grad"));
   RETURN_IF_ERROR((RegisterFloats<LeakyRelu, 300>(kernels, "LeakyRelu")));
   RETURN_IF_ERROR((RegisterFloats<LeakyReluGrad, 300>(kernels, "LeakyReluGrad")));
-  RETURN_IF_ERROR((RegisterFloats<Elu, 6000>(kernels, "Elu")));
+  RETURN_IF_ERROR((RegisterFloats<Elu, 1200>(kernels, "Elu")));
   RETURN_IF_ERROR((RegisterFloats<EluGrad, 300>(kernels, "EluGrad")));
-  RETURN_IF_ERROR((RegisterFloats<Selu, 6000>(kernels, "Selu")));
+  RETURN_IF_ERROR((RegisterFloats<Selu, 1200>(kernels, "Selu")));
   RETURN_IF_ERROR((RegisterFloats<SeluGrad, 300>(kernels, "SeluGrad")));
-  RETURN_IF_ERROR((RegisterFloats<Softplus, 10000>(kernels, "Softplus")));
+  RETURN_IF_ERROR((RegisterFloats<Softplus, 3000>(kernels, "Softplus")));
   RETURN_IF_ERROR((RegisterFloats<SoftplusGrad, 1000>(kernels, "SoftplusGrad")));
   RETURN_IF_ERROR((RegisterFloats<Softsign, 500>(kernels, "Softsign")));
   return RegisterFloats<SoftsignGrad, 500>(kernels, "SoftsignGrad");

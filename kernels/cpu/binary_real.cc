@@ -1,9 +1,25 @@
+#include "core/target_clones.h"
 #include "kernels/cpu/binary_families.h"
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/vector_math.h"
 
 namespace weir {
 namespace {
+
+WEIR_TARGET_CLONES bool Atan2Floats(const void* y_data, int64_t y_step, const void* x_data, int64_t x_step, void* out,
+                                    int64_t n) {
+  const auto* y = static_cast<const float*>(y_data);
+  const auto* x = static_cast<const float*>(x_data);
+  auto* z = static_cast<float*>(out);
+  if (y_step == 1 && x_step == 1) {
+    WEIR_INDEPENDENT_ITERATIONS
+    for (int64_t i = 0; i < n; ++i) z[i] = vector_math::Atan2(y[i], x[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) z[i] = vector_math::Atan2(y[i * y_step], x[i * x_step]);
+  }
+  return true;
+}
 
 #define WEIR_SLOW(op, Name, T) {op, DataTypeOf<T>(), &MakeBinary<&ScalarBinaryLoopOf<functor::Name, T, T>, 15000>},
 #define WEIR_SLOW_16(op, Name, T) \
@@ -25,7 +41,10 @@ absl::Status RegisterRealFunctionKernels(KernelRegistry& kernels) {
       WEIR_SLOW_FLOATS(Pow)
       WEIR_SLOW_FLOATS(Xlogy)
       WEIR_SLOW_FLOATS(Xlog1py)
-      WEIR_SLOW_FLOATS(Atan2)
+      {"Atan2", DT_FLOAT, &MakeBinary<&Atan2Floats, 1000>},
+      WEIR_SLOW("Atan2", Atan2, double)
+      {"Atan2", DT_HALF, &MakeBinary<&BinaryLoop16<half, half, &Atan2Floats>, 1500>},
+      {"Atan2", DT_BFLOAT16, &MakeBinary<&BinaryLoop16<bfloat16, bfloat16, &Atan2Floats>, 1500>},
       WEIR_SLOW("NextAfter", NextAfter, float)
       WEIR_SLOW("NextAfter", NextAfter, double)
       WEIR_MAKE_COMPLEX(float, 800)

@@ -17,7 +17,7 @@ namespace weir {
 namespace {
 
 constexpr int64_t kPicosecondsPerElement = 1500;
-constexpr int kLanes = 16;
+constexpr int kLanes = 32;
 
 // --- Over one row of logits, in the type that is computed in ---
 
@@ -30,7 +30,10 @@ C MaxOf(const C* x, int64_t n) {
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
   }
   for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] = std::max(lanes[lane], lanes[lane + width]);
+  }
+  return lanes[0];
 }
 
 template <typename C>
@@ -41,9 +44,10 @@ C SumOf(const C* x, int64_t n) {
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
   }
   for (; i < n; ++i) lanes[0] += x[i];
-  C sum = 0;
-  for (C lane : lanes) sum += lane;
-  return sum;
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
 }
 
 WEIR_TARGET_CLONES void Exponentials(const float* x, float shift, float* out, int64_t n) {

@@ -25,20 +25,23 @@ WEIR_VECTOR_LOOP(Log1p)
 WEIR_VECTOR_LOOP(Erf)
 #undef WEIR_VECTOR_LOOP
 
-// Straight-line code where all elements allow it.
-#define WEIR_PERIODIC_LOOP(Name, library)                                                             \
-  WEIR_TARGET_CLONES void Name##Floats(const void* in, void* out, int64_t n) {                        \
-    const auto* x = static_cast<const float*>(in);                                                    \
-    auto* z = static_cast<float*>(out);                                                               \
-    const auto is_near = [](float v) { return std::abs(v) <= vector_math::kTrigonometricLimit; };     \
-    bool all_near = true;                                                                             \
-    for (int64_t i = 0; i < n; ++i) all_near &= is_near(x[i]);                                        \
-    if (all_near) {                                                                                   \
-      WEIR_INDEPENDENT_ITERATIONS                                                                     \
-      for (int64_t i = 0; i < n; ++i) z[i] = vector_math::Name(x[i]);                                 \
-    } else {                                                                                          \
-      for (int64_t i = 0; i < n; ++i) z[i] = is_near(x[i]) ? vector_math::Name(x[i]) : library(x[i]); \
-    }                                                                                                 \
+// Straight-line code for blocks of which all elements allow it.
+#define WEIR_PERIODIC_LOOP(Name, library)                                                                \
+  WEIR_TARGET_CLONES void Name##Floats(const void* in, void* out, int64_t n) {                           \
+    constexpr int64_t kBlock = 512;                                                                      \
+    for (int64_t first = 0; first < n; first += kBlock) {                                                \
+      const int64_t count = std::min(kBlock, n - first);                                                 \
+      const float* const x = static_cast<const float*>(in) + first;                                      \
+      float* const z = static_cast<float*>(out) + first;                                                 \
+      int32_t far = 0;                                                                                   \
+      for (int64_t i = 0; i < count; ++i) far |= !(std::fabs(x[i]) <= vector_math::kTrigonometricLimit); \
+      if (far == 0) {                                                                                    \
+        WEIR_INDEPENDENT_ITERATIONS                                                                      \
+        for (int64_t i = 0; i < count; ++i) z[i] = vector_math::Name(x[i]);                              \
+      } else {                                                                                           \
+        for (int64_t i = 0; i < count; ++i) z[i] = library(x[i]);                                        \
+      }                                                                                                  \
+    }                                                                                                    \
   }
 WEIR_PERIODIC_LOOP(Sin, std::sin)
 WEIR_PERIODIC_LOOP(Cos, std::cos)

@@ -86,34 +86,78 @@ WEIR_ALWAYS_INLINE float Tanh(float x) {
 
 WEIR_ALWAYS_INLINE float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
 
-// --- In double, which leaves float's result within one unit in the last place without further care. ---
-
-// Two to the power of an integer in [-1022, 1023].
-WEIR_ALWAYS_INLINE double DoublePowerOfTwo(int32_t exponent) {
-  return std::bit_cast<double>((int64_t{exponent} + 1023) << 52);
-}
-
-// e^x - 1: reduced to [-ln2/2, ln2/2], Taylor's polynomial of degree 9.
+// e^x - 1: reduced to [-ln2/2, ln2/2] with ln 2 in two parts, then Cephes' polynomial of e^r. Half of the result is
+// computed, so that a power of two is within float's range up to where the result is infinite.
 WEIR_ALWAYS_INLINE float Expm1(float x) {
-  double t = x < -110.0f ? -110.0 : static_cast<double>(x);
-  t = x > 100.0f ? 100.0 : t;
-  t = x == x ? t : 0.0;
-  const double k = std::floor(t * 1.44269504088896340736 + 0.5);
-  const double r = t - k * 0.69314718055994530942;
-  double p = 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r * r + r;
-  const double scale = DoublePowerOfTwo(static_cast<int32_t>(k));
-  const float y = static_cast<float>(p * scale + (scale - 1.0));
+  float t = x < -20.0f ? -20.0f : x;
+  t = t > 89.0f ? 89.0f : t;
+  const float k = std::floor(t * 1.44269504088896341f + 0.5f);
+  const float r = std::fma(-k, -2.12194440e-4f, std::fma(-k, 0.693359375f, t));
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r;
+  const float half = PowerOfTwo(static_cast<int32_t>(k == k ? k : 0.0f) - 1);
+  const float y = 2.0f * std::fma(p, half, half - 0.5f);
   const float magnitude = x < 0.0f ? -x : x;
-  return magnitude < 1e-18f || x != x ? x : y;  // keeps -0 and denormals
+  return magnitude < 1e-8f || x != x ? x : y;  // keeps -0 and denormals
 }
+
+// Sine and cosine are for |x| up to here: so far the first two parts of a multiple of pi/2 leave nothing out.
+constexpr float kTrigonometricLimit = 1e4f;
+
+// sin(x + quarters * pi/2): reduced to [-pi/4, pi/4] with pi/2 in three parts, then Cephes' polynomials.
+WEIR_ALWAYS_INLINE float SinOfQuarters(float x, int32_t quarters) {
+  const float k = std::floor(x * 0.636619772367581343f + 0.5f);
+  float r = std::fma(-k, 1.57079637050628662109375f, x);
+  r = std::fma(-k, -4.37113900018624283e-8f, r);
+  r = std::fma(-k, -1.71512449809e-15f, r);
+  const float z = r * r;
+  float sine = -1.9515295891e-4f;
+  sine = sine * z + 8.3321608736e-3f;
+  sine = sine * z - 1.6666654611e-1f;
+  sine = std::fma(sine * z, r, r);
+  float cosine = 2.443315711809948e-5f;
+  cosine = cosine * z - 1.388731625493765e-3f;
+  cosine = cosine * z + 4.166664568298827e-2f;
+  cosine = std::fma(cosine * z, z, std::fma(-0.5f, z, 1.0f));
+  const int32_t quadrant = static_cast<int32_t>(k) + quarters;
+  const float y = (quadrant & 1) != 0 ? cosine : sine;
+  return (quadrant & 2) != 0 ? -y : y;
+}
+WEIR_ALWAYS_INLINE float Sin(float x) { return x == 0.0f ? x : SinOfQuarters(x, 0); }
+WEIR_ALWAYS_INLINE float Cos(float x) { return SinOfQuarters(x, 1); }
+
+// The angle of (x, y): the arc tangent of the smaller coordinate over the larger, a polynomial of degree 19, mirrored
+// into the octant.
+WEIR_ALWAYS_INLINE float Atan2(float y, float x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float ax = std::fabs(x), ay = std::fabs(y);
+  const bool steep = ay > ax;
+  const float low = steep ? ax : ay, high = steep ? ay : ax;
+  const float quotient = low / (high == 0.0f ? 1.0f : high);
+  const float t = low == kInfinity ? 1.0f : quotient, z = t * t;
+  float p = -0.0023869972210377455f;
+  p = p * z + 0.01350777130573988f;
+  p = p * z - 0.035871539264917374f;
+  p = p * z + 0.0625016912817955f;
+  p = p * z - 0.08656880259513855f;
+  p = p * z + 0.11033764481544495f;
+  p = p * z - 0.1427856832742691f;
+  p = p * z + 0.19999739527702332f;
+  p = p * z - 0.3333333134651184f;
+  float angle = std::fma(p * z, t, t);
+  // What pi and its half lack as floats goes to the smaller operand.
+  angle = steep ? 1.57079637050628662f - (angle + 4.37113900018624283e-8f) : angle;
+  angle = std::signbit(x) ? 3.14159274101257324f - (angle + 8.74227800037248566e-8f) : angle;
+  angle = std::copysign(angle, y);
+  return x == x && y == y ? angle : x + y;
+}
+
+// --- In double, which leaves float's result within one unit in the last place without further care. ---
 
 // The natural logarithm of 1 + x: the mantissa in [sqrt(1/2), sqrt(2)), the series of 2 artanh((m - 1) / (m + 1)).
 WEIR_ALWAYS_INLINE float Log1p(float x) {
@@ -142,35 +186,6 @@ WEIR_ALWAYS_INLINE float Log1p(float x) {
   y = x < -1.0f ? std::numeric_limits<float>::quiet_NaN() : y;
   return x == x ? y : x;
 }
-
-// Sine and cosine are for |x| up to here: so far a multiple of pi/2's upper part is exact.
-constexpr float kTrigonometricLimit = 1e6f;
-
-// sin(x + quarters * pi/2): reduced to [-pi/4, pi/4], Taylor's polynomials.
-WEIR_ALWAYS_INLINE float SinOfQuarters(float x, double quarters) {
-  const double t = x;
-  const double k = std::floor(t * 0.63661977236758134308 + 0.5);
-  const double r = (t - k * 1.5707963267341256) - k * 6.0771005065061922e-11;
-  const double z = r * r;
-  double sine = -1.0 / 39916800;
-  sine = sine * z + 1.0 / 362880;
-  sine = sine * z - 1.0 / 5040;
-  sine = sine * z + 1.0 / 120;
-  sine = sine * z - 1.0 / 6;
-  sine = sine * z * r + r;
-  double cosine = 1.0 / 479001600;
-  cosine = cosine * z - 1.0 / 3628800;
-  cosine = cosine * z + 1.0 / 40320;
-  cosine = cosine * z - 1.0 / 720;
-  cosine = cosine * z + 1.0 / 24;
-  cosine = cosine * z - 0.5;
-  cosine = cosine * z + 1.0;
-  const double q = k + quarters, quadrant = q - 4.0 * std::floor(q * 0.25);
-  const double y = (quadrant == 1.0) | (quadrant == 3.0) ? cosine : sine;
-  return static_cast<float>(quadrant >= 2.0 ? -y : y);
-}
-WEIR_ALWAYS_INLINE float Sin(float x) { return x == 0.0f ? x : SinOfQuarters(x, 0.0); }
-WEIR_ALWAYS_INLINE float Cos(float x) { return SinOfQuarters(x, 1.0); }
 
 // A rational approximation (13, 8) on [-4, 4], beyond which float's error function is 1.
 WEIR_ALWAYS_INLINE float Erf(float x) {
