@@ -1,4 +1,7 @@
 // ArgMax and ArgMin.
+#include <algorithm>
+#include <limits>
+
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/reduction.h"
@@ -6,9 +9,57 @@
 namespace weir {
 namespace {
 
+// The first index at which a row of n elements is extreme. The extreme value is found in pieces, without the indices;
+// its first place is then looked for from the piece on that had it first.
+template <typename T, bool kMax>
+int64_t FindExtremeOfRow(const void* data, int64_t n) {
+  using Value = typename ReductionValue<T>::type;
+  using Limits = std::numeric_limits<Value>;
+  constexpr int64_t kChunk = reduction_internal::kChunk;
+  constexpr int kLanes = 32;
+  constexpr auto kBetter = [](Value a, Value b) { return kMax ? a > b : a < b; };  // never for a NaN
+  Value start = kMax ? Limits::lowest() : Limits::max();
+  if constexpr (Limits::has_infinity) start = kMax ? -Limits::infinity() : Limits::infinity();
+  Value buffer[kChunk], extreme = start;
+  int64_t piece = 0;
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t count = std::min(kChunk, n - first);
+    const Value* const x = reduction_internal::Load<T>(data, first, count, buffer);
+    Value lanes[kLanes];
+    std::fill_n(lanes, kLanes, start);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] = kBetter(x[i + lane], lanes[lane]) ? x[i + lane] : lanes[lane];
+      }
+    }
+    for (; i < count; ++i) lanes[0] = kBetter(x[i], lanes[0]) ? x[i] : lanes[0];
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) {
+        if (kBetter(lanes[lane + width], lanes[lane])) lanes[lane] = lanes[lane + width];
+      }
+    }
+    if (kBetter(lanes[0], extreme)) {
+      extreme = lanes[0];
+      piece = first;
+    }
+  }
+  for (int64_t first = piece; first < n; first += kChunk) {
+    const int64_t count = std::min(kChunk, n - first);
+    const Value* const x = reduction_internal::Load<T>(data, first, count, buffer);
+    const int64_t at = std::find(x, x + count, extreme) - x;
+    if (at < count) return first + at;
+  }
+  return 0;  // nothing but NaN
+}
+
 // best[i] = the first index j at which x[j, i] is extreme, over [n, inner] elements.
 template <typename T, bool kMax>
 void FindExtremes(const void* data, int64_t n, int64_t inner, int64_t* best) {
+  if (inner == 1) {
+    *best = FindExtremeOfRow<T, kMax>(data, n);
+    return;
+  }
   using Value = typename ReductionValue<T>::type;
   constexpr int64_t kChunk = reduction_internal::kChunk;
   Value buffer[kChunk], extreme[kChunk];
@@ -81,7 +132,7 @@ class ArgKernel : public OpKernel {
     DimVector best(output->NumElements());
     const char* data = static_cast<const char*>(input.raw_data());
     const int64_t block = n * inner * static_cast<int64_t>(DataTypeSize(input.dtype()));
-    ParallelRanges(ctx, outer, n * inner * 1000, [&](int64_t begin, int64_t end) {
+    ParallelRanges(ctx, outer, n * inner * (inner == 1 ? 200 : 1000), [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) loop_(data + o * block, n, inner, best.data() + o * inner);
     });
     if (output->dtype() == DT_UINT16) {

@@ -1,6 +1,8 @@
 // Counting values and finding their places: DenseBincount, HistogramFixedWidth, Bucketize, LowerBound, UpperBound.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <vector>
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/index_tensor.h"
@@ -35,22 +37,65 @@ class DenseBincountKernel : public OpKernel {
     if (data.dims() == 2) RETURN_IF_ERROR(shape.InsertDim(0, rows));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     std::fill_n(output->data<T>(), output->NumElements(), T(0));
-    ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(data));
-    const int64_t columns = rows == 0 ? 0 : data.NumElements() / rows;
-    for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
-      if (values[i] < 0) return errors::InvalidArgument("Input arr must be non-negative!");
-      if (values[i] >= size) continue;
-      T& count = output->data<T>()[i / columns * size + values[i]];
-      if (binary_) {
-        count = T(1);
+    const bool weighted = weights.NumElements() != 0;
+    const auto count = [&](const auto* values) {
+      const int64_t n = data.NumElements();
+      bool ok = true;
+      if (rows == 1 && !weighted) {
+        ok = CountOneRow(ctx, values, n, size, output->data<T>());
       } else {
-        count += weights.NumElements() == 0 ? T(1) : weights.data<T>()[i];
+        for (int64_t row = 0; row < rows; ++row) {
+          const int64_t columns = n / rows, first = row * columns;
+          ok &= Count(values + first, weighted ? weights.data<T>() + first : nullptr, columns, size,
+                      output->data<T>() + row * size);
+        }
       }
-    }
-    return absl::OkStatus();
+      return ok ? absl::OkStatus() : errors::InvalidArgument("Input arr must be non-negative!");
+    };
+    if (data.dtype() == DT_INT32) return count(data.data<int32_t>());
+    if (data.dtype() == DT_INT64) return count(data.data<int64_t>());
+    return errors::Unimplemented("DenseBincount of ", DataTypeName(data.dtype()));
   }
 
  private:
+  // Without weights each value counts 1. False where a value is negative.
+  template <typename V>
+  bool Count(const V* values, const T* weights, int64_t n, int64_t size, T* counts) const {
+    bool negative = false;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t value = static_cast<uint64_t>(int64_t{values[i]});
+      if (value >= static_cast<uint64_t>(size)) {
+        negative |= values[i] < 0;
+      } else if (binary_) {
+        counts[value] = T(1);
+      } else {
+        counts[value] += weights == nullptr ? T(1) : weights[i];
+      }
+    }
+    return !negative;
+  }
+
+  // In parts, each with counts of its own, where there is much more to count than there are counts.
+  template <typename V>
+  bool CountOneRow(OpKernelContext& ctx, const V* values, int64_t n, int64_t size, T* counts) const {
+    const int64_t parts = ctx.work_queue()->num_threads(), length = (n + parts - 1) / parts;
+    if (n < 32768 || size > length / 8) return Count(values, nullptr, n, size, counts);
+    std::vector<T> partial(parts * size, T(0));
+    std::atomic<bool> ok{true};
+    ParallelRanges(ctx, parts, length * 1500, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t first = std::min(n, part * length);
+        if (!Count(values + first, nullptr, std::min(length, n - first), size, partial.data() + part * size))
+          ok = false;
+      }
+    });
+    for (int64_t part = 0; part < parts; ++part) {
+      const T* const from = partial.data() + part * size;
+      for (int64_t i = 0; i < size; ++i) counts[i] = binary_ ? std::max(counts[i], from[i]) : counts[i] + from[i];
+    }
+    return ok;
+  }
+
   bool binary_ = false;
 };
 

@@ -69,20 +69,54 @@ class GatherKernel : public OpKernel {
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();  // whatever the indices are, as in TensorFlow
-    ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(indices));
     const int64_t n = params.dim_size(static_cast<int>(axis));
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] < 0 || values[i] >= n) return BadIndex(indices, i, values[i], n);
+    const auto gather = [&](const auto* values) { return Gather(ctx, values, n, batch, outer, inner, output); };
+    switch (indices.dtype()) {
+      case DT_INT16:
+        return gather(indices.data<int16_t>());
+      case DT_INT32:
+        return gather(indices.data<int32_t>());
+      case DT_INT64:
+        return gather(indices.data<int64_t>());
+      default:
+        return errors::Unimplemented("Gather by ", DataTypeName(indices.dtype()));
     }
-    const int64_t count = values.size() / batch;  // indices of one batch
-    CopySlices(ctx, params, output, batch * outer * count, inner, [&](int64_t i) {
+  }
+
+ private:
+  // The first place at which a value is not in [0, n), or `total`. Looks at blocks, which vector instructions take
+  // whole.
+  template <typename Index>
+  static int64_t FirstOutside(const Index* values, int64_t total, int64_t n) {
+    constexpr int64_t kBlock = 1024;
+    const auto outside = [n](Index value) { return (value < 0) | (int64_t{value} >= n); };
+    for (int64_t first = 0; first < total; first += kBlock) {
+      const int64_t end = std::min(total, first + kBlock);
+      bool any = false;
+      for (int64_t i = first; i < end; ++i) any |= outside(values[i]);
+      if (any) return std::find_if(values + first, values + end, outside) - values;
+    }
+    return total;
+  }
+
+  template <typename Index>
+  static absl::Status Gather(OpKernelContext& ctx, const Index* values, int64_t n, int64_t batch, int64_t outer,
+                             int64_t inner, Tensor* output) {
+    const Tensor& indices = ctx.input(1);
+    const int64_t total = indices.NumElements(), bad = FirstOutside(values, total, n);
+    if (bad < total) return BadIndex(indices, bad, values[bad], n);
+    if (batch == 1 && outer == 1) {
+      CopySlices(ctx, ctx.input(0), output, total, inner, [values](int64_t i) { return int64_t{values[i]}; });
+      return absl::OkStatus();
+    }
+    const int64_t count = total / batch;  // indices of one batch
+    CopySlices(ctx, ctx.input(0), output, batch * outer * count, inner, [&](int64_t i) {
       const int64_t block = i / count, b = block / outer;
       return block * n + values[b * count + i % count];
     });
     return absl::OkStatus();
   }
 
- private:
   absl::StatusOr<int64_t> CheckBatch(const Tensor& params, const Tensor& indices, int64_t axis) const {
     if (batch_dims_ < -indices.dims() || batch_dims_ > indices.dims()) {
       return errors::InvalidArgument("Expected batch_dims in the range [", -indices.dims(), ", ", indices.dims(),

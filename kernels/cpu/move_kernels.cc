@@ -1,4 +1,4 @@
-// Transpose, Reverse, Roll, Tile and Pad: tensors rearranged, repeated and framed.
+// Transpose, Reverse, Roll and Tile: tensors rearranged and repeated.
 #include <algorithm>
 #include <complex>
 
@@ -6,8 +6,8 @@
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
+#include "kernels/cpu/pad.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/update_loops.h"
 
 namespace weir {
 namespace {
@@ -253,165 +253,6 @@ class TileKernel : public OpKernel {
   }
 };
 
-class PadKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), input.shape()));
-    if (ctx.num_inputs() > 2 && ctx.input(2).dims() != 0) {
-      return errors::InvalidArgument("constant_values must be a scalar. Found: ", ctx.input(2).shape().ToString());
-    }
-    DimVector dims;
-    for (int i = 0; i < input.dims(); ++i) {
-      int64_t size = input.dim_size(i);
-      if (__builtin_add_overflow(size, paddings[2 * i], &size) ||
-          __builtin_add_overflow(size, paddings[2 * i + 1], &size)) {
-        return errors::InvalidArgument("Dimension ", i, " of the padded tensor is too large");
-      }
-      dims.push_back(size);
-    }
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    if (shape != input.shape()) {
-      if (ctx.num_inputs() > 2) {
-        FillElements(input.dtype(), ctx.input(2).raw_data(), output->raw_data(), output->NumElements());
-      } else {
-        ZeroElements(input.dtype(), output->raw_data(), output->NumElements());
-      }
-    }
-    if (input.NumElements() == 0) return absl::OkStatus();
-    const DimVector steps = DenseSteps(dims);
-    int64_t start = 0;
-    for (int i = 0; i < input.dims(); ++i) start += paddings[2 * i] * steps[i];
-    StridedCopy(ctx, input.dtype(), input.shape().dim_sizes(), input.raw_data(), DenseSteps(input.shape().dim_sizes()),
-                ElementAt(output, start), steps);
-    return absl::OkStatus();
-  }
-};
-
-// Element i of the frame and the middle comes from element source[i] of the input.
-DimVector MirrorSources(int64_t n, int64_t before, int64_t after, bool symmetric) {
-  DimVector source;
-  const int64_t edge = symmetric ? 0 : 1;
-  for (int64_t i = before; i > 0; --i) source.push_back(i - 1 + edge);
-  for (int64_t i = 0; i < n; ++i) source.push_back(i);
-  for (int64_t i = 0; i < after; ++i) source.push_back(n - 1 - edge - i);
-  return source;
-}
-
-class MirrorPadKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    std::string mode;
-    RETURN_IF_ERROR(ctx.GetAttr("mode", &mode));
-    symmetric_ = mode == "SYMMETRIC";
-    return absl::OkStatus();
-  }
-
-  // Dimension by dimension, from the last: each pass copies slices of one dimension.
-  absl::Status Compute(OpKernelContext& ctx) override {
-    Tensor current = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.shape()));
-    for (int d = 0; d < current.dims(); ++d) {
-      const int64_t limit = current.dim_size(d) - (symmetric_ ? 0 : 1);
-      if (paddings[2 * d] > limit || paddings[2 * d + 1] > limit) {
-        return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
-                                       " than the dimension size: ", paddings[2 * d], ", ", paddings[2 * d + 1],
-                                       symmetric_ ? " greater than " : " not less than ", current.dim_size(d));
-      }
-    }
-    for (int d = current.dims() - 1; d >= 0; --d) {
-      if (paddings[2 * d] == 0 && paddings[2 * d + 1] == 0) continue;
-      TensorShape shape = current.shape();
-      int64_t wide;
-      if (__builtin_add_overflow(current.dim_size(d), paddings[2 * d] + paddings[2 * d + 1], &wide)) {
-        return errors::InvalidArgument("The padded dimension ", d, " is too large");
-      }
-      RETURN_IF_ERROR(shape.SetDim(d, wide));
-      ASSIGN_OR_RETURN(Tensor next, ctx.allocate_temp(current.dtype(), shape));
-      if (shape.num_elements() == 0) {  // its dimensions may be large
-        current = std::move(next);
-        continue;
-      }
-      const DimVector source = MirrorSources(current.dim_size(d), paddings[2 * d], paddings[2 * d + 1], symmetric_);
-      int64_t inner = 1, outer = 1;
-      for (int i = d + 1; i < shape.dims(); ++i) inner *= shape.dim_size(i);
-      for (int i = 0; i < d; ++i) outer *= shape.dim_size(i);
-      const int64_t n = current.dim_size(d);
-      for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; i < wide; ++i) {
-          CopyElements(current.dtype(), ElementAt(&next, (o * wide + i) * inner),
-                       ElementAt(current, (o * n + source[i]) * inner), inner);
-        }
-      }
-      current = std::move(next);
-    }
-    ctx.set_output(0, std::move(current));
-    return absl::OkStatus();
-  }
-
- private:
-  bool symmetric_ = false;
-};
-
-// Folds the frame back: each element of the middle gets what the copies of it got.
-class MirrorPadGradKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    std::string mode;
-    RETURN_IF_ERROR(ctx.GetAttr("mode", &mode));
-    symmetric_ = mode == "SYMMETRIC";
-    add_ = FindUpdateLoop(UpdateOp::kAdd, ctx.input_types()[0]);
-    if (add_ == nullptr) return errors::Unimplemented("MirrorPadGrad of ", DataTypeName(ctx.input_types()[0]));
-    return absl::OkStatus();
-  }
-
-  absl::Status Compute(OpKernelContext& ctx) override {
-    Tensor current = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), current.shape()));
-    for (int d = current.dims() - 1; d >= 0; --d) {
-      const int64_t wide = current.dim_size(d), before = paddings[2 * d], after = paddings[2 * d + 1];
-      if (before == 0 && after == 0) continue;
-      // Of the middle, and what a frame can mirror.
-      const int64_t n = before > wide || after > wide - before ? -1 : wide - before - after;
-      if (n < 0) {
-        return errors::InvalidArgument("Total paddings must be less than the input dimension size: ", before, " and ",
-                                       after, " was not less than ", wide);
-      }
-      const int64_t limit = n - (symmetric_ ? 0 : 1);
-      if (before > limit || after > limit) {
-        return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
-                                       " than the output dimension size: ", before, ", ", after,
-                                       symmetric_ ? " greater than " : " not less than ", n);
-      }
-      TensorShape shape = current.shape();
-      RETURN_IF_ERROR(shape.SetDim(d, n));
-      ASSIGN_OR_RETURN(Tensor next, ctx.allocate_temp(current.dtype(), shape));
-      if (current.NumElements() == 0) {  // its dimensions may be large
-        current = std::move(next);
-        continue;
-      }
-      const DimVector source = MirrorSources(n, before, after, symmetric_);
-      ZeroElements(next.dtype(), next.raw_data(), next.NumElements());
-      int64_t inner = 1, outer = 1;
-      for (int i = d + 1; i < shape.dims(); ++i) inner *= shape.dim_size(i);
-      for (int i = 0; i < d; ++i) outer *= shape.dim_size(i);
-      for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; i < wide; ++i) {
-          add_(ElementAt(&next, (o * n + source[i]) * inner), ElementAt(current, (o * wide + i) * inner), 1, inner);
-        }
-      }
-      current = std::move(next);
-    }
-    ctx.set_output(0, std::move(current));
-    return absl::OkStatus();
-  }
-
- private:
-  bool symmetric_ = false;
-  UpdateLoop add_ = nullptr;
-};
-
 // Reverses the first seq_lengths[b] elements along one dimension, for each b of another.
 class ReverseSequenceKernel : public OpKernel {
  public:
@@ -468,23 +309,6 @@ class ReverseSequenceKernel : public OpKernel {
 
 }  // namespace
 
-absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, const TensorShape& padded) {
-  if (paddings.dims() != 2 || paddings.dim_size(1) != 2) {
-    return errors::InvalidArgument("paddings must be a matrix with 2 columns: ", paddings.shape().ToString());
-  }
-  if (paddings.dim_size(0) != padded.dims()) {
-    return errors::InvalidArgument("The first dimension of paddings must be the rank of inputs",
-                                   paddings.shape().ToString(), " ", padded.ToString());
-  }
-  ASSIGN_OR_RETURN(DimVector values, ReadIntegers(paddings));
-  for (size_t i = 0; i < values.size(); i += 2) {
-    if (values[i] < 0 || values[i + 1] < 0) {
-      return errors::InvalidArgument("Paddings must be non-negative: ", values[i], " ", values[i + 1]);
-    }
-  }
-  return values;
-}
-
 absl::Status RegisterMoveKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<TransposeKernel>(Kernel("Transpose").Cpu().HostMemory("perm")));
   RETURN_IF_ERROR(kernels.Register<TransposeKernel>(Kernel("ConjugateTranspose").Cpu().HostMemory("perm")));
@@ -493,12 +317,8 @@ absl::Status RegisterMoveKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<ReverseKernel>(Kernel("ReverseV2").Cpu().HostMemory("axis")));
   RETURN_IF_ERROR(kernels.Register<RollKernel>(Kernel("Roll").Cpu().HostMemory("shift").HostMemory("axis")));
   RETURN_IF_ERROR(kernels.Register<TileKernel>(Kernel("Tile").Cpu().HostMemory("multiples")));
-  RETURN_IF_ERROR(kernels.Register<PadKernel>(Kernel("Pad").Cpu().HostMemory("paddings")));
-  RETURN_IF_ERROR(
-      kernels.Register<PadKernel>(Kernel("PadV2").Cpu().HostMemory("paddings").HostMemory("constant_values")));
-  RETURN_IF_ERROR(kernels.Register<MirrorPadKernel>(Kernel("MirrorPad").Cpu().HostMemory("paddings")));
   RETURN_IF_ERROR(kernels.Register<ReverseSequenceKernel>(Kernel("ReverseSequence").Cpu()));
-  return kernels.Register<MirrorPadGradKernel>(Kernel("MirrorPadGrad").Cpu().HostMemory("paddings"));
+  return RegisterPadKernels(kernels);
 }
 
 }  // namespace weir

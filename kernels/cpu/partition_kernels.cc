@@ -1,11 +1,11 @@
-// DynamicPartition, DynamicStitch and Where: rows sent to places that data decide.
+// DynamicPartition and DynamicStitch: rows sent to places that data decide.
 #include <algorithm>
-#include <complex>
 
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
+#include "kernels/cpu/where.h"
 
 namespace weir {
 namespace {
@@ -99,89 +99,13 @@ class DynamicStitchKernel : public OpKernel {
   }
 };
 
-// Which elements are not zero, in order.
-template <typename T>
-void FindNonZero(const void* data, int64_t n, std::vector<int64_t>* found) {
-  const T* x = static_cast<const T*>(data);
-  for (int64_t i = 0; i < n; ++i) {
-    if (x[i] != T(0)) found->push_back(i);
-  }
-}
-
-// Of a 16-bit float, either zero has no bits but its sign.
-void FindNonZero16(const void* data, int64_t n, std::vector<int64_t>* found) {
-  const auto* bits = static_cast<const uint16_t*>(data);
-  for (int64_t i = 0; i < n; ++i) {
-    if ((bits[i] & 0x7fff) != 0) found->push_back(i);
-  }
-}
-
-absl::Status FindNonZero(const Tensor& input, std::vector<int64_t>* found) {
-  const void* data = input.raw_data();
-  const int64_t n = input.NumElements();
-  switch (input.dtype()) {
-    case DT_FLOAT:
-      FindNonZero<float>(data, n, found);
-      break;
-    case DT_DOUBLE:
-      FindNonZero<double>(data, n, found);
-      break;
-    case DT_COMPLEX64:
-      FindNonZero<complex64>(data, n, found);
-      break;
-    case DT_COMPLEX128:
-      FindNonZero<complex128>(data, n, found);
-      break;
-    case DT_HALF:
-    case DT_BFLOAT16:
-      FindNonZero16(data, n, found);
-      break;
-    default:
-      switch (DataTypeSize(input.dtype())) {
-        case 1:
-          FindNonZero<uint8_t>(data, n, found);
-          break;
-        case 2:
-          FindNonZero<uint16_t>(data, n, found);
-          break;
-        case 4:
-          FindNonZero<uint32_t>(data, n, found);
-          break;
-        case 8:
-          FindNonZero<uint64_t>(data, n, found);
-          break;
-        default:
-          return errors::Unimplemented("Where of ", DataTypeName(input.dtype()));
-      }
-  }
-  return absl::OkStatus();
-}
-
-class WhereKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& input = ctx.input(0);
-    if (input.dims() == 0) return errors::InvalidArgument("WhereOp : Unhandled input dimensions: 0");
-    std::vector<int64_t> found;
-    RETURN_IF_ERROR(FindNonZero(input, &found));
-    const int64_t rank = input.dims();
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({static_cast<int64_t>(found.size()), rank})));
-    const DimVector steps = DenseSteps(input.shape().dim_sizes());
-    int64_t* out = output->data<int64_t>();
-    for (int64_t at : found) {
-      for (int64_t d = 0; d < rank; ++d) *out++ = at / steps[d] % input.dim_size(static_cast<int>(d));
-    }
-    return absl::OkStatus();
-  }
-};
-
 }  // namespace
 
 absl::Status RegisterPartitionKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<DynamicPartitionKernel>(Kernel("DynamicPartition").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DynamicStitchKernel>(Kernel("DynamicStitch").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DynamicStitchKernel>(Kernel("ParallelDynamicStitch").Cpu()));
-  return kernels.Register<WhereKernel>(Kernel("Where").Cpu());
+  return RegisterWhereKernel(kernels);
 }
 
 }  // namespace weir

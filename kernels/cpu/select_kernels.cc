@@ -48,13 +48,21 @@ void SelectRuns(OpKernelContext& ctx, const bool* condition, const Tensor& t, in
     const T* then_data = static_cast<const T*>(t.raw_data());
     const T* else_data = static_cast<const T*>(e.raw_data());
     T* out = static_cast<T*>(output->raw_data());
-    ParallelRanges(ctx, output->NumElements() / run, run * sizeof(T) * 100 + 300, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if (run == 1) {
-          out[i] = condition[i] ? then_data[i * t_step] : else_data[i * e_step];
-        } else {
+    const int64_t cost = static_cast<int64_t>(sizeof(T)) * (run == 1 ? 75 : run * 50) + (run == 1 ? 0 : 3000);
+    ParallelRanges(ctx, output->NumElements() / run, cost, [&](int64_t begin, int64_t end) {
+      if (run > 1) {
+        for (int64_t i = begin; i < end; ++i) {
           std::copy_n((condition[i] ? then_data : else_data) + i * run, run, out + i * run);
         }
+      } else if (std::is_trivially_copyable_v<T> && t_step == 1 && e_step == 1) {
+        // Both are read, so that there is no branch.
+        WEIR_INDEPENDENT_ITERATIONS
+        for (int64_t i = begin; i < end; ++i) {
+          const T a = then_data[i], b = else_data[i];
+          out[i] = condition[i] ? a : b;
+        }
+      } else {
+        for (int64_t i = begin; i < end; ++i) out[i] = condition[i] ? then_data[i * t_step] : else_data[i * e_step];
       }
     });
   });

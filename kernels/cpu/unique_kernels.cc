@@ -1,7 +1,11 @@
 // Unique and its kin, and ListDiff: elements compared with all others.
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/elements.h"
@@ -54,13 +58,101 @@ class ElementKeys {
   bool floating_ = false;
 };
 
+// Distinct words, numbered as they come. Open addressing in one array of numbers.
+template <typename Word>
+class WordTable {
+ public:
+  explicit WordTable(int64_t most)
+      : slots_(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(most, 8, 1024)) * 2)) {}
+
+  // The number of `word`, which is new where it is size() before the call.
+  int64_t Number(Word word) {
+    size_t slot = Slot(word);
+    while (slots_[slot] != 0) {
+      if (words_[slots_[slot] - 1] == word) return slots_[slot] - 1;
+      slot = (slot + 1) & (slots_.size() - 1);
+    }
+    words_.push_back(word);
+    slots_[slot] = size();
+    if (words_.size() * 2 > slots_.size()) Grow();
+    return size() - 1;
+  }
+  int64_t size() const { return static_cast<int64_t>(words_.size()); }
+  const std::vector<Word>& words() const { return words_; }
+
+ private:
+  size_t Slot(Word word) const { return absl::Hash<Word>()(word) & (slots_.size() - 1); }
+  void Grow() {
+    slots_.assign(slots_.size() * 4, 0);
+    for (int64_t i = 0; i < size(); ++i) {
+      size_t slot = Slot(words_[i]);
+      while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = i + 1;
+    }
+  }
+
+  std::vector<int64_t> slots_;  // the number of a word plus 1; 0: free
+  std::vector<Word> words_;
+};
+
+// Unique of a vector of integers, as words of their width.
+template <typename Word, typename Index>
+absl::Status UniqueWords(OpKernelContext& ctx) {
+  const Tensor& input = ctx.input(0);
+  const int64_t n = input.NumElements();
+  const Word* const x = static_cast<const Word*>(input.raw_data());
+  ASSIGN_OR_RETURN(Tensor * indices, ctx.allocate_output(1, TensorShape({n})));
+  Index* const which = indices->data<Index>();
+  WordTable<Word> table(n);
+  std::vector<Index> counts;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t number = table.Number(x[i]);
+    which[i] = static_cast<Index>(number);
+    if (number == static_cast<int64_t>(counts.size())) counts.push_back(0);
+    ++counts[number];
+  }
+  const TensorShape shape({table.size()});
+  ASSIGN_OR_RETURN(Tensor * values, ctx.allocate_output(0, shape));
+  std::copy(table.words().begin(), table.words().end(), static_cast<Word*>(values->raw_data()));
+  if (ctx.num_outputs() < 3) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Tensor * count, ctx.allocate_output(2, shape));
+  std::copy(counts.begin(), counts.end(), count->data<Index>());
+  return absl::OkStatus();
+}
+
+// nullptr where elements are not integers.
+template <typename Index>
+absl::Status (*FindUniqueWords(DataType type))(OpKernelContext&) {
+  if (!IsInteger(type) && type != DT_BOOL) return nullptr;
+  switch (DataTypeSize(type)) {
+    case 1:
+      return &UniqueWords<uint8_t, Index>;
+    case 2:
+      return &UniqueWords<uint16_t, Index>;
+    case 4:
+      return &UniqueWords<uint32_t, Index>;
+    default:
+      return &UniqueWords<uint64_t, Index>;
+  }
+}
+
 // Outputs: the distinct elements, or slices along an axis, as they first come; for each element which of them it is;
 // and where the op has a third output, how many there are of each.
 class UniqueKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    const DataType type = ctx.input_types()[0];
+    unique_words_ = ctx.output_types()[1] == DT_INT32 ? FindUniqueWords<int32_t>(type) : FindUniqueWords<int64_t>(type);
+    return absl::OkStatus();
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     ASSIGN_OR_RETURN(const int axis, Axis(ctx));
+    // The numbers of fewer elements fit into either type of index.
+    if (input.dims() == 1 && unique_words_ != nullptr && input.NumElements() <= std::numeric_limits<int32_t>::max()) {
+      return unique_words_(ctx);
+    }
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < axis; ++i) outer *= input.dim_size(i);
     for (int i = axis + 1; i < input.dims(); ++i) inner *= input.dim_size(i);
@@ -115,6 +207,8 @@ class UniqueKernel : public OpKernel {
     }
     return static_cast<int>(axes[0] < 0 ? axes[0] + shape.dims() : axes[0]);
   }
+
+  absl::Status (*unique_words_)(OpKernelContext&) = nullptr;
 };
 
 // The elements of x that y lacks, and where in x they stand.
