@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <mutex>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/text/unicode_case.h"
 
 namespace weir {
@@ -44,13 +46,27 @@ class StringJoinKernel : public OpKernel {
   std::string separator_;
 };
 
-// Output 0 is fn(element) for each string.
+// Output 0 is fn(element) for each string; an error is that of the first element that has one.
 template <typename Out, typename Fn>
 absl::Status MapStrings(OpKernelContext& ctx, Fn fn) {
-  const Tensor in = ctx.input(0);
-  ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in.shape()));
-  for (int64_t i = 0; i < in.NumElements(); ++i) RETURN_IF_ERROR(fn(in.data<tstring>()[i], &output->data<Out>()[i]));
-  return absl::OkStatus();
+  const Tensor input = ctx.input(0);
+  const tstring* const in = input.data<tstring>();
+  ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
+  Out* const out = output->data<Out>();
+  std::mutex mutex;
+  absl::Status status;
+  int64_t failed = input.NumElements();
+  ParallelRanges(ctx, input.NumElements(), 20'000, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      absl::Status one = fn(in[i], &out[i]);
+      if (one.ok()) continue;
+      std::lock_guard<std::mutex> lock(mutex);
+      if (i < failed) status = std::move(one);
+      failed = std::min(failed, i);
+      return;
+    }
+  });
+  return status;
 }
 
 // Bytes that start a character: all but those of the form 10xxxxxx.
@@ -152,10 +168,14 @@ class AsStringKernel : public OpKernel {
     if ((scientific || shortest) && !decimal) {
       return errors::InvalidArgument("scientific and shortest format not supported for datatype ", DataTypeName(type));
     }
+    if (!decimal && !IsInteger(type) && type != DT_BOOL && type != DT_STRING) {
+      return errors::InvalidArgument("AsString does not take ", DataTypeName(type));
+    }
     constexpr int64_t kMost = 4096;
     if (width > kMost || precision > kMost) return errors::InvalidArgument("width and precision must be below ", kMost);
     format_ = absl::StrCat("%", fill, width > -1 ? absl::StrCat(width) : "",
                            precision > -1 ? absl::StrCat(".", precision) : "");
+    plain_ = format_ == "%";
     notation_ = scientific ? "e" : shortest ? "g" : "f";
     return absl::OkStatus();
   }
@@ -163,9 +183,10 @@ class AsStringKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor in = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in.shape()));
-    for (int64_t i = 0; i < in.NumElements(); ++i) {
-      ASSIGN_OR_RETURN(output->data<tstring>()[i], Format(in, i));
-    }
+    tstring* const out = output->data<tstring>();
+    ParallelRanges(ctx, in.NumElements(), plain_ ? 20'000 : 200'000, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = Format(in, i);
+    });
     return absl::OkStatus();
   }
 
@@ -174,22 +195,26 @@ class AsStringKernel : public OpKernel {
   template <typename T>
   std::string Print(const char* conversion, T value) const {
     const std::string format = absl::StrCat(format_, conversion);
-    const int size = std::snprintf(nullptr, 0, format.c_str(), value);
-    std::string text(std::max(size, 0), '\0');
-    std::snprintf(text.data(), text.size() + 1, format.c_str(), value);
-    return text;
+    char text[128];
+    const int size = std::snprintf(text, sizeof(text), format.c_str(), value);
+    if (size < static_cast<int>(sizeof(text))) return std::string(text, std::max(size, 0));
+    std::string longer(size, '\0');
+    std::snprintf(longer.data(), longer.size() + 1, format.c_str(), value);
+    return longer;
   }
   std::string Decimal(double value) const { return Print(notation_, value); }
 
-  absl::StatusOr<std::string> Format(const Tensor& in, int64_t i) const {
+  std::string Format(const Tensor& in, int64_t i) const {
     switch (in.dtype()) {
-#define WEIR_CASE(T)    \
-  case DataTypeOf<T>(): \
+#define WEIR_CASE(T)                                           \
+  case DataTypeOf<T>():                                        \
+    if (plain_) return absl::StrCat(int64_t{in.data<T>()[i]}); \
     return Print("lld", static_cast<long long>(in.data<T>()[i]));
       WEIR_FOR_SIGNED_INTEGERS(WEIR_CASE)
 #undef WEIR_CASE
-#define WEIR_CASE(T)    \
-  case DataTypeOf<T>(): \
+#define WEIR_CASE(T)                                            \
+  case DataTypeOf<T>():                                         \
+    if (plain_) return absl::StrCat(uint64_t{in.data<T>()[i]}); \
     return Print("llu", static_cast<unsigned long long>(in.data<T>()[i]));
       WEIR_FOR_UNSIGNED_INTEGERS(WEIR_CASE)
 #undef WEIR_CASE
@@ -209,13 +234,14 @@ class AsStringKernel : public OpKernel {
         return std::string(in.data<bool>()[i] ? "true" : "false");
       case DT_STRING:
         return in.data<tstring>()[i];
-      default:
-        return errors::InvalidArgument("AsString does not take ", DataTypeName(in.dtype()));
+      default:  // Init refuses the rest
+        return std::string();
     }
   }
   std::string Pair(double re, double im) const { return absl::StrCat("(", Decimal(re), ",", Decimal(im), ")"); }
 
   std::string format_;
+  bool plain_ = false;  // integers without width, precision and fill
   const char* notation_ = "f";
 };
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <mutex>
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/text/families.h"
 
 namespace weir {
@@ -51,6 +53,7 @@ class SubstrKernel : public OpKernel {
       return errors::Unimplemented("Substr broadcast not implemented for ", shape.dims(), " dimensions");
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    if (pos.dims() == 0) return CutAll(ctx, input, begins[0], lengths[0], output);
     const DimVector text_steps = Steps(input.shape(), shape), pos_steps = Steps(pos.shape(), shape);
     DimVector at(shape.dims(), 0);
     for (int64_t i = 0; i < shape.num_elements(); ++i) {
@@ -90,6 +93,26 @@ class SubstrKernel : public OpKernel {
     return steps;
   }
 
+  // The same part of every string; an error is that of the first string that has one.
+  absl::Status CutAll(OpKernelContext& ctx, const Tensor& input, int64_t pos, int64_t len, Tensor* output) const {
+    const tstring* const in = input.data<tstring>();
+    tstring* const out = output->data<tstring>();
+    std::mutex mutex;
+    absl::Status status;
+    int64_t failed = input.NumElements();
+    ParallelRanges(ctx, input.NumElements(), 10'000, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        absl::Status one = Cut(in[i], pos, len, i, &out[i]);
+        if (one.ok()) continue;
+        std::lock_guard<std::mutex> lock(mutex);
+        if (i < failed) status = std::move(one);
+        failed = std::min(failed, i);
+        return;
+      }
+    });
+    return status;
+  }
+
   absl::Status Cut(absl::string_view text, int64_t pos, int64_t len, int64_t i, tstring* out) const {
     if (!characters_) {
       const int64_t size = text.size();
@@ -98,7 +121,8 @@ class SubstrKernel : public OpKernel {
         return errors::InvalidArgument("pos ", pos, " out of range for string b'", text, "' at index ", i);
       }
       // A negative length means all of the rest.
-      *out = std::string(text.substr(begin, len < 0 ? absl::string_view::npos : static_cast<size_t>(len)));
+      const absl::string_view part = text.substr(begin, len < 0 ? absl::string_view::npos : static_cast<size_t>(len));
+      out->assign(part.data(), part.size());
       return absl::OkStatus();
     }
     int64_t count = pos < 0 ? -std::max<int64_t>(pos, -INT64_MAX) : pos;
