@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/philox_block.h"
 
 namespace weir {
 namespace {
@@ -19,7 +20,6 @@ void UniformGroup(const Philox::Group& g, T* out) {
     for (int i = 0; i < 2; ++i) out[i] = UniformDouble(g[2 * i], g[2 * i + 1]);
   } else {
     for (int i = 0; i < 4; ++i) {
-      if constexpr (std::is_same_v<T, float>) out[i] = UniformFloat(g[i]);
       if constexpr (std::is_same_v<T, half>) out[i] = UniformHalf(g[i]);
       if constexpr (std::is_same_v<T, bfloat16>) out[i] = UniformBFloat16(g[i]);
     }
@@ -48,16 +48,35 @@ uint64_t Word(const Philox::Group& g, int i) {
 // Draws `make(group, out)` for groups of outputs, in parallel.
 template <typename T, typename Make>
 void FillGroups(OpKernelContext& ctx, const Philox& base, int64_t picoseconds, Tensor* output, Make make) {
-  constexpr int64_t kGroup = kPerGroup<T>;
+  constexpr int64_t kGroup = kPerGroup<T>, kBlock = 64;
   T* data = output->data<T>();
   const int64_t total = output->NumElements();
   ParallelRanges(ctx, (total + kGroup - 1) / kGroup, picoseconds, [&](int64_t begin, int64_t end) {
     Philox stream = base;
     stream.Skip(begin);
-    for (int64_t i = begin; i < end; ++i) {
-      T values[kGroup];
-      make(stream.Next(), values);
-      std::copy_n(values, std::min(kGroup, total - i * kGroup), data + i * kGroup);
+    Philox::Group groups[kBlock];
+    T values[kBlock * kGroup];
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t count = std::min(kBlock, end - first);
+      NextGroups(&stream, count, groups[0].data());
+      for (int64_t i = 0; i < count; ++i) make(groups[i], values + i * kGroup);
+      std::copy_n(values, std::min(count * kGroup, total - first * kGroup), data + first * kGroup);
+    }
+  });
+}
+
+void FillUniformFloats(OpKernelContext& ctx, const Philox& base, Tensor* output) {
+  constexpr int64_t kBlock = 64;
+  float* const data = output->data<float>();
+  const int64_t total = output->NumElements();
+  ParallelRanges(ctx, (total + 3) / 4, 4'000, [&](int64_t begin, int64_t end) {
+    Philox stream = base;
+    stream.Skip(begin);
+    uint32_t words[kBlock * 4];
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t count = std::min(kBlock, end - first);
+      NextGroups(&stream, count, words);
+      UniformFloats(words, std::min(count * 4, total - first * 4), data + first * 4);
     }
   });
 }
@@ -102,7 +121,11 @@ template <typename T>
 absl::Status FillFloats(OpKernelContext& ctx, Distribution distribution, const Philox& stream, Tensor* output) {
   switch (distribution) {
     case Distribution::kUniform:
-      FillGroups<T>(ctx, stream, 20'000, output, &UniformGroup<T>);
+      if constexpr (std::is_same_v<T, float>) {
+        FillUniformFloats(ctx, stream, output);
+      } else {
+        FillGroups<T>(ctx, stream, 10'000, output, &UniformGroup<T>);
+      }
       return absl::OkStatus();
     case Distribution::kNormal:
       FillGroups<T>(ctx, stream, 80'000, output, &NormalGroup<T>);
@@ -119,7 +142,7 @@ template <typename T>
 absl::Status FillIntegers(OpKernelContext& ctx, Distribution distribution, const Philox& stream, int64_t low,
                           int64_t high, Tensor* output) {
   if (distribution == Distribution::kFullInt) {
-    FillGroups<T>(ctx, stream, 20'000, output, [](const Philox::Group& g, T* out) {
+    FillGroups<T>(ctx, stream, 5'000, output, [](const Philox::Group& g, T* out) {
       for (int i = 0; i < kPerGroup<T>; ++i) out[i] = static_cast<T>(Word<T>(g, i));
     });
     return absl::OkStatus();

@@ -1,33 +1,54 @@
 // Permutations: RandomShuffle, StatelessShuffle, RandomIndexShuffle; and NonDeterministicInts.
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
+#include "kernels/cpu/philox_block.h"
 #include "kernels/cpu/random_fill.h"
 #include "kernels/cpu/stateless_random.h"
 
 namespace weir {
 namespace {
 
-// Permutes dimension 0 of input 0 (Fisher and Yates).
+// Permutes n elements (Fisher and Yates). What is swapped next is fetched while words are drawn for what comes then.
+template <typename T>
+void ShuffleElements(Philox stream, T* x, int64_t n) {
+  constexpr int64_t kBlock = 64;
+  uint32_t words[kBlock];
+  for (int64_t first = 0; first < n - 1; first += kBlock) {
+    NextGroups(&stream, kBlock / 4, words);
+    const int64_t count = std::min(kBlock, n - 1 - first);
+    for (int64_t i = 0; i < count; ++i) {
+      words[i] %= static_cast<uint32_t>(n - first - i);
+      __builtin_prefetch(x + first + i + words[i], 1);
+    }
+    for (int64_t i = 0; i < count; ++i) std::swap(x[first + i], x[first + i + words[i]]);
+  }
+}
+
+// Permutes dimension 0 of input 0.
 absl::Status Shuffle(OpKernelContext& ctx, const Philox& stream) {
   const Tensor& input = ctx.input(0);
   const int64_t rows = input.dim_size(0), width = input.NumElements() / rows;
-  SingleSamples words(stream);
-  std::vector<int64_t> order(rows);
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = 0; i + 1 < rows; ++i) {
-    std::swap(order[i], order[i + words.Next() % static_cast<uint32_t>(rows - i)]);
-  }
+  if (rows > std::numeric_limits<uint32_t>::max()) return errors::Unimplemented("A permutation of ", rows, " rows");
   ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
   VisitElementType(input.dtype(), [&](auto element) {
     using T = decltype(element);
     const T* src = static_cast<const T*>(input.raw_data());
     T* dst = static_cast<T*>(output->raw_data());
+    if (width == 1) {
+      std::copy_n(src, rows, dst);
+      ShuffleElements(stream, dst, rows);
+      return;
+    }
+    std::vector<int64_t> order(rows);
+    std::iota(order.begin(), order.end(), 0);
+    ShuffleElements(stream, order.data(), rows);
     for (int64_t i = 0; i < rows; ++i) std::copy_n(src + order[i] * width, width, dst + i * width);
   });
   return absl::OkStatus();
