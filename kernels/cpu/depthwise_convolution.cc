@@ -1,6 +1,7 @@
 // Depthwise convolutions and their gradients: every channel has filters of its own.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/float16.h"
@@ -22,6 +23,46 @@ struct DepthwiseShape {
   int64_t InputPixels() const { return rows.in * columns.in; }
   int64_t OutputPixels() const { return rows.out * columns.out; }
 };
+
+// Whether RunImage computes an output whole, in registers.
+bool IsPlainForward(ConvolutionKind kind, const DepthwiseShape& s) {
+  return kind == ConvolutionKind::kForward && s.multiplier == 1 && !s.channels_first;
+}
+
+// out[y, x, c] = the sum over the filter, for `width` channels from the one on that the pointers name.
+template <typename T, typename Width>
+void RunPixels(const DepthwiseShape& s, Width width, const T* in, const T* filter, T* out) {
+  for (int64_t y = 0; y < s.rows.out; ++y) {
+    for (int64_t x = 0; x < s.columns.out; ++x) {
+      T sums[kChannelBlock] = {};
+      for (int64_t i = 0; i < s.rows.filter; ++i) {
+        const int64_t row = y * s.rows.stride - s.rows.before + i * s.rows.dilation;
+        if (row < 0 || row >= s.rows.in) continue;
+        for (int64_t j = 0; j < s.columns.filter; ++j) {
+          const int64_t column = x * s.columns.stride - s.columns.before + j * s.columns.dilation;
+          if (column < 0 || column >= s.columns.in) continue;
+          const T* const from = in + (row * s.columns.in + column) * s.channels;
+          const T* const w = filter + (i * s.columns.filter + j) * s.channels;
+          for (int64_t c = 0; c < width; ++c) sums[c] += from[c] * w[c];
+        }
+      }
+      std::copy_n(sums, int64_t{width}, out + (y * s.columns.out + x) * s.channels);
+    }
+  }
+}
+
+// Channels [first, last) of one image, where IsPlainForward.
+template <typename T>
+void RunImage(const DepthwiseShape& s, int64_t image, int64_t first, int64_t last, const T* input, const T* filter,
+              T* output) {
+  const T* const in = input + image * s.InputPixels() * s.channels + first;
+  T* const out = output + image * s.OutputPixels() * s.channels + first;
+  if (last - first == kChannelBlock) {  // a width that the compiler knows leaves the sums in registers
+    RunPixels(s, std::integral_constant<int64_t, kChannelBlock>(), in, filter + first, out);
+  } else {
+    RunPixels(s, last - first, in, filter + first, out);
+  }
+}
 
 // Channels [first, last) of one image; what kind names is added to.
 template <ConvolutionKind kKind, typename T>
@@ -73,7 +114,9 @@ void Run(OpKernelContext& ctx, const DepthwiseShape& s, T* input, T* filter, T* 
   ParallelRanges(ctx, units, cost, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t first = unit % blocks * kChannelBlock, last = std::min(s.channels, first + kChannelBlock);
-      if (split_batch) {
+      if (IsPlainForward(kKind, s)) {
+        RunImage(s, unit / blocks, first, last, input, filter, output);
+      } else if (split_batch) {
         RunBlock<kKind>(s, unit / blocks, first, last, input, filter, output);
       } else {
         for (int64_t n = 0; n < s.batch; ++n) RunBlock<kKind>(s, n, first, last, input, filter, output);
@@ -115,7 +158,8 @@ class DepthwiseKernel : public OpKernel {
     ASSIGN_OR_RETURN(Tensor * result, ctx.allocate_output(0, kToInput                             ? in
                                                              : kKind == ConvolutionKind::kForward ? out
                                                                                                   : filter));
-    std::memset(result->raw_data(), 0, result->TotalBytes());
+    if (!IsPlainForward(kKind, shape) || in.num_elements() == 0)
+      std::memset(result->raw_data(), 0, result->TotalBytes());
     if (in.num_elements() == 0 || out.num_elements() == 0) return absl::OkStatus();
     Tensor operands[3] = {kToInput ? *result : ctx.input(0),
                           kKind == ConvolutionKind::kBackpropFilter ? *result : ctx.input(1),

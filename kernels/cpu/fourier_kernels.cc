@@ -1,8 +1,11 @@
-// Discrete Fourier transforms over the last one, two or three dimensions. All in complex double.
+// Discrete Fourier transforms over the last one, two or three dimensions.
+#include <algorithm>
 #include <complex>
-#include <vector>
+#include <memory>
+#include <mutex>
+#include <type_traits>
 
-#include "kernels/cpu/index_tensor.h"
+#include "kernels/cpu/fourier_transform.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
@@ -10,118 +13,128 @@
 namespace weir {
 namespace {
 
-using Complex = std::complex<double>;
-
-Complex Multiply(Complex a, Complex b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-// exp(-2 pi i k / n), exact at the quarters.
-Complex Root(int64_t k, int64_t n) {
-  const double angle = -2 * M_PI * static_cast<double>(k) / static_cast<double>(n);
-  return {std::cos(angle), std::sin(angle)};
-}
-
-// Transforms of one length: by radix 2 where it is a power of two, else as a convolution of such a length (Bluestein).
-class Transform {
+// Transforms of the lengths that a kernel last saw, since steps repeat them. Thread-safe.
+template <typename Transform>
+class LastTransform {
  public:
-  explicit Transform(int64_t n) : n_(n) {
-    size_ = 1;
-    if ((n & (n - 1)) == 0) {
-      size_ = n;
-    } else {
-      while (size_ < 2 * n - 1) size_ *= 2;
+  std::shared_ptr<const Transform> Of(int64_t n) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (last_ != nullptr && last_->length() == n) return last_;
     }
-    roots_.resize(size_ / 2);
-    for (int64_t k = 0; k < size_ / 2; ++k) roots_[k] = Root(k, size_);
-    if (size_ == n) return;
-    chirp_.resize(n);
-    for (int64_t k = 0; k < n; ++k) {
-      // k^2 modulo 2n, so that the angle stays small.
-      const unsigned __int128 square = static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k);
-      chirp_[k] = Root(static_cast<int64_t>(square % static_cast<unsigned __int128>(2 * n)), 2 * n);
-    }
-    filter_.assign(size_, 0);
-    for (int64_t k = 0; k < n; ++k) filter_[k] = filter_[(size_ - k) % size_] = std::conj(chirp_[k]);
-    Radix2(filter_.data());
-  }
-
-  // In place; `scratch` is the caller's. The inverse is not scaled.
-  void Run(Complex* x, bool inverse, std::vector<Complex>& scratch) const {
-    if (n_ <= 1) return;
-    if (inverse) Conjugate(x, n_);
-    if (size_ == n_) {
-      Radix2(x);
-    } else {
-      scratch.assign(size_, 0);
-      for (int64_t k = 0; k < n_; ++k) scratch[k] = Multiply(x[k], chirp_[k]);
-      Radix2(scratch.data());
-      for (int64_t k = 0; k < size_; ++k) scratch[k] = std::conj(Multiply(scratch[k], filter_[k]));
-      Radix2(scratch.data());
-      const double scale = 1.0 / static_cast<double>(size_);
-      for (int64_t k = 0; k < n_; ++k) x[k] = Multiply(std::conj(scratch[k]) * scale, chirp_[k]);
-    }
-    if (inverse) Conjugate(x, n_);
-  }
-  // The cost of one run in picoseconds.
-  int64_t Cost() const {
-    int64_t log = 1;
-    while ((int64_t{1} << log) < size_) ++log;
-    return size_ * log * (size_ == n_ ? 3'000 : 9'000);
+    auto made = std::make_shared<const Transform>(n);
+    if (n > kMostKept) return made;
+    std::lock_guard<std::mutex> lock(mutex_);
+    last_ = made;
+    return made;
   }
 
  private:
-  static void Conjugate(Complex* x, int64_t n) {
-    for (int64_t k = 0; k < n; ++k) x[k] = std::conj(x[k]);
-  }
-  void Radix2(Complex* x) const {
-    for (int64_t i = 1, j = 0; i < size_; ++i) {
-      int64_t bit = size_ >> 1;
-      for (; j & bit; bit >>= 1) j ^= bit;
-      j ^= bit;
-      if (i < j) std::swap(x[i], x[j]);
-    }
-    for (int64_t length = 2; length <= size_; length *= 2) {
-      const int64_t half = length / 2, step = size_ / length;
-      for (int64_t i = 0; i < size_; i += length) {
-        for (int64_t k = 0; k < half; ++k) {
-          const Complex odd = Multiply(x[i + k + half], roots_[k * step]), even = x[i + k];
-          x[i + k] = even + odd;
-          x[i + k + half] = even - odd;
-        }
-      }
-    }
-  }
-
-  const int64_t n_;
-  int64_t size_;
-  std::vector<Complex> roots_, chirp_, filter_;
+  static constexpr int64_t kMostKept = 1 << 16;
+  std::mutex mutex_;
+  std::shared_ptr<const Transform> last_;
 };
 
-// Transforms dimension `axis` of `data`.
-void TransformAxis(OpKernelContext& ctx, const TensorShape& shape, int axis, bool inverse, Complex* data) {
-  const int64_t n = shape.dim_size(axis);
-  if (shape.num_elements() == 0 || n <= 1) return;
+// R: the type of elements. Powers of two are transformed in it, all else in double.
+template <typename R>
+struct Transforms {
+  template <typename Fn>
+  void Visit(int64_t n, Fn fn) {
+    std::is_same_v<R, double> || (n & (n - 1)) != 0 ? fn(wide.Of(n)) : fn(same.Of(n));
+  }
+  template <typename Fn>
+  void VisitReal(int64_t n, Fn fn) {
+    std::is_same_v<R, double> || (n & (n - 1)) != 0 ? fn(real_wide.Of(n)) : fn(real_same.Of(n));
+  }
+
+  LastTransform<FourierTransform<R>> same;
+  LastTransform<FourierTransform<double>> wide;
+  LastTransform<RealFourierTransform<R>> real_same;
+  LastTransform<RealFourierTransform<double>> real_wide;
+};
+
+// Transforms dimension `axis` of `data`. The inverse is the transform with the parts of all numbers exchanged.
+template <typename R, typename C>
+void TransformAxis(OpKernelContext& ctx, const FourierTransform<C>& transform, const TensorShape& shape, int axis,
+                   bool inverse, std::complex<R>* data) {
+  const int64_t n = transform.length();
   int64_t inner = 1;
   for (int d = axis + 1; d < shape.dims(); ++d) inner *= shape.dim_size(d);
-  const Transform transform(n);
-  const double scale = inverse ? 1.0 / static_cast<double>(n) : 1.0;
+  const C scale = inverse ? C(1) / static_cast<C>(n) : C(1);
   ParallelRanges(ctx, shape.num_elements() / n, transform.Cost(), [&](int64_t begin, int64_t end) {
-    std::vector<Complex> line(n), scratch;
-    for (int64_t i = begin; i < end; ++i) {
-      Complex* const start = data + i / inner * n * inner + i % inner;
-      for (int64_t k = 0; k < n; ++k) line[k] = start[k * inner];
-      transform.Run(line.data(), inverse, scratch);
-      for (int64_t k = 0; k < n; ++k) start[k * inner] = line[k] * scale;
+    FourierLines<C> x, scratch;
+    for (int64_t first = begin; first < end; first += transform.lanes()) {
+      const int64_t lanes = std::min(transform.lanes(), end - first);
+      x.Resize(n * lanes);
+      for (int64_t l = 0; l < lanes; ++l) {
+        const std::complex<R>* const from = data + (first + l) / inner * n * inner + (first + l) % inner;
+        C* const re = (inverse ? x.im : x.re).data() + l;
+        C* const im = (inverse ? x.re : x.im).data() + l;
+        for (int64_t k = 0; k < n; ++k) {
+          re[k * lanes] = static_cast<C>(from[k * inner].real());
+          im[k * lanes] = static_cast<C>(from[k * inner].imag());
+        }
+      }
+      transform.Run(lanes, &x, &scratch);
+      for (int64_t l = 0; l < lanes; ++l) {
+        std::complex<R>* const to = data + (first + l) / inner * n * inner + (first + l) % inner;
+        const C* const re = (inverse ? x.im : x.re).data() + l;
+        const C* const im = (inverse ? x.re : x.im).data() + l;
+        for (int64_t k = 0; k < n; ++k) {
+          to[k * inner] = {static_cast<R>(re[k * lanes] * scale), static_cast<R>(im[k * lanes] * scale)};
+        }
+      }
     }
   });
 }
 
-// `input` cut or filled with zeros to `shape`, as complex double.
+// The first n / 2 + 1 elements of the transforms of rows of n real numbers.
+template <typename R, typename C>
+void TransformRealRows(OpKernelContext& ctx, const RealFourierTransform<C>& transform, int64_t rows, const R* in,
+                       std::complex<R>* out) {
+  const int64_t n = transform.length(), half = n / 2 + 1, packed = transform.packed_length();
+  ParallelRanges(ctx, rows, transform.Cost(), [&](int64_t begin, int64_t end) {
+    FourierLines<C> x, scratch;
+    for (int64_t first = begin; first < end; first += transform.lanes()) {
+      const int64_t lanes = std::min(transform.lanes(), end - first);
+      x.Resize(packed * lanes);
+      for (int64_t l = 0; l < lanes; ++l) {
+        const R* const from = in + (first + l) * n;
+        C* const re = x.re.data() + l;
+        C* const im = x.im.data() + l;
+        if (n % 2 == 0) {
+          for (int64_t k = 0; k < packed; ++k) {
+            re[k * lanes] = static_cast<C>(from[2 * k]);
+            im[k * lanes] = static_cast<C>(from[2 * k + 1]);
+          }
+        } else {
+          for (int64_t k = 0; k < packed; ++k) {
+            re[k * lanes] = static_cast<C>(from[k]);
+            im[k * lanes] = C(0);
+          }
+        }
+      }
+      transform.Run(lanes, &x, &scratch);
+      for (int64_t l = 0; l < lanes; ++l) {
+        std::complex<R>* const to = out + (first + l) * half;
+        for (int64_t k = 0; k < half; ++k) {
+          to[k] = {static_cast<R>(x.re[k * lanes + l]), static_cast<R>(x.im[k * lanes + l])};
+        }
+      }
+    }
+  });
+}
+
+// `input` cut or filled with zeros to `shape`.
+template <typename T>
 absl::StatusOr<Tensor> Fit(OpKernelContext& ctx, const Tensor& input, const TensorShape& shape) {
-  ASSIGN_OR_RETURN(const Tensor wide, ConvertTensor(ctx, input, DT_COMPLEX128));
-  ASSIGN_OR_RETURN(Tensor result, ctx.allocate_temp(DT_COMPLEX128, shape));
-  Complex* const to = result.data<Complex>();
-  std::fill_n(to, result.NumElements(), Complex());
+  ASSIGN_OR_RETURN(Tensor result, ctx.allocate_temp(input.dtype(), shape));
+  T* const to = result.data<T>();
+  if (input.shape() == shape) {
+    std::copy_n(input.data<T>(), result.NumElements(), to);
+    return result;
+  }
+  std::fill_n(to, result.NumElements(), T());
   if (input.NumElements() == 0 || result.NumElements() == 0) return result;
   const int rank = shape.dims();
   const int64_t from_width = input.dim_size(rank - 1), to_width = shape.dim_size(rank - 1),
@@ -136,15 +149,8 @@ absl::StatusOr<Tensor> Fit(OpKernelContext& ctx, const Tensor& input, const Tens
       at += index * step;
       step *= shape.dim_size(d);
     }
-    if (inside) std::copy_n(wide.data<Complex>() + row * from_width, width, to + at * to_width);
+    if (inside) std::copy_n(input.data<T>() + row * from_width, width, to + at * to_width);
   }
-  return result;
-}
-
-// The real part.
-absl::StatusOr<Tensor> RealPart(OpKernelContext& ctx, const Tensor& z) {
-  ASSIGN_OR_RETURN(Tensor result, ctx.allocate_temp(DT_DOUBLE, z.shape()));
-  for (int64_t i = 0; i < z.NumElements(); ++i) result.data<double>()[i] = z.data<Complex>()[i].real();
   return result;
 }
 
@@ -154,6 +160,12 @@ enum class Kind { kComplex, kFromReal, kToReal };
 template <Kind kKind, bool kInverse, int kRank>
 class FourierKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    const DataType type = ctx.output_types()[0];
+    single_ = type == DT_FLOAT || type == DT_COMPLEX64;
+    return absl::OkStatus();
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const int rank = input.dims();
@@ -180,42 +192,79 @@ class FourierKernel : public OpKernel {
         RETURN_IF_ERROR(full.SetDim(axis, length));
       }
     }
-    const int64_t length = full.dim_size(rank - 1), half = length > 0 ? length / 2 + 1 : 0;
-    if (kKind == Kind::kToReal) return ToReal(ctx, full, half);
-    ASSIGN_OR_RETURN(Tensor z, Fit(ctx, input, full));
-    for (int axis = rank - 1; axis >= rank - kRank; --axis) TransformAxis(ctx, full, axis, kInverse, z.data<Complex>());
-    if (kKind == Kind::kFromReal) {
-      TensorShape cut = full;
-      RETURN_IF_ERROR(cut.SetDim(rank - 1, half));
-      ASSIGN_OR_RETURN(z, Fit(ctx, z, cut));
-    }
-    return Finish(ctx, z);
+    return single_ ? Transform(ctx, full, &floats_) : Transform(ctx, full, &doubles_);
   }
 
  private:
-  // The other half of the spectrum is the conjugate of this one, mirrored: the outer dimensions are transformed first,
-  // so that only the innermost one has to be completed.
-  static absl::Status ToReal(OpKernelContext& ctx, const TensorShape& full, int64_t half) {
-    const int rank = full.dims();
-    TensorShape given = full;
-    RETURN_IF_ERROR(given.SetDim(rank - 1, half));
-    ASSIGN_OR_RETURN(Tensor z, Fit(ctx, ctx.input(0), given));
-    for (int axis = rank - 2; axis >= rank - kRank; --axis) TransformAxis(ctx, given, axis, true, z.data<Complex>());
-    ASSIGN_OR_RETURN(Tensor whole, Fit(ctx, z, full));
-    const int64_t n = full.dim_size(rank - 1);
-    for (int64_t row = 0; n > 0 && row < whole.NumElements() / n; ++row) {
-      Complex* const line = whole.data<Complex>() + row * n;
-      for (int64_t k = half; k < n; ++k) line[k] = std::conj(line[n - k]);
+  template <typename R>
+  absl::Status Transform(OpKernelContext& ctx, const TensorShape& full, Transforms<R>* transforms) {
+    const int last = full.dims() - 1;
+    const int64_t length = full.dim_size(last);
+    TensorShape half = full;  // what of it has to be known where the numbers are real
+    RETURN_IF_ERROR(half.SetDim(last, length > 0 ? length / 2 + 1 : 0));
+    if constexpr (kKind == Kind::kComplex) {
+      ASSIGN_OR_RETURN(const Tensor input, ConvertTensor(ctx, ctx.input(0), DataTypeOf<std::complex<R>>()));
+      ASSIGN_OR_RETURN(Tensor z, Fit<std::complex<R>>(ctx, input, full));
+      TransformAxes(ctx, last, &z, transforms);
+      ctx.set_output(0, std::move(z));
+    } else if constexpr (kKind == Kind::kFromReal) {
+      ASSIGN_OR_RETURN(Tensor input, ConvertTensor(ctx, ctx.input(0), DataTypeOf<R>()));
+      if (input.shape() != full) {
+        ASSIGN_OR_RETURN(input, Fit<R>(ctx, input, full));
+      }
+      ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, half));
+      if (full.num_elements() == 0) return absl::OkStatus();
+      transforms->VisitReal(length, [&](const auto& transform) {
+        TransformRealRows(ctx, *transform, full.num_elements() / length, input.data<R>(),
+                          output->data<std::complex<R>>());
+      });
+      TransformAxes(ctx, last - 1, output, transforms);
+    } else {
+      return ToReal<R>(ctx, full, half, transforms);
     }
-    TransformAxis(ctx, full, rank - 1, true, whole.data<Complex>());
-    ASSIGN_OR_RETURN(const Tensor real, RealPart(ctx, whole));
-    return Finish(ctx, real);
-  }
-  static absl::Status Finish(OpKernelContext& ctx, const Tensor& result) {
-    ASSIGN_OR_RETURN(Tensor narrow, ConvertTensor(ctx, result, ctx.expected_output_dtype(0)));
-    ctx.set_output(0, std::move(narrow));
     return absl::OkStatus();
   }
+
+  // Dimensions from rank - kRank to `last`.
+  template <typename R>
+  static void TransformAxes(OpKernelContext& ctx, int last, Tensor* z, Transforms<R>* transforms) {
+    for (int axis = last; axis >= z->dims() - kRank; --axis) TransformOneAxis(ctx, axis, z, transforms);
+  }
+  template <typename R>
+  static void TransformOneAxis(OpKernelContext& ctx, int axis, Tensor* z, Transforms<R>* transforms) {
+    if (z->NumElements() == 0 || z->dim_size(axis) <= 1) return;
+    transforms->Visit(z->dim_size(axis), [&](const auto& transform) {
+      TransformAxis(ctx, *transform, z->shape(), axis, kInverse, z->data<std::complex<R>>());
+    });
+  }
+
+  // The other half of the spectrum is the conjugate of this one, mirrored: the outer dimensions are transformed first,
+  // so that only the innermost one has to be completed.
+  template <typename R>
+  static absl::Status ToReal(OpKernelContext& ctx, const TensorShape& full, const TensorShape& half,
+                             Transforms<R>* transforms) {
+    using Complex = std::complex<R>;
+    const int last = full.dims() - 1;
+    ASSIGN_OR_RETURN(const Tensor input, ConvertTensor(ctx, ctx.input(0), DataTypeOf<Complex>()));
+    ASSIGN_OR_RETURN(Tensor z, Fit<Complex>(ctx, input, half));
+    TransformAxes(ctx, last - 1, &z, transforms);
+    ASSIGN_OR_RETURN(Tensor whole, Fit<Complex>(ctx, z, full));
+    const int64_t n = full.dim_size(last);
+    for (int64_t row = 0; n > 0 && row < whole.NumElements() / n; ++row) {
+      Complex* const line = whole.data<Complex>() + row * n;
+      for (int64_t k = n / 2 + 1; k < n; ++k) line[k] = std::conj(line[n - k]);
+    }
+    TransformOneAxis(ctx, last, &whole, transforms);
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, full));
+    const Complex* const from = whole.data<Complex>();
+    R* const to = output->data<R>();
+    for (int64_t i = 0; i < whole.NumElements(); ++i) to[i] = from[i].real();
+    return absl::OkStatus();
+  }
+
+  bool single_ = false;  // float and complex64, not double and complex128
+  Transforms<float> floats_;
+  Transforms<double> doubles_;
 };
 
 template <int kRank>
