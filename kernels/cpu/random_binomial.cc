@@ -1,6 +1,8 @@
 // Binomially distributed numbers: by adding geometric ones where the mean is below 10, else by transformed rejection
 // (Hoermann, 1993). All in double.
+#include "absl/functional/function_ref.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/generator_state.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/random_samples.h"
@@ -61,26 +63,30 @@ double DrawBinomial(double count, double probability, bool many, Philox base, in
   return many ? ByRejection(count, probability, base) : ByInversion(count, probability, base);
 }
 
-// Inputs: shape, which ends with counts and probs broadcast together; seed; counts; probs.
-class StatelessBinomialKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
-    ASSIGN_OR_RETURN(const Philox base, PhiloxFromSeed(ctx.input(1)));
-    absl::StatusOr<Broadcasting> both = Broadcasting::Of(ctx.input(2).shape(), ctx.input(3).shape());
+class BinomialKernel : public OpKernel {
+ protected:
+  // Where the numbers come from, given how many pairs of counts and probs there are, and samples of each.
+  using Source = absl::FunctionRef<absl::StatusOr<Philox>(int64_t pairs, int64_t samples)>;
+
+  // Input `shape` ends with those of counts and probs, the last inputs, broadcast together.
+  absl::Status Draw(OpKernelContext& ctx, int shape_input, Source source) const {
+    ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(shape_input)));
+    const Tensor &count_input = ctx.input(ctx.num_inputs() - 2), &probability_input = ctx.input(ctx.num_inputs() - 1);
+    absl::StatusOr<Broadcasting> both = Broadcasting::Of(count_input.shape(), probability_input.shape());
     if (!both.ok()) {
       return errors::InvalidArgument("counts and probs must have compatible batch dimensions: ",
-                                     ctx.input(2).shape().ToString(), " vs. ", ctx.input(3).shape().ToString());
+                                     count_input.shape().ToString(), " vs. ", probability_input.shape().ToString());
     }
     if (!EndsWith(shape, both->shape)) {
       return errors::InvalidArgument("Shape passed in must end with broadcasted shape.");
     }
-    ASSIGN_OR_RETURN(const Tensor counts, ConvertTensor(ctx, ctx.input(2), DT_DOUBLE));
-    ASSIGN_OR_RETURN(const Tensor probabilities, ConvertTensor(ctx, ctx.input(3), DT_DOUBLE));
+    ASSIGN_OR_RETURN(const Tensor counts, ConvertTensor(ctx, count_input, DT_DOUBLE));
+    ASSIGN_OR_RETURN(const Tensor probabilities, ConvertTensor(ctx, probability_input, DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor output, ctx.allocate_temp(DT_DOUBLE, shape));
     // Products decide the method as the inputs' own type rounds them.
-    const bool single = ctx.input(2).dtype() != DT_DOUBLE;
+    const bool single = count_input.dtype() != DT_DOUBLE;
     const int64_t n = both->shape.num_elements(), samples = n == 0 ? 0 : output.NumElements() / n;
+    ASSIGN_OR_RETURN(const Philox base, source(n, samples));
     ParallelRanges(ctx, n * samples, 200'000, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         int64_t item = i / samples, x = 0, y = 0;
@@ -113,10 +119,34 @@ class StatelessBinomialKernel : public OpKernel {
   }
 };
 
+// Inputs: shape, seed, counts, probs.
+class StatelessBinomialKernel : public BinomialKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    return Draw(ctx, 0, [&ctx](int64_t, int64_t) { return PhiloxFromSeed(ctx.input(1)); });
+  }
+};
+
+// Inputs: a generator, the algorithm, shape, counts, probs.
+class StatefulBinomialKernel : public BinomialKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    RETURN_IF_ERROR(CheckGeneratorAlgorithm(ctx.input(1)));
+    return Draw(ctx, 2, [&ctx](int64_t pairs, int64_t samples) -> absl::StatusOr<Philox> {
+      const auto outputs = static_cast<uint64_t>(pairs) * 200 * static_cast<uint64_t>(samples + 3) / 4;
+      ASSIGN_OR_RETURN(const GeneratorState state, AdvanceGenerator(ctx, outputs * kGroupsPerOutput));
+      return PhiloxFromState(state);
+    });
+  }
+};
+
 }  // namespace
 
 absl::Status RegisterRandomBinomialKernels(KernelRegistry& kernels) {
   const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64};
+  const DataTypeVector plain = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_INT32, DT_INT64};
+  RETURN_IF_ERROR(kernels.Register<StatefulBinomialKernel>(
+      Kernel("StatefulRandomBinomial").Cpu().Types("T", plain).Types("dtype", plain).HostMemory("shape")));
   return kernels.Register<StatelessBinomialKernel>(Kernel("StatelessRandomBinomial")
                                                        .Cpu()
                                                        .Types("T", types)

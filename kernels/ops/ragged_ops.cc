@@ -39,6 +39,18 @@ absl::Status RaggedToSparseShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status RaggedCrossShape(InferenceContext& c) {
+  DataTypeVector ragged;
+  RETURN_IF_ERROR(c.GetAttr("ragged_values_types", &ragged));
+  PartialTensorShape splits = c.Vector(kUnknown);
+  for (size_t i = 0; i < ragged.size(); ++i) {
+    ASSIGN_OR_RETURN(splits, c.Merge(splits, c.input(static_cast<int>(ragged.size() + i))));
+  }
+  c.set_output(0, c.Vector(kUnknown));
+  c.set_output(1, std::move(splits));
+  return absl::OkStatus();
+}
+
 absl::Status RaggedGatherShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(const int levels, Levels(c, "PARAMS_RAGGED_RANK"));
   ASSIGN_OR_RETURN(const PartialTensorShape values, c.WithRankAtLeast(c.input(levels), 1));
@@ -140,6 +152,27 @@ absl::Status RegisterRaggedOps(OpRegistry& ops) {
                                    .Attr("num_row_partition_tensors: int >= 1")
                                    .Attr("row_partition_types: list(string)")
                                    .Shape(RaggedToTensorShape)));
+  RETURN_IF_ERROR(ops.Register(Op("RaggedCross")
+                                   .Input("ragged_values: ragged_values_types")
+                                   .Input("ragged_row_splits: ragged_splits_types")
+                                   .Input("sparse_indices: Nsparse * int64")
+                                   .Input("sparse_values: sparse_values_types")
+                                   .Input("sparse_shape: Nsparse * int64")
+                                   .Input("dense_inputs: dense_types")
+                                   .Output("output_values: out_values_type")
+                                   .Output("output_row_splits: out_row_splits_type")
+                                   .Attr("Nsparse: int >= 0")
+                                   .Attr("input_order: string")
+                                   .Attr("hashed_output: bool")
+                                   .Attr("num_buckets: int >= 0")
+                                   .Attr("hash_key: int")
+                                   .Attr("ragged_values_types: list({int64, string}) >= 0")
+                                   .Attr("ragged_splits_types: list({int32, int64}) >= 0")
+                                   .Attr("sparse_values_types: list({int64, string}) >= 0")
+                                   .Attr("dense_types: list({int64, string}) >= 0")
+                                   .Attr("out_values_type: {int64, string}")
+                                   .Attr("out_row_splits_type: {int32, int64}")
+                                   .Shape(RaggedCrossShape)));
   RETURN_IF_ERROR(ops.Register(Op("RaggedGather")
                                    .Input("params_nested_splits: PARAMS_RAGGED_RANK * Tsplits")
                                    .Input("params_dense_values: Tvalues")

@@ -91,6 +91,16 @@ absl::Status RegisterGeneratorOps(OpRegistry& ops) {
                                    .Attr("dtype: type = DT_UINT64")
                                    .Attr("shape_dtype: type = DT_INT64")
                                    .Shape(FromShape<2>)));
+  RETURN_IF_ERROR(ops.Register(generator("StatefulRandomBinomial")
+                                   .Input("algorithm: int64")
+                                   .Input("shape: S")
+                                   .Input("counts: T")
+                                   .Input("probs: T")
+                                   .Output("output: dtype")
+                                   .Attr("S: {int32, int64}")
+                                   .Attr("T: {half, float, double, int32, int64} = DT_DOUBLE")
+                                   .Attr("dtype: {half, float, double, int32, int64} = DT_INT64")
+                                   .Shape(FromShape<2>)));
   return ops.Register(drawing("StatefulUniformInt")
                           .Input("minval: dtype")
                           .Input("maxval: dtype")

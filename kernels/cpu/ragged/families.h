@@ -11,5 +11,6 @@ absl::Status RegisterRaggedConversionKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedToTensorKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedGatherKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedVariantKernels(KernelRegistry& kernels);
+absl::Status RegisterRaggedCrossKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -45,6 +45,33 @@ TEST_F(RaggedTest, MissingElementsAreTheDefault) {
   ExpectTensorEqual(dense, AsTensor<float>({1, 2, 9, 9, 3, 9}, {3, 2}));
 }
 
+TEST_F(RaggedTest, CrossesAreByRow) {
+  const auto attrs = [](const char* order) {
+    return Attrs()
+        .Set("input_order", order)
+        .Set("hashed_output", false)
+        .Set("num_buckets", int64_t{0})
+        .Set("hash_key", int64_t{0})
+        .Set("Nsparse", int64_t{0})
+        .Set("ragged_values_types", DataTypeVector{DT_INT64})
+        .Set("ragged_splits_types", DataTypeVector{DT_INT64})
+        .Set("sparse_values_types", DataTypeVector{})
+        .Set("dense_types", DataTypeVector{DT_STRING})
+        .Set("out_values_type", DT_STRING)
+        .Set("out_row_splits_type", DT_INT64);
+  };
+  const Tensor numbers = Longs({1, 2, 3}), names = AsTensor<tstring>({"a", "b", "c", "d"}, {2, 2});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> crosses,
+                       RunOp("RaggedCross", {numbers, Longs({0, 1, 3}), names}, attrs("RD")));
+  ExpectTensorEqual(crosses[0], AsTensor<tstring>({"1_X_a", "1_X_b", "2_X_c", "2_X_d", "3_X_c", "3_X_d"}));
+  ExpectTensorEqual(crosses[1], Longs({0, 2, 6}));
+  for (const std::vector<int64_t>& splits : std::vector<std::vector<int64_t>>{{}, {0}, {0, 3}, {0, 1, 4}, {0, 4, 3}}) {
+    EXPECT_THAT(RunOp("RaggedCross", {numbers, Longs(splits), names}, attrs("RD")), StatusIs(Code::kInvalidArgument));
+  }
+  EXPECT_THAT(RunOp("RaggedCross", {numbers, Longs({0, 1, 3}), names}, attrs("RR")),
+              StatusIs(Code::kInvalidArgument, HasSubstr("input_order")));
+}
+
 TEST_F(RaggedTest, RangesDoNotOverflow) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<Tensor> out,

@@ -8,7 +8,8 @@ absl::Status RegisterRaggedKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterRaggedConversionKernels(kernels));
   RETURN_IF_ERROR(RegisterRaggedToTensorKernels(kernels));
   RETURN_IF_ERROR(RegisterRaggedGatherKernels(kernels));
-  return RegisterRaggedVariantKernels(kernels);
+  RETURN_IF_ERROR(RegisterRaggedVariantKernels(kernels));
+  return RegisterRaggedCrossKernels(kernels);
 }
 
 }  // namespace weir
