@@ -26,12 +26,18 @@ class DeleterVariant final : public VariantValue {
   const std::shared_ptr<Resource> resource_;
 };
 
+// A handle to a T under a name that no other has.
+template <typename T>
+ResourceHandle UniqueHandle(OpKernelContext& ctx) {
+  static std::atomic<int64_t> next{0};
+  return ctx.resources()->MakeHandle<T>(ctx.device()->name(), ResourceManager::kDefaultContainer,
+                                        absl::StrCat("_Anonymous", T::kTypeName, next++), T::kTypeName);
+}
+
 // Sets output 0 to a handle that owns `object`, and output 1, where there is one, to its deleter.
 template <typename T>
 void SetAnonymous(OpKernelContext& ctx, std::shared_ptr<T> object) {
-  static std::atomic<int64_t> next{0};
-  ResourceHandle handle = ctx.resources()->MakeHandle<T>(
-      ctx.device()->name(), "", absl::StrCat("_Anonymous", T::kTypeName, next++), T::kTypeName);
+  ResourceHandle handle = UniqueHandle<T>(ctx);
   handle.resource = object;
   ctx.set_output(0, Tensor::Scalar(std::move(handle)));
   if (ctx.num_outputs() > 1) ctx.set_output(1, Tensor::Scalar(Variant(std::make_shared<DeleterVariant>(object))));

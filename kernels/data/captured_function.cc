@@ -2,7 +2,10 @@
 
 #include <atomic>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
@@ -41,6 +44,14 @@ struct Waiter {
 };
 
 }  // namespace
+
+absl::Status InFunctionOf(const DatasetBase& dataset, absl::Status status) {
+  const tensorflow::NodeDef* const node = dataset.origin().node.get();
+  if (status.ok() || absl::IsOutOfRange(status) || absl::IsCancelled(status) || node == nullptr) return status;
+  return Annotate(std::move(status), absl::StrCat("Error in user-defined function passed to ", node->op(), ":",
+                                                  node->name(), " transformation with iterator: Iterator::Root::",
+                                                  absl::StrReplaceAll(node->op(), {{"Dataset", ""}})));
+}
 
 absl::StatusOr<FunctionPool::Entry> FunctionPool::Find(const std::shared_ptr<const FunctionTemplate>& function) {
   MutexLock lock(mu_);

@@ -43,6 +43,15 @@ class CapturedFunction {
   Element captured_;
 };
 
+// An error of a function that `dataset` applies to elements, with the dataset's name in front. The end of a sequence
+// and a cancellation stay as they are.
+absl::Status InFunctionOf(const DatasetBase& dataset, absl::Status status);
+template <typename T>
+absl::StatusOr<T> InFunctionOf(const DatasetBase& dataset, absl::StatusOr<T> result) {
+  if (!result.ok()) return InFunctionOf(dataset, result.status());
+  return result;
+}
+
 // The runtimes of an iterator's functions: each template has one, made when it is first called, so that stateful
 // kernels of a function (random generators) start afresh with the iterator and go on through it. Thread-safe.
 class FunctionPool {

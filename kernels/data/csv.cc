@@ -107,7 +107,6 @@ class CsvDataset : public DatasetBase {
         std::string line;
         ASSIGN_OR_RETURN(const bool more, stream_->ReadLine(&line));
         if (more) {
-          if (line.empty()) continue;
           std::vector<std::string> fields;
           RETURN_IF_ERROR(RecordSplitter(options, *stream_).Split(std::move(line), &fields));
           RETURN_IF_ERROR(Select(&fields));

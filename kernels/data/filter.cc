@@ -22,7 +22,9 @@ class FilterDataset : public UnaryDataset {
       for (;;) {
         ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, element));
         if (!more) return false;
-        ASSIGN_OR_RETURN(const bool holds, dataset().predicate_.CallPredicate(ctx, *element));
+        absl::StatusOr<bool> called = dataset().predicate_.CallPredicate(ctx, *element);
+        if (!dataset().ends_) called = InFunctionOf(dataset(), std::move(called));
+        ASSIGN_OR_RETURN(const bool holds, std::move(called));
         if (holds) return true;
         if (dataset().ends_) return false;
       }

@@ -153,7 +153,7 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
 
   absl::Status OpenSlot(IteratorContext& ctx, Slot& slot) {
     const Options& options = dataset().options_;
-    ASSIGN_OR_RETURN(const DatasetPtr made, options.function.CallForDataset(ctx, slot.args));
+    ASSIGN_OR_RETURN(const DatasetPtr made, InFunctionOf(dataset(), options.function.CallForDataset(ctx, slot.args)));
     ASSIGN_OR_RETURN(IteratorPtr iterator, made->MakeIterator(ctx));
     if (options.open_ahead > 0) {
       slot.ahead.emplace(ctx, std::move(iterator), options.buffer_size, made->output_types());
@@ -220,6 +220,7 @@ class FlatMapKernel : public DatasetKernel {
 class InterleaveKernel : public DatasetKernel {
  protected:
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
+    sequential_ = ctx.op() == "InterleaveDataset";
     bool ignored;  // the order that is kept is one of those that need not be kept
     return ReadDeterminism(ctx, &ignored);
   }
@@ -230,12 +231,10 @@ class InterleaveKernel : public DatasetKernel {
     options.function = inputs.Function("f", "other_arguments");
     ASSIGN_OR_RETURN(options.cycle_length, inputs.Int("cycle_length"));
     const bool fixed_cycle = options.cycle_length != -1;
-    if (options.cycle_length == -1 && inputs.Has("num_parallel_calls")) {
-      options.cycle_length = inputs.ctx().work_queue()->num_threads();
-    }
-    if (options.cycle_length <= 0) return errors::InvalidArgument("`cycle_length` must be > 0");
+    if (options.cycle_length == -1) options.cycle_length = inputs.ctx().work_queue()->num_threads();
+    RETURN_IF_ERROR(CheckPositive("cycle_length", options.cycle_length));
     ASSIGN_OR_RETURN(options.block_length, inputs.Int("block_length"));
-    if (options.block_length <= 0) return errors::InvalidArgument("`block_length` must be > 0");
+    RETURN_IF_ERROR(CheckPositive("block_length", options.block_length));
     options.buffer_size = std::min<int64_t>(options.block_length, kMaxOpenAhead);
     RETURN_IF_ERROR(ReadParallelism(inputs, fixed_cycle, &options));
     return std::make_shared<InterleaveDataset>(options.open_ahead > 0 ? "ParallelInterleave" : "Interleave", input,
@@ -243,6 +242,11 @@ class InterleaveKernel : public DatasetKernel {
   }
 
  private:
+  absl::Status CheckPositive(const char* name, int64_t value) const {
+    if (value > 0) return absl::OkStatus();
+    return sequential_ ? errors::InvalidArgument(name, " must be greater than zero.")
+                       : errors::InvalidArgument("`", name, "` must be > 0");
+  }
   static absl::Status ReadParallelism(const NodeInputs& inputs, bool fixed_cycle, InterleaveDataset::Options* options) {
     for (const char* name : {"buffer_output_elements", "prefetch_input_elements"}) {
       if (!inputs.Has(name)) continue;
@@ -264,6 +268,8 @@ class InterleaveKernel : public DatasetKernel {
     options->open_ahead = std::min({calls == -1 ? kMaxOpenAhead : calls, options->cycle_length, kMaxOpenAhead});
     return absl::OkStatus();
   }
+
+  bool sequential_ = false;
 };
 
 }  // namespace

@@ -36,19 +36,30 @@ class IteratorKernel : public OpKernel {
   NamedIterator handle_;
 };
 
+// Of AnonymousIterator the resource manager is the owner, so that a string handle names it, until DestroyResourceOp or
+// Reset; of the later versions the handle and its deleter are.
 class AnonymousIteratorKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
+    is_managed_ = ctx.op() == "AnonymousIterator";
     RETURN_IF_ERROR(ctx.GetAttr("output_types", &types_));
     return ctx.GetAttr("output_shapes", &shapes_);
   }
   absl::Status Compute(OpKernelContext& ctx) override {
-    SetAnonymous(ctx, std::make_shared<IteratorResource>(ctx.device(), types_, shapes_));
+    auto iterator = std::make_shared<IteratorResource>(ctx.device(), types_, shapes_);
+    if (!is_managed_) {
+      SetAnonymous(ctx, std::move(iterator));
+      return absl::OkStatus();
+    }
+    ResourceHandle handle = UniqueHandle<IteratorResource>(ctx);
+    RETURN_IF_ERROR(ctx.resources()->Create(handle.container, handle.name, std::move(iterator)));
+    ctx.set_output(0, Tensor::Scalar(std::move(handle)));
     return absl::OkStatus();
   }
   bool IsExpensive() const override { return false; }
 
  private:
+  bool is_managed_ = false;
   DataTypeVector types_;
   std::vector<PartialTensorShape> shapes_;
 };

@@ -37,7 +37,8 @@ class MapDataset : public UnaryDataset {
       ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &args));
       if (!more) return false;
       const MapFunction& map = dataset().map_;
-      return map.Finish(map.function.Call(ctx, std::move(args)), dataset().output_types(), element);
+      return map.Finish(InFunctionOf(dataset(), map.function.Call(ctx, std::move(args))), dataset().output_types(),
+                        element);
     }
   };
 

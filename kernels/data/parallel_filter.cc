@@ -29,7 +29,7 @@ class ParallelFilterDataset : public UnaryDataset {
       const Options& options = dataset().options_;
       mapper_.emplace(ctx, std::move(input),
                       ParallelMapper::Options{&options.predicate, options.parallelism, options.deterministic, true,
-                                              dataset().output_types()});
+                                              dataset().output_types(), &dataset()});
       return absl::OkStatus();
     }
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {

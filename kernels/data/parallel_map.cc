@@ -40,7 +40,7 @@ class ParallelMapDataset : public UnaryDataset {
       const Options& options = dataset().options_;
       mapper_.emplace(ctx, std::move(input),
                       ParallelMapper::Options{&options.map, options.parallelism, options.deterministic, false,
-                                              dataset().output_types()});
+                                              dataset().output_types(), &dataset()});
       return absl::OkStatus();
     }
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {

@@ -67,6 +67,7 @@ absl::StatusOr<bool> ParallelMapper::Filter(absl::StatusOr<Element> result, Call
 void ParallelMapper::Finish(const std::shared_ptr<Call>& call, absl::StatusOr<Element> result) {
   Element element;
   absl::StatusOr<bool> more(false);
+  if (options_.dataset != nullptr) result = InFunctionOf(*options_.dataset, std::move(result));
   if (options_.is_filter) {
     // Nobody else looks at a call that is not done.
     more = Filter(std::move(result), call.get());

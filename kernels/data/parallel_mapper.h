@@ -18,8 +18,9 @@ class ParallelMapper {
     const MapFunction* map = nullptr;  // lives as long as the mapper
     int64_t parallelism = 1;
     bool deterministic = true;
-    bool is_filter = false;  // the function is a predicate; elements for which it holds are the results
-    DataTypeVector types;    // of results
+    bool is_filter = false;                // the function is a predicate; elements for which it holds are the results
+    DataTypeVector types;                  // of results
+    const DatasetBase* dataset = nullptr;  // whose function it is, for errors; lives as long as the mapper
   };
   ParallelMapper(const IteratorContext& ctx, IteratorPtr input, Options options);
   // Cancels calls and waits for them.

@@ -127,6 +127,7 @@ def csv(**options):
 through("CSVDatasetV2 CSVDataset", csv(), 5)
 through("CSVDatasetV2", lambda: experimental.CsvDataset([_written(_CSV, ".csv")], [tf.string, F32], header=True, select_cols=[0, 1]), 5)
 through("CSVDatasetV2", lambda: experimental.CsvDataset([_written("1,\"2\n3\n", "_open.csv")], [I32, tf.string]), 3)
+through("CSVDatasetV2", lambda: experimental.CsvDataset([_written("a,1\n\nb,2\n", "_gap.csv")], [tf.string], select_cols=[0]), 5)
 through("TextLineDataset", lambda: tf1.data.TextLineDataset([_written(_CSV, ".txt")]), 6)
 
 
@@ -170,3 +171,6 @@ def shards(_):
 
 
 program("MultiDeviceIterator MultiDeviceIteratorInit MultiDeviceIteratorGetNextFromShard", 0, shards, NOTYPE)
+through("InterleaveDataset", lambda: numbers(4).interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=-1, block_length=1), 8)
+through("AnonymousIterator", lambda: numbers(4).apply(experimental.copy_to_device("/cpu:0")), 6)
+through("MapDataset FlatMapDataset FilterDataset", lambda: numbers(4).map(lambda x: 6 // (x - 1)).filter(lambda x: 6 // (x - 3) > 0), 6)
