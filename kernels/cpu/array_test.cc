@@ -243,6 +243,8 @@ TEST_F(ArrayTest, AssertShowsItsData) {
               StatusIs(kInvalid, HasSubstr("assertion failed: [a b \\n]")));
   EXPECT_THAT(RunOp("Assert", {AsScalar<bool>(false), AsTensor<int32_t>({1, 2, 3, 4}, {2, 2})}),
               StatusIs(kInvalid, HasSubstr("assertion failed: [[1 2][3...]...]")));
+  EXPECT_THAT(RunOp("Assert", {AsScalar<bool>(false), AsTensor<float>({0.1f, 1.0f / 3, 123456789.0f})}),
+              StatusIs(kInvalid, HasSubstr("assertion failed: [0.1 0.333333343 123456792]")));
   EXPECT_THAT(RunOp("Assert", {AsScalar<bool>(true), AsTensor<int32_t>({1})}), IsOk());
 }
 

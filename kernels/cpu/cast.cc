@@ -39,8 +39,9 @@ class CastKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("DstT", &to_));
     RETURN_IF_ERROR(ctx.GetAttr("Truncate", &truncate_));
     if (from_ == to_) return absl::OkStatus();
-    loop_ = FindCast(from_, to_);
-    if (loop_ == nullptr) {
+    is_copy_ = StoredAs(from_) == StoredAs(to_);
+    loop_ = FindCast(StoredAs(from_), StoredAs(to_));
+    if (loop_ == nullptr && !is_copy_) {
       return errors::Unimplemented("Cast ", DataTypeName(from_), " to ", DataTypeName(to_), " is not supported");
     }
     const int from_bits = MantissaBits(from_), to_bits = MantissaBits(to_);
@@ -64,6 +65,10 @@ class CastKernel : public OpKernel {
     const char* in = static_cast<const char*>(input.raw_data());
     char* out = static_cast<char*>(output->raw_data());
     const int64_t in_size = DataTypeSize(from_), out_size = DataTypeSize(to_);
+    if (is_copy_) {
+      if (output->NumElements() > 0) std::memcpy(out, in, output->NumElements() * out_size);
+      return absl::OkStatus();
+    }
     ParallelRanges(ctx, input.NumElements(), 500, [&](int64_t begin, int64_t end) {
       loop_(in + begin * in_size, out + begin * out_size, end - begin);
     });
@@ -74,12 +79,29 @@ class CastKernel : public OpKernel {
 
  private:
   DataType from_, to_;
-  bool truncate_ = false;
+  bool truncate_ = false, is_copy_ = false;
   int cleared_bits_ = 0;
   CastLoop loop_ = nullptr;
 };
 
 }  // namespace
+
+DataType StoredAs(DataType type) {
+  switch (type) {
+    case DT_QINT8:
+      return DT_INT8;
+    case DT_QUINT8:
+      return DT_UINT8;
+    case DT_QINT16:
+      return DT_INT16;
+    case DT_QUINT16:
+      return DT_UINT16;
+    case DT_QINT32:
+      return DT_INT32;
+    default:
+      return type;
+  }
+}
 
 CastLoop FindCast(DataType from, DataType to) {
   if (CastLoop loop = FindCastFromFloats(from, to)) return loop;

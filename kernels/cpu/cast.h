@@ -10,6 +10,9 @@ namespace weir {
 // Converts n elements. `in` and `out` do not overlap.
 using CastLoop = void (*)(const void* in, void* out, int64_t n);
 
+// The integer type that values of a quantised type are stored as; other types are their own.
+DataType StoredAs(DataType type);
+
 // nullptr where there is no such conversion.
 CastLoop FindCast(DataType from, DataType to);
 

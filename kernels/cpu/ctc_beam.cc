@@ -169,7 +169,7 @@ class CtcBeamSearchKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("beam_width", &width_));
     RETURN_IF_ERROR(ctx.GetAttr("top_paths", &paths_));
     if (width_ >= paths_) return absl::OkStatus();
-    return errors::InvalidArgument("beam_width must be at least top_paths: ", width_, " and ", paths_);
+    return errors::InvalidArgument("requested more paths than the beam width.");
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {

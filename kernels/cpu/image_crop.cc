@@ -125,6 +125,9 @@ class CropAndResizeKernel : public CropKernelBase {
     const int64_t rows = size.data<int32_t>()[0], columns = size.data<int32_t>()[1], c = in.dim_size(3);
     if (rows <= 0 || columns <= 0) return errors::InvalidArgument("crop dimensions must be positive");
     ASSIGN_OR_RETURN(const Boxes boxes, Boxes::Read(ctx.input(1), ctx.input(2), in.dim_size(0)));
+    if (!std::all_of(boxes.corners, boxes.corners + 4 * boxes.count, [](float at) { return std::isfinite(at); })) {
+      return errors::InvalidArgument("Boxes contains at least one element that is not finite");
+    }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({boxes.count, rows, columns, c}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();

@@ -8,8 +8,8 @@
 namespace weir {
 namespace {
 
-// The non-increasing row that is nearest to each row of the input, and which of its runs of equal values each element
-// belongs to.
+// The non-increasing row that is nearest to each row of the input, and which of the runs that were levelled each
+// element belongs to.
 class IsotonicRegressionKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -39,7 +39,7 @@ class IsotonicRegressionKernel : public OpKernel {
     std::vector<Run> runs;
     for (int64_t i = 0; i < n; ++i) {
       Run run{x[i], 1};
-      while (!runs.empty() && runs.back().mean() <= run.mean()) {
+      while (!runs.empty() && runs.back().mean() < run.mean()) {
         run.sum += runs.back().sum;
         run.count += runs.back().count;
         runs.pop_back();

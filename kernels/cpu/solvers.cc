@@ -214,7 +214,7 @@ class TriangularSolveKernel : public LinearKernel {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t row = forward ? k : n - 1 - k;
       const Scalar pivot = Element(args, row, row);
-      if (pivot == Scalar(0)) return errors::InvalidArgument("Input matrix is not invertible.");
+      if (banded_ && pivot == Scalar(0)) return errors::InvalidArgument("Input matrix is not invertible.");
       const int64_t begin = forward ? std::max<int64_t>(0, row - reach + 1) : row + 1;
       const int64_t end = forward ? row : std::min(n, row + reach);
       Scalar* const x = args.out[0] + row * columns;

@@ -1,11 +1,11 @@
 #include "kernels/cpu/summarize.h"
 
 #include <algorithm>
-#include <complex>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/number_text.h"
 
 namespace weir {
 namespace {
@@ -18,7 +18,7 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
     case DT_BOOL:
       return tensor.data<bool>()[i] ? "1" : "0";
     case DT_DOUBLE:
-      return absl::StrCat(tensor.data<double>()[i]);
+      return NumberText(tensor.data<double>()[i]);
     case DT_UINT64:
       return absl::StrCat(tensor.data<uint64_t>()[i]);
     default:
@@ -29,21 +29,13 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
     if (tensor.dtype() != DT_INT64) FindCast(tensor.dtype(), DT_INT64)(at, &value, 1);
     return absl::StrCat(value);
   }
-  if (IsComplex(tensor.dtype())) {
-    complex128 value = 0;
-    if (tensor.dtype() == DT_COMPLEX128) {
-      value = tensor.data<complex128>()[i];
-    } else {
-      value = tensor.data<complex64>()[i];
-    }
-    return absl::StrCat("(", value.real(), ",", value.imag(), ")");
-  }
+  if (IsComplex(tensor.dtype())) return "?";
   if (const CastLoop cast = FindCast(tensor.dtype(), DT_FLOAT)) {
     float value;
     cast(at, &value, 1);
-    return absl::StrCat(value);
+    return NumberText(value);
   }
-  return tensor.dtype() == DT_FLOAT ? absl::StrCat(tensor.data<float>()[i]) : "?";
+  return tensor.dtype() == DT_FLOAT ? NumberText(tensor.data<float>()[i]) : "?";
 }
 
 // Elements from *next on, nested in brackets below the outermost dimension.

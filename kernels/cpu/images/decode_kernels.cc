@@ -94,8 +94,7 @@ class DecodeImageKernel : public OpKernel {
   // Any op but those for bitmaps and for parts of a JPEG decodes the formats of the others.
   absl::Status Expect(const char* format, const char* right) const {
     if (op_ != "DecodeBmp" && op_ != "DecodeAndCropJpeg") return absl::OkStatus();
-    return errors::InvalidArgument("Trying to decode ", format, " format using ",
-                                   op_ == "DecodeBmp" ? "`decode_bmp`" : op_, " op. Use `", right,
+    return errors::InvalidArgument("Trying to decode ", format, " format using ", op_, " op. Use `", right,
                                    "` or `decode_image` instead.");
   }
   int Channels() const { return op_ == "DecodeGif" ? 3 : static_cast<int>(channels_); }

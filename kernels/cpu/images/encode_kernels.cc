@@ -42,7 +42,7 @@ class EncodeJpegKernel : public OpKernel {
       return errors::InvalidArgument("Cannot encode images with >= max int32 elements");
     }
     const int64_t channels = image.dim_size(2);
-    RETURN_IF_ERROR(CheckChannels(channels));
+    RETURN_IF_ERROR(CheckChannels(image.shape()));
     JpegEncodeOptions options = options_;
     if (variable_) {
       const Tensor& quality = ctx.input(1);
@@ -63,17 +63,13 @@ class EncodeJpegKernel : public OpKernel {
     if (quality >= 0 && quality <= 100) return absl::OkStatus();
     return errors::InvalidArgument("quality must be in [0,100], got ", quality);
   }
-  absl::Status CheckChannels(int64_t channels) const {
+  absl::Status CheckChannels(const TensorShape& shape) const {
+    const int64_t channels = shape.dim_size(2), wanted = format_ == "grayscale" ? 1 : 3;
     if (format_.empty() && channels != 1 && channels != 3) {
-      return errors::InvalidArgument("image must have 1 or 3 channels, got ", channels);
+      return errors::InvalidArgument("image must have 1 or 3 channels, got ", shape.ToString());
     }
-    if (format_ == "grayscale" && channels != 1) {
-      return errors::InvalidArgument("format 'grayscale' expects channels == 1 != ", channels);
-    }
-    if (format_ == "rgb" && channels != 3) {
-      return errors::InvalidArgument("format 'rgb' expects channels == 3 != ", channels);
-    }
-    return absl::OkStatus();
+    if (format_.empty() || channels == wanted) return absl::OkStatus();
+    return errors::InvalidArgument("format ", format_, " expects ", wanted, " channels, got ", shape.ToString());
   }
 
   bool variable_ = false;

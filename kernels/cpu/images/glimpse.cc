@@ -1,4 +1,5 @@
 // ExtractGlimpse: a window of each image, around a place of its own; what lies outside of the image is noise or zero.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -45,7 +46,8 @@ class GlimpseKernel : public OpKernel {
       return errors::InvalidArgument("input must be a vector of size 2 (height, width)", size.shape().ToString());
     }
     const int64_t height = size.data<int32_t>()[0], width = size.data<int32_t>()[1];
-    if (height <= 0 || width <= 0) return errors::InvalidArgument("glimpse sizes must be positive");
+    if (height < 0 || width < 0)
+      return errors::InvalidArgument("Expected a non-negative size, got ", std::min(height, width));
     if (offsets.dims() != 2) {
       return errors::InvalidArgument("input must be a matrix", offsets.shape().ToString());
     }

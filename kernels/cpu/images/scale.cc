@@ -58,7 +58,7 @@ absl::StatusOr<SamplingKernel> FindKernel(absl::string_view name) {
                             return (((7.0f / 6.0f) * x - 2.0f) * x) * x + 8.0f / 9.0f;
                           }};
   }
-  return errors::InvalidArgument("Unknown kernel type: ", name);
+  return errors::InvalidArgument("Unrecognized kernel type: ", name);
 }
 
 // Which inputs each output of one dimension is made from: from starts[i] on, `width` weights of which the last may be
@@ -71,7 +71,7 @@ struct Spans {
 
 absl::StatusOr<Spans> MakeSpans(const SamplingKernel& kernel, int64_t in, int64_t out, float scale, float translation,
                                 bool antialias) {
-  if (!(scale > 0)) return errors::InvalidArgument("The scale must be positive, got ", scale);
+  if (!(scale > 0)) return errors::InvalidArgument("Scale must be greater than zero.");
   const float inverse = 1.0f / scale, shift = -inverse * translation;
   if (!std::isfinite(inverse) || !std::isfinite(shift)) {
     return errors::InvalidArgument("Scale and translation are out of range: ", scale, ", ", translation);

@@ -1,55 +1,24 @@
 // Values written into a template, nested in brackets as tf.print shows them.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "core/variant.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/number_text.h"
 #include "kernels/cpu/text/families.h"
 
 namespace weir {
 namespace {
-
-// As many digits as it takes to read the same number again, out of two lengths.
-std::string FloatText(float x) {
-  if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
-  std::string text = absl::StrFormat("%.6g", x);
-  return std::strtof(text.c_str(), nullptr) == x ? text : absl::StrFormat("%.9g", x);
-}
-std::string DoubleText(double x) {
-  if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
-  std::string text = absl::StrFormat("%.15g", x);
-  return std::strtod(text.c_str(), nullptr) == x ? text : absl::StrFormat("%.17g", x);
-}
-
-// Whole numbers of any type, quantised ones by what they are stored as.
-DataType StoredAs(DataType type) {
-  switch (type) {
-    case DT_QINT8:
-      return DT_INT8;
-    case DT_QUINT8:
-      return DT_UINT8;
-    case DT_QINT16:
-      return DT_INT16;
-    case DT_QUINT16:
-      return DT_UINT16;
-    case DT_QINT32:
-      return DT_INT32;
-    default:
-      return type;
-  }
-}
 
 std::string ElementText(const Tensor& tensor, int64_t i) {
   const DataType type = StoredAs(tensor.dtype());
   const char* const at = static_cast<const char*>(tensor.raw_data()) + i * static_cast<int64_t>(DataTypeSize(type));
   if (type == DT_STRING) return absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.data<tstring>()[i]), "\"");
   if (type == DT_BOOL) return tensor.data<bool>()[i] ? "1" : "0";
-  if (type == DT_DOUBLE) return DoubleText(tensor.data<double>()[i]);
-  if (type == DT_FLOAT) return FloatText(tensor.data<float>()[i]);
+  if (type == DT_DOUBLE) return NumberText(tensor.data<double>()[i]);
+  if (type == DT_FLOAT) return NumberText(tensor.data<float>()[i]);
   if (type == DT_UINT64) return absl::StrCat(tensor.data<uint64_t>()[i]);
   if (type == DT_INT64) return absl::StrCat(tensor.data<int64_t>()[i]);
   if (type == DT_VARIANT) {
@@ -66,7 +35,7 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
   if (type == DT_HALF || type == DT_BFLOAT16) {
     float value;
     FindCast(type, DT_FLOAT)(at, &value, 1);
-    return FloatText(value);
+    return NumberText(value);
   }
   return "?";
 }
