@@ -39,12 +39,13 @@ const std::set<std::string>& WithoutGradient() {
       // Arrays, arithmetic, random numbers.
       "Bitcast", "InplaceAdd", "InplaceSub", "InplaceUpdate", "ListDiff", "Mod", "TruncateMod", "ParallelConcat",
       "StridedSliceAssign", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "RandomPoisson",
-      "RandomPoissonV2", "StatelessShuffle", "Bincount", "DenseBincount", "SparseBincount", "RaggedBincount",
-      "TensorMapStackKeys", "DenseCountSparseOutput", "SparseCountSparseOutput", "RaggedCountSparseOutput",
+      "RandomPoissonV2", "StatelessShuffle", "StatefulRandomBinomial", "Bincount", "DenseBincount", "SparseBincount",
+      "RaggedBincount", "TensorMapStackKeys", "DenseCountSparseOutput", "SparseCountSparseOutput",
+      "RaggedCountSparseOutput",
       // Sparse tensors.
       "SparseReshape", "SparseSplit", "SparseDenseCwiseAdd", "SparseReduceMax", "SparseReduceMaxSparse",
-      "SparseReduceSumSparse", "SparseSparseMaximum", "SparseSparseMinimum", "SerializeSparse", "SerializeManySparse",
-      "DeserializeSparse",
+      "SparseReduceSumSparse", "RaggedCross", "SparseSparseMaximum", "SparseSparseMinimum", "SerializeSparse",
+      "SerializeManySparse", "DeserializeSparse",
       // Cells, quantised numbers.
       "LSTMBlockCell", "GRUBlockCell", "Conv", "Requantize", "RequantizationRange", "QuantizeDownAndShrinkRange",
       "QuantizedMatMul", "QuantizedConv2D", "QuantizedRelu", "QuantizedRelu6", "QuantizedMaxPool", "QuantizedAvgPool",
