@@ -50,7 +50,8 @@ std::unique_ptr<OpKernel> MakeReduction() {
 // --- Folds from reducers ---
 //
 // A reducer R has types In (of the tensor), Value (what In is computed as: float for 16-bit floats), Sum (the running
-// value) and static functions Start() -> Sum, Merge(Sum, Sum), Map(Value) -> Sum and Finish(Sum, n) -> Value.
+// value) and static functions Start() -> Sum, Merge(Sum, Sum), Map(Value) -> Sum and Finish(Sum, n) -> Value. It may
+// have a constant kLanes, and a type Scope, an object of which lives while elements are folded.
 
 namespace reduction_internal {
 
@@ -75,10 +76,26 @@ void Store(const Value* values, void* out, int64_t offset, int64_t n) {
   }
 }
 
+template <typename R>
+constexpr int LanesOf() {
+  if constexpr (requires { R::kLanes; }) return R::kLanes;
+  return 16;
+}
+
+struct NoScope {};
+template <typename R>
+auto ScopeOf() {
+  if constexpr (requires { typename R::Scope; }) {
+    return typename R::Scope();
+  } else {
+    return NoScope();
+  }
+}
+
 // Independent lanes break the chain of dependent additions, and make sums more exact than one running sum.
 template <typename R>
 typename R::Sum FoldChunk(const typename R::Value* x, int64_t n) {
-  constexpr int kLanes = 16;
+  constexpr int kLanes = LanesOf<R>();
   typename R::Sum lanes[kLanes];
   std::fill_n(lanes, kLanes, R::Start());
   int64_t i = 0;
@@ -95,6 +112,7 @@ typename R::Sum FoldChunk(const typename R::Value* x, int64_t n) {
 template <typename R>
 typename R::Sum FoldRow(const void* in, int64_t offset, int64_t n) {
   typename R::Value buffer[kChunk];
+  [[maybe_unused]] const auto scope = ScopeOf<R>();
   if (n <= kChunk) return FoldChunk<R>(Load<typename R::In>(in, offset, n, buffer), n);
   // Pairwise, so that the error grows with the logarithm of n.
   const int64_t left = (n / 2 + kChunk - 1) / kChunk * kChunk;
@@ -108,6 +126,7 @@ void FoldColumns(const void* in, int64_t offset, int64_t stride, int64_t begin, 
   constexpr int64_t kRows = 128;
   typename R::Value buffer[kChunk];
   typename R::Sum block[kChunk];
+  [[maybe_unused]] const auto scope = ScopeOf<R>();
   std::fill_n(sums, columns, R::Start());
   for (int64_t first = begin; first < end; first += kRows) {
     std::fill_n(block, columns, R::Start());

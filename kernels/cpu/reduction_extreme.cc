@@ -12,6 +12,7 @@ struct MaxReducer {
   using In = T;
   using Value = typename ReductionValue<T>::type;
   using Sum = Value;
+  static constexpr int kLanes = 32;  // a comparison and two choices take long to go through
   static Sum Start() {
     using Limits = std::numeric_limits<Value>;
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
@@ -34,6 +35,7 @@ struct MinReducer : MaxReducer<T> {
 struct AllReducer {
   using In = bool;
   using Value = bool;
+  static constexpr int kLanes = 64;
   using Sum = uint8_t;  // not bool: a vector of them would share bytes between threads
   static Sum Start() { return 1; }
   static Sum Map(bool x) { return x; }
