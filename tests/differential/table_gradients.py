@@ -29,3 +29,6 @@ def maps(t):
 
 
 program("EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup TensorMapSize TensorMapStackKeys", 0, maps, [F32, I32, STRING])
+
+known("TridiagonalSolve", "gradient of TridiagonalSolve(diagonals=complex", "TensorFlow solves with the transposed matrix, not with its conjugate")
+known("StatelessParameterizedTruncatedNormal", "gradient of", "TensorFlow leaves out that the bounds stay where they are when the mean and the deviation move")
