@@ -32,3 +32,5 @@ program("EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMap
 
 known("TridiagonalSolve", "gradient of TridiagonalSolve(diagonals=complex", "TensorFlow solves with the transposed matrix, not with its conjugate")
 known("StatelessParameterizedTruncatedNormal", "gradient of", "TensorFlow leaves out that the bounds stay where they are when the mean and the deviation move")
+known("MatrixDeterminant", "gradient of MatrixDeterminant(input=complex", "TensorFlow leaves out the conjugate; complex differences agree with Weir")
+known("MatrixSolveLs", "gradient of MatrixSolveLs(matrix=complex", "as MatrixDeterminant")
