@@ -65,7 +65,7 @@ def build_cases(op, limit):
             try:
                 with tf1.name_scope("c%05d" % index):
                     made = GradientMaker(op, arguments)
-            except (TypeError, ValueError, LookupError):
+            except (TypeError, ValueError, LookupError, NotImplementedError):
                 continue  # TensorFlow has no gradient, or no such node
             text = "gradient of %s(%s)" % (op, runner.describe(arguments))
             case = runner.Case(index, max(ulps, ULPS), graph, made.nodes, [made.theirs], made.feeds, text, batched=True)
