@@ -13,7 +13,7 @@ constexpr char kTask[] = "/job:localhost/replica:0/task:0";
 
 class LocalRuntime::OneWorkerPool : public WorkerPool {
  public:
-  explicit OneWorkerPool(std::shared_ptr<WorkerInterface> worker) : worker_(std::move(worker)) {}
+  void Set(std::shared_ptr<WorkerInterface> worker) { worker_ = std::move(worker); }
   std::vector<std::string> Tasks() const override { return {kTask}; }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) override {
     if (task == kTask) return worker_;
@@ -21,7 +21,7 @@ class LocalRuntime::OneWorkerPool : public WorkerPool {
   }
 
  private:
-  const std::shared_ptr<WorkerInterface> worker_;
+  std::shared_ptr<WorkerInterface> worker_;
 };
 
 LocalRuntime::LocalRuntime() = default;
@@ -30,6 +30,7 @@ LocalRuntime::~LocalRuntime() {
   // Sessions end before the worker that runs their steps, and that before its devices.
   master_.reset();
   pool_.reset();
+  collectives_.reset();
 }
 
 absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorflow::ConfigProto& config) {
@@ -47,19 +48,27 @@ absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorf
     runtime->devices_.push_back(NewCpuDevice(task, i, runtime->work_queue_.get()));
     devices.push_back(runtime->devices_.back().get());
   }
+  runtime->pool_ = std::make_unique<OneWorkerPool>();
+  runtime->collectives_ =
+      std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = kTask,
+                                                                 .workers = runtime->pool_.get(),
+                                                                 .timers = &runtime->timers_,
+                                                                 .work_queue = runtime->work_queue_.get()});
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, Worker::Create({.task = kTask,
                                                                    .devices = std::move(devices),
                                                                    .ops = &runtime->ops_,
                                                                    .kernels = &runtime->kernels_,
                                                                    .variants = &runtime->variants_,
-                                                                   .timers = &runtime->timers_}));
-  runtime->pool_ = std::make_unique<OneWorkerPool>(std::move(worker));
+                                                                   .timers = &runtime->timers_,
+                                                                   .collectives = runtime->collectives_.get()}));
+  runtime->pool_->Set(std::move(worker));
   Master::Options master;
   master.local_task = kTask;
   master.workers = runtime->pool_.get();
   master.ops = &runtime->ops_;
   master.kernels = &runtime->kernels_;
   master.fold_on = runtime->devices_.front().get();
+  master.step_sequences = &runtime->collectives_->sequences();
   runtime->master_ = std::make_unique<Master>(std::move(master));
   return runtime;
 }

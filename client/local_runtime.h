@@ -11,6 +11,7 @@
 #include "core/timer_queue.h"
 #include "core/variant_registry.h"
 #include "core/work_queue.h"
+#include "distribute/collective/task_collectives.h"
 #include "master/master.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "worker/worker.h"
@@ -38,6 +39,7 @@ class LocalRuntime {
   std::unique_ptr<WorkQueue> work_queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<OneWorkerPool> pool_;
+  std::unique_ptr<TaskCollectives> collectives_;
   std::unique_ptr<Master> master_;
 };
 

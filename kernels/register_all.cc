@@ -41,6 +41,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterLookupOps(ops));
   RETURN_IF_ERROR(RegisterAccumulatorOps(ops));
   RETURN_IF_ERROR(RegisterBarrierOps(ops));
+  RETURN_IF_ERROR(RegisterCollectiveOps(ops));
   RETURN_IF_ERROR(RegisterStagingOps(ops));
   RETURN_IF_ERROR(RegisterReaderOps(ops));
   RETURN_IF_ERROR(RegisterLegacySequenceOps(ops));
@@ -91,6 +92,8 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterLookupKernels(kernels));
   RETURN_IF_ERROR(RegisterAccumulatorKernels(kernels));
   RETURN_IF_ERROR(RegisterBarrierKernels(kernels));
+  RETURN_IF_ERROR(RegisterCollectiveKernels(kernels));
+  RETURN_IF_ERROR(RegisterCommunicatorKernels(kernels));
   RETURN_IF_ERROR(RegisterStagingKernels(kernels));
   RETURN_IF_ERROR(RegisterMutexKernels(kernels));
   RETURN_IF_ERROR(RegisterReaderKernels(kernels));

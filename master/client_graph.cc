@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/clock.h"
+#include "graph/collectives.h"
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"
 #include "master/blocking_call.h"
@@ -54,6 +55,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   absl::flat_hash_set<absl::string_view> devices;
   for (const Node* node : graph->nodes()) devices.insert(node->assigned_device());
   client_graph->has_transfers_ = devices.size() > 1;
+  client_graph->collective_graph_key_ = CollectiveGraphKey(*graph);
   client_graph->session_handle_ = options.session_handle;
   client_graph->num_feeds_ = static_cast<int>(signature.feeds.size());
   client_graph->num_fetches_ = static_cast<int>(signature.fetches.size());
@@ -100,6 +102,11 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
     args->request.mutable_graph_def()->Swap(&graphs[part.task]);
     *args->request.mutable_graph_options() = options.graph_options;
     *args->request.mutable_debug_options() = options.debug_options;
+    args->request.set_collective_graph_key(collective_graph_key_);
+    if (!options.collective_leader.empty()) {
+      args->request.mutable_config_proto()->mutable_experimental()->set_collective_group_leader(
+          options.collective_leader);
+    }
     for (int feed : part.feeds) args->feed_keys.push_back(feed_keys[feed]);
     for (int fetch : part.fetches) args->fetch_keys.push_back(fetch_keys.at(fetch));
     part.worker->RegisterGraphAsync(call, std::move(args),

@@ -43,6 +43,7 @@ class ClientGraph {
     bool allow_soft_placement = false;
     Device* fold_on = nullptr;  // computes what depends on constants alone; nullptr: that is left to the steps
     absl::Duration call_timeout = absl::Seconds(60);
+    std::string collective_leader;  // the task that the session names; empty: the cluster's default
   };
 
   // Takes over `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error when
@@ -58,6 +59,9 @@ class ClientGraph {
   int num_fetches() const { return num_fetches_; }
   // Whether tensors pass between devices: then a step leaves traces on the tasks, which are to be cleaned up.
   bool has_transfers() const { return has_transfers_; }
+  // Graphs with the same key, of other masters, take part in the same collectives: their steps need the same ids. 0:
+  // none does.
+  int64_t collective_graph_key() const { return collective_graph_key_; }
   // {position, earlier position of the same fetch}: a tensor fetched twice is computed and sent once.
   const std::vector<std::pair<int, int>>& repeated_fetches() const { return repeated_fetches_; }
 
@@ -71,6 +75,7 @@ class ClientGraph {
   std::vector<Part> parts_;
   int num_feeds_ = 0, num_fetches_ = 0;
   bool has_transfers_ = false;
+  int64_t collective_graph_key_ = 0;
   std::vector<std::pair<int, int>> repeated_fetches_;
 };
 

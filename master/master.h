@@ -23,6 +23,7 @@ class Master : public MasterInterface {
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
     Device* fold_on = nullptr;  // where constants are folded when a graph is prepared; nullptr: they are not
+    StepSequences* step_sequences = nullptr;  // of the task's collectives; outlives the master
     tensorflow::ConfigProto default_config;
     // How long CreateSession waits for tasks that are not up, when the call has no deadline of its own.
     absl::Duration connect_timeout = absl::Minutes(10);

@@ -6,8 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "distribute/collective/task_collectives.h"
 #include "graph/graph_import.h"
 #include "graph/placer.h"
+#include "master/blocking_call.h"
 
 namespace weir {
 namespace {
@@ -173,15 +175,42 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .debug_options = debug_options,
                                .kernels = options_.kernels,
                                .allow_soft_placement = options_.config.allow_soft_placement(),
-                               .fold_on = options_.fold_on};
+                               .fold_on = options_.fold_on,
+                               .collective_leader = options_.config.experimental().collective_group_leader()};
   return ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+}
+
+// Of a graph that shares collectives with graphs of other masters, the id that those give the step too.
+absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
+                                                 const ClientGraph& graph) {
+  const int64_t own_key = graph.collective_graph_key();
+  StepSequences* const sequences = options_.step_sequences;
+  if (own_key == 0 || sequences == nullptr) return next_step_id_.fetch_add(1, std::memory_order_relaxed);
+  const int64_t wanted_key = options.experimental().collective_graph_key();
+  const int64_t key = wanted_key != 0 ? wanted_key : own_key;
+  if (const std::optional<int64_t> step_id = sequences->Take(key)) return *step_id;
+  tensorflow::GetStepSequenceRequest request;
+  tensorflow::GetStepSequenceResponse response;
+  request.add_graph_key(key);
+  std::string leader = options_.config.experimental().collective_group_leader();
+  if (leader.empty()) leader = DefaultCollectiveLeader(options_.tasks.workers->Tasks());
+  if (leader == options_.tasks.local_task) {
+    sequences->Answer(request, &response);
+  } else {
+    ASSIGN_OR_RETURN(const std::shared_ptr<WorkerInterface> worker, options_.tasks.workers->Get(leader));
+    RETURN_IF_ERROR(Await([&](auto done) { worker->GetStepSequenceAsync(call, &request, &response, done); }));
+    sequences->Learn(response);
+  }
+  if (const std::optional<int64_t> step_id = sequences->Take(key)) return *step_id;
+  return errors::Internal("Collective leader ", leader, " knows no steps of graph key ", key);
 }
 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
                                                              std::shared_ptr<ClientGraph> graph) {
+  ASSIGN_OR_RETURN(const int64_t step_id, NewStepId(call, options, *graph));
   Step::Options step_options{.session_handle = options_.handle,
-                             .step_id = next_step_id_.fetch_add(1, std::memory_order_relaxed),
+                             .step_id = step_id,
                              .deadline = StepDeadline(call, options, options_.config),
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options()),
                              .timers = options_.timers};
@@ -193,6 +222,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
   if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+  if (options_.step_sequences != nullptr) options_.step_sequences->End(step.step_id(), status.ok());
   MutexLock lock(steps_mu_);
   steps_.erase(step.step_id());
   step_ended_.notify_all();

@@ -11,6 +11,7 @@
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
 #include "core/timer_queue.h"
+#include "distribute/collective/step_sequences.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/session_tasks.h"
@@ -30,6 +31,7 @@ class MasterSession {
     TimerQueue* timers = nullptr;
     tensorflow::ConfigProto config;
     SessionTasks::Options tasks;
+    StepSequences* step_sequences = nullptr;  // null: no other master takes part in this session's collectives
   };
 
   explicit MasterSession(Options options);
@@ -78,6 +80,8 @@ class MasterSession {
                                                                 int64_t* epoch);
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
                                                 std::shared_ptr<ClientGraph> graph);
+  absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
+                                    const ClientGraph& graph);
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                          std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);

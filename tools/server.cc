@@ -5,6 +5,7 @@
 
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
+#include "distribute/collective/task_collectives.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/grpc_worker_pool.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr int64_t kReportedMemory = 256 << 20;
 // Iterators of many clients may each wait for an element: they must leave threads to those that bring it.
 constexpr int kMaxBlockingThreads = 4096;
+constexpr int kMaxCpuDevices = 64;
 
 }  // namespace
 
@@ -76,18 +78,29 @@ absl::Status Server::MakeRegistries() {
 }
 
 absl::Status Server::MakeWorker() {
+  if (options_.cpu_devices < 1 || options_.cpu_devices > kMaxCpuDevices) {
+    return errors::InvalidArgument("A task has 1 to ", kMaxCpuDevices, " CPU devices, not ", options_.cpu_devices);
+  }
   const OpRegistry* ops = options_.ops != nullptr ? options_.ops : own_ops_.get();
   const KernelRegistry* kernels = options_.kernels != nullptr ? options_.kernels : own_kernels_.get();
   work_queue_ = WorkQueue::Create(
       {.name = "weir", .compute_threads = options_.compute_threads, .max_blocking_threads = kMaxBlockingThreads});
   ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(task_));
-  device_ = NewCpuDevice(task, 0, work_queue_.get(), kReportedMemory);
+  std::vector<Device*> devices;
+  for (int i = 0; i < options_.cpu_devices; ++i) {
+    devices_.push_back(NewCpuDevice(task, i, work_queue_.get(), kReportedMemory));
+    devices.push_back(devices_.back().get());
+  }
   workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
       .cluster = options_.cluster, .local_task = task_, .channel = {.shared_memory = options_.shared_memory}});
 
+  collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
+      .task = task_, .workers = workers_.get(), .timers = &timers_, .work_queue = work_queue_.get()});
+
   Worker::Options worker;
+  worker.collectives = collectives_.get();
   worker.task = task_;
-  worker.devices = {device_.get()};
+  worker.devices = devices;
   worker.ops = ops;
   worker.kernels = kernels;
   worker.timers = &timers_;
@@ -104,7 +117,8 @@ absl::Status Server::MakeWorker() {
   master.workers = workers_.get();
   master.ops = ops;
   master.kernels = kernels;
-  master.fold_on = device_.get();
+  master.fold_on = devices.front();
+  master.step_sequences = &collectives_->sequences();
   master_ = std::make_unique<Master>(std::move(master));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "core/device.h"
@@ -23,6 +24,7 @@ class GrpcWorkerService;
 class Master;
 class MasterInterface;
 class SharedMemorySender;
+class TaskCollectives;
 class Worker;
 
 // Thread-safe. Servers share nothing but, when told so, their registries: several in one process work, one after
@@ -40,6 +42,7 @@ class Server {
     int compute_threads = 0;  // 0: one per processor
     // Exchange large tensors with tasks on this host through shared memory.
     bool shared_memory = true;
+    int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
     // Outlive the server; nullptr: it makes its own, with every op and kernel of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
@@ -74,8 +77,9 @@ class Server {
   VariantRegistry variants_;
   TimerQueue timers_;
   std::unique_ptr<WorkQueue> work_queue_;
-  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<GrpcWorkerPool> workers_;
+  std::unique_ptr<TaskCollectives> collectives_;
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<Master> master_;
   std::unique_ptr<SharedMemorySender> shared_memory_;

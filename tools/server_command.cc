@@ -99,6 +99,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.insecure = command.insecure;
   options.compute_threads = command.threads;
   options.shared_memory = command.shared_memory;
+  options.cpu_devices = command.cpu_devices;
   return options;
 }
 

@@ -18,6 +18,7 @@ struct ServerCommand {
   std::string ready_file;  // comes into being with its content, the address and a line end, when the task serves
   int threads = 0;
   bool shared_memory = true;
+  int cpu_devices = 1;
   std::string tf_config;  // the variable's value; used when neither job nor cluster is given
 };
 

@@ -71,6 +71,8 @@ int Main(int argc, char** argv) {
                        "Send large tensors to tasks of this machine over the network too");
   server_app->add_option("--threads", server.threads, "Threads that compute; 0: one per processor")
       ->check(CLI::NonNegativeNumber);
+  server_app->add_option("--cpu-devices", server.cpu_devices, "Devices that the task has: CPU:0, CPU:1 …")
+      ->check(CLI::Range(1, 64));
   server_app->callback([&] {
     if (port >= 0) server.port = port;
     if (const char* config = std::getenv("TF_CONFIG")) server.tf_config = config;

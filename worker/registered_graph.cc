@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "graph/collectives.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
@@ -46,6 +47,7 @@ absl::StatusOr<std::shared_ptr<RegisteredGraph>> RegisteredGraph::Create(std::sh
                                                                          const OpRegistry& ops,
                                                                          std::shared_ptr<WorkerSession> session) {
   std::shared_ptr<RegisteredGraph> graph(new RegisteredGraph(std::move(args), ops, std::move(session)));
+  graph->has_collectives_ = HasCollectives(graph->args_->request.graph_def());
   RETURN_IF_ERROR(graph->Compile(true, &graph->units_));
   RETURN_IF_ERROR(CheckAllFound(graph->args_->feed_keys, graph->units_, &GraphUnit::feeds, "feed"));
   RETURN_IF_ERROR(CheckAllFound(graph->args_->fetch_keys, graph->units_, &GraphUnit::fetches, "fetch"));

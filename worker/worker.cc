@@ -180,6 +180,9 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.deadline = options.deadline;
   step.timers = options_.timers;
   step.active = &active_;
+  if (step.graph->has_collectives() && options_.collectives != nullptr) {
+    step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
+  }
   return step;
 }
 
@@ -259,17 +262,55 @@ void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllReq
   done(absl::OkStatus());
 }
 
-absl::Status Worker::CheckReceiveKey(absl::string_view key) const {
-  ASSIGN_OR_RETURN(RendezvousKey parsed, RendezvousKey::Parse(key));
+absl::Status Worker::CheckSource(absl::string_view method, const DeviceName& source, uint64_t incarnation) const {
   for (const Device* device : options_.devices) {
-    if (device->parsed_name() != parsed.src) continue;
-    if (device->incarnation() == parsed.src_incarnation) return absl::OkStatus();
-    return errors::Aborted("RecvTensor expects a different device incarnation: ", parsed.src_incarnation, " vs. ",
+    if (device->parsed_name() != source) continue;
+    if (device->incarnation() == incarnation) return absl::OkStatus();
+    return errors::Aborted(method, " expects a different device incarnation: ", incarnation, " vs. ",
                            device->incarnation(), ". Your worker job (\"", options_.task,
                            "\") was probably restarted. Check your worker job for the reason why it was restarted.");
   }
-  return errors::InvalidArgument("RecvTensor from ", parsed.src.ToString(), ", which is not a device of ",
-                                 options_.task);
+  return errors::InvalidArgument(method, " from ", source.ToString(), ", which is not a device of ", options_.task);
+}
+
+absl::Status Worker::CheckReceiveKey(absl::string_view key) const {
+  ASSIGN_OR_RETURN(RendezvousKey parsed, RendezvousKey::Parse(key));
+  return CheckSource("RecvTensor", parsed.src, parsed.src_incarnation);
+}
+
+absl::Status Worker::CheckCollectives() const {
+  if (options_.collectives != nullptr) return absl::OkStatus();
+  return errors::Unimplemented("Task ", options_.task, " has no collectives");
+}
+
+void Worker::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                          ResultCallback<ReceivedBytes> done) {
+  absl::Status status = CheckCollectives();
+  if (status.ok()) {
+    const auto source = DeviceName::ParseFull(args->src_device);
+    status = source.ok() ? CheckSource("RecvBuf", *source, args->src_incarnation) : source.status();
+  }
+  if (!status.ok()) return done(WithOrigin(std::move(status), {.task = options_.task}));
+  options_.collectives->RecvBuf(options, *args, std::move(done));
+}
+
+void Worker::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                                tensorflow::CompleteGroupResponse* response, DoneCallback done) {
+  if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
+  options_.collectives->groups().Join(options, *request, response, std::move(done));
+}
+
+void Worker::CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                                   tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
+  if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
+  options_.collectives->instances().Declare(options, *request, response, std::move(done));
+}
+
+void Worker::GetStepSequenceAsync(const CallOptions&, const tensorflow::GetStepSequenceRequest* request,
+                                  tensorflow::GetStepSequenceResponse* response, DoneCallback done) {
+  if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
+  options_.collectives->sequences().Answer(*request, response);
+  done(absl::OkStatus());
 }
 
 void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,

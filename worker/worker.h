@@ -13,6 +13,7 @@
 #include "core/op_registry.h"
 #include "core/timer_queue.h"
 #include "core/variant_registry.h"
+#include "distribute/collective/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
@@ -33,6 +34,7 @@ class Worker : public WorkerInterface {
     const VariantRegistry* variants = nullptr;   // decodes variants that are fed; null: they stay encoded
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
     TimerQueue* timers = nullptr;                // for deadlines; may be null
+    TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
   };
   // InvalidArgument for options that do not make a worker.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(Options options);
@@ -56,6 +58,14 @@ class Worker : public WorkerInterface {
                        tensorflow::CleanupAllResponse* response, DoneCallback done) override;
   void RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
                        ResultCallback<Rendezvous::Received> done) override;
+  void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                    ResultCallback<ReceivedBytes> done) override;
+  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override;
+  void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) override;
+  void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
+                            tensorflow::GetStepSequenceResponse* response, DoneCallback done) override;
   void LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,
                     tensorflow::LoggingResponse* response, DoneCallback done) override;
   void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
@@ -76,6 +86,9 @@ class Worker : public WorkerInterface {
   void RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                   ResultCallback<RunGraphResult> done);
   absl::Status CheckReceiveKey(absl::string_view key) const;
+  // That `method` may send from `device` as its caller knows it.
+  absl::Status CheckSource(absl::string_view method, const DeviceName& device, uint64_t incarnation) const;
+  absl::Status CheckCollectives() const;
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
   const Options options_;

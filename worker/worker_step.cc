@@ -25,6 +25,12 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
   for (const GraphUnit& planned : *options_.units) {
     Unit& unit = units_.emplace_back();
     unit.container.emplace(options_.step_id, planned.device);
+    if (options_.collectives != nullptr) {
+      const absl::Status created = planned.device->resources()->Create<CollectiveExecutor>(
+          unit.container->name(), CollectiveExecutor::kName, options_.collectives);
+      // Another client's part of the same step has brought it.
+      if (!absl::IsAlreadyExists(created)) RETURN_IF_ERROR(created);
+    }
     unit.context.step_id = options_.step_id;
     unit.context.device = planned.device;
     unit.context.rendezvous = options_.rendezvous.get();
@@ -109,6 +115,7 @@ void WorkerStep::Finish() {
     result = std::move(status);
   }
   units_.clear();
+  options_.collectives.reset();  // before `done`: peers must not wait for a step that is over
   std::exchange(done_, nullptr)(std::move(result));
 }
 

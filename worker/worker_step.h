@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/cancellation.h"
+#include "core/collective.h"
 #include "core/mutex.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/worker_interface.h"
@@ -56,6 +57,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     CancellationManager* cancellation = nullptr;  // the caller's; lives until `done`
     absl::Time deadline = absl::InfiniteFuture();
     TimerQueue* timers = nullptr;
+    std::shared_ptr<CollectiveExecutor> collectives;  // null when the graph has none
     ActiveCount* active = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;
@@ -81,7 +83,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   RunGraphResult Result();
 
   const ActiveCount::Hold active_;  // the last to go: until then, graph and session are in use
-  const Options options_;
+  Options options_;
   CancellationManager cancellation_;  // not a child of the caller's, which may go with `done`
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
   std::deque<Unit> units_;

@@ -17,7 +17,7 @@ class CollectiveTestGroup {
  public:
   virtual ~CollectiveTestGroup() = default;
   virtual int size() const = 0;
-  // Lets every rank make its call, and waits for all that are not absent. An empty function: the rank is absent.
+  // Lets every rank make its call, and waits for all that are not absent (empty: none is).
   virtual std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls, const std::vector<bool>& absent) = 0;
   std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls) { return Run(calls, {}); }
 };
@@ -25,6 +25,7 @@ class CollectiveTestGroup {
 struct CollectiveBackend {
   std::string name;
   std::function<std::unique_ptr<CollectiveTestGroup>(int size)> make_group;
+  int largest_group = 33;
 };
 
 class CollectiveConformanceTest : public testing::TestWithParam<CollectiveBackend> {};

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/types/span.h"
 #include "core/status.h"
 #include "distribute/collective/call_signature.h"
+#include "distribute/collective/received_bytes.h"
 #include "distribute/collective/topology.h"
 
 namespace weir {
@@ -23,32 +23,6 @@ struct MessageTag {
   friend H AbslHashValue(H h, const MessageTag& t) {
     return H::combine(std::move(h), t.sequence, t.lane, t.round);
   }
-};
-
-// Bytes that a peer sent, where they lie. The sender may write there again once this is gone.
-class ReceivedBytes {
- public:
-  ReceivedBytes(absl::Span<const char> bytes, absl::AnyInvocable<void()> release)
-      : bytes_(bytes), release_(std::move(release)) {}
-  ReceivedBytes(ReceivedBytes&& other) noexcept
-      : bytes_(other.bytes_), release_(std::exchange(other.release_, nullptr)) {}
-  ReceivedBytes& operator=(ReceivedBytes&& other) noexcept {
-    if (this == &other) return *this;
-    Release();
-    bytes_ = other.bytes_;
-    release_ = std::exchange(other.release_, nullptr);
-    return *this;
-  }
-  ~ReceivedBytes() { Release(); }
-
-  absl::Span<const char> bytes() const { return bytes_; }
-
- private:
-  void Release() {
-    if (release_ != nullptr) std::exchange(release_, nullptr)();
-  }
-  absl::Span<const char> bytes_;
-  absl::AnyInvocable<void()> release_;
 };
 
 // Thread-safe. Neither call blocks. Callbacks run exactly once, with no lock held, perhaps before the call returns, on

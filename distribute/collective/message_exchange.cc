@@ -2,7 +2,24 @@
 
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+
 namespace weir {
+
+void MessageExchange::NameMembers(std::vector<std::string> members) {
+  MutexLock lock(names_mu_);
+  members_ = std::move(members);
+}
+
+std::string MessageExchange::NameOf(int rank) const {
+  MutexLock lock(names_mu_);
+  return rank >= 0 && rank < members_.size() ? members_[rank] : absl::StrCat("rank ", rank);
+}
+
+size_t MessageExchange::num_members() const {
+  MutexLock lock(names_mu_);
+  return members_.size();
+}
 
 absl::Status MessageExchange::StatusOf(int64_t sequence) const {
   if (!status_.ok()) return status_;
@@ -28,7 +45,7 @@ void MessageExchange::Begin(int rank, int64_t sequence, const CallSignature& sig
     call.begun[rank] = signature;
     for (const auto& [key, wanted] : call.wanted) {
       if (key.from != rank || wanted.signature == signature) continue;
-      mismatch = SignatureMismatch(instance_, members_[key.to], wanted.signature, members_[rank], signature);
+      mismatch = SignatureMismatch(instance_, NameOf(key.to), wanted.signature, NameOf(rank), signature);
       break;
     }
   }
@@ -36,17 +53,18 @@ void MessageExchange::Begin(int rank, int64_t sequence, const CallSignature& sig
 }
 
 void MessageExchange::End(int64_t sequence) {
+  const size_t size = num_members();
   MutexLock lock(mu_);
   const auto it = calls_.find(sequence);
-  if (it != calls_.end() && ++it->second.num_ended == members_.size()) calls_.erase(it);
+  if (it != calls_.end() && ++it->second.num_ended == size) calls_.erase(it);
 }
 
 void MessageExchange::Deliver(const Key& key, Offered offered, Wanted wanted) {
   if (wanted.cancellation != nullptr) wanted.cancellation->TryDeregister(wanted.token);
   if (offered.bytes.size() != wanted.num_bytes) {
     const absl::Status status =
-        errors::Internal("A message of ", offered.bytes.size(), " bytes from ", members_[key.from], " to ",
-                         members_[key.to], ", which expects ", wanted.num_bytes);
+        errors::Internal("A message of ", offered.bytes.size(), " bytes from ", NameOf(key.from), " to ",
+                         NameOf(key.to), ", which expects ", wanted.num_bytes);
     offered.sent(status);
     return wanted.received(status);
   }
@@ -67,7 +85,7 @@ void MessageExchange::Offer(const Key& key, absl::Span<const char> bytes, Commun
         match = std::move(it->second);
         call.wanted.erase(it);
       } else if (call.offered.contains(key)) {
-        status = errors::Internal("A message from ", members_[key.from], " to ", members_[key.to], " was sent twice");
+        status = errors::Internal("A message from ", NameOf(key.from), " to ", NameOf(key.to), " was sent twice");
       } else {
         call.offered.emplace(key, std::move(offered));
         return;
@@ -99,13 +117,12 @@ void MessageExchange::Take(const Key& key, const CallSignature& signature, int64
       const auto begun = call.begun.find(key.from);
       if (begun != call.begun.end() && !(begun->second == signature)) {
         is_mismatch = true;
-        status = SignatureMismatch(instance_, members_[key.from], begun->second, members_[key.to], signature);
+        status = SignatureMismatch(instance_, NameOf(key.from), begun->second, NameOf(key.to), signature);
       } else if (const auto it = call.offered.find(key); it != call.offered.end()) {
         match = std::move(it->second);
         call.offered.erase(it);
       } else if (call.wanted.contains(key)) {
-        status =
-            errors::Aborted("A message from ", members_[key.from], " to ", members_[key.to], " was asked for twice");
+        status = errors::Aborted("A message from ", NameOf(key.from), " to ", NameOf(key.to), " was asked for twice");
       } else if (cancellation == nullptr || !cancellation->IsCancelled()) {
         call.wanted.emplace(key, std::move(wanted));
       } else {
@@ -129,7 +146,7 @@ void MessageExchange::Forget(const Key& key) {
     gone = std::move(it->second);
     call->second.wanted.erase(it);
   }
-  gone->received(errors::Cancelled("The receive from ", members_[key.from],
+  gone->received(errors::Cancelled("The receive from ", NameOf(key.from),
                                    " was cancelled: ", gone->cancellation->status().message()));
 }
 

@@ -27,9 +27,11 @@ class MessageExchange : public std::enable_shared_from_this<MessageExchange> {
     }
   };
 
-  // `members`: names of the ranks, for messages. `instance` as well.
-  MessageExchange(std::vector<std::string> members, int64_t instance = 0)
-      : members_(std::move(members)), instance_(instance) {}
+  // `members`: names of the ranks, for messages.
+  explicit MessageExchange(std::vector<std::string> members) : members_(std::move(members)) {}
+  // For one call alone, whose members become known later.
+  explicit MessageExchange(int64_t instance) : instance_(instance) {}
+  void NameMembers(std::vector<std::string> members);
 
   // A rank of this process has begun a call.
   void Begin(int rank, int64_t sequence, const CallSignature& signature);
@@ -67,12 +69,16 @@ class MessageExchange : public std::enable_shared_from_this<MessageExchange> {
 
   absl::Status StatusOf(int64_t sequence) const REQUIRES(mu_);
   void Deliver(const Key& key, Offered offered, Wanted wanted);
+  size_t num_members() const EXCLUDES(names_mu_);
   static void Fail(Call call, const absl::Status& status);
   static void Fail(Wanted wanted, const absl::Status& status);
   void Forget(const Key& key);
 
-  const std::vector<std::string> members_;
-  const int64_t instance_;
+  std::string NameOf(int rank) const EXCLUDES(names_mu_);
+
+  const int64_t instance_ = 0;
+  mutable Mutex names_mu_;
+  std::vector<std::string> members_ GUARDED_BY(names_mu_);
   mutable Mutex mu_;
   absl::Status status_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, Call> calls_ GUARDED_BY(mu_);

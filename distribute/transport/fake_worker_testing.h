@@ -1,6 +1,7 @@
 // Workers and masters for the tests of transports.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,8 @@ class FakeWorker : public WorkerInterface {
  public:
   std::shared_ptr<Rendezvous> rendezvous = NewLocalRendezvous();
   absl::Status status;  // what calls end with
+  std::string buffer;   // what RecvBuf gives
+  std::atomic<int> buffers_released{0};
   // Called by RunGraph instead of what it does.
   std::function<void(const CallOptions&, const RunGraphArgs&, ResultCallback<RunGraphResult>)> run_graph;
   std::shared_ptr<const RegisterGraphArgs> registered;
@@ -66,6 +69,26 @@ class FakeWorker : public WorkerInterface {
     Rendezvous::Args args;
     args.cancellation = options.cancellation;
     rendezvous->RecvAsync(key, args, std::move(done));
+  }
+  void RecvBufAsync(const CallOptions&, std::shared_ptr<const RecvBufArgs> args,
+                    ResultCallback<ReceivedBytes> done) override {
+    if (!status.ok()) return done(status);
+    done(ReceivedBytes(buffer, [this] { ++buffers_released; }));
+  }
+  void CompleteGroupAsync(const CallOptions&, const tensorflow::CompleteGroupRequest* request,
+                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
+    response->set_group_key(request->group_key());
+    done(status);
+  }
+  void CompleteInstanceAsync(const CallOptions&, const tensorflow::CompleteInstanceRequest* request,
+                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) override {
+    response->set_instance_key(request->instance_key());
+    done(status);
+  }
+  void GetStepSequenceAsync(const CallOptions&, const tensorflow::GetStepSequenceRequest* request,
+                            tensorflow::GetStepSequenceResponse* response, DoneCallback done) override {
+    for (const int64_t key : request->graph_key()) response->add_step_sequence()->set_graph_key(key);
+    done(status);
   }
   void LoggingAsync(const CallOptions&, const tensorflow::LoggingRequest*, tensorflow::LoggingResponse*,
                     DoneCallback done) override {

@@ -3,12 +3,16 @@
 #include <google/protobuf/any.pb.h>
 
 #include "distribute/transport/message_codec.h"
+#include "distribute/transport/recv_buf_codec.h"
+#include "distribute/transport/shared_memory/sending_arena.h"
 #include "distribute/transport/wire_format.h"
 
 namespace weir {
 namespace {
 
 using Key = absl::string_view;
+
+constexpr int64_t kMinSharedBytes = SharedMemorySender::kMinBytes;
 
 absl::Status CheckIndices(const std::vector<int>& indices, size_t size, absl::string_view what) {
   for (int i : indices) {
@@ -192,18 +196,83 @@ absl::StatusOr<Rendezvous::Received> GrpcWorkerClient::Receive(const grpc::ByteB
                                                                const std::shared_ptr<ReceivingArena>& arena) {
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
   if (wire.require_ack) Acknowledge(request_id);
-  if (arena == nullptr || wire.transport_options.empty()) return std::move(wire.received);
+  ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
+  if (shared) wire.received.tensor = *std::move(shared);
+  return std::move(wire.received);
+}
+
+absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::string& transport_options,
+                                                                   const std::shared_ptr<ReceivingArena>& arena) {
+  std::optional<Tensor> tensor;
+  if (arena == nullptr || transport_options.empty()) return tensor;
   google::protobuf::Any options;
   SharedMemoryReply shared;
-  if (!options.ParseFromString(wire.transport_options) || !options.UnpackTo(&shared)) return std::move(wire.received);
+  if (!options.ParseFromString(transport_options) || !options.UnpackTo(&shared)) return tensor;
   if (shared.outcome() == SharedMemoryReply::WRITTEN) {
-    ASSIGN_OR_RETURN(wire.received.tensor, arena->Take(shared));
+    ASSIGN_OR_RETURN(tensor, arena->Take(shared));
   } else if (shared.outcome() == SharedMemoryReply::TAKEN) {
     shared_memory_.Retire(arena);
   } else if (shared.outcome() == SharedMemoryReply::UNREACHABLE) {
     shared_memory_.Stop();
   }
-  return std::move(wire.received);
+  return tensor;
+}
+
+void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                                    ResultCallback<ReceivedBytes> done) {
+  tensorflow::RecvBufRequest request;
+  request.set_step_id(args->step_id);
+  request.set_buf_rendezvous_key(args->key);
+  request.set_num_bytes(args->num_bytes);
+  request.set_src_device(args->src_device);
+  request.set_dst_device(args->dst_device);
+  request.set_src_incarnation(args->src_incarnation);
+  request.set_request_id(request_ids_.Next());
+  std::shared_ptr<ReceivingArena> arena;
+  if (args->num_bytes >= kMinSharedBytes) arena = shared_memory_.Offer();
+  if (arena != nullptr) request.mutable_transport_options()->ParseFromString(arena->offer());
+  absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(request);
+  if (!buffer.ok()) return done(buffer.status());
+  channel_.CallAsync("/tensorflow.WorkerService/RecvBuf", options, *buffer,
+                     [this, args, id = request.request_id(), arena = std::move(arena),
+                      done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> reply) {
+                       auto received = reply.ok() ? ReceiveBuffer(*reply, id, arena) : reply.status();
+                       if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
+                       if (received.ok() && received->bytes().size() != args->num_bytes) {
+                         return done(errors::Internal("RecvBuf returned ", received->bytes().size(),
+                                                      " bytes where to_tensor expected ", args->num_bytes));
+                       }
+                       done(std::move(received));
+                     });
+}
+
+absl::StatusOr<ReceivedBytes> GrpcWorkerClient::ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
+                                                              const std::shared_ptr<ReceivingArena>& arena) {
+  ASSIGN_OR_RETURN(WireBuffer wire, DecodeRecvBufResponse(reply));
+  if (wire.require_ack) Acknowledge(request_id);
+  if (wire.transport_options.empty()) return std::move(wire.bytes);
+  ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
+  if (!shared) return errors::Internal("RecvBuf got no bytes from task ", channel_.options().task);
+  const absl::Span<const char> bytes(shared->data<char>(), static_cast<size_t>(shared->TotalBytes()));
+  return ReceivedBytes(bytes, [tensor = *std::move(shared)]() mutable { tensor.DropBuffer(); });
+}
+
+void GrpcWorkerClient::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                                          tensorflow::CompleteGroupResponse* response, DoneCallback done) {
+  CallMessage("/tensorflow.WorkerService/CompleteGroup", options, *request, response, std::move(done));
+}
+
+void GrpcWorkerClient::CompleteInstanceAsync(const CallOptions& options,
+                                             const tensorflow::CompleteInstanceRequest* request,
+                                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
+  CallMessage("/tensorflow.WorkerService/CompleteInstance", options, *request, response, std::move(done));
+}
+
+void GrpcWorkerClient::GetStepSequenceAsync(const CallOptions& options,
+                                            const tensorflow::GetStepSequenceRequest* request,
+                                            tensorflow::GetStepSequenceResponse* response, DoneCallback done) {
+  CallMessage("/tensorflow.WorkerService/GetStepSequence", channel_.Bounded(options), *request, response,
+              std::move(done));
 }
 
 void GrpcWorkerClient::LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,

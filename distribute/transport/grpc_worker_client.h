@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@
 namespace weir {
 
 // Thread-safe. `done` runs on a polling thread of the channel's queue. Calls without a deadline get the channel's
-// default, but for RunGraph, RecvTensor and Tracing, which last as long as their step. No call is outstanding when this
+// default, but for RunGraph, RecvTensor, RecvBuf and Tracing, which last as long as their step, and CompleteGroup and
+// CompleteInstance, which wait for other tasks. No call is outstanding when this
 // is destroyed.
 class GrpcWorkerClient : public WorkerInterface {
  public:
@@ -40,6 +42,14 @@ class GrpcWorkerClient : public WorkerInterface {
                        tensorflow::CleanupAllResponse* response, DoneCallback done) override;
   void RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
                        ResultCallback<Rendezvous::Received> done) override;
+  void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                    ResultCallback<ReceivedBytes> done) override;
+  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override;
+  void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) override;
+  void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
+                            tensorflow::GetStepSequenceResponse* response, DoneCallback done) override;
   void LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,
                     tensorflow::LoggingResponse* response, DoneCallback done) override;
   void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
@@ -57,6 +67,11 @@ class GrpcWorkerClient : public WorkerInterface {
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const std::string& session, const std::string& graph);
   // Tells a sender that keeps its answers that this one has arrived.
   void Acknowledge(int64_t request_id);
+  absl::StatusOr<ReceivedBytes> ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
+                                              const std::shared_ptr<ReceivingArena>& arena);
+  // The tensor that a reply to the offer of `arena` names; nullopt: it did not go that way.
+  absl::StatusOr<std::optional<Tensor>> TakeShared(const std::string& transport_options,
+                                                   const std::shared_ptr<ReceivingArena>& arena);
   // What a RecvTensor that offered `arena` (or nothing) has got.
   absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply, int64_t request_id,
                                                const std::shared_ptr<ReceivingArena>& arena);

@@ -2,6 +2,7 @@
 
 #include "absl/time/clock.h"
 #include "distribute/transport/message_method.h"
+#include "distribute/transport/recv_buf_codec.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
 
 namespace weir {
@@ -53,6 +54,13 @@ RegisterGraphArgs WithClientKeys(tensorflow::RegisterGraphRequest request) {
   return args;
 }
 
+// Memory that somebody else keeps.
+class BorrowedMemory : public TensorBuffer {
+ public:
+  explicit BorrowedMemory(absl::Span<const char> bytes) : TensorBuffer(const_cast<char*>(bytes.data()), bytes.size()) {}
+  bool CanForward() const override { return false; }
+};
+
 absl::flat_hash_map<std::string, int> Positions(const std::vector<std::string>& keys) {
   absl::flat_hash_map<std::string, int> positions;
   for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], static_cast<int>(i));
@@ -100,6 +108,10 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       Forward("CleanupGraph", worker_, &WorkerInterface::CleanupGraphAsync),
       Forward("CleanupAll", worker_, &WorkerInterface::CleanupAllAsync),
       own("RecvTensor", &GrpcWorkerService::RecvTensor, true),
+      own("RecvBuf", &GrpcWorkerService::RecvBuf, true),
+      Forward("CompleteGroup", worker_, &WorkerInterface::CompleteGroupAsync, /*long_running=*/true),
+      Forward("CompleteInstance", worker_, &WorkerInterface::CompleteInstanceAsync, /*long_running=*/true),
+      Forward("GetStepSequence", worker_, &WorkerInterface::GetStepSequenceAsync),
       // Tensors are sent without asking for an acknowledgement.
       {"/tensorflow.WorkerService/MarkRecvFinished",
        [](ServerCall* call) {
@@ -231,6 +243,37 @@ void GrpcWorkerService::RecvTensor(ServerCall* call) {
                              absl::StatusOr<grpc::ByteBuffer> buffer = ResponseTo(*wire, *received);
                              buffer.ok() ? call->Finish(*buffer) : call->Fail(Annotate(buffer.status(), wire->key));
                            });
+}
+
+void GrpcWorkerService::RecvBuf(ServerCall* call) {
+  auto request = std::make_shared<tensorflow::RecvBufRequest>();
+  if (absl::Status status = MessageFromBuffer(call->request(), request.get()); !status.ok()) return call->Fail(status);
+  if (absl::Status status = recent_ids_.TrackUnique(request->request_id(), "RecvBuf"); !status.ok()) {
+    return call->Fail(status);
+  }
+  auto args = std::make_shared<RecvBufArgs>();
+  args->step_id = request->step_id();
+  args->key = request->buf_rendezvous_key();
+  args->num_bytes = request->num_bytes();
+  args->src_device = request->src_device();
+  args->dst_device = request->dst_device();
+  args->src_incarnation = request->src_incarnation();
+  worker_->RecvBufAsync(call->options(), std::move(args), [this, call, request](absl::StatusOr<ReceivedBytes> bytes) {
+    if (!bytes.ok()) return call->Fail(bytes.status());
+    call->Finish(ResponseTo(*request, *std::move(bytes)));
+  });
+}
+
+grpc::ByteBuffer GrpcWorkerService::ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes) {
+  const int64_t now = absl::ToUnixMicros(absl::Now());
+  const auto size = static_cast<int64_t>(bytes.bytes().size());
+  if (shared_memory_ == nullptr || !request.has_transport_options() || size == 0) {
+    return EncodeRecvBufResponse(std::move(bytes), now);
+  }
+  bool written = false;
+  const Tensor view = Tensor::FromBuffer(DT_UINT8, TensorShape({size}), new BorrowedMemory(bytes.bytes()));
+  const std::string options = shared_memory_->Write(request.transport_options().SerializeAsString(), view, &written);
+  return written ? EncodeRecvBufResponse(size, now, options) : EncodeRecvBufResponse(std::move(bytes), now);
 }
 
 absl::StatusOr<grpc::ByteBuffer> GrpcWorkerService::ResponseTo(const WireRecvTensor& request,

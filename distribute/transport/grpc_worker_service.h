@@ -18,8 +18,8 @@ namespace weir {
 
 class SharedMemorySender;
 
-// Thread-safe. Malformed requests get InvalidArgument; a RunGraph or RecvTensor that arrives twice is Aborted. RecvBuf
-// and the collective methods are not served. Outlives the server that has its methods; the worker outlives it.
+// Thread-safe. Malformed requests get InvalidArgument; a RunGraph, RecvTensor or RecvBuf that arrives twice is
+// Aborted. Outlives the server that has its methods; the worker outlives it.
 class GrpcWorkerService {
  public:
   // With `shared_memory`, which outlives it, tensors go into the memory that a receiver on this host offers.
@@ -41,6 +41,8 @@ class GrpcWorkerService {
   void DeleteWorkerSession(ServerCall* call);
   void RunGraph(ServerCall* call);
   void RecvTensor(ServerCall* call);
+  void RecvBuf(ServerCall* call);
+  grpc::ByteBuffer ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes);
   absl::StatusOr<grpc::ByteBuffer> ResponseTo(const WireRecvTensor& request, const Rendezvous::Received& received);
 
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const RunGraphArgs& args);

@@ -10,6 +10,7 @@
 #include "core/rendezvous.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "distribute/collective/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 
 namespace weir {
@@ -51,6 +52,15 @@ struct RunGraphResult {
   std::vector<tensorflow::GraphDef> partition_graphs;  // when exec_opts.record_partition_graphs
 };
 
+// A buffer of a collective that a member offers under a key.
+struct RecvBufArgs {
+  int64_t step_id = 0;
+  std::string key;
+  int64_t num_bytes = 0;
+  std::string src_device, dst_device;
+  uint64_t src_incarnation = 0;  // 0: any
+};
+
 // Thread-safe. Every `done` runs exactly once, with no lock held, perhaps on the caller's thread before the call
 // returns. Messages are the caller's and must live until `done`. Comments name the retry safety; see
 // worker_service.proto.
@@ -86,6 +96,17 @@ class WorkerInterface {
   // retried.
   virtual void RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
                                ResultCallback<Rendezvous::Received> done) = 0;
+  // As RecvTensor. The sender may reuse its memory when what `done` got is gone.
+  virtual void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                            ResultCallback<ReceivedBytes> done) = 0;
+  virtual void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                                  tensorflow::CompleteGroupResponse* response, DoneCallback done) = 0;  // idempotent
+  virtual void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                                     tensorflow::CompleteInstanceResponse* response,
+                                     DoneCallback done) = 0;  // idempotent
+  virtual void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
+                                    tensorflow::GetStepSequenceResponse* response,
+                                    DoneCallback done) = 0;  // idempotent
   virtual void LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,
                             tensorflow::LoggingResponse* response, DoneCallback done) = 0;
   virtual void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,

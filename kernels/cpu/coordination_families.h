@@ -8,6 +8,8 @@ namespace weir {
 
 absl::Status RegisterAccumulatorKernels(KernelRegistry& kernels);
 absl::Status RegisterBarrierKernels(KernelRegistry& kernels);
+absl::Status RegisterCollectiveKernels(KernelRegistry& kernels);
+absl::Status RegisterCommunicatorKernels(KernelRegistry& kernels);
 absl::Status RegisterStagingKernels(KernelRegistry& kernels);
 absl::Status RegisterMutexKernels(KernelRegistry& kernels);
 absl::Status RegisterReaderKernels(KernelRegistry& kernels);

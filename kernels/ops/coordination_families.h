@@ -8,6 +8,7 @@ namespace weir {
 
 absl::Status RegisterAccumulatorOps(OpRegistry& ops);
 absl::Status RegisterBarrierOps(OpRegistry& ops);
+absl::Status RegisterCollectiveOps(OpRegistry& ops);
 absl::Status RegisterStagingOps(OpRegistry& ops);  // mutexes too
 absl::Status RegisterReaderOps(OpRegistry& ops);
 absl::Status RegisterLegacySequenceOps(OpRegistry& ops);

@@ -1,0 +1,34 @@
+// The key under which RecvBuf asks for a message.
+#pragma once
+
+#include <string>
+
+#include "core/status.h"
+#include "distribute/collective/call_signature.h"
+#include "distribute/collective/message_exchange.h"
+
+namespace weir {
+
+// Which collective of a step.
+struct InstanceKey {
+  int32_t group = 0;
+  int32_t instance = 0;
+  std::string execution;  // of a loop; has no '|'
+  friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const InstanceKey& k) {
+    return H::combine(std::move(h), k.group, k.instance, k.execution);
+  }
+};
+
+struct BufferKey {
+  InstanceKey instance;
+  MessageExchange::Key message;
+  CallSignature signature;  // of the receiver's call
+
+  std::string ToString() const;
+  // InvalidArgument, quoting it, unless ToString wrote it.
+  static absl::StatusOr<BufferKey> Parse(absl::string_view text);
+};
+
+}  // namespace weir

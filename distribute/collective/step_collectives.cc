@@ -1,0 +1,230 @@
+#include "distribute/collective/step_collectives.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "core/fingerprint.h"
+#include "distribute/collective/reduction.h"
+#include "distribute/collective/scheduled_collective.h"
+#include "distribute/collective/task_communicator.h"
+
+namespace weir {
+namespace {
+
+// What a leader gets to answer, when it is late for the caller, on top of the caller's own time.
+constexpr absl::Duration kLeaderTime = absl::Seconds(1);
+
+absl::StatusOr<CollectiveKind> KindOf(CollectiveType type) {
+  switch (type) {
+    case CollectiveType::kReduce:
+      return CollectiveKind::kAllReduce;
+    case CollectiveType::kBroadcast:
+      return CollectiveKind::kBroadcast;
+    case CollectiveType::kGather:
+      return CollectiveKind::kAllGather;
+    case CollectiveType::kAllToAll:
+      return CollectiveKind::kAllToAll;
+    case CollectiveType::kReduceScatter:
+      return CollectiveKind::kReduceScatter;
+    case CollectiveType::kPermute:
+      break;
+  }
+  return errors::Unimplemented("Collectives of type ", static_cast<int>(type));
+}
+
+// After these the members, or where they are, may have changed.
+bool SuggestsAnotherGroup(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsFailedPrecondition(status);
+}
+
+}  // namespace
+
+// One member's op, from its call to its `done`.
+class StepCollectives::Op : public std::enable_shared_from_this<Op> {
+ public:
+  Op(TaskCollectives* task, int64_t step_id, std::string leader, CollectiveParams params, Device* device, Tensor input,
+     Tensor* output, std::shared_ptr<StepExchange> exchange, CancellationManager* caller, DoneCallback done)
+      : task_(task),
+        step_id_(step_id),
+        leader_(std::move(leader)),
+        params_(std::move(params)),
+        device_(device),
+        input_(std::move(input)),
+        output_(output),
+        exchange_(std::move(exchange)),
+        caller_(caller),
+        done_(std::move(done)) {}
+
+  void Start() {
+    if (caller_ != nullptr) {
+      token_ = caller_->Register([weak = weak_from_this(), caller = caller_] {
+        if (auto self = weak.lock()) self->cancellation_.StartCancel(caller->status());
+      });
+      if (token_ == CancellationManager::kInvalidToken) return Finish(caller_->status());
+    }
+    CallOptions call{.cancellation = &cancellation_};
+    if (params_.timeout < absl::InfiniteDuration() && task_->options().timers != nullptr) {
+      const absl::Time deadline = absl::Now() + params_.timeout;
+      call.deadline = deadline + kLeaderTime;
+      MutexLock lock(mu_);
+      timer_ = task_->options().timers->Schedule(deadline + 2 * kLeaderTime, [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->TimeOut();
+      });
+    }
+    task_->FindGroup(call, leader_, params_.group, params_.name, *device_,
+                     [self = shared_from_this(), call](absl::StatusOr<std::shared_ptr<const FormedGroup>> group) {
+                       if (!group.ok()) return self->Fail(group.status());
+                       self->group_ = *std::move(group);
+                       self->FindSource(call);
+                     });
+  }
+
+ private:
+  InstanceKey Instance() const { return {params_.group.key, params_.instance_key, params_.execution}; }
+
+  void FindSource(const CallOptions& call) {
+    if (params_.type != CollectiveType::kBroadcast) return Run(0);
+    auto request = std::make_shared<tensorflow::CompleteInstanceRequest>();
+    request->set_name(params_.name);
+    request->set_type(static_cast<int>(params_.type));
+    request->set_data_type(static_cast<tensorflow::DataType>(output_->dtype()));
+    output_->shape().ToProto(request->mutable_shape());
+    request->set_group_key(params_.group.key);
+    request->set_group_size(params_.group.size);
+    request->set_instance_key(params_.instance_key);
+    request->set_device_type(device_->type());
+    request->set_device(device_->name());
+    request->set_is_source(params_.is_source);
+    // The message has no place for the iteration of a loop.
+    const uint64_t execution = params_.execution.empty() ? 0 : Fingerprint64(params_.execution);
+    request->set_step_id(static_cast<int64_t>(static_cast<uint64_t>(step_id_) ^ execution));
+    task_->FindSource(call, leader_, request, [self = shared_from_this()](absl::StatusOr<int> source) {
+      if (!source.ok()) return self->Fail(source.status());
+      if (*source < 0 || *source >= self->group_->members.size()) {
+        return self->Fail(errors::Internal("Collective leader ", self->leader_, " named source rank ", *source));
+      }
+      self->Run(*source);
+    });
+  }
+
+  void Run(int source) {
+    const auto kind = KindOf(params_.type);
+    if (!kind.ok()) return Fail(kind.status());
+    const int rank = group_->rank_of.at(device_->name());
+    auto communicator =
+        std::make_shared<TaskCommunicator>(TaskCommunicator::Options{.step_id = step_id_,
+                                                                     .instance = Instance(),
+                                                                     .rank = rank,
+                                                                     .group = group_,
+                                                                     .local_task = task_->options().task,
+                                                                     .exchange = exchange_->Find(Instance()),
+                                                                     .workers = task_->options().workers});
+    {
+      MutexLock lock(mu_);
+      communicator_ = communicator;
+    }
+    CollectiveCall call{.kind = *kind, .dtype = output_->dtype(), .reduction = params_.reduction};
+    call.root = source;
+    call.count = params_.type == CollectiveType::kBroadcast ? output_->NumElements() : input_.NumElements();
+    call.input = input_.raw_data();
+    call.output = output_->raw_data();
+    call.cancellation = &cancellation_;
+    ScheduledCollective(communicator, {.work_queue = task_->options().work_queue,
+                                       .shape = params_.type == CollectiveType::kBroadcast ? output_->shape().ToString()
+                                                                                           : input_.shape().ToString()})
+        .RunAsync(call, [self = shared_from_this()](absl::Status status) {
+          if (status.ok() && self->params_.is_mean) status = self->Average();
+          self->Finish(std::move(status));
+        });
+  }
+
+  absl::Status Average() {
+    ASSIGN_OR_RETURN(const DivideFunction divide, DivideFunctionFor(output_->dtype()));
+    divide(output_->raw_data(), group_->topology->size(), output_->NumElements());
+    return absl::OkStatus();
+  }
+
+  // Later than the leader would have answered.
+  void TimeOut() {
+    std::shared_ptr<TaskCommunicator> communicator;
+    {
+      MutexLock lock(mu_);
+      communicator = communicator_;
+    }
+    if (communicator == nullptr) {
+      cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
+                                                         params_.name, " had no answer from the leader ", leader_));
+      return;
+    }
+    cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out during execution. ", params_.name,
+                                                       " at ", device_->name(), " waited for ",
+                                                       absl::StrJoin(communicator->Awaited(), ", ")));
+  }
+
+  // Before there was a communicator: members that are further must not wait for this one.
+  void Fail(absl::Status status) {
+    if (cancellation_.IsCancelled()) status = cancellation_.status();
+    exchange_->Find(Instance())->AbortAll(Annotate(status, absl::StrCat("At collective member ", device_->name())));
+    Finish(std::move(status));
+  }
+
+  void Finish(absl::Status status) {
+    if (caller_ != nullptr) caller_->TryDeregister(token_);
+    std::optional<TimerQueue::Token> timer;
+    {
+      MutexLock lock(mu_);
+      timer = std::exchange(timer_, std::nullopt);
+      communicator_ = nullptr;
+    }
+    if (timer) task_->options().timers->Cancel(*timer);
+    if (SuggestsAnotherGroup(status)) task_->ForgetGroup(leader_, params_.group.key);
+    std::exchange(done_, nullptr)(std::move(status));
+  }
+
+  TaskCollectives* const task_;
+  const int64_t step_id_;
+  const std::string leader_;
+  const CollectiveParams params_;
+  Device* const device_;
+  const Tensor input_;
+  Tensor* const output_;
+  const std::shared_ptr<StepExchange> exchange_;
+  CancellationManager* const caller_;
+  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+  CancellationManager cancellation_;  // not a child of the caller's, which may go with `done`
+  DoneCallback done_;
+  std::shared_ptr<const FormedGroup> group_;
+  Mutex mu_;
+  std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
+  std::shared_ptr<TaskCommunicator> communicator_ GUARDED_BY(mu_);
+};
+
+StepCollectives::StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader)
+    : task_(task), step_id_(step_id), leader_(std::move(leader)), exchange_(task->exchanges().Find(step_id)) {}
+
+StepCollectives::~StepCollectives() { task_->EndStep(step_id_); }
+
+std::string StepCollectives::DebugString() const { return absl::StrCat("Collectives of step ", step_id_); }
+
+void StepCollectives::RunAsync(const CollectiveParams& params, Device* device, const Tensor& input, Tensor* output,
+                               CancellationManager* cancellation, DoneCallback done) {
+  if (!exchange_.ok()) return done(exchange_.status());
+  std::make_shared<Op>(task_, step_id_, leader_, params, device, input, output, *exchange_, cancellation,
+                       std::move(done))
+      ->Start();
+}
+
+void StepCollectives::JoinGroupAsync(const CollectiveGroup& group, const std::string& name, Device* device,
+                                     absl::Duration timeout, CancellationManager* cancellation, DoneCallback done) {
+  CallOptions call{.cancellation = cancellation};
+  if (timeout < absl::InfiniteDuration()) call.deadline = absl::Now() + timeout + kLeaderTime;
+  task_->FindGroup(call, leader_, group, name, *device,
+                   [done = std::move(done)](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& formed) {
+                     done(formed.status());
+                   });
+}
+
+}  // namespace weir

@@ -1,0 +1,147 @@
+#include "distribute/collective/task_collectives.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "distribute/collective/step_collectives.h"
+
+namespace weir {
+namespace {
+
+// The request and its answer, for as long as the call takes.
+struct GroupCall {
+  tensorflow::CompleteGroupRequest request;
+  tensorflow::CompleteGroupResponse response;
+  std::shared_ptr<WorkerInterface> leader;
+};
+
+// TensorFlow's words for an op that does not fit a group.
+absl::Status CheckMember(const FormedGroup& formed, const CollectiveGroup& group, const std::string& op_name,
+                         const std::string& device) {
+  if (formed.members.size() != group.size) {
+    return errors::Internal("Collective Op ", op_name, " has group_size ", group.size, " and group_key ", group.key,
+                            " but that group has size ", formed.members.size());
+  }
+  const auto rank = formed.rank_of.find(device);
+  if (rank == formed.rank_of.end()) {
+    return errors::Internal("Collective Op ", op_name, " is assigned to device ", device, " and group_key ", group.key,
+                            " but that group doesn't contain that device.");
+  }
+  if (group.rank >= 0 && group.rank != rank->second) {
+    return errors::InvalidArgument("Collective Op ", op_name, " at ", device, " wants rank ", group.rank,
+                                   " of group_key ", group.key, " but has ", rank->second);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks) {
+  for (const char* job : {"/job:chief/", "/job:master/", "/job:worker/"}) {
+    for (const std::string& task : tasks) {
+      if (absl::StartsWith(task, job)) return task;
+    }
+  }
+  return tasks.empty() ? "" : tasks.front();
+}
+
+TaskCollectives::TaskCollectives(Options options)
+    : options_(std::move(options)),
+      groups_({.tasks = [workers = options_.workers] { return workers->Tasks(); }, .timers = options_.timers}),
+      instances_(&groups_) {}
+
+std::shared_ptr<CollectiveExecutor> TaskCollectives::NewStep(int64_t step_id, const std::string& leader) {
+  MutexLock lock(mu_);
+  std::weak_ptr<CollectiveExecutor>& known = steps_[step_id];
+  std::shared_ptr<CollectiveExecutor> executor = known.lock();
+  if (executor == nullptr) {
+    executor = std::make_shared<StepCollectives>(
+        this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader);
+    known = executor;
+  }
+  return executor;
+}
+
+void TaskCollectives::EndStep(int64_t step_id) {
+  {
+    MutexLock lock(mu_);
+    const auto it = steps_.find(step_id);
+    if (it != steps_.end() && it->second.expired()) steps_.erase(it);
+  }
+  exchanges_.End(step_id,
+                 errors::Aborted("Step ", step_id, " has ended on ", options_.task, " without this collective"));
+}
+
+void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& args,
+                              WorkerInterface::ResultCallback<ReceivedBytes> done) {
+  const absl::StatusOr<BufferKey> key = BufferKey::Parse(args.key);
+  if (!key.ok()) return done(key.status());
+  const absl::StatusOr<std::shared_ptr<StepExchange>> step = exchanges_.Find(args.step_id);
+  if (!step.ok()) return done(step.status());
+  // The step, which may not have begun here, is held until the answer.
+  (*step)
+      ->Find(key->instance)
+      ->Take(key->message, key->signature, args.num_bytes, options.cancellation,
+             [step = *step, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) { done(std::move(bytes)); });
+}
+
+void TaskCollectives::FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
+                                const std::string& op_name, const Device& device, GroupCallback done) {
+  std::shared_ptr<const FormedGroup> known;
+  {
+    MutexLock lock(mu_);
+    const auto it = known_.find(GroupId(leader, group.key));
+    if (it != known_.end()) known = it->second;
+  }
+  if (known != nullptr) {
+    if (absl::Status status = CheckMember(*known, group, op_name, device.name()); !status.ok()) return done(status);
+    return done(std::move(known));
+  }
+  auto joining = std::make_shared<GroupCall>();
+  joining->request.set_group_key(group.key);
+  joining->request.set_group_size(group.size);
+  joining->request.set_device_type(device.type());
+  *joining->request.mutable_device_attributes() = MemberAttributes(device, group.rank);
+  auto joined = [this, joining, id = GroupId(leader, group.key), group, op_name, device = device.name(),
+                 done = std::move(done)](const absl::Status& status) {
+    if (!status.ok()) return done(Annotate(status, op_name));
+    auto formed = GroupFromResponse(joining->response);
+    if (!formed.ok()) return done(formed.status());
+    if (absl::Status misfit = CheckMember(**formed, group, op_name, device); !misfit.ok()) return done(misfit);
+    {
+      MutexLock lock(mu_);
+      known_[id] = *formed;
+    }
+    done(*std::move(formed));
+  };
+  if (leader == options_.task) return groups_.Join(call, joining->request, &joining->response, std::move(joined));
+  auto worker = options_.workers->Get(leader);
+  if (!worker.ok()) return joined(worker.status());
+  joining->leader = *std::move(worker);
+  joining->leader->CompleteGroupAsync(call, &joining->request, &joining->response, std::move(joined));
+}
+
+void TaskCollectives::ForgetGroup(const std::string& leader, int32_t key) {
+  MutexLock lock(mu_);
+  known_.erase(GroupId(leader, key));
+}
+
+void TaskCollectives::FindSource(const CallOptions& call, const std::string& leader,
+                                 std::shared_ptr<const tensorflow::CompleteInstanceRequest> request,
+                                 std::function<void(absl::StatusOr<int>)> done) {
+  auto response = std::make_shared<tensorflow::CompleteInstanceResponse>();
+  std::shared_ptr<WorkerInterface> worker;
+  if (leader != options_.task) {
+    auto found = options_.workers->Get(leader);
+    if (!found.ok()) return done(found.status());
+    worker = *std::move(found);
+  }
+  auto declared = [request, response, worker, done = std::move(done)](const absl::Status& status) {
+    if (!status.ok()) return done(status);
+    done(response->source_rank());
+  };
+  if (worker == nullptr) return instances_.Declare(call, *request, response.get(), std::move(declared));
+  worker->CompleteInstanceAsync(call, request.get(), response.get(), std::move(declared));
+}
+
+}  // namespace weir

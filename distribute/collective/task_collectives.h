@@ -1,0 +1,78 @@
+// The collectives of one task: groups, messages, and what the leader of the cluster's collectives does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/collective.h"
+#include "core/mutex.h"
+#include "core/timer_queue.h"
+#include "core/work_queue.h"
+#include "distribute/collective/collective_group.h"
+#include "distribute/collective/group_table.h"
+#include "distribute/collective/instance_table.h"
+#include "distribute/collective/step_exchanges.h"
+#include "distribute/collective/step_sequences.h"
+#include "distribute/transport/worker_interface.h"
+
+namespace weir {
+
+// The task that numbers the members of groups where nobody says which: the first of jobs chief, master and worker that
+// the cluster has, or else its first task.
+std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks);
+
+// Thread-safe. Any task may be leader: it is whoever is asked. Outlives the steps and calls that use it.
+class TaskCollectives {
+ public:
+  struct Options {
+    std::string task;                 // "/job:worker/replica:0/task:0"
+    WorkerPool* workers = nullptr;    // outlives this
+    TimerQueue* timers = nullptr;     // outlives this; may be null: then time-outs are not kept
+    WorkQueue* work_queue = nullptr;  // for large reductions; may be null
+  };
+  using GroupCallback = std::function<void(absl::StatusOr<std::shared_ptr<const FormedGroup>>)>;
+
+  explicit TaskCollectives(Options options);
+
+  // Collectives of one step, led by `leader` (empty: the cluster's default). Whoever asks while somebody has the step's
+  // executor gets that one; when it goes the step has ended here.
+  std::shared_ptr<CollectiveExecutor> NewStep(int64_t step_id, const std::string& leader);
+
+  // What other tasks ask for; see worker_service.proto.
+  GroupTable& groups() { return groups_; }
+  InstanceTable& instances() { return instances_; }
+  StepSequences& sequences() { return sequences_; }
+  // The device has been checked.
+  void RecvBuf(const CallOptions& options, const RecvBufArgs& args,
+               WorkerInterface::ResultCallback<ReceivedBytes> done);
+
+  // For executors.
+  const Options& options() const { return options_; }
+  StepExchanges& exchanges() { return exchanges_; }
+  // From memory, or from the leader. `call.cancellation` lives until `done`.
+  void FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
+                 const std::string& op_name, const Device& device, GroupCallback done);
+  // After a failure that may mean that members have changed.
+  void ForgetGroup(const std::string& leader, int32_t key);
+  void FindSource(const CallOptions& call, const std::string& leader,
+                  std::shared_ptr<const tensorflow::CompleteInstanceRequest> request,
+                  std::function<void(absl::StatusOr<int>)> done);
+  // The step's executor is gone.
+  void EndStep(int64_t step_id);
+
+ private:
+  using GroupId = std::pair<std::string, int32_t>;  // leader and key
+
+  const Options options_;
+  GroupTable groups_;
+  InstanceTable instances_;
+  StepSequences sequences_;
+  StepExchanges exchanges_;
+  Mutex mu_;
+  absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
+  absl::flat_hash_map<GroupId, std::shared_ptr<const FormedGroup>> known_ GUARDED_BY(mu_);
+};
+
+}  // namespace weir

@@ -1,0 +1,350 @@
+// Collectives among tasks, each with a server of its own, over gRPC.
+#include "distribute/collective/task_collectives.h"
+
+#include <future>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/testing.h"
+#include "distribute/collective/collective_conformance_testing.h"
+#include "distribute/collective/scheduled_collective.h"
+#include "distribute/collective/task_communicator.h"
+#include "distribute/transport/fake_worker_testing.h"
+#include "distribute/transport/grpc_server.h"
+#include "distribute/transport/grpc_worker_pool.h"
+#include "distribute/transport/grpc_worker_service.h"
+#include "distribute/transport/shared_memory/sending_arena.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// The part of a worker that serves collectives.
+class CollectiveWorker : public FakeWorker {
+ public:
+  TaskCollectives* collectives = nullptr;
+
+  void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                    ResultCallback<ReceivedBytes> done) override {
+    collectives->RecvBuf(options, *args, std::move(done));
+  }
+  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
+                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
+    collectives->groups().Join(options, *request, response, std::move(done));
+  }
+  void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) override {
+    collectives->instances().Declare(options, *request, response, std::move(done));
+  }
+};
+
+constexpr char kLeader[] = "/job:worker/replica:0/task:0";
+
+// One task: a server, the channels to the others, devices.
+class TestTask {
+ public:
+  TestTask(int index, int num_devices) : name_(absl::StrCat("/job:worker/replica:0/task:", index)) {
+    queue_ = WorkQueue::Create({.name = "test", .compute_threads = 1});
+    const DeviceName task = DeviceName::Parse(name_).value();
+    for (int i = 0; i < num_devices; ++i) devices_.push_back(NewCpuDevice(task, i, queue_.get()));
+    shared_memory_ = std::make_unique<SharedMemorySender>(&timers_);
+    service_ = std::make_unique<GrpcWorkerService>(&worker_, shared_memory_.get());
+    server_ = GrpcServer::Start({.methods = service_->Methods()}).value();
+  }
+  ~TestTask() { Stop(); }
+
+  const std::string& address() const { return server_->address(); }
+  const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
+  TaskCollectives& collectives() { return *collectives_; }
+  WorkerPool* workers() { return workers_.get(); }
+  const std::string& name() const { return name_; }
+
+  void Join(const ClusterSpec& cluster) {
+    workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{.cluster = cluster, .local_task = name_});
+    workers_->SetLocalWorker(std::shared_ptr<WorkerInterface>(std::shared_ptr<void>(), &worker_));
+    collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
+        .task = name_, .workers = workers_.get(), .timers = &timers_, .work_queue = queue_.get()});
+    worker_.collectives = collectives_.get();
+  }
+  void Stop() {
+    if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
+  }
+
+ private:
+  const std::string name_;
+  TimerQueue timers_;
+  std::unique_ptr<WorkQueue> queue_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  CollectiveWorker worker_;
+  std::unique_ptr<SharedMemorySender> shared_memory_;
+  std::unique_ptr<GrpcWorkerService> service_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<GrpcWorkerPool> workers_;
+  std::unique_ptr<TaskCollectives> collectives_;
+};
+
+struct TestCluster {
+  TestCluster(int num_tasks, int devices_per_task) {
+    std::vector<std::string> addresses;
+    for (int i = 0; i < num_tasks; ++i) {
+      tasks.push_back(std::make_unique<TestTask>(i, devices_per_task));
+      addresses.push_back(tasks.back()->address());
+    }
+    std::string json = "{\"worker\": [";
+    for (size_t i = 0; i < addresses.size(); ++i) absl::StrAppend(&json, i > 0 ? ", " : "", "\"", addresses[i], "\"");
+    const ClusterSpec cluster = ClusterSpec::FromJson(json + "]}").value();
+    for (const auto& task : tasks) task->Join(cluster);
+  }
+  ~TestCluster() {
+    for (const auto& task : tasks) task->Stop();
+  }
+  std::vector<std::unique_ptr<TestTask>> tasks;
+};
+
+// A group over all devices of a cluster, one rank each.
+class TasksGroup : public CollectiveTestGroup {
+ public:
+  explicit TasksGroup(int size) : cluster_((size + 1) / 2, 2), size_(size) {
+    std::vector<std::promise<void>> joined(size);
+    groups_.resize(size);
+    for (int rank = 0; rank < size; ++rank) {
+      Task(rank).collectives().FindGroup({}, kLeader, {.key = 1, .size = size}, "test", Device(rank),
+                                         [this, rank, &joined](auto group) {
+                                           groups_[rank] = group.value();
+                                           joined[rank].set_value();
+                                         });
+    }
+    for (auto& one : joined) one.get_future().wait();
+  }
+
+  int size() const override { return size_; }
+  std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls, const std::vector<bool>& absent) override {
+    std::vector<std::promise<absl::Status>> results(size());
+    std::vector<std::shared_ptr<StepExchange>> held;
+    for (int rank = 0; rank < size(); ++rank) {
+      if (!absent.empty() && absent[rank]) {
+        results[rank].set_value(absl::OkStatus());
+        continue;
+      }
+      CollectiveCall call = calls[rank];
+      const int64_t step_id = std::exchange(call.sequence, 0);
+      held.push_back(Task(rank).collectives().exchanges().Find(step_id).value());
+      auto communicator = std::make_shared<TaskCommunicator>(
+          TaskCommunicator::Options{.step_id = step_id,
+                                    .instance = {1, 1, ""},
+                                    .rank = groups_[rank]->rank_of.at(Device(rank).name()),
+                                    .group = groups_[rank],
+                                    .local_task = Task(rank).name(),
+                                    .exchange = held.back()->Find({1, 1, ""}),
+                                    .workers = Task(rank).workers()});
+      ScheduledCollective(communicator).RunAsync(call, [&results, rank](absl::Status status) {
+        results[rank].set_value(std::move(status));
+      });
+    }
+    std::vector<absl::Status> statuses;
+    for (auto& result : results) statuses.push_back(result.get_future().get());
+    return statuses;
+  }
+
+ private:
+  TestTask& Task(int rank) { return *cluster_.tasks[rank / 2]; }
+  const class Device& Device(int rank) { return *Task(rank).devices()[rank % 2]; }
+
+  TestCluster cluster_;
+  const int size_;
+  std::vector<std::shared_ptr<const FormedGroup>> groups_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveConformanceTest,
+                         testing::Values(CollectiveBackend{
+                             "Grpc", [](int size) { return std::make_unique<TasksGroup>(size); }, 5}),
+                         BackendName);
+
+// One op of one member, by an executor.
+struct MemberOp {
+  std::shared_ptr<CollectiveExecutor> executor;
+  Tensor input, output;
+  std::promise<absl::Status> status;
+
+  void Start(TestTask& task, int64_t step_id, const CollectiveParams& params, int device = 0) {
+    executor = task.collectives().NewStep(step_id, kLeader);
+    executor->RunAsync(params, task.devices()[device].get(), input, &output, nullptr,
+                       [this](absl::Status s) { status.set_value(std::move(s)); });
+  }
+};
+
+CollectiveParams Sum(int size) {
+  CollectiveParams params;
+  params.name = "sum";
+  params.group = {.key = 3, .size = size};
+  params.instance_key = 9;
+  return params;
+}
+
+TEST(StepCollectivesTest, AddsAcrossTasks) {
+  TestCluster cluster(2, 1);
+  MemberOp ops[2];
+  for (int i = 0; i < 2; ++i) {
+    ops[i].input = ops[i].output = AsTensor<float>({1.0f + i, 5});
+    CollectiveParams params = Sum(2);
+    params.is_mean = true;
+    ops[i].Start(*cluster.tasks[i], 1, params);
+  }
+  for (MemberOp& op : ops) {
+    EXPECT_THAT(op.status.get_future().get(), IsOk());
+    ExpectTensorEqual(op.output, AsTensor<float>({1.5, 5}));
+  }
+}
+
+TEST(StepCollectivesTest, AnOpWithoutItsPeersTimesOutWithTheirNames) {
+  TestCluster cluster(2, 1);
+  MemberOp alone;
+  alone.input = alone.output = AsTensor<float>({1});
+  CollectiveParams params = Sum(2);
+  params.timeout = absl::Milliseconds(100);
+  alone.Start(*cluster.tasks[1], 1, params);
+  EXPECT_THAT(alone.status.get_future().get(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("timed out waiting for other workers"), HasSubstr("task:1/device:CPU:0"),
+                             HasSubstr("none has from /job:worker/replica:0/task:0"))));
+}
+
+TEST(StepCollectivesTest, AStepThatEndsFailsItsPeers) {
+  TestCluster cluster(2, 1);
+  MemberOp first[2];
+  for (int i = 0; i < 2; ++i) {
+    first[i].input = first[i].output = AsTensor<float>({1});
+    first[i].Start(*cluster.tasks[i], 1, Sum(2));
+  }
+  for (MemberOp& op : first) EXPECT_THAT(op.status.get_future().get(), IsOk());
+  // The second task's step ends before its collective.
+  cluster.tasks[1]->collectives().NewStep(2, kLeader);
+  MemberOp late;
+  late.input = late.output = AsTensor<float>({1});
+  late.Start(*cluster.tasks[0], 2, Sum(2));
+  EXPECT_THAT(late.status.get_future().get(),
+              StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
+}
+
+TEST(StepCollectivesTest, ATaskThatIsGoneIsNamed) {
+  TestCluster cluster(2, 1);
+  MemberOp first[2], later;
+  for (int i = 0; i < 2; ++i) {
+    first[i].input = first[i].output = AsTensor<float>({1});
+    first[i].Start(*cluster.tasks[i], 1, Sum(2));
+  }
+  for (MemberOp& op : first) EXPECT_THAT(op.status.get_future().get(), IsOk());
+  cluster.tasks[1]->Stop();
+  later.input = later.output = AsTensor<float>({1});
+  later.Start(*cluster.tasks[0], 2, Sum(2));
+  EXPECT_THAT(later.status.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task:1")));
+}
+
+TEST(GroupTableTest, RanksFollowTasksByNumberOrWishes) {
+  for (const bool wishes : {false, true}) {
+    GroupTable table({});
+    tensorflow::CompleteGroupResponse responses[12];
+    int answered = 0;
+    for (int task = 11; task >= 0; --task) {
+      auto queue = WorkQueue::Create({.name = "test", .compute_threads = 1});
+      const auto device =
+          NewCpuDevice(DeviceName::Parse(absl::StrCat("/job:w/replica:0/task:", task)).value(), 0, queue.get());
+      tensorflow::CompleteGroupRequest request;
+      request.set_group_key(1);
+      request.set_group_size(12);
+      request.set_device_type("CPU");
+      *request.mutable_device_attributes() = MemberAttributes(*device, wishes ? 11 - task : -1);
+      table.Join({}, request, &responses[task], [&answered](const absl::Status& status) {
+        EXPECT_THAT(status, IsOk());
+        ++answered;
+      });
+    }
+    EXPECT_EQ(answered, 12);
+    EXPECT_EQ(responses[3].num_tasks(), 12);
+    EXPECT_EQ(responses[3].device_attributes(10).name(),
+              absl::StrCat("/job:w/replica:0/task:", wishes ? 1 : 10, "/device:CPU:0"));
+  }
+}
+
+TEST(GroupTableTest, MembersOfOtherRuntimesAreNamed) {
+  tensorflow::CompleteGroupResponse response;
+  response.set_group_key(1);
+  response.set_group_size(1);
+  response.add_device_attributes()->set_name("/job:worker/replica:0/task:7/device:CPU:0");
+  EXPECT_THAT(GroupFromResponse(response), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("task:7")));
+}
+
+TEST(BufferKeyTest, ReadsWhatItWrites) {
+  BufferKey key{.instance = {-3, 4, "7:2"}, .message = {5, 6, {0, 7, 8}}, .signature = {"sum", DT_HALF, "[2,3]"}};
+  ASSERT_OK_AND_ASSIGN(const BufferKey read, BufferKey::Parse(key.ToString()));
+  EXPECT_EQ(read.instance, key.instance);
+  EXPECT_EQ(read.message, key.message);
+  EXPECT_EQ(read.signature, key.signature);
+  for (const char* bad : {"", "weir1", "weir1|1|2||3|4|5|6", "weir1|a|2||3|4|5|6|x|float|[]",
+                          "weir2|1|2||3|4|5|6|x|float|[]", "weir1|1|2||3|4|5|6|x|nothing|[]"}) {
+    EXPECT_THAT(BufferKey::Parse(bad), StatusIs(absl::StatusCode::kInvalidArgument)) << bad;
+  }
+}
+
+tensorflow::GetStepSequenceResponse AnswerOf(StepSequences& leader) {
+  tensorflow::GetStepSequenceRequest request;
+  tensorflow::GetStepSequenceResponse response;
+  request.add_graph_key(5);
+  leader.Answer(request, &response);
+  return response;
+}
+
+TEST(StepSequencesTest, FollowersCountAsTheLeaderDoes) {
+  StepSequences leader, follower;
+  EXPECT_EQ(follower.Take(5), std::nullopt);
+  follower.Learn(AnswerOf(leader));
+  for (int i = 0; i < 3; ++i) {
+    const auto step_id = leader.Take(5);
+    EXPECT_EQ(step_id, follower.Take(5));
+    leader.End(*step_id, true);
+    follower.End(*step_id, true);
+  }
+}
+
+TEST(StepSequencesTest, WhoComesLateGetsTheStepThatTheLeaderIsIn) {
+  StepSequences leader, late;
+  AnswerOf(leader);
+  leader.End(*leader.Take(5), true);
+  const auto running = leader.Take(5);
+  late.Learn(AnswerOf(leader));
+  EXPECT_EQ(late.Take(5), running);
+}
+
+TEST(StepSequencesTest, AfterAFailureTheLeaderIsAskedAgain) {
+  StepSequences leader, follower;
+  follower.Learn(AnswerOf(leader));
+  leader.End(*leader.Take(5), true);
+  leader.End(*leader.Take(5), true);
+  follower.End(*follower.Take(5), false);
+  EXPECT_EQ(follower.Take(5), std::nullopt);
+  follower.Learn(AnswerOf(leader));
+  EXPECT_EQ(follower.Take(5), leader.Take(5));
+}
+
+TEST(StepSequencesTest, ALeaderThatRunsNoStepsDoesNotSetTheOthersBack) {
+  StepSequences leader, follower;
+  follower.Learn(AnswerOf(leader));
+  const auto first = follower.Take(5);
+  follower.End(*first, false);
+  follower.Learn(AnswerOf(leader));
+  EXPECT_EQ(follower.Take(5), *first + 1);
+}
+
+TEST(DefaultCollectiveLeaderTest, IsTheFirstOfTheLeadingJob) {
+  EXPECT_EQ(DefaultCollectiveLeader({"/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"}),
+            "/job:worker/replica:0/task:0");
+  EXPECT_EQ(DefaultCollectiveLeader({"/job:chief/replica:0/task:0", "/job:worker/replica:0/task:0"}),
+            "/job:chief/replica:0/task:0");
+  EXPECT_EQ(DefaultCollectiveLeader({"/job:localhost/replica:0/task:0"}), "/job:localhost/replica:0/task:0");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,139 @@
+// Collectives among processes: they add up, and a member that is killed or paused ends every other's in time.
+#include <google/protobuf/text_format.h>
+
+#include <future>
+
+#include "absl/strings/str_format.h"
+#include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
+#include "distribute/transport/grpc_master_client.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kMembers = 3;
+constexpr absl::Duration kLimit = absl::Seconds(10);
+
+// The all-reduce of one member: x is fed on its task.
+constexpr char kGraph[] = R"(
+  versions { producer: 1882 }
+  node { name: "x" op: "Placeholder" device: "/job:worker/task:%d" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "sum" op: "CollectiveReduce" input: "x" device: "/job:worker/task:%d"
+         attr { key: "T" value { type: DT_FLOAT } } attr { key: "group_size" value { i: 3 } }
+         attr { key: "group_key" value { i: 1 } } attr { key: "instance_key" value { i: 2 } }
+         attr { key: "merge_op" value { s: "Add" } } attr { key: "final_op" value { s: "Id" } }
+         attr { key: "subdiv_offsets" value { list { i: 0 } } } })";
+
+// A client at the task's own master, which runs the task's part.
+class Member {
+ public:
+  Member(const ProcessCluster& cluster, int index)
+      : index_(index), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
+
+  absl::Status Connect() {
+    tensorflow::CreateSessionRequest request;
+    const std::string graph = absl::StrFormat(kGraph, index_, index_);
+    if (!google::protobuf::TextFormat::ParseFromString(graph, request.mutable_graph_def())) {
+      return errors::Internal("The graph does not parse");
+    }
+    tensorflow::CreateSessionResponse response;
+    RETURN_IF_ERROR(master_.CreateSession(Soon(), request, &response));
+    session_ = response.session_handle();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Tensor> Sum(const Tensor& x) {
+    ASSIGN_OR_RETURN(
+        RunStepResult result,
+        master_.RunStep(Soon(), {.session_handle = session_, .feeds = {{"x:0", x}}, .fetches = {"sum:0"}}));
+    return result.fetches[0];
+  }
+
+ private:
+  static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(60)}; }
+
+  const int index_;
+  GrpcMasterClient master_;
+  std::string session_;
+};
+
+class CollectiveClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"worker", kMembers}}}));
+    for (int i = 0; i < kMembers; ++i) {
+      members_.push_back(std::make_unique<Member>(*cluster_, i));
+      ASSERT_THAT(members_.back()->Connect(), IsOk());
+    }
+  }
+
+  // One step of all those members.
+  std::vector<std::future<absl::StatusOr<Tensor>>> Start(const std::vector<int>& who) {
+    std::vector<std::future<absl::StatusOr<Tensor>>> results;
+    for (const int i : who) {
+      results.push_back(std::async(std::launch::async, [this, i] {
+        return members_[i]->Sum(AsTensor<float>({1.0f + static_cast<float>(i), 10}));
+      }));
+    }
+    return results;
+  }
+  void ExpectSums() {
+    for (auto& result : Start({0, 1, 2})) {
+      const absl::StatusOr<Tensor> sum = result.get();
+      ASSERT_THAT(sum, IsOk());
+      ExpectTensorEqual(*sum, AsTensor<float>({6, 30}));
+    }
+  }
+
+  std::unique_ptr<ProcessCluster> cluster_;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+TEST_F(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
+  for (int step = 0; step < 10; ++step) ExpectSums();
+}
+
+TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
+  ExpectSums();
+  auto waiting = Start({0, 1});
+  cluster_->Kill("worker", 2);
+  const absl::Time killed = absl::Now();
+  for (auto& result : waiting) {
+    const absl::Status status = result.get().status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
+    EXPECT_LT(absl::Now() - killed, kLimit);
+  }
+  // The task comes back, and so does the group: whoever meets its old life asks the leader again, as clients do that
+  // start their step anew.
+  ASSERT_THAT(cluster_->Restart("worker", 2), IsOk());
+  members_[2] = std::make_unique<Member>(*cluster_, 2);
+  ASSERT_THAT(members_[2]->Connect(), IsOk());
+  std::vector<std::future<bool>> recovered;
+  for (int i = 0; i < kMembers; ++i) {
+    recovered.push_back(std::async(std::launch::async, [this, i, killed] {
+      const Tensor x = AsTensor<float>({1.0f + static_cast<float>(i), 10});
+      while (absl::Now() - killed < absl::Minutes(1)) {
+        if (members_[i]->Sum(x).ok()) return true;
+      }
+      return false;
+    }));
+  }
+  for (auto& member : recovered) EXPECT_TRUE(member.get());
+  ExpectSums();
+}
+
+TEST_F(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {
+  ExpectSums();
+  cluster_->Pause("worker", 2);
+  const absl::Time paused = absl::Now();
+  for (auto& result : Start({0, 1})) {
+    const absl::Status status = result.get().status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
+    EXPECT_LT(absl::Now() - paused, kLimit);
+  }
+}
+
+}  // namespace
+}  // namespace weir
