@@ -114,6 +114,7 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
     const auto kind = KindOf(params_.type);
     if (!kind.ok()) return Fail(kind.status());
     const int rank = group_->rank_of.at(device_->name());
+    task_->exchanges().Begin(step_id_, Instance());
     auto communicator =
         std::make_shared<TaskCommunicator>(TaskCommunicator::Options{.step_id = step_id_,
                                                                      .instance = Instance(),

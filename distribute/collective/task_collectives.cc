@@ -79,10 +79,12 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
   const absl::StatusOr<std::shared_ptr<StepExchange>> step = exchanges_.Find(args.step_id);
   if (!step.ok()) return done(step.status());
   // The step, which may not have begun here, is held until the answer.
-  (*step)
-      ->Find(key->instance)
-      ->Take(key->message, key->signature, args.num_bytes, options.cancellation,
-             [step = *step, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) { done(std::move(bytes)); });
+  const std::shared_ptr<MessageExchange> exchange = (*step)->Find(key->instance);
+  exchange->Take(
+      key->message, key->signature, args.num_bytes, options.cancellation,
+      [step = *step, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) { done(std::move(bytes)); });
+  const absl::Status overtaken = exchanges_.CheckNotOvertaken(args.step_id, key->instance);
+  if (!overtaken.ok()) exchange->AbortAll(overtaken);
 }
 
 void TaskCollectives::FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,

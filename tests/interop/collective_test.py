@@ -135,7 +135,7 @@ class Results(CollectiveTest):
             fed = members(devices, lambda rank: tf1.placeholder(tf.float32))
             reduced = members(devices, lambda rank: collective_ops.all_reduce(
                 fed[rank], len(devices), group, instance, "Add", "Id"))
-            inputs = [np.random.RandomState(rank).rand(*shape).astype(np.float32) for rank in range(3)]
+            inputs = [np.asarray(np.random.RandomState(rank).rand(*shape), np.float32) for rank in range(3)]
             results = self.run_(reduced, dict(zip(fed, inputs)))
             for got in results:
                 np.testing.assert_allclose(got, sum(inputs), rtol=1e-5)
@@ -228,13 +228,12 @@ class Results(CollectiveTest):
         devices = [device(0), device(1)]
         group, instance = Keys.next_group(), Keys.next_instance()
 
-        def loop(rank):
-            return tf1.while_loop(
-                lambda i, x: i < 5,
-                lambda i, x: (i + 1, collective_ops.all_reduce(x, 2, group, instance, "Add", "Id")),
-                (tf.constant(0), tf.constant(1.0 + rank)))[1]
+        def body(i, *x):
+            return [i + 1] + members(devices, lambda rank: collective_ops.all_reduce(
+                x[rank], 2, group, instance, "Add", "Id"))
 
-        self.assertEqual(self.run_(members(devices, loop)), [48, 48])
+        looped = tf1.while_loop(lambda i, *x: i < 5, body, [tf.constant(0), tf.constant(1.0), tf.constant(2.0)])
+        self.assertEqual(self.run_(looped), [5, 48, 48])
 
     def test_clients_at_several_masters(self):
         """Each task's master runs its own part; the leader gives them their step ids."""
@@ -396,7 +395,7 @@ class Deaths(unittest.TestCase):
         # The group forms anew, of the task's new life.
         with tf.Graph().as_default():
             totals = members([device(task) for task in range(3)], lambda rank: collective_ops.all_reduce(
-                tf.ones([4]), 3, group, Keys.next_instance() if rank < 0 else instance + 1, "Add", "Id"))
+                tf.ones([4]), 3, group, instance + 1, "Add", "Id"))
             deadline = time.monotonic() + 30
             while True:
                 try:
