@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <fstream>
 
 #include "core/op_kernel_testing.h"
@@ -88,7 +90,7 @@ TEST_F(RareDatasetTest, BadArgumentsAreRefused) {
 }
 
 TEST_F(RareDatasetTest, CsvRecords) {
-  const std::string path = ::testing::TempDir() + "/weir_rare_test.csv";
+  const std::string path = ::testing::TempDir() + "/weir_rare_test_" + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "a,b\n1,\"x\ny\"\n,z\n\n4\n";
   const DataTypeVector types = {DT_INT64, DT_STRING};
   ASSERT_OK_AND_ASSIGN(const Tensor dataset,
