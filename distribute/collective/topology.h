@@ -14,8 +14,8 @@ struct LinkCost {
   double seconds_per_byte = 0;
 };
 
-// Defaults were measured between servers on one machine (see docs/collectives.md); hosts are assumed to be joined by
-// 25 Gbit/s. The one place that has such constants.
+// The defaults are estimates, for servers on one machine and hosts that are joined by 25 Gbit/s. The one place that has
+// such constants.
 struct LinkCosts {
   LinkCost within_host{.latency = 100e-6, .seconds_per_byte = 1 / 2.0e9};
   LinkCost between_hosts{.latency = 150e-6, .seconds_per_byte = 1 / 3.0e9};

@@ -233,7 +233,7 @@ TEST_F(GrpcTransportTest, MalformedBytesAndUnknownMethodsAreErrors) {
     EXPECT_EQ(RawCall(method.path.c_str(), "\x0f\xff\xff").error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << method.path;
   }
-  for (const char* method : {"/tensorflow.WorkerService/CompleteGroup", "/no.Service/Method"}) {
+  for (const char* method : {"/tensorflow.WorkerService/NoSuchMethod", "/no.Service/Method"}) {
     const grpc::Status status = RawCall(method, "");
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
     EXPECT_THAT(status.error_message(), HasSubstr(method));

@@ -1,21 +1,27 @@
 """Collectives of groups that have one member; those of several are in tests/interop/collective_test.py."""
+import itertools
+
 from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+# A server remembers an instance, with its type and shape: each case is one of its own.
+instances = {group: itertools.count(1000 * group) for group in (11, 12, 13, 14)}
 
 
 def keyed(group, **more):
     """V2 cases: what V1 has as attributes are inputs."""
-    return lambda t: dict(input=V((2, 3), t), group_size=1, group_key=group, instance_key=group + 1000, ordering_token=[], **more)
+    return lambda t: dict(input=V((2, 3), t), group_size=1, group_key=group, instance_key=next(instances[group]),
+                          ordering_token=[], **more)
 
 
 def attributed(group, shape=(2, 3), **more):
-    return lambda t: dict(input=V(shape, t), group_size=1, group_key=group, instance_key=group + 1000, **more)
+    return lambda t: dict(input=V(shape, t), group_size=1, group_key=group, instance_key=next(instances[group]), **more)
 
 
 REDUCTIONS = [dict(merge_op=merge, final_op=final) for merge in ("Add", "Mul", "Min", "Max") for final in ("Id", "Div")]
 row("CollectiveReduce", 0, *[each(attributed(11, subdiv_offsets=[0], **r)) for r in REDUCTIONS],
     each(attributed(11, (), merge_op="Add", final_op="Id", subdiv_offsets=[0])))
 row("CollectiveReduceV2", 0, *[each(keyed(12, **r)) for r in REDUCTIONS])
-row("CollectiveGather", 0, each(attributed(13, shape=[2, 3])))
+row("CollectiveGather", 0, each(lambda t: dict(attributed(13)(t), shape=[2, 3])))
 row("CollectiveGatherV2", 0, each(keyed(14)))
 row("CollectiveAssignGroupV2", 0,
     *[plain(dict(group_assignment=Fed(np.array(assignment, np.int32)), device_index=Fed(np.int32(index)),
