@@ -116,6 +116,7 @@ void GroupTable::Join(const CallOptions& options, const tensorflow::CompleteGrou
   absl::Status ended_status, status;
   tensorflow::CompleteGroupResponse answer;
   int64_t id = 0;
+  std::optional<absl::Status> cancelled;  // before it could be registered
   {
     MutexLock lock(mu_);
     Group& group = groups_[request.group_key()];
@@ -158,6 +159,7 @@ void GroupTable::Join(const CallOptions& options, const tensorflow::CompleteGrou
         if (options.cancellation != nullptr) {
           waiter.token = options.cancellation->Register(
               [this, key = request.group_key(), id, c = options.cancellation] { GiveUp(key, id, false, c->status()); });
+          if (waiter.token == CancellationManager::kInvalidToken) cancelled = options.cancellation->status();
         }
         if (options_.timers != nullptr && options.deadline != absl::InfiniteFuture()) {
           waiter.has_timer = true;
@@ -173,10 +175,9 @@ void GroupTable::Join(const CallOptions& options, const tensorflow::CompleteGrou
     if (status.ok()) *response = answer;
     return done(status);
   }
-  Answer(std::move(formed), status, answer);
-  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
-    GiveUp(request.group_key(), id, false, options.cancellation->status());
-  }
+  // Whoever is answered may let go of `request` and of what `options` point to.
+  if (!formed.empty()) return Answer(std::move(formed), status, answer);
+  if (cancelled) GiveUp(request.group_key(), id, false, *cancelled);
 }
 
 void GroupTable::GiveUp(int32_t key, int64_t waiter, bool is_late, const absl::Status& status) {

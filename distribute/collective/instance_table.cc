@@ -53,6 +53,7 @@ void InstanceTable::Declare(const CallOptions& options, const tensorflow::Comple
   const Key key(request.group_key(), request.instance_key(), request.step_id());
   absl::Status status;
   std::optional<Instance> ended;
+  std::optional<absl::Status> cancelled;  // before it could be registered
   {
     MutexLock lock(mu_);
     Instance& instance = instances_[key];
@@ -85,14 +86,14 @@ void InstanceTable::Declare(const CallOptions& options, const tensorflow::Comple
       if (options.cancellation != nullptr) {
         waiter.token = options.cancellation->Register(
             [this, key, device = request.device(), c = options.cancellation] { GiveUp(key, device, c->status()); });
+        if (waiter.token == CancellationManager::kInvalidToken) cancelled = options.cancellation->status();
       }
     }
     if (ended) instances_.erase(key);
   }
   if (ended) return Answer(*std::move(ended), status);
-  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
-    GiveUp(key, request.device(), options.cancellation->status());
-  }
+  // If not, `options` may point to what is gone: another member can have answered this one by now.
+  if (cancelled) GiveUp(key, request.device(), *cancelled);
 }
 
 void InstanceTable::GiveUp(const Key& key, const std::string& device, const absl::Status& status) {
