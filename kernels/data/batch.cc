@@ -1,12 +1,11 @@
 // batch and unbatch.
-#include <optional>
 
 #include "kernels/data/batching.h"
-#include "kernels/data/buffered_iterator.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/families.h"
 #include "kernels/data/map_function.h"
+#include "kernels/data/read_ahead.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
@@ -64,42 +63,6 @@ class BatchDataset : public UnaryDataset {
   const Batching batching_;
 };
 
-// Batches that are made ahead of their consumer, in the background.
-class BatchAheadDataset : public UnaryDataset {
- public:
-  BatchAheadDataset(const DatasetPtr& batches, int64_t capacity)
-      : UnaryDataset("ParallelBatch", batches), capacity_(capacity) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
-
- protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    return input()->Get(ctx, index, element);
-  }
-  IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
-
- private:
-  class Iterator : public DatasetIterator<BatchAheadDataset> {
-   public:
-    using DatasetIterator::DatasetIterator;
-    absl::Status Initialize(IteratorContext& ctx) override {
-      ASSIGN_OR_RETURN(IteratorPtr batches, dataset().input()->MakeIterator(ctx));
-      ahead_.emplace(ctx, std::move(batches), dataset().capacity_, dataset().output_types());
-      return absl::OkStatus();
-    }
-    absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override { return ahead_->GetNext(ctx, element); }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override { return ahead_->Save(ctx, writer); }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      return ahead_->Restore(ctx, reader);
-    }
-
-   private:
-    std::optional<BufferedIterator> ahead_;
-  };
-
-  const int64_t capacity_;
-};
-
 class BatchKernel : public DatasetKernel {
  protected:
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
@@ -118,7 +81,7 @@ class BatchKernel : public DatasetKernel {
     if (!inputs.Has("num_parallel_calls")) return batches;
     ASSIGN_OR_RETURN(const int64_t calls, ParallelCalls(inputs));
     batches->set_origin({inputs.node().node(), nullptr, {}});
-    return std::make_shared<BatchAheadDataset>(batches, calls);
+    return NewReadAheadDataset("ParallelBatch", batches, calls);
   }
 };
 

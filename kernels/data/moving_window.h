@@ -1,11 +1,11 @@
-// A window that moves over the elements of an iterator.
+// Windows that move over the elements of a dataset.
 #pragma once
 
-#include <deque>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/data/dataset.h"
-#include "kernels/data/element_buffer.h"
 
 namespace weir {
 
@@ -21,25 +21,14 @@ struct WindowOptions {
   int64_t Cardinality(int64_t n) const;
 };
 
-// What an iterator over windows holds. Not thread-safe.
-class MovingWindow {
- public:
-  explicit MovingWindow(const WindowOptions& options) : options_(options) {}
+// What a window shows of the elements that it sees, those of `input`.
+using WindowContents = absl::StatusOr<Element> (*)(IteratorContext& ctx, const DatasetBase& input,
+                                                   std::vector<Element> seen);
 
-  // Reads on until the window is full or the input at its end; false where there is no window left.
-  absl::StatusOr<bool> Fill(IteratorContext& ctx, IteratorBase& input, const DataTypeVector& types);
-  // The elements that are seen, every stride-th of those held.
-  std::vector<Element> Seen() const;
-  // Moves on by the shift, also past what was not read yet.
-  absl::Status Advance(IteratorContext& ctx, IteratorBase& input);
-
-  void Save(StateWriter writer) const { SaveElements(writer, "buffer", buffer_); }
-  absl::Status Restore(const StateReader& reader, const DataTypeVector& types);
-
- private:
-  const WindowOptions& options_;
-  std::deque<Element> buffer_;
-  BufferLimit limit_;
-};
+// An element for each place of a window that moves over `input`, of these types and shapes. `type` is what messages
+// call it.
+std::shared_ptr<DatasetBase> NewMovingWindowDataset(std::string type, const DatasetPtr& input, DataTypeVector types,
+                                                    std::vector<PartialTensorShape> shapes,
+                                                    const WindowOptions& options, WindowContents contents);
 
 }  // namespace weir

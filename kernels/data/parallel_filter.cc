@@ -1,5 +1,4 @@
 // filter with several calls of the predicate at a time.
-#include <optional>
 
 #include "kernels/data/parallel_mapper.h"
 #include "kernels/data/rare_families.h"
@@ -17,33 +16,16 @@ class ParallelFilterDataset : public UnaryDataset {
   ParallelFilterDataset(const DatasetPtr& input, Options options)
       : UnaryDataset("ParallelFilter", input), options_(std::move(options)) {}
 
+  ParallelMapper::Options mapper_options() const {
+    return {&options_.predicate, options_.parallelism, options_.deterministic, true, output_types(), this};
+  }
+
  protected:
-  IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
+  IteratorPtr NewIterator() const override {
+    return NewIteratorOf<ParallelMapperIterator<ParallelFilterDataset>>(this);
+  }
 
  private:
-  class Iterator : public DatasetIterator<ParallelFilterDataset> {
-   public:
-    using DatasetIterator::DatasetIterator;
-    absl::Status Initialize(IteratorContext& ctx) override {
-      ASSIGN_OR_RETURN(IteratorPtr input, dataset().input()->MakeIterator(ctx));
-      const Options& options = dataset().options_;
-      mapper_.emplace(ctx, std::move(input),
-                      ParallelMapper::Options{&options.predicate, options.parallelism, options.deterministic, true,
-                                              dataset().output_types(), &dataset()});
-      return absl::OkStatus();
-    }
-    absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      return mapper_->GetNext(ctx, element);
-    }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override { return mapper_->Save(ctx, writer); }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      return mapper_->Restore(ctx, reader);
-    }
-
-   private:
-    std::optional<ParallelMapper> mapper_;
-  };
-
   const Options options_;
 };
 

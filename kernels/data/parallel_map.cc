@@ -1,5 +1,4 @@
 // map with several calls at a time, and map_and_batch.
-#include <optional>
 
 #include "kernels/data/batching.h"
 #include "kernels/data/element_buffer.h"
@@ -22,6 +21,10 @@ class ParallelMapDataset : public UnaryDataset {
   int64_t Cardinality() const override { return options_.map.Cardinality(*input()); }
   absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
 
+  ParallelMapper::Options mapper_options() const {
+    return {&options_.map, options_.parallelism, options_.deterministic, false, output_types(), this};
+  }
+
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
     Element args;
@@ -29,32 +32,9 @@ class ParallelMapDataset : public UnaryDataset {
     ASSIGN_OR_RETURN(*element, options_.map.function.Call(ctx, std::move(args)));
     return CheckElement(*element, output_types());
   }
-  IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
+  IteratorPtr NewIterator() const override { return NewIteratorOf<ParallelMapperIterator<ParallelMapDataset>>(this); }
 
  private:
-  class Iterator : public DatasetIterator<ParallelMapDataset> {
-   public:
-    using DatasetIterator::DatasetIterator;
-    absl::Status Initialize(IteratorContext& ctx) override {
-      ASSIGN_OR_RETURN(IteratorPtr input, dataset().input()->MakeIterator(ctx));
-      const Options& options = dataset().options_;
-      mapper_.emplace(ctx, std::move(input),
-                      ParallelMapper::Options{&options.map, options.parallelism, options.deterministic, false,
-                                              dataset().output_types(), &dataset()});
-      return absl::OkStatus();
-    }
-    absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      return mapper_->GetNext(ctx, element);
-    }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override { return mapper_->Save(ctx, writer); }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      return mapper_->Restore(ctx, reader);
-    }
-
-   private:
-    std::optional<ParallelMapper> mapper_;
-  };
-
   const Options options_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernels/data/background.h"
 #include "kernels/data/map_function.h"
@@ -59,6 +61,26 @@ class ParallelMapper {
   const IteratorPtr input_;
   const std::shared_ptr<Calls> calls_;
   std::unique_ptr<BackgroundLoop> loop_;
+};
+
+// An iterator of a dataset D that a mapper makes, as D::mapper_options() says.
+template <typename D>
+class ParallelMapperIterator : public DatasetIterator<D> {
+ public:
+  using DatasetIterator<D>::DatasetIterator;
+  absl::Status Initialize(IteratorContext& ctx) override {
+    ASSIGN_OR_RETURN(IteratorPtr input, this->dataset().input()->MakeIterator(ctx));
+    mapper_.emplace(ctx, std::move(input), this->dataset().mapper_options());
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override { return mapper_->GetNext(ctx, element); }
+  absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override { return mapper_->Save(ctx, writer); }
+  absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
+    return mapper_->Restore(ctx, reader);
+  }
+
+ private:
+  std::optional<ParallelMapper> mapper_;
 };
 
 }  // namespace weir

@@ -7,44 +7,9 @@
 namespace weir {
 namespace {
 
-class SlidingWindowDataset : public UnaryDataset {
- public:
-  SlidingWindowDataset(const DatasetPtr& input, const NodeArguments& node, const WindowOptions& options)
-      : UnaryDataset("SlidingWindow", input, node.output_types(), node.output_shapes()), options_(options) {}
-
-  int64_t Cardinality() const override { return options_.Cardinality(input()->Cardinality()); }
-
- protected:
-  IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
-
- private:
-  class Iterator : public UnaryIterator<SlidingWindowDataset> {
-   public:
-    explicit Iterator(std::shared_ptr<const SlidingWindowDataset> dataset)
-        : UnaryIterator(std::move(dataset)), window_(this->dataset().options_) {}
-    absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      ASSIGN_OR_RETURN(const bool more, window_.Fill(ctx, *input_, dataset().input()->output_types()));
-      if (!more) return false;
-      const std::vector<Element> seen = window_.Seen();
-      RETURN_IF_ERROR(window_.Advance(ctx, *input_));
-      ASSIGN_OR_RETURN(*element, StackElements(ctx, seen));
-      return true;
-    }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
-      window_.Save(writer);
-      return UnaryIterator::SaveState(ctx, writer);
-    }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      RETURN_IF_ERROR(window_.Restore(reader, dataset().input()->output_types()));
-      return UnaryIterator::RestoreState(ctx, reader);
-    }
-
-   private:
-    MovingWindow window_;
-  };
-
-  const WindowOptions options_;
-};
+absl::StatusOr<Element> Batch(IteratorContext& ctx, const DatasetBase&, std::vector<Element> seen) {
+  return StackElements(ctx, seen);
+}
 
 class SlidingWindowKernel : public DatasetKernel {
  protected:
@@ -59,7 +24,8 @@ class SlidingWindowKernel : public DatasetKernel {
     ASSIGN_OR_RETURN(options.shift, inputs.Int("window_shift"));
     ASSIGN_OR_RETURN(options.stride, inputs.Int("window_stride"));
     RETURN_IF_ERROR(options.Check("window_stride"));
-    return std::make_shared<SlidingWindowDataset>(input, inputs.node(), options);
+    return NewMovingWindowDataset("SlidingWindow", input, inputs.node().output_types(), inputs.node().output_shapes(),
+                                  options, Batch);
   }
 
  private:

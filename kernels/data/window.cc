@@ -7,59 +7,18 @@
 namespace weir {
 namespace {
 
-class WindowDataset : public UnaryDataset {
- public:
-  WindowDataset(const DatasetPtr& input, const WindowOptions& options)
-      : UnaryDataset("Window", input, DataTypeVector(input->output_types().size(), DT_VARIANT),
-                     std::vector<PartialTensorShape>(input->output_types().size(), TensorShape())),
-        options_(options) {}
-
-  int64_t Cardinality() const override { return options_.Cardinality(input()->Cardinality()); }
-
- protected:
-  IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
-
- private:
-  class Iterator : public UnaryIterator<WindowDataset> {
-   public:
-    explicit Iterator(std::shared_ptr<const WindowDataset> dataset)
-        : UnaryIterator(std::move(dataset)), window_(this->dataset().options_) {}
-    absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      ASSIGN_OR_RETURN(const bool more, window_.Fill(ctx, *input_, dataset().input()->output_types()));
-      if (!more) return false;
-      *element = Contents();
-      RETURN_IF_ERROR(window_.Advance(ctx, *input_));
-      return true;
-    }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
-      window_.Save(writer);
-      return UnaryIterator::SaveState(ctx, writer);
-    }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      RETURN_IF_ERROR(window_.Restore(reader, dataset().input()->output_types()));
-      return UnaryIterator::RestoreState(ctx, reader);
-    }
-
-   private:
-    Element Contents() const {
-      Element windows;
-      const DatasetBase& input = *dataset().input();
-      const std::vector<Element> seen = window_.Seen();
-      for (size_t c = 0; c < input.output_types().size(); ++c) {
-        std::vector<Element> elements;
-        for (const Element& element : seen) elements.push_back({element[c]});
-        windows.push_back(DatasetTensor(
-            std::make_shared<ElementListDataset>("Window", DataTypeVector{input.output_types()[c]},
-                                                 std::vector{input.output_shapes()[c]}, std::move(elements))));
-      }
-      return windows;
-    }
-
-    MovingWindow window_;
-  };
-
-  const WindowOptions options_;
-};
+// Of each component, a dataset of its elements.
+absl::StatusOr<Element> Datasets(IteratorContext&, const DatasetBase& input, std::vector<Element> seen) {
+  Element windows;
+  for (size_t c = 0; c < input.output_types().size(); ++c) {
+    std::vector<Element> elements;
+    for (const Element& element : seen) elements.push_back({element[c]});
+    windows.push_back(DatasetTensor(
+        std::make_shared<ElementListDataset>("Window", DataTypeVector{input.output_types()[c]},
+                                             std::vector{input.output_shapes()[c]}, std::move(elements))));
+  }
+  return windows;
+}
 
 class WindowKernel : public DatasetKernel {
  protected:
@@ -71,7 +30,9 @@ class WindowKernel : public DatasetKernel {
     ASSIGN_OR_RETURN(options.stride, inputs.Int("stride"));
     ASSIGN_OR_RETURN(options.drop_remainder, inputs.Bool("drop_remainder"));
     RETURN_IF_ERROR(options.Check("Window stride"));
-    return std::make_shared<WindowDataset>(input, options);
+    const size_t components = input->output_types().size();
+    return NewMovingWindowDataset("Window", input, DataTypeVector(components, DT_VARIANT),
+                                  std::vector<PartialTensorShape>(components, TensorShape()), options, Datasets);
   }
 };
 
