@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace weir {
@@ -75,6 +76,11 @@ void ComputePool::Schedule(Task task, Owner owner) {
       queue_.push_back({std::exchange(task, nullptr), owner});
       queued_.store(queue_.size());  // before SummonThread looks for guests, as a guest that leaves then looks here
       summoned = SummonThread();
+      if (workers_.empty()) {  // nobody would ever run it
+        task = std::move(queue_.back().task);
+        queue_.pop_back();
+        queued_.store(queue_.size());
+      }
     }
   }
   if (summoned != nullptr) summoned->wake.notify_one();
@@ -119,12 +125,19 @@ ComputePool::Worker* ComputePool::SummonThread() {
     worker->KeepOff(sched_getcpu());
     return worker;
   }
-  if (static_cast<int>(workers_.size()) < num_threads_) {
-    ++coming_;
-    Worker& worker = workers_.emplace_back();
-    worker.thread = std::thread([this, &worker] { Run(worker); });
-  }
+  if (static_cast<int>(workers_.size()) < num_threads_) StartThread();
   return nullptr;
+}
+
+void ComputePool::StartThread() {
+  Worker& worker = workers_.emplace_back();
+  ++coming_;
+  try {
+    worker.thread = std::thread([this, &worker] { Run(worker); });
+  } catch (const std::system_error&) {
+    workers_.pop_back();
+    --coming_;
+  }
 }
 
 void ComputePool::Run(Worker& self) {

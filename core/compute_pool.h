@@ -19,11 +19,11 @@
 
 namespace weir {
 
-// A fixed number of threads, each started when it is first needed, over one queue in order of arrival. Waking a thread
-// costs some 45 µs on a virtual CPU, so a thread that ran out of work looks for more for a moment before it sleeps,
-// longer while others compute, and Schedule wakes another only where no thread is about to look. A woken thread starts
-// on another processor than the one that woke it: the kernel, which cannot see that a virtual CPU is idle, would else
-// let it wait behind it for milliseconds.
+// Up to a fixed number of threads over one queue in order of arrival. Each is started when it is first needed; one that
+// the system refuses is done without. Waking a thread costs some 45 µs on a virtual CPU, so a thread that ran out of
+// work looks for more for a moment before it sleeps, longer while others compute, and Schedule wakes another only where
+// no thread is about to look. A woken thread starts on another processor than the one that woke it: the kernel, which
+// cannot see that a virtual CPU is idle, would else let it wait behind it for milliseconds.
 //
 // A guest is a thread from outside that computes in the place of one of the pool's, so that no more threads compute
 // than there are processors; one of the pool's goes on in any case. Thread-safe.
@@ -38,7 +38,7 @@ class ComputePool {
   ComputePool(std::string name, int num_threads) : name_(std::move(name)), num_threads_(num_threads) {}
   ~ComputePool() { Stop(); }
 
-  // On the calling thread once the pool is stopped.
+  // On the calling thread once the pool is stopped, or when no thread could be started yet.
   void Schedule(Task task, Owner owner = kNobody);
   // Runs what was scheduled, then ends the threads.
   void Stop();
@@ -77,6 +77,8 @@ class ComputePool {
   // Sees to it that as many threads as there are tasks, and places, will look into the queue. The caller wakes the one
   // that is returned, if any, without the lock.
   Worker* SummonThread() REQUIRES(mu_);
+  // One more, if the system has one to give.
+  void StartThread() REQUIRES(mu_);
   // Blocks until there is a task; null when the pool stops. `warm`: the thread ran a task just now.
   Task Next(Worker& self, bool warm);
   void Sleep(Worker& self, MutexLock& lock) REQUIRES(mu_);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "distribute/collective/task_collectives.h"
+#include "distribute/transport/lost_graph.h"
 #include "graph/graph_import.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
@@ -80,6 +81,8 @@ bool SuggestsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsNotFound(status);
 }
 
+absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is closed."); }
+
 }  // namespace
 
 MasterSession::MasterSession(Options options)
@@ -94,9 +97,7 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
   return AddToGraph(graph);
 }
 
-absl::Status MasterSession::CheckOpen() const {
-  return closed_ ? errors::FailedPrecondition("Session is closed.") : absl::OkStatus();
-}
+absl::Status MasterSession::CheckOpen() const { return closed_ ? SessionIsClosed() : absl::OkStatus(); }
 
 absl::Status MasterSession::AddToGraph(const tensorflow::GraphDef& graph) {
   std::unique_ptr<Graph> extended = graph_->Clone();
@@ -129,17 +130,29 @@ int64_t MasterSession::graph_version() const {
 
 absl::Status MasterSession::RefreshIfNeeded() {
   if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
-  auto changed = tasks_.Refresh();
-  if (!changed.ok()) {
-    needs_refresh_ = true;
-    return changed.status();
-  }
-  if (changed->empty()) return absl::OkStatus();
+  bool changed = false;
+  absl::Status status = tasks_.Refresh(&changed);
+  if (!status.ok()) needs_refresh_ = true;
+  if (!changed) return status;
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
   MutexLock lock(mu_);
   ++epoch_;
   client_graphs_.swap(stale);
-  return absl::OkStatus();
+  return status;
+}
+
+void MasterSession::Forget(const ClientGraph& graph) {
+  std::vector<std::shared_ptr<ClientGraph>> forgotten;  // let go after the lock: that calls its workers
+  MutexLock lock(mu_);
+  for (auto it = client_graphs_.begin(); it != client_graphs_.end();) {
+    const auto current = it++;
+    if (current->second.get() != &graph) continue;
+    forgotten.push_back(std::move(current->second));
+    client_graphs_.erase(current);
+  }
+  for (auto& [handle, callable] : callables_) {
+    if (callable->graph.get() == &graph) forgotten.push_back(std::exchange(callable->graph, nullptr));
+  }
 }
 
 absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
@@ -215,13 +228,20 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options()),
                              .timers = options_.timers};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
-  MutexLock lock(steps_mu_);
-  steps_.emplace(step->step_id(), step);
-  return step;
+  {
+    MutexLock lock(steps_mu_);
+    if (!closing_) {
+      steps_.emplace(step->step_id(), step);
+      return step;
+    }
+  }
+  Ended(*step, SessionIsClosed());
+  return SessionIsClosed();
 }
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
   if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+  if (IsGraphLost(status)) Forget(step.graph());
   if (options_.step_sequences != nullptr) options_.step_sequences->End(step.step_id(), status.ok());
   MutexLock lock(steps_mu_);
   steps_.erase(step.step_id());
@@ -259,12 +279,23 @@ absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupReq
   ASSIGN_OR_RETURN(auto graph, GetClientGraph(run->signature, tensorflow::DebugOptions()));
   for (size_t i = 0; i < run->signature.feeds.size(); ++i) run->pending_feeds.insert(static_cast<int>(i));
   for (size_t i = 0; i < run->signature.fetches.size(); ++i) run->pending_fetches.insert(static_cast<int>(i));
-  ASSIGN_OR_RETURN(run->step, NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckOpen());
-  run->feeds_of_fetch = FeedsOfFetches(*graph_, run->signature);
-  const std::string handle = absl::StrCat("partial_run;", run->step->step_id());
-  partial_runs_.emplace(handle, std::move(run));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
+                   NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
+  run->step = step;
+  const std::string handle = absl::StrCat("partial_run;", step->step_id());
+  absl::Status open;
+  {
+    MutexLock lock(mu_);
+    open = CheckOpen();
+    if (open.ok()) {
+      run->feeds_of_fetch = FeedsOfFetches(*graph_, run->signature);
+      partial_runs_.emplace(handle, std::move(run));
+    }
+  }
+  if (!open.ok()) {
+    Ended(*step, open);  // Close waits for that
+    return open;
+  }
   response->set_partial_run_handle(handle);
   return absl::OkStatus();
 }
@@ -405,6 +436,10 @@ void MasterSession::Close() {
     if (closed_) return;
     closed_ = true;
     partial_runs_.swap(partial_runs);
+  }
+  {
+    MutexLock lock(steps_mu_);
+    closing_ = true;
   }
   for (const auto& step : RunningSteps(absl::InfiniteFuture())) {
     step->Fail(absl::CancelledError("Session was closed while the step ran."));

@@ -66,7 +66,7 @@ class MasterSession {
     Signature signature;
     tensorflow::RunOptions run_options;
     // Guarded by the session's mutex.
-    std::shared_ptr<ClientGraph> graph;
+    std::shared_ptr<ClientGraph> graph;  // null: forgotten
     int64_t epoch = 0;
   };
 
@@ -86,6 +86,8 @@ class MasterSession {
                                          std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
   void Ended(const Step& step, const absl::Status& status);
+  // Has it made ready again when it is next wanted.
+  void Forget(const ClientGraph& graph);
 
   const Options options_;
   SessionTasks tasks_;
@@ -106,6 +108,7 @@ class MasterSession {
   mutable Mutex steps_mu_;
   std::condition_variable step_ended_;
   absl::flat_hash_map<int64_t, std::shared_ptr<Step>> steps_ GUARDED_BY(steps_mu_);
+  bool closing_ GUARDED_BY(steps_mu_) = false;  // no step begins any more
 };
 
 }  // namespace weir

@@ -114,22 +114,21 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
   }
 }
 
-absl::StatusOr<std::vector<std::string>> SessionTasks::Refresh() {
+absl::Status SessionTasks::Refresh(bool* changed) {
   std::vector<std::pair<std::string, uint64_t>> known;
   {
     MutexLock lock(mu_);
     for (const auto& [name, task] : tasks_) known.emplace_back(name, task.incarnation);
   }
-  std::vector<std::string> changed;
   for (const auto& [name, incarnation] : known) {
     auto found = Ask(name);
     if (!found.ok() || found->incarnation == incarnation) continue;
     RETURN_IF_ERROR(OpenWorkerSession(name, *found));
     MutexLock lock(mu_);
     tasks_[name] = *std::move(found);
-    changed.push_back(name);
+    *changed = true;
   }
-  return changed;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> SessionTasks::Probe(const CallOptions& call) const {

@@ -38,9 +38,9 @@ class SessionTasks {
   // Asks every task for its devices and opens a worker session there. Waits for tasks that are not up yet;
   // DEADLINE_EXCEEDED names those still missing at the deadline.
   absl::Status Connect(const CallOptions& call);
-  // Asks every task again. A task with a new incarnation gets a new worker session. Returns the names of the tasks that
-  // changed; tasks that do not answer keep what was known of them.
-  absl::StatusOr<std::vector<std::string>> Refresh();
+  // Asks every task again. A task with a new incarnation gets a new worker session, and sets `changed`, also where
+  // another's then fails; tasks that do not answer keep what was known of them.
+  absl::Status Refresh(bool* changed);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
   // Clears the named containers (the default one where none is named) on every task.

@@ -47,7 +47,8 @@ class StepExecution {
 
   // Computes on the caller's thread and waits. The results are set when OK.
   absl::Status RunSync(const StepArgs& args);
-  // `done` runs once, with no lock held; the execution may then be used again or destroyed.
+  // `done` runs once, with no lock held; the execution may then be used again or destroyed. With `on_caller` this
+  // thread computes first, and the device's work queue lives until the call returns.
   void RunAsync(const StepArgs& args, bool on_caller, std::function<void(absl::Status)> done);
 
  protected:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "distribute/transport/lost_graph.h"
 #include "kernels/cpu/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "worker/registered_graph.h"
@@ -159,11 +160,8 @@ void Worker::DeregisterGraphAsync(const CallOptions&, const tensorflow::Deregist
                                   tensorflow::DeregisterGraphResponse*, DoneCallback done) {
   auto session = FindSession(request->session_handle());
   if (!session.ok()) return done(session.status());
-  if (!(*session)->RemoveGraph(request->graph_handle())) {
-    return done(errors::Aborted("Graph handle is not found: ", request->graph_handle(),
-                                ". Possibly, this worker just restarted."));
-  }
-  done(absl::OkStatus());
+  const bool was_there = (*session)->RemoveGraph(request->graph_handle());
+  done(was_there ? absl::OkStatus() : GraphIsLost(request->graph_handle()));
 }
 
 absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& options, const RunGraphArgs& args) {
@@ -171,7 +169,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   ASSIGN_OR_RETURN(step.session, FindSession(args.session_handle));
   step.graph = step.session->FindGraph(args.graph_handle);
   if (step.graph == nullptr) {
-    return errors::Aborted("Graph handle is not found: ", args.graph_handle, ". Possibly, this worker just restarted.");
+    return GraphIsLost(args.graph_handle);
   }
   step.units = &step.graph->units();
   step.step_id = args.step_id;

@@ -56,7 +56,8 @@ absl::StatusOr<std::shared_ptr<OpKernel>> WorkerSession::Kernel(const Node& node
 absl::StatusOr<std::string> WorkerSession::AddGraph(std::shared_ptr<RegisteredGraph> graph) {
   MutexLock lock(mu_);
   if (has_ended_) return errors::Aborted("Session ", options_.handle, " was closed");
-  std::string handle = absl::StrFormat("%016x", ++next_graph_);
+  // Never that of a graph that the same session had here before this task restarted: the master may yet let go of it.
+  std::string handle = absl::StrFormat("%016x%08x", devices_[0]->incarnation(), ++next_graph_);
   graphs_.emplace(handle, std::move(graph));
   return handle;
 }

@@ -42,7 +42,12 @@ class WorkerTest : public ::testing::Test {
  protected:
   using Fetched = absl::StatusOr<RunGraphResult>;
 
-  WorkerTest() : queue_(WorkQueue::Create({.name = "test", .compute_threads = 2})) {
+  WorkerTest() : queue_(WorkQueue::Create({.name = "test", .compute_threads = 2})) { StartWorker(); }
+
+  // As a process that starts: a second one is the first after its restart.
+  void StartWorker() {
+    worker_.reset();
+    devices_.clear();
     for (int i = 0; i < 2; ++i) devices_.push_back(NewCpuDevice(*DeviceName::Parse(kTask), i, queue_.get()));
     worker_ = *Worker::Create({.task = kTask,
                                .devices = {devices_[0].get(), devices_[1].get()},
@@ -235,6 +240,17 @@ TEST_F(WorkerTest, UnknownHandlesAreAborted) {
   Fetched result = Run({.session_handle = "other", .graph_handle = "nope"});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("Session handle is not found: other"));
+}
+
+TEST_F(WorkerTest, HandlesOfAnEarlierLifeMeanNothing) {
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> earlier = Register({}, {"y"});
+  ASSERT_TRUE(earlier.ok()) << earlier.status();
+  StartWorker();
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> handle = Register({}, {"y"});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  EXPECT_NE(*earlier, *handle);
 }
 
 TEST_F(WorkerTest, SessionsAreCreatedOnce) {

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/any.pb.h>
 
+#include "distribute/transport/lost_graph.h"
 #include "distribute/transport/message_codec.h"
 #include "distribute/transport/recv_buf_codec.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
@@ -101,10 +102,7 @@ absl::StatusOr<std::shared_ptr<const GrpcWorkerClient::GraphKeys>> GrpcWorkerCli
                                                                                             const std::string& graph) {
   MutexLock lock(mu_);
   auto found = graphs_.find(GraphId(session, graph));
-  if (found == graphs_.end()) {
-    return errors::NotFound("Graph '", graph, "' of session '", session, "' is not registered with task ",
-                            channel_.options().task);
-  }
+  if (found == graphs_.end()) return GraphIsLost(graph);
   return found->second;
 }
 

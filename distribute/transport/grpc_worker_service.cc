@@ -1,6 +1,7 @@
 #include "distribute/transport/grpc_worker_service.h"
 
 #include "absl/time/clock.h"
+#include "distribute/transport/lost_graph.h"
 #include "distribute/transport/message_method.h"
 #include "distribute/transport/recv_buf_codec.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
@@ -177,10 +178,7 @@ absl::StatusOr<std::shared_ptr<const GrpcWorkerService::GraphKeys>> GrpcWorkerSe
     const RunGraphArgs& args) {
   MutexLock lock(mu_);
   auto found = graphs_.find(GraphId(args.session_handle, args.graph_handle));
-  if (found == graphs_.end()) {
-    return errors::Aborted("Graph handle is not found: '", args.graph_handle, "' of session '", args.session_handle,
-                           "'. Possibly, this worker just restarted.");
-  }
+  if (found == graphs_.end()) return GraphIsLost(args.graph_handle);
   return found->second;
 }
 

@@ -1,0 +1,20 @@
+#include "distribute/transport/lost_graph.h"
+
+#include "absl/strings/match.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::string_view kNotFound = "Graph handle is not found: ";
+
+}  // namespace
+
+absl::Status GraphIsLost(absl::string_view graph_handle) {
+  return errors::Aborted(kNotFound, graph_handle, ". Possibly, this worker just restarted.");
+}
+
+bool IsGraphLost(const absl::Status& status) {
+  return absl::IsAborted(status) && absl::StrContains(status.message(), kNotFound);
+}
+
+}  // namespace weir

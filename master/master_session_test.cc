@@ -1,0 +1,115 @@
+#include "master/master_session.h"
+
+#include "core/testing.h"
+#include "distribute/transport/fake_worker_testing.h"
+#include "distribute/transport/lost_graph.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "kernels/register_all.h"
+
+namespace weir {
+namespace {
+
+constexpr char kTask[] = "/job:worker/replica:0/task:0";
+
+// Knows the graphs that were registered until it is told to forget them.
+class ForgetfulWorker : public FakeWorker {
+ public:
+  ForgetfulWorker() {
+    run_graph = [this](const CallOptions&, const RunGraphArgs& args, ResultCallback<RunGraphResult> done) {
+      if (args.graph_handle != known_) return done(GraphIsLost(args.graph_handle));
+      done(RunGraphResult{.fetches = args.feeds});
+    };
+  }
+
+  void Forget() { known_.clear(); }
+  int registrations() const { return registrations_; }
+
+  void RegisterGraphAsync(const CallOptions&, std::shared_ptr<const RegisterGraphArgs>,
+                          ResultCallback<std::string> done) override {
+    known_ = absl::StrCat("graph", ++registrations_);
+    done(known_);
+  }
+
+ private:
+  std::string known_;
+  int registrations_ = 0;
+};
+
+class OneWorker : public WorkerPool {
+ public:
+  std::shared_ptr<ForgetfulWorker> worker = std::make_shared<ForgetfulWorker>();
+
+  std::vector<std::string> Tasks() const override { return {kTask}; }
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view) override { return worker; }
+};
+
+class MasterSessionTest : public testing::Test {
+ protected:
+  MasterSessionTest() {
+    EXPECT_THAT(RegisterAllOps(ops_), IsOk());
+    EXPECT_THAT(RegisterAllKernels(kernels_), IsOk());
+    MasterSession::Options options{.handle = "s", .ops = &ops_, .kernels = &kernels_, .timers = &timers_};
+    options.tasks = {.workers = &pool_, .local_task = kTask, .session_handle = "s"};
+    session_ = std::make_unique<MasterSession>(std::move(options));
+    tensorflow::GraphDef graph;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      versions { producer: 1882 }
+      node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+      node { name: "y" op: "Identity" input: "x" attr { key: "T" value { type: DT_FLOAT } } })",
+                                                              &graph));
+    EXPECT_THAT(session_->Create(Soon(), graph), IsOk());
+  }
+
+  static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(30)}; }
+  absl::Status RunStep() {
+    RunStepArgs args;
+    args.feeds = {{"x:0", AsScalar<float>(1)}};
+    args.fetches = {"y:0"};
+    return session_->Run(Soon(), args).status();
+  }
+
+  OpRegistry ops_;
+  KernelRegistry kernels_;
+  TimerQueue timers_;
+  OneWorker pool_;
+  std::unique_ptr<MasterSession> session_;
+};
+
+TEST_F(MasterSessionTest, AGraphThatAWorkerLostIsRegisteredAnew) {
+  ASSERT_THAT(RunStep(), IsOk());
+  ASSERT_THAT(RunStep(), IsOk());
+  EXPECT_EQ(pool_.worker->registrations(), 1);
+  pool_.worker->Forget();
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_EQ(pool_.worker->registrations(), 2);
+}
+
+TEST_F(MasterSessionTest, ACallableWhoseGraphAWorkerLostRunsAgain) {
+  tensorflow::MakeCallableRequest request;
+  request.mutable_options()->add_feed("x:0");
+  request.mutable_options()->add_fetch("y:0");
+  tensorflow::MakeCallableResponse response;
+  ASSERT_THAT(session_->MakeCallable(request, &response), IsOk());
+  RunCallableArgs args{.handle = response.handle(), .feeds = {AsScalar<float>(1)}};
+  ASSERT_THAT(session_->RunCallable(Soon(), args), IsOk());
+  pool_.worker->Forget();
+  EXPECT_THAT(session_->RunCallable(Soon(), args), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(session_->RunCallable(Soon(), args), IsOk());
+}
+
+TEST_F(MasterSessionTest, AClosedSessionBeginsNothing) {
+  session_->Close();
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  tensorflow::PartialRunSetupRequest request;
+  request.add_feed("x:0");
+  request.add_fetch("y:0");
+  tensorflow::PartialRunSetupResponse response;
+  EXPECT_THAT(session_->PartialRunSetup(request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
+  session_->Close();
+}
+
+}  // namespace
+}  // namespace weir
