@@ -53,7 +53,8 @@ def describe(message):
     for field in ("graph_handle", "step_id", "rendezvous_key"):
         value = getattr(message, field, None)
         if value:
-            words.append(f"{field}={short(str(value)[-8:] if field == 'step_id' else str(value))}")
+            cut = {"step_id": lambda v: str(v)[-8:], "graph_handle": lambda v: f"{v[:6]}…{v[-2:]}"}.get(field, str)
+            words.append(f"{field}={short(cut(value))}")
     graph = getattr(message, "graph_def", None) or getattr(message, "graph", None)
     if graph is not None and graph.node:
         words.append(f"{len(graph.node)} nodes")
