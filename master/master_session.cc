@@ -208,7 +208,7 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
   std::string leader = options_.config.experimental().collective_group_leader();
   if (leader.empty()) leader = DefaultCollectiveLeader(options_.tasks.workers->Tasks());
   if (leader == options_.tasks.local_task) {
-    sequences->Answer(request, &response);
+    sequences->Lead(key);
   } else {
     ASSIGN_OR_RETURN(const std::shared_ptr<WorkerInterface> worker, options_.tasks.workers->Get(leader));
     RETURN_IF_ERROR(Await([&](auto done) { worker->GetStepSequenceAsync(call, &request, &response, done); }));

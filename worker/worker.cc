@@ -307,8 +307,7 @@ void Worker::CompleteInstanceAsync(const CallOptions& options, const tensorflow:
 void Worker::GetStepSequenceAsync(const CallOptions&, const tensorflow::GetStepSequenceRequest* request,
                                   tensorflow::GetStepSequenceResponse* response, DoneCallback done) {
   if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
-  options_.collectives->sequences().Answer(*request, response);
-  done(absl::OkStatus());
+  done(options_.collectives->sequences().Answer(*request, response));
 }
 
 void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,

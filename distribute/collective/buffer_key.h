@@ -12,12 +12,13 @@ namespace weir {
 // Which collective of a step.
 struct InstanceKey {
   int32_t group = 0;
+  uint64_t formation = 0;  // of the group
   int32_t instance = 0;
   std::string execution;  // of a loop; has no '|'
   friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const InstanceKey& k) {
-    return H::combine(std::move(h), k.group, k.instance, k.execution);
+    return H::combine(std::move(h), k.group, k.formation, k.instance, k.execution);
   }
 };
 

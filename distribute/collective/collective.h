@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,11 +62,14 @@ struct CollectiveCall {
   int64_t sequence = 0;                         // of the call among those of the group: the same on every member
   std::optional<Algorithm> algorithm;           // nullopt: what the cost model says; the same on every member
   CancellationManager* cancellation = nullptr;  // lives until `done`
+  // Of input and output, to keep after `done` while a peer may still read what a call that failed has sent. Null: then
+  // no peer does, and a peer that does not read keeps the call from ending.
+  std::shared_ptr<const void> owner;
 };
 
 // Thread-safe: calls with different sequence numbers may overlap. `done` runs exactly once, with no lock held, when
-// input and output are no longer touched, on any thread. An error of one member, or its absence, is an error of all
-// that have not finished.
+// input and output are no longer written, nor read but as CollectiveCall::owner says, on any thread. An error of one
+// member, or its absence, is an error of all that have not finished.
 class Collective {
  public:
   using DoneCallback = std::function<void(absl::Status)>;

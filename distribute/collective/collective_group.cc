@@ -60,6 +60,7 @@ absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(
     const tensorflow::CompleteGroupResponse& response) {
   auto group = std::make_shared<FormedGroup>();
   group->key = response.group_key();
+  group->formation = Fingerprint64(response.communicator_key());
   if (response.device_attributes_size() != response.group_size() || response.group_size() == 0) {
     return errors::Internal("Collective group ", response.group_key(), " of ", response.group_size(), " has ",
                             response.device_attributes_size(), " members");

@@ -22,6 +22,7 @@ struct FormedGroup {
     uint64_t incarnation = 0;
   };
   int32_t key = 0;
+  uint64_t formation = 0;                         // another one each time that the leader forms the group
   std::vector<Member> members;                    // by rank
   absl::flat_hash_map<std::string, int> rank_of;  // by device
   std::shared_ptr<const Topology> topology;

@@ -1,12 +1,13 @@
 #include "distribute/collective/group_table.h"
 
+#include <iterator>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "core/device_name.h"
 #include "distribute/collective/collective_group.h"
 
@@ -14,8 +15,9 @@ namespace weir {
 namespace {
 
 constexpr int32_t kMaxGroupSize = 1 << 16;
-// So long before a caller's deadline it gets its answer.
-constexpr absl::Duration kAnswerTime = absl::Milliseconds(500);
+// Members of all groups when one more begins.
+constexpr size_t kMaxMembers = 1 << 17;
+constexpr size_t kMaxRequestBytes = 16 << 10;
 
 std::string NewFormation() {
   std::random_device entropy;
@@ -37,7 +39,74 @@ bool ComesBefore(const tensorflow::DeviceAttributes& a, const tensorflow::Device
 
 }  // namespace
 
-absl::Status GroupTable::Check(const Group& group, const tensorflow::CompleteGroupRequest& request) const {
+absl::Status GroupTable::CheckRequest(const tensorflow::CompleteGroupRequest& request) const {
+  const std::string& device = request.device_attributes().name();
+  if (request.group_size() <= 0 || request.group_size() > kMaxGroupSize) {
+    return errors::InvalidArgument("group_size must be positive integer but got ", request.group_size());
+  }
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::ParseFull(device));
+  if (options_.tasks && !absl::c_linear_search(options_.tasks(), name.TaskName())) {
+    return errors::InvalidArgument("Device ", device, " wants to join collective group ", request.group_key(),
+                                   " but its task is not of this cluster");
+  }
+  if (request.ByteSizeLong() > kMaxRequestBytes) {
+    return errors::InvalidArgument("Device ", device, " joins a collective group with ", request.ByteSizeLong(),
+                                   " bytes of attributes; at most ", kMaxRequestBytes);
+  }
+  return absl::OkStatus();
+}
+
+GroupTable::GroupAnswer GroupTable::ResetIfRestarted(const tensorflow::CompleteGroupRequest& request,
+                                                     std::string* void_formation) {
+  const std::string& device = request.device_attributes().name();
+  GroupAnswer answer{.status = errors::Aborted("Task ", TaskOf(device), " was restarted: collective group ",
+                                               request.group_key(), " is formed anew")};
+  const auto group = groups_.find(request.group_key());
+  if (group == groups_.end()) return answer;
+  const auto known = group->second.joined.find(device);
+  if (known == group->second.joined.end() || known->second.incarnation() == request.device_attributes().incarnation()) {
+    return answer;
+  }
+  if (group->second.is_formed()) {
+    *void_formation = group->second.formed.communicator_key();
+    groups_.erase(group);
+    return answer;
+  }
+  // Who else waits goes on waiting: the member is there again.
+  absl::erase_if(group->second.waiters, [&](auto& entry) {
+    const bool is_of_old_life = entry.second.call.device() == device;
+    if (is_of_old_life) answer.waiters.push_back(std::move(entry.second));
+    return is_of_old_life;
+  });
+  return answer;
+}
+
+absl::StatusOr<GroupTable::Group*> GroupTable::FindOrBegin(const tensorflow::CompleteGroupRequest& request) {
+  if (const auto known = groups_.find(request.group_key()); known != groups_.end()) return &known->second;
+  const auto is_full = [this]() REQUIRES(mu_) {
+    size_t num_members = 0;
+    for (const auto& [key, group] : groups_) num_members += group.joined.size();
+    return groups_.size() >= options_.max_groups || num_members >= kMaxMembers;
+  };
+  while (is_full()) {
+    auto oldest = groups_.end();
+    for (auto it = groups_.begin(); it != groups_.end(); ++it) {
+      if (!it->second.is_formed()) continue;
+      if (oldest == groups_.end() || it->second.last_call < oldest->second.last_call) oldest = it;
+    }
+    if (oldest == groups_.end()) {
+      return errors::ResourceExhausted(
+          groups_.size(), " collective groups wait for members: there is no room for group ", request.group_key());
+    }
+    groups_.erase(oldest);
+  }
+  Group& group = groups_[request.group_key()];
+  group.size = request.group_size();
+  group.device_type = request.device_type();
+  return &group;
+}
+
+absl::Status GroupTable::CheckFits(const Group& group, const tensorflow::CompleteGroupRequest& request) const {
   const std::string& device = request.device_attributes().name();
   if (group.device_type != request.device_type()) {
     return errors::Internal("Collective Op is assigned to device ", device, " with type ", request.device_type(),
@@ -88,120 +157,92 @@ absl::Status GroupTable::Form(int32_t key, Group& group) {
   return absl::OkStatus();
 }
 
-GroupTable::Waiters GroupTable::TakeWaiters(Group& group) {
-  Waiters waiters;
+std::vector<GroupTable::GroupWaiter> GroupTable::TakeWaiters(Group& group) {
+  std::vector<GroupWaiter> waiters;
   for (auto& [id, waiter] : group.waiters) waiters.push_back(std::move(waiter));
   group.waiters.clear();
   return waiters;
 }
 
-void GroupTable::Answer(Waiters waiters, const absl::Status& status,
-                        const tensorflow::CompleteGroupResponse& response) {
-  for (Waiter& waiter : waiters) {
-    if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
-    if (waiter.has_timer) options_.timers->Cancel(waiter.timer);
-    if (status.ok()) *waiter.response = response;
-    waiter.done(status);
+std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& options,
+                                                         const tensorflow::CompleteGroupRequest& request,
+                                                         GroupWaiter waiter) {
+  const int32_t key = request.group_key();
+  const auto alone = [&waiter](absl::Status status) {
+    GroupAnswer answer{.status = std::move(status)};
+    answer.waiters.push_back(std::move(waiter));
+    return answer;
+  };
+  const absl::StatusOr<Group*> found = FindOrBegin(request);
+  if (!found.ok()) return alone(found.status());
+  Group& group = **found;
+  group.last_call = waiter.id;
+  const absl::Status fits = CheckFits(group, request);
+  if (group.is_formed()) {
+    GroupAnswer answer = alone(fits);
+    answer.response = group.formed;
+    return answer;
   }
+  if (fits.ok()) {
+    const auto give_up = [this, key, id = waiter.id](const std::optional<absl::Status>& cancelled) {
+      GiveUp(key, id, cancelled);
+    };
+    if (absl::Status cancelled = waiter.call.Watch(options, options_.timers, give_up); !cancelled.ok()) {
+      if (group.joined.empty()) groups_.erase(key);
+      return alone(std::move(cancelled));
+    }
+    group.joined[waiter.call.device()] = request.device_attributes();
+    if (group.joined.size() < group.size) {
+      group.waiters.emplace(waiter.id, std::move(waiter));
+      return std::nullopt;
+    }
+  }
+  // Those that wait with a member that does not fit wait in vain.
+  GroupAnswer answer = alone(fits.ok() ? Form(key, group) : fits);
+  absl::c_move(TakeWaiters(group), std::back_inserter(answer.waiters));
+  answer.response = group.formed;
+  if (!answer.status.ok()) groups_.erase(key);
+  return answer;
 }
 
 void GroupTable::Join(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
                       tensorflow::CompleteGroupResponse* response, DoneCallback done) {
-  const std::string& device = request.device_attributes().name();
-  if (request.group_size() <= 0 || request.group_size() > kMaxGroupSize) {
-    return done(errors::InvalidArgument("group_size must be positive integer but got ", request.group_size()));
-  }
-  if (auto name = DeviceName::ParseFull(device); !name.ok()) return done(name.status());
-  Waiters ended, formed;
-  absl::Status ended_status, status;
-  tensorflow::CompleteGroupResponse answer;
-  int64_t id = 0;
-  std::optional<absl::Status> cancelled;  // before it could be registered
+  if (absl::Status status = CheckRequest(request); !status.ok()) return done(std::move(status));
+  std::string void_formation;
+  GroupAnswer reset;
+  std::optional<GroupAnswer> answer;
   {
     MutexLock lock(mu_);
-    Group& group = groups_[request.group_key()];
-    if (const auto known = group.joined.find(device);
-        known != group.joined.end() && known->second.incarnation() != request.device_attributes().incarnation()) {
-      ended = TakeWaiters(group);
-      ended_status = errors::Aborted("Task ", TaskOf(device), " was restarted while collective group ",
-                                     request.group_key(), " was formed");
-      group = Group();
-    }
-    if (group.size == 0) {
-      group.size = request.group_size();
-      group.device_type = request.device_type();
-    }
-    status = Check(group, request);
-    if (!status.ok()) {
-      // Those that wait with a member that does not fit wait in vain.
-      if (!group.is_formed()) {
-        ended = TakeWaiters(group);
-        ended_status = status;
-        groups_.erase(request.group_key());
-      }
-    } else if (group.is_formed()) {
-      answer = group.formed;
-    } else {
-      group.joined[device] = request.device_attributes();
-      id = ++next_waiter_;
-      Waiter& waiter = group.waiters[id];
-      waiter.device = device;
-      waiter.response = response;
-      waiter.done = std::move(done);
-      if (group.joined.size() == group.size) {
-        status = Form(request.group_key(), group);
-        answer = group.formed;
-        formed = TakeWaiters(group);
-        if (!status.ok()) groups_.erase(request.group_key());
-      } else {
-        // Registered under the lock: an answer that comes at once must know what to undo.
-        waiter.cancellation = options.cancellation;
-        if (options.cancellation != nullptr) {
-          waiter.token = options.cancellation->Register(
-              [this, key = request.group_key(), id, c = options.cancellation] { GiveUp(key, id, false, c->status()); });
-          if (waiter.token == CancellationManager::kInvalidToken) cancelled = options.cancellation->status();
-        }
-        if (options_.timers != nullptr && options.deadline != absl::InfiniteFuture()) {
-          waiter.has_timer = true;
-          waiter.timer = options_.timers->Schedule(
-              options.deadline - kAnswerTime,
-              [this, key = request.group_key(), id] { GiveUp(key, id, true, absl::OkStatus()); });
-        }
-      }
-    }
+    reset = ResetIfRestarted(request, &void_formation);
+    answer = Admit(options, request,
+                   {++num_calls_, WaitingCall(request.device_attributes().name(), std::move(done)), response});
   }
-  Answer(std::move(ended), ended_status, {});
-  if (id == 0) {
-    if (status.ok()) *response = answer;
-    return done(status);
-  }
-  // Whoever is answered may let go of `request` and of what `options` point to.
-  if (!formed.empty()) return Answer(std::move(formed), status, answer);
-  if (cancelled) GiveUp(request.group_key(), id, false, *cancelled);
+  // Another call may have answered this one by now: `options` and `request` may be gone.
+  reset.Give();
+  if (!void_formation.empty() && options_.on_reset) options_.on_reset(void_formation, reset.status);
+  if (answer) answer->Give();
 }
 
-void GroupTable::GiveUp(int32_t key, int64_t waiter, bool is_late, const absl::Status& status) {
-  std::optional<Waiter> gone;
-  absl::Status reason = status;
+void GroupTable::GiveUp(int32_t key, int64_t waiter, const std::optional<absl::Status>& cancelled) {
+  std::optional<GroupWaiter> gone;
+  absl::Status reason;
   {
     MutexLock lock(mu_);
     const auto group = groups_.find(key);
     if (group == groups_.end()) return;
     const auto it = group->second.waiters.find(waiter);
     if (it == group->second.waiters.end()) return;
-    if (is_late) {
-      reason = errors::DeadlineExceeded("Collective has timed out waiting for other workers. ", Missing(group->second));
-    }
+    reason = cancelled ? *cancelled
+                       : errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
+                                                  Missing(group->second));
     gone = std::move(it->second);
     group->second.waiters.erase(it);
-    bool still_waits = false;
-    for (const auto& [id, other] : group->second.waiters) still_waits = still_waits || other.device == gone->device;
-    if (!still_waits) group->second.joined.erase(gone->device);
+    const bool still_waits = absl::c_any_of(
+        group->second.waiters, [&](const auto& other) { return other.second.call.device() == gone->call.device(); });
+    if (!still_waits) group->second.joined.erase(gone->call.device());
     if (group->second.joined.empty()) groups_.erase(group);
   }
-  if (gone->cancellation != nullptr) gone->cancellation->TryDeregister(gone->token);
-  if (gone->has_timer) options_.timers->Cancel(gone->timer);
-  gone->done(reason);
+  gone->call.End(reason);
 }
 
 std::string GroupTable::Missing(const Group& group) const {
@@ -222,21 +263,16 @@ std::string GroupTable::Missing(const Group& group) const {
   return text;
 }
 
-int GroupTable::RankOf(int32_t group_key, const std::string& device) const {
+std::optional<GroupTable::Membership> GroupTable::Find(int32_t group_key, const std::string& device) const {
   MutexLock lock(mu_);
   const auto group = groups_.find(group_key);
-  if (group == groups_.end()) return -1;
-  const auto& members = group->second.formed.device_attributes();
-  for (int rank = 0; rank < members.size(); ++rank) {
-    if (members[rank].name() == device) return rank;
+  if (group == groups_.end()) return std::nullopt;
+  const tensorflow::CompleteGroupResponse& formed = group->second.formed;
+  for (int rank = 0; rank < formed.device_attributes_size(); ++rank) {
+    if (formed.device_attributes(rank).name() != device) continue;
+    return Membership{rank, formed.group_size(), formed.communicator_key()};
   }
-  return -1;
-}
-
-int GroupTable::SizeOf(int32_t group_key) const {
-  MutexLock lock(mu_);
-  const auto group = groups_.find(group_key);
-  return group == groups_.end() ? 0 : group->second.formed.group_size();
+  return std::nullopt;
 }
 
 }  // namespace weir

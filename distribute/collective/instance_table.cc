@@ -1,8 +1,9 @@
 #include "distribute/collective/instance_table.h"
 
-#include <optional>
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "core/tensor_shape.h"
 #include "core/types.h"
 #include "distribute/collective/call_signature.h"
@@ -21,7 +22,13 @@ CallSignature SignatureOf(const tensorflow::CompleteInstanceRequest& request) {
 
 }  // namespace
 
-absl::Status InstanceTable::Compare(const Instance& instance, const tensorflow::CompleteInstanceRequest& request) {
+InstanceTable::Key InstanceTable::KeyOf(const tensorflow::CompleteInstanceRequest& request,
+                                        const GroupTable::Membership& member) {
+  return {request.group_key(), member.formation, request.instance_key(), request.step_id()};
+}
+
+absl::Status InstanceTable::CheckFits(const Instance& instance, const tensorflow::CompleteInstanceRequest& request,
+                                      int rank) {
   const CallSignature known = SignatureOf(instance.first), own = SignatureOf(request);
   if (!(known == own)) {
     return SignatureMismatch(request.instance_key(), instance.first.device(), known, request.device(), own);
@@ -30,86 +37,134 @@ absl::Status InstanceTable::Compare(const Instance& instance, const tensorflow::
     return errors::Internal("Collective instance ", request.instance_key(), " expected group_size ",
                             instance.first.group_size(), " but got ", request.group_size());
   }
+  if (request.is_source() && instance.source_rank >= 0 && instance.source_rank != rank) {
+    return errors::Internal("Instance ", request.instance_key(), " already has source ", instance.source_rank,
+                            ", received second claim from ", rank);
+  }
   return absl::OkStatus();
 }
 
-void InstanceTable::Answer(Instance instance, const absl::Status& status) {
-  for (auto& [device, waiter] : instance.waiters) {
-    if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
-    waiter.response->set_instance_key(instance.first.instance_key());
-    waiter.response->set_source_rank(instance.source_rank);
-    waiter.done(status);
+absl::Status InstanceTable::CheckComplete(const Instance& instance) {
+  if (instance.first.type() != kBroadcast || instance.source_rank >= 0) return absl::OkStatus();
+  return errors::Internal("Instance ", instance.first.instance_key(),
+                          " found no source for broadcast.  This could mean that there were group_size=", instance.size,
+                          " BcastRecvs but no BcastSend.");
+}
+
+absl::Status InstanceTable::TooLate(const Instance& instance) {
+  std::vector<std::string> devices;
+  for (const auto& [device, waiter] : instance.waiters) devices.push_back(device);
+  std::sort(devices.begin(), devices.end());
+  return errors::DeadlineExceeded("Collective has timed out waiting for other workers. ", devices.size(), " of ",
+                                  instance.size, " members have declared instance ", instance.first.instance_key(),
+                                  ": ", absl::StrJoin(devices, ", "));
+}
+
+InstanceTable::InstanceAnswer InstanceTable::Take(const Key& key, absl::Status status) {
+  const auto instance = instances_.find(key);
+  InstanceAnswer answer{.status = std::move(status)};
+  answer.response.set_instance_key(instance->second.first.instance_key());
+  answer.response.set_source_rank(instance->second.source_rank);
+  for (auto& [device, waiter] : instance->second.waiters) answer.waiters.push_back(std::move(waiter));
+  instances_.erase(instance);
+  return answer;
+}
+
+std::vector<InstanceTable::InstanceAnswer> InstanceTable::Admit(const CallOptions& options,
+                                                                const tensorflow::CompleteInstanceRequest& request,
+                                                                const GroupTable::Membership& member,
+                                                                InstanceWaiter waiter) {
+  const Key key = KeyOf(request, member);
+  const std::string& device = request.device();
+  std::vector<InstanceAnswer> answers;
+  const auto answer = [&answers](InstanceWaiter to, absl::Status status) {
+    answers.emplace_back().status = std::move(status);
+    answers.back().waiters.push_back(std::move(to));
+  };
+  const auto give_up = [this, key, device, id = waiter.id](const std::optional<absl::Status>& cancelled) {
+    GiveUp(key, device, id, cancelled);
+  };
+  if (absl::Status cancelled = waiter.call.Watch(options, options_.timers, give_up); !cancelled.ok()) {
+    answer(std::move(waiter), std::move(cancelled));
+    return answers;
   }
+  const auto [it, is_new] = instances_.try_emplace(key);
+  Instance& instance = it->second;
+  if (is_new) {
+    instance.first = request;
+    instance.size = member.size;
+  }
+  if (const absl::Status fits = CheckFits(instance, request, member.rank); !fits.ok()) {
+    answer(std::move(waiter), fits);
+    answers.push_back(Take(key, fits));
+    return answers;
+  }
+  if (request.is_source()) instance.source_rank = member.rank;
+  if (const auto earlier = instance.waiters.find(device); earlier != instance.waiters.end()) {
+    answer(std::move(earlier->second), errors::Aborted("Instance ", request.instance_key(), " was declared again by ",
+                                                       device, ": that call is answered instead"));
+    instance.waiters.erase(earlier);
+  }
+  instance.waiters.emplace(device, std::move(waiter));
+  if (instance.waiters.size() == instance.size) answers.push_back(Take(key, CheckComplete(instance)));
+  return answers;
 }
 
 void InstanceTable::Declare(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
-  const int size = groups_->SizeOf(request.group_key());
-  const int rank = groups_->RankOf(request.group_key(), request.device());
-  if (rank < 0) {
-    return done(errors::FailedPrecondition("Device ", request.device(), " is not a member of collective group ",
-                                           request.group_key(), ", or its leader was restarted"));
+  const std::string device = request.device();
+  const int32_t group = request.group_key();
+  const std::optional<GroupTable::Membership> member = options_.groups->Find(group, device);
+  if (!member) {
+    return done(errors::FailedPrecondition("Device ", device, " is not a member of collective group ", group,
+                                           ", or its leader was restarted"));
   }
-  const Key key(request.group_key(), request.instance_key(), request.step_id());
-  absl::Status status;
-  std::optional<Instance> ended;
-  std::optional<absl::Status> cancelled;  // before it could be registered
+  const Key key = KeyOf(request, *member);
+  std::vector<InstanceAnswer> answers;
+  int64_t id = 0;
   {
     MutexLock lock(mu_);
-    Instance& instance = instances_[key];
-    if (instance.waiters.empty()) instance.first = request;
-    status = Compare(instance, request);
-    if (status.ok() && request.is_source()) {
-      if (instance.source_rank >= 0 && instance.source_rank != rank) {
-        status = errors::Internal("Instance ", request.instance_key(), " already has source ", instance.source_rank,
-                                  ", received second claim from ", rank);
-      }
-      instance.source_rank = rank;
-    }
-    if (status.ok() && instance.waiters.contains(request.device())) {
-      status = errors::Aborted("Instance ", request.instance_key(), " was declared twice by ", request.device());
-    }
-    Waiter& waiter = instance.waiters[status.ok() ? request.device() : request.device() + " again"];
-    waiter.response = response;
-    waiter.done = std::move(done);
-    if (status.ok() && instance.waiters.size() == size) {
-      if (request.type() == kBroadcast && instance.source_rank < 0) {
-        status = errors::Internal("Instance ", request.instance_key(),
-                                  " found no source for broadcast.  This could mean that there were group_size=", size,
-                                  " BcastRecvs but no BcastSend.");
-      }
-      ended = std::move(instance);
-    } else if (!status.ok()) {
-      ended = std::move(instance);
-    } else {
-      waiter.cancellation = options.cancellation;
-      if (options.cancellation != nullptr) {
-        waiter.token = options.cancellation->Register(
-            [this, key, device = request.device(), c = options.cancellation] { GiveUp(key, device, c->status()); });
-        if (waiter.token == CancellationManager::kInvalidToken) cancelled = options.cancellation->status();
-      }
-    }
-    if (ended) instances_.erase(key);
+    id = ++num_calls_;
+    answers = Admit(options, request, *member, {id, WaitingCall(device, std::move(done)), response});
   }
-  if (ended) return Answer(*std::move(ended), status);
-  // If not, `options` may point to what is gone: another member can have answered this one by now.
-  if (cancelled) GiveUp(key, request.device(), *cancelled);
+  // Another call may have answered this one by now: `options` and `request` may be gone.
+  for (InstanceAnswer& answer : answers) answer.Give();
+  // EndFormation may have come between the look at the group and the wait.
+  if (options_.groups->Find(group, device) != member) {
+    GiveUp(key, device, id, errors::Aborted("Collective group ", group, " is formed anew"));
+  }
 }
 
-void InstanceTable::GiveUp(const Key& key, const std::string& device, const absl::Status& status) {
-  std::optional<Waiter> gone;
+void InstanceTable::EndFormation(const std::string& formation, const absl::Status& status) {
+  std::vector<InstanceAnswer> answers;
+  {
+    MutexLock lock(mu_);
+    std::vector<Key> ended;
+    for (const auto& [key, instance] : instances_) {
+      if (std::get<1>(key) == formation) ended.push_back(key);
+    }
+    for (const Key& key : ended) answers.push_back(Take(key, status));
+  }
+  for (InstanceAnswer& answer : answers) answer.Give();
+}
+
+void InstanceTable::GiveUp(const Key& key, const std::string& device, int64_t id,
+                           const std::optional<absl::Status>& cancelled) {
+  std::optional<InstanceWaiter> gone;
+  absl::Status reason;
   {
     MutexLock lock(mu_);
     const auto instance = instances_.find(key);
     if (instance == instances_.end()) return;
-    const auto it = instance->second.waiters.find(device);
-    if (it == instance->second.waiters.end()) return;
+    auto& waiters = instance->second.waiters;
+    const auto it = waiters.find(device);
+    if (it == waiters.end() || it->second.id != id) return;
+    reason = cancelled ? *cancelled : TooLate(instance->second);
     gone = std::move(it->second);
-    instance->second.waiters.erase(it);
-    if (instance->second.waiters.empty()) instances_.erase(instance);
+    waiters.erase(it);
+    if (waiters.empty()) instances_.erase(instance);
   }
-  if (gone->cancellation != nullptr) gone->cancellation->TryDeregister(gone->token);
-  gone->done(status);
+  gone->call.End(reason);
 }
 
 }  // namespace weir

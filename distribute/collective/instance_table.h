@@ -2,13 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
+#include "core/timer_queue.h"
 #include "distribute/collective/group_table.h"
+#include "distribute/collective/waiting_call.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
@@ -18,34 +22,44 @@ namespace weir {
 class InstanceTable {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
-  // `groups` outlives the table.
-  explicit InstanceTable(const GroupTable* groups) : groups_(groups) {}
+  struct Options {
+    const GroupTable* groups = nullptr;  // outlives the table
+    TimerQueue* timers = nullptr;        // outlives the table; may be null: then deadlines are not kept
+  };
+  explicit InstanceTable(Options options) : options_(std::move(options)) {}
 
   // `response` lives until `done`, which runs exactly once, with no lock held: when all members of the group have
-  // called, or disagree.
+  // called, or disagree, or shortly before the deadline. A member that calls again takes the place of its earlier call,
+  // which is ABORTED.
   void Declare(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                tensorflow::CompleteInstanceResponse* response, DoneCallback done);
+  // The group is formed anew: who waits for members of that formation gets `status`.
+  void EndFormation(const std::string& formation, const absl::Status& status);
 
  private:
-  using Key = std::tuple<int32_t, int32_t, int64_t>;  // group, instance, step
-  struct Waiter {
-    tensorflow::CompleteInstanceResponse* response = nullptr;
-    DoneCallback done;
-    CancellationManager* cancellation = nullptr;
-    CancellationManager::Token token = CancellationManager::kInvalidToken;
-  };
+  using Key = std::tuple<int32_t, std::string, int32_t, int64_t>;  // group, its formation, instance, step
+  using InstanceWaiter = Waiter<tensorflow::CompleteInstanceResponse>;
+  using InstanceAnswer = Answer<tensorflow::CompleteInstanceResponse>;
   struct Instance {
     tensorflow::CompleteInstanceRequest first;
+    int size = 0;
     int source_rank = -1;
-    absl::flat_hash_map<std::string, Waiter> waiters;  // by device
+    absl::flat_hash_map<std::string, InstanceWaiter> waiters;  // by device
   };
 
-  static absl::Status Compare(const Instance& instance, const tensorflow::CompleteInstanceRequest& request);
-  static void Answer(Instance instance, const absl::Status& status);
-  void GiveUp(const Key& key, const std::string& device, const absl::Status& status);
+  static Key KeyOf(const tensorflow::CompleteInstanceRequest& request, const GroupTable::Membership& member);
+  static absl::Status CheckFits(const Instance& instance, const tensorflow::CompleteInstanceRequest& request, int rank);
+  static absl::Status CheckComplete(const Instance& instance);
+  static absl::Status TooLate(const Instance& instance);
+  // All who wait in it.
+  InstanceAnswer Take(const Key& key, absl::Status status) REQUIRES(mu_);
+  std::vector<InstanceAnswer> Admit(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
+                                    const GroupTable::Membership& member, InstanceWaiter waiter) REQUIRES(mu_);
+  void GiveUp(const Key& key, const std::string& device, int64_t id, const std::optional<absl::Status>& cancelled);
 
-  const GroupTable* const groups_;
+  const Options options_;
   Mutex mu_;
+  int64_t num_calls_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<Key, Instance> instances_ GUARDED_BY(mu_);
 };
 

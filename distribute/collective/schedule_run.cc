@@ -1,5 +1,6 @@
 #include "distribute/collective/schedule_run.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -18,7 +19,8 @@ bool IsReceive(const Move& move) {
 }  // namespace
 
 ScheduleRun::ScheduleRun(Options options, Collective::DoneCallback done)
-    : options_(std::move(options)),
+    : owner_(std::move(options.owner)),
+      options_(std::move(options)),
       done_(std::move(done)),
       scratch_(new char[options_.schedule.scratch_elements * options_.element_bytes]),
       lanes_(new LaneState[options_.schedule.lanes.size()]) {}
@@ -66,10 +68,10 @@ bool ScheduleRun::Overwrites(const LaneState& state, const Step& step) const {
 void ScheduleRun::Advance(int lane) {
   LaneState& state = lanes_[lane];
   for (;;) {
-    if (failed_.load(std::memory_order_acquire)) return;
     const Step* step = nullptr;
     {
       MutexLock lock(state.mu);
+      if (failed_.load(std::memory_order_acquire)) return;
       if (state.pending > 0 || state.next_step == state.end_step) return;
       step = &options_.schedule.steps[state.next_step];
       state.waits_for_send = Overwrites(state, *step);
@@ -81,6 +83,7 @@ void ScheduleRun::Advance(int lane) {
         if (IsReceive(move)) ++state.pending;
         if (move.kind != Move::Kind::kSend) continue;
         const char* const begin = From(move.from);
+        Hold();
         state.sending.push_back({begin, begin + move.count * options_.element_bytes, m});
       }
     }
@@ -100,7 +103,6 @@ void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
   if (move.kind == Move::Kind::kCopy) return;
   const MessageTag tag{options_.sequence, lane, step.round};
   const size_t num_bytes = move.count * options_.element_bytes;
-  Hold();
   if (move.kind == Move::Kind::kSend) {
     options_.communicator->Send(move.peer, tag, {From(move.from), num_bytes},
                                 [self = shared_from_this(), lane, move_index](const absl::Status& status) {
@@ -108,6 +110,7 @@ void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
                                 });
     return;
   }
+  Hold();
   options_.communicator->Receive(move.peer, tag, static_cast<int64_t>(num_bytes),
                                  [self = shared_from_this(), lane, move_index](absl::StatusOr<ReceivedBytes> received) {
                                    self->Received(lane, move_index, std::move(received));
@@ -120,12 +123,11 @@ void ScheduleRun::Sent(int lane, uint32_t move_index, const absl::Status& status
   {
     LaneState& state = lanes_[lane];
     MutexLock lock(state.mu);
-    for (Sending& sending : state.sending) {
-      if (sending.move != move_index) continue;
-      sending = state.sending.back();
-      state.sending.pop_back();
-      break;
-    }
+    const auto sending = std::find_if(state.sending.begin(), state.sending.end(),
+                                      [&](const Sending& s) { return s.move == move_index; });
+    if (sending == state.sending.end()) return;  // abandoned
+    *sending = state.sending.back();
+    state.sending.pop_back();
     was_waited_for = state.waits_for_send;
   }
   if (!was_waited_for) return Release();
@@ -175,14 +177,39 @@ void ScheduleRun::StepEnded(int lane) {
   Advance(lane);
 }
 
+bool ScheduleRun::TryHold() {
+  int64_t held = held_.load(std::memory_order_relaxed);
+  while (held > 0) {
+    if (held_.compare_exchange_weak(held, held + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
 void ScheduleRun::Fail(const absl::Status& status) {
+  if (!TryHold()) return;
+  bool is_first = false;
   {
     MutexLock lock(status_mu_);
-    if (!status_.ok()) return;
-    status_ = status;
+    is_first = status_.ok();
+    if (is_first) status_ = status;
   }
-  failed_.store(true, std::memory_order_release);
-  options_.communicator->Abort(options_.sequence, status);
+  if (is_first) {
+    failed_.store(true, std::memory_order_release);
+    options_.communicator->Abort(options_.sequence, status);
+    if (owner_ != nullptr) AbandonSends();
+  }
+  Release();
+}
+
+// A peer that does not read what it asked for, or does not ask, must not keep a run that has failed.
+void ScheduleRun::AbandonSends() {
+  size_t num_abandoned = 0;
+  for (size_t i = 0; i < options_.schedule.lanes.size(); ++i) {
+    MutexLock lock(lanes_[i].mu);
+    num_abandoned += lanes_[i].sending.size();
+    lanes_[i].sending.clear();
+  }
+  for (size_t i = 0; i < num_abandoned; ++i) Release();
 }
 
 void ScheduleRun::Release() {
@@ -194,6 +221,7 @@ void ScheduleRun::Release() {
     MutexLock lock(status_mu_);
     status = status_;
   }
+  if (status.ok()) owner_.reset();
   std::exchange(done_, nullptr)(std::move(status));
 }
 

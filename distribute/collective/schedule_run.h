@@ -15,7 +15,8 @@
 namespace weir {
 
 // Thread-safe; kept alive by its callbacks. Any thread that completes a message goes on with that lane, so that no
-// thread waits. Memory that a peer may still be reading is not written: a step that would waits for the send's end.
+// thread waits. Memory that a peer may still be reading is not written: a step that would waits for the send's end. A
+// run that has failed waits for no peer: what is being sent then keeps `owner`.
 class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
  public:
   struct Options {
@@ -28,8 +29,10 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     ReduceFunction reduce = nullptr;
     WorkQueue* work_queue = nullptr;
     CancellationManager* cancellation = nullptr;
+    std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
   };
 
+  // Allocates what the schedule asks for; std::bad_alloc where that cannot be had.
   ScheduleRun(Options options, Collective::DoneCallback done);
   void Start();
 
@@ -43,8 +46,8 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     Mutex mu;
     uint32_t next_step GUARDED_BY(mu) = 0;  // of the schedule
     uint32_t end_step = 0;
-    int pending GUARDED_BY(mu) = 0;  // receives of the step under way, and the posting of its messages
-    std::vector<Sending> sending GUARDED_BY(mu);
+    int pending GUARDED_BY(mu) = 0;               // receives of the step under way, and the posting of its messages
+    std::vector<Sending> sending GUARDED_BY(mu);  // each holds the run
     bool waits_for_send GUARDED_BY(mu) = false;
   };
 
@@ -59,9 +62,13 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
   void Consume(int lane, uint32_t move_index, ReceivedBytes received);
   void StepEnded(int lane);
   void Fail(const absl::Status& status);
+  void AbandonSends();
   void Hold() { held_.fetch_add(1, std::memory_order_relaxed); }
+  // False: the run has ended.
+  bool TryHold();
   void Release();
 
+  std::shared_ptr<const void> owner_;  // until the run has ended well
   const Options options_;
   Collective::DoneCallback done_;
   std::unique_ptr<char[]> scratch_;

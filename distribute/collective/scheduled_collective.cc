@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/out_of_memory.h"
 #include "distribute/collective/algorithms.h"
 #include "distribute/collective/cost_model.h"
 #include "distribute/collective/reduction.h"
@@ -66,48 +67,54 @@ std::string Described(const CollectiveCall& call) {
   return text;
 }
 
+Schedule Plan(const CollectiveCall& call, size_t element_bytes, const Communicator& communicator) {
+  const Topology& topology = communicator.topology();
+  const double bytes = static_cast<double>(call.count) * static_cast<double>(element_bytes);
+  const AlgorithmChoice choice = call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
+                                                : ChooseAlgorithm(call.kind, bytes, topology);
+  return MakeSchedule({.kind = call.kind,
+                       .algorithm = choice.algorithm,
+                       .rank = communicator.rank(),
+                       .count = call.count,
+                       .root = call.root,
+                       .permutation = call.permutation,
+                       .in_place = call.input == call.output,
+                       .lanes = choice.lanes},
+                      topology);
+}
+
 }  // namespace
 
 void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done) {
-  const Topology& topology = communicator_->topology();
-  if (absl::Status status = Check(call, topology); !status.ok()) {
+  const auto refuse = [&](const absl::Status& status) {
     communicator_->Abort(call.sequence, status);
     communicator_->End(call.sequence);
-    return done(std::move(status));
-  }
+    done(status);
+  };
+  if (const absl::Status status = Check(call, communicator_->topology()); !status.ok()) return refuse(status);
   ScheduleRun::Options run{.communicator = communicator_,
                            .sequence = call.sequence,
                            .input = static_cast<const char*>(call.input),
                            .output = static_cast<char*>(call.output),
                            .work_queue = options_.work_queue,
-                           .cancellation = call.cancellation};
+                           .cancellation = call.cancellation,
+                           .owner = call.owner};
   if (call.kind != CollectiveKind::kBarrier) run.element_bytes = DataTypeSize(call.dtype);
   if (Reduces(call.kind)) {
     auto reduce = ReduceFunctionFor(call.dtype, call.reduction);
-    if (!reduce.ok()) {
-      communicator_->Abort(call.sequence, reduce.status());
-      communicator_->End(call.sequence);
-      return done(reduce.status());
-    }
+    if (!reduce.ok()) return refuse(reduce.status());
     run.reduce = *reduce;
   }
   communicator_->Begin(call.sequence,
                        {.collective = Described(call),
                         .dtype = call.kind == CollectiveKind::kBarrier ? DT_UINT8 : call.dtype,
                         .shape = options_.shape.empty() ? absl::StrCat("[", call.count, "]") : options_.shape});
-  const double bytes = static_cast<double>(call.count) * static_cast<double>(run.element_bytes);
-  const AlgorithmChoice choice = call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
-                                                : ChooseAlgorithm(call.kind, bytes, topology);
-  run.schedule = MakeSchedule({.kind = call.kind,
-                               .algorithm = choice.algorithm,
-                               .rank = communicator_->rank(),
-                               .count = call.count,
-                               .root = call.root,
-                               .permutation = call.permutation,
-                               .in_place = call.input == call.output,
-                               .lanes = choice.lanes},
-                              topology);
-  std::make_shared<ScheduleRun>(std::move(run), std::move(done))->Start();
+  auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {
+    run.schedule = Plan(call, run.element_bytes, *communicator_);
+    return std::make_shared<ScheduleRun>(std::move(run), done);
+  });
+  if (!started.ok()) return refuse(started.status());
+  (*started)->Start();
 }
 
 }  // namespace weir

@@ -1,7 +1,10 @@
 #include "distribute/collective/scheduled_collective.h"
 
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/testing.h"
 #include "distribute/collective/collective_conformance_testing.h"
@@ -157,6 +160,81 @@ TEST(ScheduledCollectiveTest, TheGroupIsUsableAfterAFailure) {
   }
   EXPECT_THAT(pair.status[0], IsOk());
   EXPECT_THAT(pair.status[1], IsOk());
+}
+
+TEST(ScheduledCollectiveTest, MemoryThatCannotBeHadEndsTheCallOnEveryRank) {
+#ifdef WEIR_SANITIZER_BUILD
+  GTEST_SKIP() << "A sanitizer's allocator ends the process";
+#endif
+  Pair pair;
+  for (int rank = 0; rank < 2; ++rank) {
+    CollectiveCall call = pair.AllReduce(rank, int64_t{1} << 45);
+    call.algorithm = Algorithm::kRecursiveDoubling;  // copies the whole vector
+    pair.Run(rank, call);
+    EXPECT_THAT(pair.status[rank], StatusIs(absl::StatusCode::kResourceExhausted)) << rank;
+  }
+}
+
+// Its peer has asked for every message and reads none; all sends are on their way.
+class UnreadPeer : public Communicator {
+ public:
+  const Topology& topology() const override { return topology_; }
+  int rank() const override { return 0; }
+  void Begin(int64_t, const CallSignature&) override {}
+  void Send(int, const MessageTag&, absl::Span<const char>, SentCallback sent) override {
+    unread_.push_back(std::move(sent));
+  }
+  void Receive(int, const MessageTag&, int64_t, ReceivedCallback) override { FAIL() << "a source receives nothing"; }
+  void End(int64_t) override {}
+  void Abort(int64_t, const absl::Status&) override {}
+
+  void Read() {
+    for (SentCallback& sent : std::exchange(unread_, {})) sent(absl::OkStatus());
+  }
+
+ private:
+  const Topology topology_ = Topology::OneHost(2);
+  std::vector<SentCallback> unread_;
+};
+
+TEST(ScheduledCollectiveTest, APeerThatDoesNotReadDoesNotKeepACancelledCallFromEnding) {
+  auto peer = std::make_shared<UnreadPeer>();
+  auto memory = std::make_shared<std::vector<float>>(1000);
+  CancellationManager cancellation;
+  std::optional<absl::Status> status;
+  ScheduledCollective(peer).RunAsync({.kind = CollectiveKind::kBroadcast,
+                                      .count = 1000,
+                                      .input = memory->data(),
+                                      .output = memory->data(),
+                                      .cancellation = &cancellation,
+                                      .owner = memory},
+                                     [&](absl::Status s) { status = std::move(s); });
+  EXPECT_FALSE(status);
+  cancellation.StartCancel(absl::DeadlineExceededError("too late"));
+  ASSERT_TRUE(status);
+  EXPECT_THAT(*status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+  std::weak_ptr<std::vector<float>> read_from = memory;
+  memory = nullptr;
+  EXPECT_FALSE(read_from.expired());
+  peer->Read();
+  EXPECT_TRUE(read_from.expired());
+}
+
+TEST(ScheduledCollectiveTest, ACallThatEndsWellHasBeenRead) {
+  auto peer = std::make_shared<UnreadPeer>();
+  auto memory = std::make_shared<std::vector<float>>(1000);
+  std::optional<absl::Status> status;
+  ScheduledCollective(peer).RunAsync({.kind = CollectiveKind::kBroadcast,
+                                      .count = 1000,
+                                      .input = memory->data(),
+                                      .output = memory->data(),
+                                      .owner = memory},
+                                     [&](absl::Status s) { status = std::move(s); });
+  EXPECT_FALSE(status);
+  peer->Read();
+  ASSERT_TRUE(status);
+  EXPECT_THAT(*status, IsOk());
+  EXPECT_EQ(memory.use_count(), 1);
 }
 
 TEST(SimulatedNetworkTest, ADeadRankEndsEveryOther) {

@@ -43,7 +43,7 @@ bool SuggestsAnotherGroup(const absl::Status& status) {
 }  // namespace
 
 // One member's op, from its call to its `done`.
-class StepCollectives::Op : public std::enable_shared_from_this<Op> {
+class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_this<Op> {
  public:
   Op(TaskCollectives* task, int64_t step_id, std::string leader, CollectiveParams params, Device* device, Tensor input,
      Tensor* output, std::shared_ptr<StepExchange> exchange, CancellationManager* caller, DoneCallback done)
@@ -78,12 +78,30 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
                      [self = shared_from_this(), call](absl::StatusOr<std::shared_ptr<const FormedGroup>> group) {
                        if (!group.ok()) return self->Fail(group.status());
                        self->group_ = *std::move(group);
+                       {
+                         MutexLock lock(self->mu_);
+                         self->watched_group_ = self->group_;
+                       }
                        self->FindSource(call);
                      });
   }
 
+  std::shared_ptr<const FormedGroup> Group() const override {
+    MutexLock lock(mu_);
+    return watched_group_;
+  }
+  const CollectiveParams& params() const override { return params_; }
+  const Device& device() const override { return *device_; }
+  void WatchReceivers() override {
+    if (const auto transport = communicator()) transport->WatchReceivers();
+  }
+  void Cancel(const absl::Status& status) override { cancellation_.StartCancel(status); }
+
  private:
-  InstanceKey Instance() const { return {params_.group.key, params_.instance_key, params_.execution}; }
+  std::shared_ptr<TaskCommunicator> communicator() const {
+    MutexLock lock(mu_);
+    return communicator_;
+  }
 
   void FindSource(const CallOptions& call) {
     if (params_.type != CollectiveType::kBroadcast) return Run(0);
@@ -114,14 +132,16 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
     const auto kind = KindOf(params_.type);
     if (!kind.ok()) return Fail(kind.status());
     const int rank = group_->rank_of.at(device_->name());
-    task_->exchanges().Begin(step_id_, Instance());
+    const InstanceKey instance{params_.group.key, group_->formation, params_.instance_key, params_.execution};
+    StepExchange::Result exchange = exchange_->Open(instance);
+    if (!exchange.ok()) return Fail(exchange.status());
     auto communicator =
         std::make_shared<TaskCommunicator>(TaskCommunicator::Options{.step_id = step_id_,
-                                                                     .instance = Instance(),
+                                                                     .instance = instance,
                                                                      .rank = rank,
                                                                      .group = group_,
                                                                      .local_task = task_->options().task,
-                                                                     .exchange = exchange_->Find(Instance()),
+                                                                     .exchange = *std::move(exchange),
                                                                      .workers = task_->options().workers});
     {
       MutexLock lock(mu_);
@@ -133,6 +153,7 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
     call.input = input_.raw_data();
     call.output = output_->raw_data();
     call.cancellation = &cancellation_;
+    call.owner = std::make_shared<const std::pair<Tensor, Tensor>>(input_, *output_);
     ScheduledCollective(communicator, {.work_queue = task_->options().work_queue,
                                        .shape = params_.type == CollectiveType::kBroadcast ? output_->shape().ToString()
                                                                                            : input_.shape().ToString()})
@@ -150,25 +171,21 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
 
   // Later than the leader would have answered.
   void TimeOut() {
-    std::shared_ptr<TaskCommunicator> communicator;
-    {
-      MutexLock lock(mu_);
-      communicator = communicator_;
-    }
-    if (communicator == nullptr) {
+    const std::shared_ptr<TaskCommunicator> transport = communicator();
+    if (transport == nullptr) {
       cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
                                                          params_.name, " had no answer from the leader ", leader_));
       return;
     }
     cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out during execution. ", params_.name,
                                                        " at ", device_->name(), " waited for ",
-                                                       absl::StrJoin(communicator->Awaited(), ", ")));
+                                                       absl::StrJoin(transport->Awaited(), ", ")));
   }
 
-  // Before there was a communicator: members that are further must not wait for this one.
+  // Before there was a communicator: members that are further must not wait for this one. The step fails with its op.
   void Fail(absl::Status status) {
     if (cancellation_.IsCancelled()) status = cancellation_.status();
-    exchange_->Find(Instance())->AbortAll(Annotate(status, absl::StrCat("At collective member ", device_->name())));
+    exchange_->Abort(Annotate(status, absl::StrCat("At collective member ", device_->name())));
     Finish(std::move(status));
   }
 
@@ -179,9 +196,11 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
       MutexLock lock(mu_);
       timer = std::exchange(timer_, std::nullopt);
       communicator_ = nullptr;
+      watched_group_ = nullptr;
     }
     if (timer) task_->options().timers->Cancel(*timer);
-    if (SuggestsAnotherGroup(status)) task_->ForgetGroup(leader_, params_.group.key);
+    if (SuggestsAnotherGroup(status) && group_ != nullptr) task_->ForgetGroup(leader_, *group_);
+    if (const auto later = StepExchanges::LaterStep(status)) task_->sequences().CatchUp(step_id_, *later);
     std::exchange(done_, nullptr)(std::move(status));
   }
 
@@ -198,24 +217,34 @@ class StepCollectives::Op : public std::enable_shared_from_this<Op> {
   CancellationManager cancellation_;  // not a child of the caller's, which may go with `done`
   DoneCallback done_;
   std::shared_ptr<const FormedGroup> group_;
-  Mutex mu_;
+  mutable Mutex mu_;
+  std::shared_ptr<const FormedGroup> watched_group_ GUARDED_BY(mu_);  // until the end
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
   std::shared_ptr<TaskCommunicator> communicator_ GUARDED_BY(mu_);
 };
 
-StepCollectives::StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader)
-    : task_(task), step_id_(step_id), leader_(std::move(leader)), exchange_(task->exchanges().Find(step_id)) {}
+StepCollectives::StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader,
+                                 StepExchanges::Result exchange)
+    : task_(task),
+      step_id_(step_id),
+      leader_(std::move(leader)),
+      exchange_(std::move(exchange)),
+      watch_(std::make_shared<StepWatch>(task, leader_)) {}
 
-StepCollectives::~StepCollectives() { task_->EndStep(step_id_); }
+StepCollectives::~StepCollectives() {
+  watch_->Stop();
+  task_->EndStep(step_id_);
+}
 
 std::string StepCollectives::DebugString() const { return absl::StrCat("Collectives of step ", step_id_); }
 
 void StepCollectives::RunAsync(const CollectiveParams& params, Device* device, const Tensor& input, Tensor* output,
                                CancellationManager* cancellation, DoneCallback done) {
   if (!exchange_.ok()) return done(exchange_.status());
-  std::make_shared<Op>(task_, step_id_, leader_, params, device, input, output, *exchange_, cancellation,
-                       std::move(done))
-      ->Start();
+  auto op = std::make_shared<Op>(task_, step_id_, leader_, params, device, input, output, *exchange_, cancellation,
+                                 std::move(done));
+  watch_->Add(op);
+  op->Start();
 }
 
 void StepCollectives::JoinGroupAsync(const CollectiveGroup& group, const std::string& name, Device* device,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/collective.h"
+#include "distribute/collective/step_watch.h"
 #include "distribute/collective/task_collectives.h"
 
 namespace weir {
@@ -12,7 +13,8 @@ namespace weir {
 // Thread-safe. When it goes, the step has ended on this task: peers that still wait for its messages are told so.
 class StepCollectives : public CollectiveExecutor {
  public:
-  StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader);
+  // `exchange`: what the step has begun with.
+  StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader, StepExchanges::Result exchange);
   ~StepCollectives() override;
 
   std::string DebugString() const override;
@@ -27,8 +29,8 @@ class StepCollectives : public CollectiveExecutor {
   TaskCollectives* const task_;
   const int64_t step_id_;
   const std::string leader_;
-  // What the step ended with before it began here, if it had.
-  const absl::StatusOr<std::shared_ptr<StepExchange>> exchange_;
+  const StepExchanges::Result exchange_;
+  const std::shared_ptr<StepWatch> watch_;
 };
 
 }  // namespace weir

@@ -1,40 +1,80 @@
 #include "distribute/collective/step_exchanges.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "absl/strings/numbers.h"
+#include "distribute/collective/shared_step_id.h"
 
 namespace weir {
 namespace {
 
-// As StepSequences gives them; ids of a single master have one of the high bits.
-bool IsShared(int64_t step_id) { return (step_id >> 56) == 0; }
+constexpr char kLaterStepUrl[] = "type.googleapis.com/weir.LaterStep";
+
+absl::Status WithLaterStep(absl::Status status, int64_t later) {
+  status.SetPayload(kLaterStepUrl, absl::Cord(absl::StrCat(later)));
+  return status;
+}
 
 absl::Status Overtaken(int64_t step_id, int64_t later) {
-  return errors::Aborted("Step ", step_id, " is over: its collective is run by step ", later, " now");
+  return WithLaterStep(errors::Aborted("Step ", step_id, " is over: step ", later, " runs now"), later);
+}
+
+absl::Status FormedAnew(int32_t group) {
+  return errors::Aborted("Collective group ", group, " was formed anew: the step has members of both");
 }
 
 }  // namespace
 
-std::shared_ptr<MessageExchange> StepExchange::Find(const InstanceKey& key) {
-  MutexLock lock(mu_);
-  std::shared_ptr<MessageExchange>& exchange = instances_[key];
+absl::Status StepExchange::CheckFormation(const InstanceKey& key) const {
+  const auto formation = formations_.find(key.group);
+  return formation == formations_.end() || formation->second == key.formation ? absl::OkStatus()
+                                                                              : FormedAnew(key.group);
+}
+
+std::shared_ptr<MessageExchange> StepExchange::FindOrCreate(const InstanceKey& key, Instance** instance) {
+  if (instances_.size() >= next_sweep_) {
+    absl::erase_if(instances_, [](const auto& entry) { return entry.second.shared.expired(); });
+    next_sweep_ = 64 + 2 * instances_.size();
+  }
+  *instance = &instances_[key];
+  std::shared_ptr<MessageExchange> exchange = (*instance)->shared.lock();
   if (exchange == nullptr) {
     exchange = std::make_shared<MessageExchange>(key.instance);
-    if (!status_.ok()) exchange->AbortAll(status_);  // nobody waits in it yet
+    (*instance)->shared = exchange;
   }
   return exchange;
 }
 
-void StepExchange::AbortInstance(const InstanceKey& key, const absl::Status& status) {
+StepExchange::Result StepExchange::Open(const InstanceKey& key) {
   std::shared_ptr<MessageExchange> exchange;
+  std::vector<std::shared_ptr<MessageExchange>> others;
   {
     MutexLock lock(mu_);
-    const auto it = instances_.find(key);
-    if (it == instances_.end()) return;
-    exchange = it->second;
+    RETURN_IF_ERROR(status_);
+    RETURN_IF_ERROR(CheckFormation(key));
+    if (formations_.try_emplace(key.group, key.formation).second) {
+      for (const auto& [other, instance] : instances_) {
+        if (other.group != key.group || other.formation == key.formation) continue;
+        if (auto shared = instance.shared.lock()) others.push_back(std::move(shared));
+      }
+    }
+    Instance* instance = nullptr;
+    exchange = FindOrCreate(key, &instance);
+    instance->opened = exchange;
   }
-  exchange->AbortAll(status);
+  for (const auto& other : others) other->AbortAll(FormedAnew(key.group));
+  return exchange;
+}
+
+StepExchange::Result StepExchange::Find(const InstanceKey& key) {
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(status_);
+  RETURN_IF_ERROR(CheckFormation(key));
+  Instance* instance = nullptr;
+  return FindOrCreate(key, &instance);
 }
 
 void StepExchange::Abort(const absl::Status& status) {
@@ -43,24 +83,32 @@ void StepExchange::Abort(const absl::Status& status) {
     MutexLock lock(mu_);
     if (!status_.ok()) return;
     status_ = status;
-    for (const auto& [key, exchange] : instances_) exchanges.push_back(exchange);
+    for (const auto& [key, instance] : instances_) {
+      if (auto shared = instance.shared.lock()) exchanges.push_back(std::move(shared));
+    }
   }
   for (const auto& exchange : exchanges) exchange->AbortAll(status);
 }
 
-void StepExchanges::DropUnused() {
-  if (steps_.size() < next_sweep_) return;
-  for (auto it = steps_.begin(); it != steps_.end();) {
-    const auto current = it++;
-    if (current->second.expired()) steps_.erase(current);
-  }
-  next_sweep_ = 64 + 2 * steps_.size();
+std::optional<int64_t> StepExchanges::LaterStep(const absl::Status& status) {
+  const auto payload = status.GetPayload(kLaterStepUrl);
+  int64_t later = 0;
+  return payload && absl::SimpleAtoi(std::string(*payload), &later) ? std::optional(later) : std::nullopt;
 }
 
-absl::StatusOr<std::shared_ptr<StepExchange>> StepExchanges::Find(int64_t step_id) {
-  MutexLock lock(mu_);
-  if (const auto ended = ended_.find(step_id); ended != ended_.end()) return ended->second;
-  DropUnused();
+std::optional<int64_t> StepExchanges::Overtaker(int64_t step_id) const {
+  if (!SharedStepId::IsShared(step_id) || running_.contains(step_id)) return std::nullopt;
+  const auto latest = latest_.find(SharedStepId::CountOf(step_id));
+  if (latest == latest_.end() || latest->second <= step_id) return std::nullopt;
+  if (sequences_ != nullptr && sequences_->IsRunning(step_id)) return std::nullopt;
+  return latest->second;
+}
+
+std::shared_ptr<StepExchange> StepExchanges::FindOrCreate(int64_t step_id) {
+  if (steps_.size() >= next_sweep_) {
+    absl::erase_if(steps_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = 64 + 2 * steps_.size();
+  }
   std::weak_ptr<StepExchange>& known = steps_[step_id];
   std::shared_ptr<StepExchange> step = known.lock();
   if (step == nullptr) {
@@ -70,33 +118,44 @@ absl::StatusOr<std::shared_ptr<StepExchange>> StepExchanges::Find(int64_t step_i
   return step;
 }
 
-void StepExchanges::Begin(int64_t step_id, const InstanceKey& key) {
-  if (!IsShared(step_id)) return;
-  std::vector<std::pair<int64_t, std::shared_ptr<StepExchange>>> overtaken;
+StepExchanges::Result StepExchanges::Begin(int64_t step_id) {
+  std::shared_ptr<StepExchange> begun;
+  std::vector<std::pair<std::shared_ptr<StepExchange>, absl::Status>> overtaken;
   {
     MutexLock lock(mu_);
-    if (latest_.size() >= kMaxInstances) latest_.clear();
-    const auto [it, is_new] = latest_.try_emplace(key, step_id);
-    it->second = std::max(it->second, step_id);
+    if (const auto ended = ended_.find(step_id); ended != ended_.end()) return ended->second;
+    running_.insert(step_id);
+    begun = FindOrCreate(step_id);
+    if (!SharedStepId::IsShared(step_id)) return begun;
+    if (latest_.size() >= kMaxCounts) latest_.clear();
+    const auto [latest, is_new] = latest_.try_emplace(SharedStepId::CountOf(step_id), step_id);
+    latest->second = std::max(latest->second, step_id);
     for (const auto& [id, known] : steps_) {
-      if (!IsShared(id) || id >= step_id) continue;
-      if (auto step = known.lock()) overtaken.emplace_back(id, std::move(step));
+      if (!SharedStepId::IsLater(step_id, id)) continue;
+      const std::optional<int64_t> later = Overtaker(id);
+      if (!later) continue;
+      if (auto step = known.lock()) overtaken.emplace_back(std::move(step), Overtaken(id, *later));
     }
   }
-  for (const auto& [id, step] : overtaken) step->AbortInstance(key, Overtaken(id, step_id));
+  for (const auto& [step, status] : overtaken) step->Abort(status);
+  return begun;
 }
 
-absl::Status StepExchanges::CheckNotOvertaken(int64_t step_id, const InstanceKey& key) {
-  if (!IsShared(step_id)) return absl::OkStatus();
+StepExchanges::Result StepExchanges::Find(int64_t step_id) {
   MutexLock lock(mu_);
-  const auto it = latest_.find(key);
-  return it == latest_.end() || it->second <= step_id ? absl::OkStatus() : Overtaken(step_id, it->second);
+  const std::optional<int64_t> later = Overtaker(step_id);
+  if (const auto ended = ended_.find(step_id); ended != ended_.end()) {
+    return later ? WithLaterStep(ended->second, *later) : ended->second;
+  }
+  if (later) return Overtaken(step_id, *later);
+  return FindOrCreate(step_id);
 }
 
 void StepExchanges::End(int64_t step_id, const absl::Status& status) {
   std::shared_ptr<StepExchange> step;
   {
     MutexLock lock(mu_);
+    running_.erase(step_id);
     if (!ended_.try_emplace(step_id, status).second) return;
     ended_in_order_.push_back(step_id);
     if (ended_in_order_.size() > kRemembered) {

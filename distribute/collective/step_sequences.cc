@@ -1,28 +1,49 @@
 #include "distribute/collective/step_sequences.h"
 
+#include <algorithm>
 #include <random>
+
+#include "core/fingerprint.h"
+#include "distribute/collective/shared_step_id.h"
 
 namespace weir {
 namespace {
 
-constexpr uint64_t kStepBits = (uint64_t{1} << 56) - 1;
-
-// As TensorFlow's: the highest eight bits are clear.
-int64_t FirstStepId() {
+uint64_t NewSecret() {
   std::random_device entropy;
-  const uint64_t random = (static_cast<uint64_t>(entropy()) << 32) | entropy();
-  return static_cast<int64_t>(random & kStepBits);
+  return (static_cast<uint64_t>(entropy()) << 32) | entropy();
+}
+
+// Of the same count, what is later; else what is said last.
+int64_t Later(int64_t own, int64_t said) {
+  return SharedStepId::CountOf(own) == SharedStepId::CountOf(said) ? std::max(own, said) : said;
 }
 
 }  // namespace
+
+StepSequences::StepSequences() : secret_(NewSecret()) {}
+
+// The same whenever the key is asked for, and another one after a restart.
+int64_t StepSequences::FirstStepId(int64_t graph_key) const {
+  return SharedStepId::First(Fingerprint64(absl::StrCat(secret_, "|", graph_key)), first_place_);
+}
+
+void StepSequences::DropIdle() {
+  if (counts_.size() < kMaxCounts) return;
+  for (const auto& [key, count] : counts_) {
+    if (count.running.empty()) first_place_ = std::max(first_place_, SharedStepId::PlaceOf(count.next));
+  }
+  absl::erase_if(counts_, [](const auto& entry) { return entry.second.running.empty(); });
+}
 
 std::optional<int64_t> StepSequences::Take(int64_t graph_key) {
   MutexLock lock(mu_);
   const auto it = counts_.find(graph_key);
   if (it == counts_.end() || it->second.is_doubtful) return std::nullopt;
   Count& count = it->second;
+  while (keys_.contains(count.next)) count.next = SharedStepId::Next(count.next);
   const int64_t step_id = count.next;
-  count.next = static_cast<int64_t>((static_cast<uint64_t>(step_id) + 1) & kStepBits);
+  count.next = SharedStepId::Next(step_id);
   count.running.insert(step_id);
   keys_[step_id] = graph_key;
   return step_id;
@@ -38,27 +59,60 @@ void StepSequences::End(int64_t step_id, bool is_ok) {
   if (!is_ok && count.learned) count.is_doubtful = true;
 }
 
+bool StepSequences::IsRunning(int64_t step_id) const {
+  MutexLock lock(mu_);
+  return keys_.contains(step_id);
+}
+
+void StepSequences::Lead(int64_t graph_key) {
+  MutexLock lock(mu_);
+  DropIdle();
+  const auto [it, is_new] = counts_.try_emplace(graph_key);
+  Count& count = it->second;
+  if (is_new) count.next = FirstStepId(graph_key);
+  count.learned.reset();
+  count.is_doubtful = false;
+}
+
 void StepSequences::Learn(const tensorflow::GetStepSequenceResponse& response) {
   MutexLock lock(mu_);
   for (const auto& sequence : response.step_sequence()) {
+    DropIdle();
     Count& count = counts_[sequence.graph_key()];
-    if (count.learned != sequence.next_step_id()) count.next = sequence.next_step_id();
-    count.learned = sequence.next_step_id();
+    const int64_t said = sequence.next_step_id() & SharedStepId::kMask;
+    if (count.learned != said) count.next = Later(count.next, said);
+    count.learned = said;
     count.is_doubtful = false;
   }
 }
 
-void StepSequences::Answer(const tensorflow::GetStepSequenceRequest& request,
-                           tensorflow::GetStepSequenceResponse* response) {
+void StepSequences::CatchUp(int64_t step_id, int64_t later) {
+  MutexLock lock(mu_);
+  const auto key = keys_.find(step_id);
+  if (key == keys_.end() || !SharedStepId::IsLater(later, step_id)) return;
+  Count& count = counts_[key->second];
+  if (SharedStepId::IsLater(later, count.next)) count.next = later;
+}
+
+absl::Status StepSequences::Answer(const tensorflow::GetStepSequenceRequest& request,
+                                   tensorflow::GetStepSequenceResponse* response) const {
+  if (request.graph_key_size() > kMaxAsked) {
+    return errors::InvalidArgument("GetStepSequence of ", request.graph_key_size(), " keys at once; ", kMaxAsked,
+                                   " at most");
+  }
   MutexLock lock(mu_);
   for (const int64_t graph_key : request.graph_key()) {
-    const auto [it, is_new] = counts_.try_emplace(graph_key);
-    Count& count = it->second;
-    if (is_new) count.next = FirstStepId();
     tensorflow::StepSequence* sequence = response->add_step_sequence();
     sequence->set_graph_key(graph_key);
-    sequence->set_next_step_id(count.running.empty() ? count.next : *count.running.begin());
+    const auto count = counts_.find(graph_key);
+    if (count == counts_.end()) {
+      sequence->set_next_step_id(FirstStepId(graph_key));
+    } else {
+      const auto& running = count->second.running;
+      sequence->set_next_step_id(running.empty() ? count->second.next : *running.begin());
+    }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -47,16 +47,22 @@ std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks) {
 
 TaskCollectives::TaskCollectives(Options options)
     : options_(std::move(options)),
-      groups_({.tasks = [workers = options_.workers] { return workers->Tasks(); }, .timers = options_.timers}),
-      instances_(&groups_) {}
+      groups_({.tasks = [workers = options_.workers] { return workers->Tasks(); },
+               .timers = options_.timers,
+               .on_reset = [this](const std::string& formation,
+                                  const absl::Status& status) { instances_.EndFormation(formation, status); }}),
+      instances_({.groups = &groups_, .timers = options_.timers}),
+      exchanges_(&sequences_) {}
 
 std::shared_ptr<CollectiveExecutor> TaskCollectives::NewStep(int64_t step_id, const std::string& leader) {
+  StepExchanges::Result exchange = exchanges_.Begin(step_id);
   MutexLock lock(mu_);
   std::weak_ptr<CollectiveExecutor>& known = steps_[step_id];
   std::shared_ptr<CollectiveExecutor> executor = known.lock();
   if (executor == nullptr) {
     executor = std::make_shared<StepCollectives>(
-        this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader);
+        this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader,
+        std::move(exchange));
     known = executor;
   }
   return executor;
@@ -76,15 +82,15 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
                               WorkerInterface::ResultCallback<ReceivedBytes> done) {
   const absl::StatusOr<BufferKey> key = BufferKey::Parse(args.key);
   if (!key.ok()) return done(key.status());
-  const absl::StatusOr<std::shared_ptr<StepExchange>> step = exchanges_.Find(args.step_id);
+  const StepExchanges::Result step = exchanges_.Find(args.step_id);
   if (!step.ok()) return done(step.status());
-  // The step, which may not have begun here, is held until the answer.
-  const std::shared_ptr<MessageExchange> exchange = (*step)->Find(key->instance);
-  exchange->Take(
-      key->message, key->signature, args.num_bytes, options.cancellation,
-      [step = *step, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) { done(std::move(bytes)); });
-  const absl::Status overtaken = exchanges_.CheckNotOvertaken(args.step_id, key->instance);
-  if (!overtaken.ok()) exchange->AbortAll(overtaken);
+  const StepExchange::Result exchange = (*step)->Find(key->instance);
+  if (!exchange.ok()) return done(exchange.status());
+  // The step, which may not have begun here, and its collective are held until the answer.
+  (*exchange)->Take(key->message, key->signature, args.num_bytes, options.cancellation,
+                    [step = *step, exchange = *exchange, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) {
+                      done(std::move(bytes));
+                    });
 }
 
 void TaskCollectives::FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
@@ -99,6 +105,11 @@ void TaskCollectives::FindGroup(const CallOptions& call, const std::string& lead
     if (absl::Status status = CheckMember(*known, group, op_name, device.name()); !status.ok()) return done(status);
     return done(std::move(known));
   }
+  AskForGroup(call, leader, group, op_name, device, std::move(done));
+}
+
+void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
+                                  const std::string& op_name, const Device& device, GroupCallback done) {
   auto joining = std::make_shared<GroupCall>();
   joining->request.set_group_key(group.key);
   joining->request.set_group_size(group.size);
@@ -123,9 +134,10 @@ void TaskCollectives::FindGroup(const CallOptions& call, const std::string& lead
   joining->leader->CompleteGroupAsync(call, &joining->request, &joining->response, std::move(joined));
 }
 
-void TaskCollectives::ForgetGroup(const std::string& leader, int32_t key) {
+void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& group) {
   MutexLock lock(mu_);
-  known_.erase(GroupId(leader, key));
+  const auto known = known_.find(GroupId(leader, group.key));
+  if (known != known_.end() && known->second->formation == group.formation) known_.erase(known);
 }
 
 void TaskCollectives::FindSource(const CallOptions& call, const std::string& leader,

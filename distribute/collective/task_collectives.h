@@ -54,8 +54,11 @@ class TaskCollectives {
   // From memory, or from the leader. `call.cancellation` lives until `done`.
   void FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
                  const std::string& op_name, const Device& device, GroupCallback done);
+  // From the leader, whatever is remembered. While the group is forming, the device joins it.
+  void AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
+                   const std::string& op_name, const Device& device, GroupCallback done);
   // After a failure that may mean that members have changed.
-  void ForgetGroup(const std::string& leader, int32_t key);
+  void ForgetGroup(const std::string& leader, const FormedGroup& group);
   void FindSource(const CallOptions& call, const std::string& leader,
                   std::shared_ptr<const tensorflow::CompleteInstanceRequest> request,
                   std::function<void(absl::StatusOr<int>)> done);

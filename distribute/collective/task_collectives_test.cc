@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/fingerprint.h"
 #include "core/testing.h"
 #include "distribute/collective/collective_conformance_testing.h"
 #include "distribute/collective/scheduled_collective.h"
@@ -131,14 +132,15 @@ class TasksGroup : public CollectiveTestGroup {
       }
       CollectiveCall call = calls[rank];
       const int64_t step_id = std::exchange(call.sequence, 0);
-      held.push_back(Task(rank).collectives().exchanges().Find(step_id).value());
+      held.push_back(Task(rank).collectives().exchanges().Begin(step_id).value());
+      const InstanceKey instance{1, groups_[rank]->formation, 1, ""};
       auto communicator = std::make_shared<TaskCommunicator>(
           TaskCommunicator::Options{.step_id = step_id,
-                                    .instance = {1, 1, ""},
+                                    .instance = instance,
                                     .rank = groups_[rank]->rank_of.at(Device(rank).name()),
                                     .group = groups_[rank],
                                     .local_task = Task(rank).name(),
-                                    .exchange = held.back()->Find({1, 1, ""}),
+                                    .exchange = held.back()->Open(instance).value(),
                                     .workers = Task(rank).workers()});
       ScheduledCollective(communicator).RunAsync(call, [&results, rank](absl::Status status) {
         results[rank].set_value(std::move(status));
@@ -243,99 +245,82 @@ TEST(StepCollectivesTest, ATaskThatIsGoneIsNamed) {
   EXPECT_THAT(later.status.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task:1")));
 }
 
-TEST(GroupTableTest, RanksFollowTasksByNumberOrWishes) {
-  for (const bool wishes : {false, true}) {
-    GroupTable table({});
-    tensorflow::CompleteGroupResponse responses[12];
-    int answered = 0;
-    for (int task = 11; task >= 0; --task) {
-      auto queue = WorkQueue::Create({.name = "test", .compute_threads = 1});
-      const auto device =
-          NewCpuDevice(DeviceName::Parse(absl::StrCat("/job:w/replica:0/task:", task)).value(), 0, queue.get());
-      tensorflow::CompleteGroupRequest request;
-      request.set_group_key(1);
-      request.set_group_size(12);
-      request.set_device_type("CPU");
-      *request.mutable_device_attributes() = MemberAttributes(*device, wishes ? 11 - task : -1);
-      table.Join({}, request, &responses[task], [&answered](const absl::Status& status) {
-        EXPECT_THAT(status, IsOk());
-        ++answered;
-      });
-    }
-    EXPECT_EQ(answered, 12);
-    EXPECT_EQ(responses[3].num_tasks(), 12);
-    EXPECT_EQ(responses[3].device_attributes(10).name(),
-              absl::StrCat("/job:w/replica:0/task:", wishes ? 1 : 10, "/device:CPU:0"));
+// The first steps of all: every member knows the group.
+void RunOnce(TestCluster& cluster, int64_t step_id) {
+  std::vector<MemberOp> ops(cluster.tasks.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    ops[i].input = ops[i].output = AsTensor<float>({1});
+    ops[i].Start(*cluster.tasks[i], step_id, Sum(static_cast<int>(ops.size())));
   }
+  for (MemberOp& op : ops) EXPECT_THAT(op.status.get_future().get(), IsOk());
 }
 
-TEST(GroupTableTest, MembersOfOtherRuntimesAreNamed) {
-  tensorflow::CompleteGroupResponse response;
-  response.set_group_key(1);
-  response.set_group_size(1);
-  response.add_device_attributes()->set_name("/job:worker/replica:0/task:7/device:CPU:0");
-  EXPECT_THAT(GroupFromResponse(response), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("task:7")));
+// Of three members the first sums with the second alone. It waits for that one, which waits at the leader for the
+// first to join the group again.
+TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
+  TestCluster cluster(3, 1);
+  RunOnce(cluster, 1);
+  TaskCollectives &leader = cluster.tasks[0]->collectives(), &second = cluster.tasks[1]->collectives();
+  // The third comes back.
+  tensorflow::CompleteGroupRequest again;
+  tensorflow::CompleteGroupResponse formed;
+  again.set_group_key(3);
+  again.set_group_size(3);
+  again.set_device_type("CPU");
+  *again.mutable_device_attributes() = MemberAttributes(*cluster.tasks[2]->devices()[0], -1);
+  again.mutable_device_attributes()->set_incarnation(again.device_attributes().incarnation() + 1);
+  std::promise<absl::Status> third_joined;
+  leader.groups().Join({}, again, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
+  // The second has noticed, the first has not.
+  std::promise<std::shared_ptr<const FormedGroup>> second_joined;
+  second.AskForGroup({}, kLeader, Sum(3).group, "sum", *cluster.tasks[1]->devices()[0],
+                     [&](auto group) { second_joined.set_value(group.value()); });
+  MemberOp first;
+  first.input = first.output = AsTensor<float>({1});
+  first.Start(*cluster.tasks[0], 2, Sum(3));
+  EXPECT_THAT(first.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
+  EXPECT_THAT(third_joined.get_future().get(), IsOk());
+  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.communicator_key()));
+}
+
+// A source only sends: nothing that it receives tells it of its receivers' end.
+TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
+  TestCluster cluster(2, 1);
+  RunOnce(cluster, 1);
+  CollectiveParams params = Sum(2);
+  params.type = CollectiveType::kBroadcast;
+  params.is_source = true;
+  MemberOp source;
+  source.input = source.output = AsTensor<float>({1});
+  source.Start(*cluster.tasks[0], 2, params);
+  auto declared = std::make_shared<tensorflow::CompleteInstanceRequest>();
+  declared->set_group_key(3);
+  declared->set_group_size(2);
+  declared->set_instance_key(9);
+  declared->set_step_id(2);
+  declared->set_type(static_cast<int>(CollectiveType::kBroadcast));
+  declared->set_data_type(tensorflow::DT_FLOAT);
+  source.output.shape().ToProto(declared->mutable_shape());
+  declared->set_device(cluster.tasks[1]->devices()[0]->name());
+  std::promise<int> source_rank;
+  cluster.tasks[1]->collectives().FindSource({}, kLeader, declared,
+                                             [&](absl::StatusOr<int> rank) { source_rank.set_value(rank.value()); });
+  EXPECT_EQ(source_rank.get_future().get(), 0);
+  cluster.tasks[1]->collectives().NewStep(2, kLeader);  // which ends
+  EXPECT_THAT(source.status.get_future().get(),
+              StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
 }
 
 TEST(BufferKeyTest, ReadsWhatItWrites) {
-  BufferKey key{.instance = {-3, 4, "7:2"}, .message = {5, 6, {0, 7, 8}}, .signature = {"sum", DT_HALF, "[2,3]"}};
+  BufferKey key{.instance = {-3, 5, 4, "7:2"}, .message = {5, 6, {0, 7, 8}}, .signature = {"sum", DT_HALF, "[2,3]"}};
   ASSERT_OK_AND_ASSIGN(const BufferKey read, BufferKey::Parse(key.ToString()));
   EXPECT_EQ(read.instance, key.instance);
   EXPECT_EQ(read.message, key.message);
   EXPECT_EQ(read.signature, key.signature);
-  for (const char* bad : {"", "weir1", "weir1|1|2||3|4|5|6", "weir1|a|2||3|4|5|6|x|float|[]",
-                          "weir2|1|2||3|4|5|6|x|float|[]", "weir1|1|2||3|4|5|6|x|nothing|[]"}) {
+  for (const char* bad : {"", "weir2", "weir2|1|9|2||3|4|5|6", "weir2|a|9|2||3|4|5|6|x|float|[]",
+                          "weir1|1|9|2||3|4|5|6|x|float|[]", "weir2|1|9|2||3|4|5|6|x|nothing|[]"}) {
     EXPECT_THAT(BufferKey::Parse(bad), StatusIs(absl::StatusCode::kInvalidArgument)) << bad;
   }
-}
-
-tensorflow::GetStepSequenceResponse AnswerOf(StepSequences& leader) {
-  tensorflow::GetStepSequenceRequest request;
-  tensorflow::GetStepSequenceResponse response;
-  request.add_graph_key(5);
-  leader.Answer(request, &response);
-  return response;
-}
-
-TEST(StepSequencesTest, FollowersCountAsTheLeaderDoes) {
-  StepSequences leader, follower;
-  EXPECT_EQ(follower.Take(5), std::nullopt);
-  follower.Learn(AnswerOf(leader));
-  for (int i = 0; i < 3; ++i) {
-    const auto step_id = leader.Take(5);
-    EXPECT_EQ(step_id, follower.Take(5));
-    leader.End(*step_id, true);
-    follower.End(*step_id, true);
-  }
-}
-
-TEST(StepSequencesTest, WhoComesLateGetsTheStepThatTheLeaderIsIn) {
-  StepSequences leader, late;
-  AnswerOf(leader);
-  leader.End(*leader.Take(5), true);
-  const auto running = leader.Take(5);
-  late.Learn(AnswerOf(leader));
-  EXPECT_EQ(late.Take(5), running);
-}
-
-TEST(StepSequencesTest, AfterAFailureTheLeaderIsAskedAgain) {
-  StepSequences leader, follower;
-  follower.Learn(AnswerOf(leader));
-  leader.End(*leader.Take(5), true);
-  leader.End(*leader.Take(5), true);
-  follower.End(*follower.Take(5), false);
-  EXPECT_EQ(follower.Take(5), std::nullopt);
-  follower.Learn(AnswerOf(leader));
-  EXPECT_EQ(follower.Take(5), leader.Take(5));
-}
-
-TEST(StepSequencesTest, ALeaderThatRunsNoStepsDoesNotSetTheOthersBack) {
-  StepSequences leader, follower;
-  follower.Learn(AnswerOf(leader));
-  const auto first = follower.Take(5);
-  follower.End(*first, false);
-  follower.Learn(AnswerOf(leader));
-  EXPECT_EQ(follower.Take(5), *first + 1);
 }
 
 TEST(DefaultCollectiveLeaderTest, IsTheFirstOfTheLeadingJob) {

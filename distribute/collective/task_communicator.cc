@@ -2,10 +2,24 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
+
 namespace weir {
+namespace {
+
+// So long after a peer's step has ended, what it fetched before may still be on its way.
+constexpr absl::Duration kLastFetch = absl::Seconds(3);
+// Of the one call of a communicator.
+constexpr int64_t kSequence = 0;
+// No schedule has such a lane.
+constexpr int kNoLane = -1;
+
+}  // namespace
 
 TaskCommunicator::TaskCommunicator(Options options)
-    : options_(std::move(options)), awaited_(options_.group->members.size()) {
+    : options_(std::move(options)),
+      awaited_(options_.group->members.size()),
+      receivers_(options_.group->members.size()) {
   options_.exchange->NameMembers(options_.group->MemberNames());
 }
 
@@ -18,7 +32,15 @@ void TaskCommunicator::Begin(int64_t sequence, const CallSignature& signature) {
 }
 
 void TaskCommunicator::Send(int peer, const MessageTag& tag, absl::Span<const char> bytes, SentCallback sent) {
-  options_.exchange->Offer({options_.rank, peer, tag}, bytes, std::move(sent));
+  {
+    MutexLock lock(mu_);
+    ++receivers_[peer].untaken;
+  }
+  options_.exchange->Offer({options_.rank, peer, tag}, bytes,
+                           [self = shared_from_this(), peer, sent = std::move(sent)](absl::Status status) mutable {
+                             self->Taken(peer);
+                             sent(std::move(status));
+                           });
 }
 
 void TaskCommunicator::Receive(int peer, const MessageTag& tag, int64_t num_bytes, ReceivedCallback received) {
@@ -65,14 +87,55 @@ void TaskCommunicator::Arrived(int peer) {
   --awaited_[peer];
 }
 
+void TaskCommunicator::Taken(int peer) {
+  MutexLock lock(mu_);
+  --receivers_[peer].untaken;
+}
+
+void TaskCommunicator::WatchReceivers() {
+  std::vector<int> unwatched;
+  absl::Status ended;
+  {
+    MutexLock lock(mu_);
+    for (size_t peer = 0; peer < receivers_.size(); ++peer) {
+      Receiver& receiver = receivers_[peer];
+      if (receiver.untaken == 0 || options_.group->members[peer].task == options_.local_task) continue;
+      if (!receiver.is_watched) {
+        receiver.is_watched = true;
+        unwatched.push_back(static_cast<int>(peer));
+      } else if (!receiver.ended.ok() && absl::Now() > receiver.ended_at + kLastFetch) {
+        ended = receiver.ended;
+      }
+    }
+  }
+  for (const int peer : unwatched) Watch(peer);
+  if (!ended.ok()) Abort(kSequence, ended);
+}
+
+void TaskCommunicator::Watch(int peer) {
+  BufferKey key{.instance = options_.instance, .message = {peer, options_.rank, {.lane = kNoLane}}};
+  {
+    MutexLock lock(mu_);
+    key.signature = signature_;
+  }
+  ReceiveFrom(options_.group->members[peer], std::move(key), 0,
+              [self = shared_from_this(), peer](const absl::StatusOr<ReceivedBytes>& answer) {
+                MutexLock lock(self->mu_);
+                self->receivers_[peer].ended = answer.status();
+                self->receivers_[peer].ended_at = absl::Now();
+              });
+}
+
 std::vector<std::string> TaskCommunicator::Awaited() const {
   MutexLock lock(mu_);
   std::vector<std::string> names;
   for (size_t rank = 0; rank < awaited_.size(); ++rank) {
-    if (awaited_[rank] > 0) names.push_back(options_.group->members[rank].device);
+    if (awaited_[rank] > 0 || receivers_[rank].untaken > 0) names.push_back(options_.group->members[rank].device);
   }
   return names;
 }
+
+void TaskCommunicator::End(int64_t) { calls_.StartCancel(errors::Cancelled("The collective has ended")); }
 
 void TaskCommunicator::Abort(int64_t sequence, const absl::Status& status) {
   options_.exchange->Abort(sequence, status);

@@ -18,15 +18,15 @@ ServerMethod Forward(absl::string_view name, MasterInterface* master,
                      RecentRequestIds* ids = nullptr) {
   return {Path(name),
           [master, method, ids, name = std::string(name)](ServerCall* call) {
-            ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto exchange, auto done) {
-              if constexpr (requires { exchange->request.request_id(); }) {
+            ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
+              if constexpr (requires { messages->request.request_id(); }) {
                 if (ids != nullptr) {
-                  if (absl::Status status = ids->TrackUnique(exchange->request.request_id(), name); !status.ok()) {
+                  if (absl::Status status = ids->TrackUnique(messages->request.request_id(), name); !status.ok()) {
                     return done(status);
                   }
                 }
               }
-              done((master->*method)(options, exchange->request, &exchange->response));
+              done((master->*method)(options, messages->request, &messages->response));
             });
           },
           /*long_running=*/true};

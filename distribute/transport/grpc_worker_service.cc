@@ -17,8 +17,8 @@ ServerMethod Forward(absl::string_view name, WorkerInterface* worker,
                      bool long_running = false) {
   return {absl::StrCat("/tensorflow.WorkerService/", name),
           [worker, method](ServerCall* call) {
-            ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto exchange, auto done) {
-              (worker->*method)(options, &exchange->request, &exchange->response, std::move(done));
+            ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
+              (worker->*method)(options, &messages->request, &messages->response, std::move(done));
             });
           },
           long_running};
@@ -148,29 +148,29 @@ void GrpcWorkerService::RegisterGraph(ServerCall* call) {
 
 void GrpcWorkerService::DeregisterGraph(ServerCall* call) {
   ServeMessage<tensorflow::DeregisterGraphRequest, tensorflow::DeregisterGraphResponse>(
-      call, [this](const CallOptions& options, auto exchange, auto done) {
+      call, [this](const CallOptions& options, auto messages, auto done) {
         {
           MutexLock lock(mu_);
-          graphs_.erase(GraphId(exchange->request.session_handle(), exchange->request.graph_handle()));
+          graphs_.erase(GraphId(messages->request.session_handle(), messages->request.graph_handle()));
         }
-        worker_->DeregisterGraphAsync(options, &exchange->request, &exchange->response, std::move(done));
+        worker_->DeregisterGraphAsync(options, &messages->request, &messages->response, std::move(done));
       });
 }
 
 void GrpcWorkerService::DeleteWorkerSession(ServerCall* call) {
   ServeMessage<tensorflow::DeleteWorkerSessionRequest, tensorflow::DeleteWorkerSessionResponse>(
-      call, [this](const CallOptions& options, auto exchange, auto done) {
+      call, [this](const CallOptions& options, auto messages, auto done) {
         {
           MutexLock lock(mu_);
           for (auto it = graphs_.begin(); it != graphs_.end();) {
-            if (it->first.first == exchange->request.session_handle()) {
+            if (it->first.first == messages->request.session_handle()) {
               graphs_.erase(it++);
             } else {
               ++it;
             }
           }
         }
-        worker_->DeleteWorkerSessionAsync(options, &exchange->request, &exchange->response, std::move(done));
+        worker_->DeleteWorkerSessionAsync(options, &messages->request, &messages->response, std::move(done));
       });
 }
 

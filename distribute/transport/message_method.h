@@ -10,22 +10,22 @@
 namespace weir {
 
 template <typename Request, typename Response>
-struct MessageExchange {
+struct RequestAndResponse {
   Request request;
   Response response;
 };
 
-// Parses the request and calls run(options, exchange, done), where `done` takes the status and answers the call. The
-// exchange lives until `done` ran.
+// Parses the request and calls run(options, messages, done), where `done` takes the status and answers the call. The
+// messages live until `done` ran.
 template <typename Request, typename Response, typename Run>
 void ServeMessage(ServerCall* call, Run run) {
-  auto exchange = std::make_shared<MessageExchange<Request, Response>>();
-  if (absl::Status status = MessageFromBuffer(call->request(), &exchange->request); !status.ok()) {
+  auto messages = std::make_shared<RequestAndResponse<Request, Response>>();
+  if (absl::Status status = MessageFromBuffer(call->request(), &messages->request); !status.ok()) {
     return call->Fail(status);
   }
-  run(call->options(), exchange, [call, exchange](absl::Status status) {
+  run(call->options(), messages, [call, messages](absl::Status status) {
     if (!status.ok()) return call->Fail(status);
-    absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(exchange->response);
+    absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(messages->response);
     buffer.ok() ? call->Finish(*buffer) : call->Fail(buffer.status());
   });
 }

@@ -87,6 +87,26 @@ class CollectiveClusterTest : public testing::Test {
     }
   }
 
+  // The killed task comes back, and so does the group.
+  void ExpectToMeetAgainWith(int killed) {
+    ASSERT_THAT(cluster_->Restart("worker", killed), IsOk());
+    const absl::Time restarted = absl::Now();
+    members_[killed] = std::make_unique<Member>(*cluster_, killed);
+    ASSERT_THAT(members_[killed]->Connect(), IsOk());
+    std::vector<std::future<bool>> recovered;
+    for (int i = 0; i < kMembers; ++i) {
+      recovered.push_back(std::async(std::launch::async, [this, i, restarted] {
+        const Tensor x = AsTensor<float>({1.0f + static_cast<float>(i), 10});
+        while (absl::Now() - restarted < absl::Minutes(1)) {
+          if (members_[i]->Sum(x).ok()) return true;
+        }
+        return false;
+      }));
+    }
+    for (auto& member : recovered) EXPECT_TRUE(member.get());
+    ExpectSums();
+  }
+
   std::unique_ptr<ProcessCluster> cluster_;
   std::vector<std::unique_ptr<Member>> members_;
 };
@@ -95,6 +115,7 @@ TEST_F(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
   for (int step = 0; step < 10; ++step) ExpectSums();
 }
 
+// A client at each of the members' masters starts its step anew until it succeeds, as training loops do.
 TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
   ExpectSums();
   auto waiting = Start({0, 1});
@@ -105,6 +126,15 @@ TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
     EXPECT_LT(absl::Now() - killed, kLimit);
   }
+  ExpectToMeetAgainWith(2);
+}
+
+TEST_F(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
+  for (int step = 0; step < 3; ++step) ExpectSums();
+  auto waiting = Start({1, 2});
+  cluster_->Kill("worker", 0);
+  for (auto& result : waiting) EXPECT_FALSE(result.get().ok());
+  ExpectToMeetAgainWith(0);
 }
 
 TEST_F(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {

@@ -1,0 +1,28 @@
+// Ids of steps that several masters run together.
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+// As TensorFlow's, the highest eight bits are clear; ids that a single master gives have one of them. Then come 20 bits
+// that tell one count of steps from another, then the place in the count. Only steps of one count follow each other.
+class SharedStepId {
+ public:
+  static constexpr int64_t kMask = (int64_t{1} << 56) - 1;
+
+  static int64_t First(uint64_t count, int64_t place) {
+    return static_cast<int64_t>((count << kPlaceBits) & static_cast<uint64_t>(kMask)) | place;
+  }
+  static int64_t Next(int64_t step_id) { return (step_id + 1) & kMask; }
+  static bool IsShared(int64_t step_id) { return (step_id & ~kMask) == 0; }
+  static int64_t CountOf(int64_t step_id) { return step_id >> kPlaceBits; }
+  static int64_t PlaceOf(int64_t step_id) { return step_id & ((int64_t{1} << kPlaceBits) - 1); }
+  // Of the same count, and later in it.
+  static bool IsLater(int64_t step_id, int64_t than) { return CountOf(step_id) == CountOf(than) && step_id > than; }
+
+ private:
+  static constexpr int kPlaceBits = 36;
+};
+
+}  // namespace weir
