@@ -13,12 +13,13 @@
 #include "core/file_system.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
-#include "distribute/cluster/tf_config.h"
+#include "distribute/cluster/cluster_resolver.h"
 #include "tools/server.h"
 
 namespace weir {
 namespace {
 
+constexpr absl::string_view kAuto = "auto";
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kLimit = absl::Seconds(10);
 
@@ -63,20 +64,33 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
 }
 
-absl::StatusOr<Server::Options> OptionsFromTfConfig(const std::string& text) {
-  if (text.empty()) {
-    return errors::InvalidArgument("Give --job, --index and --cluster, or set the environment variable TF_CONFIG");
+absl::StatusOr<Server::Options> OptionsFromEnvironment(const ServerCommand& command) {
+  std::optional<ClusterSource> source;
+  if (command.cluster_from != kAuto) {
+    ASSIGN_OR_RETURN(source, ParseClusterSource(command.cluster_from));
   }
-  ASSIGN_OR_RETURN(TfConfig config, ParseTfConfig(text));
-  if (config.cluster.empty()) return errors::InvalidArgument("TF_CONFIG has no cluster");
-  if (config.task_type.empty()) return errors::InvalidArgument("TF_CONFIG has no task");
-  return Server::Options{.cluster = std::move(config.cluster), .job = config.task_type, .index = config.task_index};
+  absl::StatusOr<ResolvedCluster> resolved = ResolveCluster(command.environment, source);
+  if (absl::IsNotFound(resolved.status())) {
+    return errors::InvalidArgument("Give --job, --index and --cluster, or set the environment variable TF_CONFIG. ",
+                                   resolved.status().message());
+  }
+  RETURN_IF_ERROR(resolved.status());
+  TfConfig& task = resolved->task;
+  WEIR_LOG(INFO)
+          .With("source", ClusterSourceName(resolved->source))
+          .With("task", TaskName(task.task_type, task.task_index))
+      << "the environment tells the cluster";
+  return Server::Options{.cluster = std::move(task.cluster), .job = task.task_type, .index = task.task_index};
 }
 
 absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   Server::Options options;
   if (command.job.empty() && command.cluster.empty()) {
-    ASSIGN_OR_RETURN(options, OptionsFromTfConfig(command.tf_config));
+    ASSIGN_OR_RETURN(options, OptionsFromEnvironment(command));
+  } else if (command.cluster_from != kAuto) {
+    return errors::InvalidArgument(
+        "--cluster-from takes the task from the environment, and --job and --cluster give it: "
+        "leave one out");
   } else if (command.cluster.empty() || command.job.empty()) {
     return errors::InvalidArgument("--job and --cluster go together; ", command.job.empty() ? "--job" : "--cluster",
                                    " is missing");

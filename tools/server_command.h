@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "distribute/cluster/environment.h"
 
 namespace weir {
 
@@ -19,7 +20,9 @@ struct ServerCommand {
   int threads = 0;
   bool shared_memory = true;
   int cpu_devices = 1;
-  std::string tf_config;  // the variable's value; used when neither job nor cluster is given
+  // Where they come from when neither job nor cluster is given: a name of a ClusterSource, or "auto".
+  std::string cluster_from = "auto";
+  Environment environment;
 };
 
 // Returns after SIGTERM or SIGINT, having let steps in flight end for a moment; a second signal, or ten seconds, ends

@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 
 #include "core/cpu_info.h"
@@ -11,6 +10,7 @@
 #include "graph/gradients/gradient_registry.h"
 #include "kernels/register_all.h"
 #include "tools/commands.h"
+#include "tools/launch/launch.h"
 #include "tools/server_command.h"
 
 namespace weir {
@@ -58,9 +58,13 @@ int Main(int argc, char** argv) {
   ServerCommand server;
   int port = -1;
   CLI::App* server_app = app.add_subcommand("server", "Run one task of a cluster, until SIGTERM or SIGINT");
-  server_app->add_option("--job", server.job, "The task's job; without --job and --cluster, TF_CONFIG tells");
+  server_app->add_option("--job", server.job, "The task's job; without --job and --cluster, the environment tells");
   server_app->add_option("--index", server.index, "The task's index in its job")->check(CLI::NonNegativeNumber);
   server_app->add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})");
+  server_app->add_option(
+      "--cluster-from", server.cluster_from,
+      "Where the environment is to tell: auto (the first that is there), tf_config, kubernetes, mpi, "
+      "torchrun or slurm");
   server_app->add_option("--port", port, "Listen on this port instead of the cluster's; 0: any")
       ->check(CLI::Range(0, 65535));
   server_app->add_option("--bind", server.bind, "Listen on this host's address instead of the cluster's");
@@ -75,9 +79,41 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   server_app->callback([&] {
     if (port >= 0) server.port = port;
-    if (const char* config = std::getenv("TF_CONFIG")) server.tf_config = config;
+    server.environment = Environment::OfThisProcess();
     const absl::Status status = RunServer(server);
     result = status.code() == absl::StatusCode::kInvalidArgument ? (Report(status), kBadUsage) : Report(status);
+  });
+
+  LaunchCommand launch;
+  double grace = absl::ToDoubleSeconds(launch.grace);
+  CLI::App* launch_app = app.add_subcommand(
+      "launch",
+      "Run a program as all tasks of a cluster on this machine: weir launch -n 4 --ps 2 -- PROGRAM ARGUMENT…");
+  launch_app->footer(
+      "Each task gets TF_CONFIG. The exit code is that of the first task that failed, or 128 + the number of a "
+      "signal.");
+  launch_app->add_option("-n,--workers", launch.workers, "Tasks of job worker")->capture_default_str();
+  launch_app->add_option("--ps", launch.parameter_servers, "Tasks of job ps; they are ended when the others have");
+  launch_app->add_flag("--chief", launch.chief, "One task of job chief besides");
+  launch_app->add_flag("--evaluator", launch.evaluator, "One evaluator, outside of the cluster, besides");
+  launch_app->add_flag("--keep-going", launch.keep_going, "A task that fails does not end the others");
+  launch_app->add_option("--restarts", launch.restarts, "Start a task that fails again, this many times")
+      ->check(CLI::NonNegativeNumber);
+  launch_app->add_option("--grace", grace, "Seconds between SIGTERM, or Ctrl-C, and SIGKILL")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  launch_app->add_option("--log-dir", launch.log_directory,
+                         "Write what each task prints to a file there too: worker-0.log");
+  launch_app->add_option("command", launch.command, "The program and its arguments, after --")->required();
+  launch_app->callback([&] {
+    launch.grace = absl::Seconds(grace);
+    const absl::StatusOr<int> code = RunLaunch(launch);
+    if (code.ok()) {
+      result = *code;
+    } else {
+      Report(code.status());
+      result = absl::IsInvalidArgument(code.status()) ? kBadUsage : kFailed;
+    }
   });
 
   std::string target;

@@ -13,6 +13,8 @@ namespace weir {
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, absl::string_view what);
 // `where` names the value in messages: "TF_CONFIG: cluster".
 absl::StatusOr<ClusterSpec> ClusterFromJson(const nlohmann::json& value, absl::string_view where);
+// {"worker": ["host:port", …]}, or a map by index for a job whose indices have gaps.
+nlohmann::json ClusterToJson(const ClusterSpec& spec);
 // The value as JSON, cut short.
 std::string Quote(const nlohmann::json& value);
 

@@ -102,6 +102,21 @@ absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, absl::string_vi
   }
 }
 
+nlohmann::json ClusterToJson(const ClusterSpec& spec) {
+  nlohmann::json cluster = nlohmann::json::object();
+  for (const auto& [job, tasks] : spec.jobs()) {
+    const bool gaps = tasks.rbegin()->first + 1 != static_cast<int>(tasks.size());
+    for (const auto& [index, address] : tasks) {
+      if (gaps) {
+        cluster[job][absl::StrCat(index)] = address;
+      } else {
+        cluster[job].push_back(address);
+      }
+    }
+  }
+  return cluster;
+}
+
 std::string Quote(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
   if (text.size() > 80) text = absl::StrCat(text.substr(0, 80), "...");

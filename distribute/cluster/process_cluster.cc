@@ -8,26 +8,19 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "distribute/cluster/cluster_json.h"
+#include "distribute/cluster/tf_config.h"
 
 namespace weir {
 namespace {
 
 absl::Status SystemError(absl::string_view what) {
   return errors::Internal(what, ": ", std::string(std::strerror(errno)));
-}
-
-nlohmann::json ClusterJson(const ClusterSpec& spec) {
-  nlohmann::json cluster;
-  for (const auto& [job, tasks] : spec.jobs()) {
-    for (const auto& [index, address] : tasks) cluster[job].push_back(address);
-  }
-  return cluster;
 }
 
 }  // namespace
@@ -89,7 +82,7 @@ std::vector<std::string> ProcessCluster::Arguments(const Task& task) const {
   std::vector<std::string> arguments = {options_.program, "server", "--ready-file", PathOf(task, "ready")};
   if (!options_.use_tf_config) {
     arguments.insert(arguments.end(), {"--job", task.job, "--index", std::to_string(task.index), "--cluster",
-                                       ClusterJson(spec_).dump()});
+                                       ClusterToJson(spec_).dump()});
   }
   arguments.insert(arguments.end(), options_.flags.begin(), options_.flags.end());
   return arguments;
@@ -101,9 +94,7 @@ std::vector<std::string> ProcessCluster::Environment(const Task& task) const {
     if (!absl::StartsWith(*entry, "TF_CONFIG=")) environment.emplace_back(*entry);
   }
   if (options_.use_tf_config) {
-    const nlohmann::json config = {{"cluster", ClusterJson(spec_)},
-                                   {"task", {{"type", task.job}, {"index", task.index}}}};
-    environment.push_back("TF_CONFIG=" + config.dump());
+    environment.push_back("TF_CONFIG=" + TfConfigJson({spec_, task.job, task.index}));
   }
   return environment;
 }

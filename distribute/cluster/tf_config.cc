@@ -78,6 +78,13 @@ bool TfConfig::IsChief() const {
   return task_type == "worker" && task_index == 0 && jobs.count("chief") == 0 && jobs.count("master") == 0;
 }
 
+std::string TfConfigJson(const TfConfig& config) {
+  nlohmann::json json;
+  json["cluster"] = ClusterToJson(config.cluster);
+  json["task"] = {{"type", config.task_type}, {"index", config.task_index}};
+  return json.dump();
+}
+
 absl::StatusOr<TfConfig> ParseTfConfig(absl::string_view json) {
   ASSIGN_OR_RETURN(const nlohmann::json root, ParseJson(json, "TF_CONFIG"));
   if (!root.is_object()) return errors::InvalidArgument("TF_CONFIG is not a map but ", Quote(root));

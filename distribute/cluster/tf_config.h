@@ -20,6 +20,9 @@ struct TfConfig {
   bool IsChief() const;
 };
 
+// What ParseTfConfig reads: a task's cluster, type and index.
+std::string TfConfigJson(const TfConfig& config);
+
 // InvalidArgument, quoting the key and the value at fault, for text that is not JSON, values of the wrong kind, a
 // cluster that does not hold the task (an evaluator need not be of it), both a chief and a master, or another rpc_layer
 // than grpc.

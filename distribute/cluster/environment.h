@@ -1,0 +1,38 @@
+// The variables that launchers set, as values that can be checked.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/status.h"
+
+namespace weir {
+
+// Names and values of environment variables. A value; whatever reads it treats every value as hostile. A variable that
+// is set to nothing counts as not set.
+class Environment {
+ public:
+  Environment() = default;
+  explicit Environment(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  // For main: that of this process, as it is now.
+  static Environment OfThisProcess();
+
+  bool Has(const std::string& name) const { return Find(name) != nullptr; }
+  // nullptr: not set.
+  const std::string* Find(const std::string& name) const;
+  // nullopt: not set. InvalidArgument, quoting the value, for anything but a number from `least` to `most`.
+  absl::StatusOr<std::optional<int>> Number(const std::string& name, int least, int most) const;
+  // As these, but InvalidArgument when it is not set. `advice` follows what is wrong: "start it by srun".
+  absl::StatusOr<std::string> Required(const std::string& name, absl::string_view advice) const;
+  absl::StatusOr<int> RequiredNumber(const std::string& name, int least, int most, absl::string_view advice) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+// "NAME='value'", cut short and with what is not printable escaped: for messages.
+std::string QuoteVariable(absl::string_view name, absl::string_view value);
+
+}  // namespace weir
