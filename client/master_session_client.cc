@@ -110,6 +110,10 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
   session->handle_ = response.session_handle();
   session->graph_version_ = response.graph_version();
   session->nodes_sent_ = node_ids;
+  {
+    MutexLock lock(session->mu_);
+    session->changes_sent_ = scope.graph()->changed_ops().size();
+  }
   return std::unique_ptr<Session>(std::move(session));
 }
 
@@ -135,10 +139,21 @@ absl::Status MasterSessionClient::ExtendIfNeeded() {
   request.set_session_handle(handle_);
   request.set_current_graph_version(graph_version_);
   *request.mutable_graph_def() = scope_.ToGraphDef();
-  // Nodes are exported in order of creation, and a scope never removes one: the first ones were sent.
-  request.mutable_graph_def()->mutable_node()->DeleteSubrange(0, nodes_sent_);
+  const Graph& graph = *scope_.graph();
+  for (size_t i = changes_sent_; i < graph.changed_ops().size(); ++i) {
+    const int id = graph.changed_ops()[i];
+    if (id >= nodes_sent_) continue;
+    return errors::FailedPrecondition("Operation '", graph.node(id)->name(),
+                                      "' was changed, by a gradient through it, after the session got it. Build ",
+                                      "gradients before the session, or create a new session.");
+  }
+  // Nodes are exported in order of creation: the first ones were sent.
+  int known = 0;
+  for (int id = 0; id < nodes_sent_; ++id) known += graph.node(id) != nullptr;
+  request.mutable_graph_def()->mutable_node()->DeleteSubrange(0, known);
   RETURN_IF_ERROR(master_->ExtendSession(Call(), request, &response));
   graph_version_ = response.new_graph_version();
+  changes_sent_ = graph.changed_ops().size();
   nodes_sent_.store(node_ids, std::memory_order_release);
   return absl::OkStatus();
 }

@@ -57,6 +57,7 @@ class MasterSessionClient : public Session {
 
   Mutex mu_;
   std::atomic<int> nodes_sent_{0};
+  size_t changes_sent_ GUARDED_BY(mu_) = 0;  // of Graph::changed_ops
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
   bool closed_ GUARDED_BY(mu_) = false;
 };

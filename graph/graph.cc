@@ -71,9 +71,7 @@ Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 
-absl::StatusOr<Node*> Graph::AddNode(NodeDef def) {
-  if (def.name().empty()) return errors::InvalidArgument("A node of op ", def.op(), " has no name");
-  if (by_name_.contains(def.name())) return errors::AlreadyExists("Node '", def.name(), "' is not unique");
+absl::StatusOr<std::unique_ptr<Node>> Graph::MakeNode(NodeDef def) const {
   auto node = std::make_unique<Node>();
   node->registration_ = ops_->Find(def.op());
   if (node->registration_ != nullptr) {
@@ -86,13 +84,38 @@ absl::StatusOr<Node*> Graph::AddNode(NodeDef def) {
   RETURN_IF_ERROR(ValidateNodeAttrs(def, *node->op_def_));
   RETURN_IF_ERROR(CheckNoPlaceholders(def));
   RETURN_IF_ERROR(InOutTypesForNode(def, *node->op_def_, &node->input_types_, &node->output_types_));
-  node->id_ = static_cast<int>(nodes_.size());
   node->inputs_.resize(node->input_types_.size());
   node->def_ = std::move(def);
+  return node;
+}
+
+absl::StatusOr<Node*> Graph::AddNode(NodeDef def) {
+  if (def.name().empty()) return errors::InvalidArgument("A node of op ", def.op(), " has no name");
+  if (by_name_.contains(def.name())) return errors::AlreadyExists("Node '", def.name(), "' is not unique");
+  ASSIGN_OR_RETURN(std::unique_ptr<Node> node, MakeNode(std::move(def)));
+  node->id_ = static_cast<int>(nodes_.size());
   by_name_[node->name()] = node.get();
   ++num_nodes_;
   nodes_.push_back(std::move(node));
   return nodes_.back().get();
+}
+
+absl::Status Graph::ChangeOp(Node* node, NodeDef def) {
+  def.set_name(node->name());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Node> made, MakeNode(std::move(def)));
+  if (made->output_types_ != node->output_types_) {
+    return errors::InvalidArgument("Node '", node->name(), "' has outputs (", DataTypeListName(node->output_types_),
+                                   "), an op ", made->op(), " in its place (", DataTypeListName(made->output_types_),
+                                   ")");
+  }
+  while (!node->in_edges_.empty()) RemoveEdge(node->in_edges_.back());
+  node->def_ = std::move(made->def_);
+  node->op_def_ = made->op_def_;
+  node->registration_ = made->registration_;
+  node->input_types_ = std::move(made->input_types_);
+  node->inputs_ = std::move(made->inputs_);
+  changed_ops_.push_back(node->id_);
+  return absl::OkStatus();
 }
 
 void Graph::RemoveNode(Node* node) {
@@ -211,6 +234,7 @@ std::unique_ptr<Graph> Graph::Clone() const {
   *copy->functions_ = *functions_;
   copy->versions_ = versions_;
   copy->num_nodes_ = num_nodes_;
+  copy->changed_ops_ = changed_ops_;
   copy->nodes_.resize(nodes_.size());
   for (const Node* node : nodes()) {
     auto twin = std::make_unique<Node>();

@@ -106,6 +106,12 @@ class Graph {
   absl::StatusOr<Node*> AddNode(tensorflow::NodeDef def);
   void RemoveNode(Node* node);                                  // with its edges
   absl::Status RenameNode(Node* node, absl::string_view name);  // AlreadyExists where the name is taken
+  // Gives `node` another op, whose outputs have the types of the old ones: name, id and who uses it stay, its inputs
+  // are to be connected anew. InvalidArgument or NotFound, and no change, where `def` does not fit its op or those
+  // types.
+  absl::Status ChangeOp(Node* node, tensorflow::NodeDef def);
+  // The ids of the nodes that got another op, in that order.
+  const std::vector<int>& changed_ops() const { return changed_ops_; }
   // InvalidArgument for slots that do not exist, types that differ, or an input that is connected already.
   absl::StatusOr<Edge*> AddEdge(Node* src, int src_output, Node* dst, int dst_input);
   // At most one between two nodes: nullptr when it was there.
@@ -137,6 +143,8 @@ class Graph {
  private:
   absl::Status CheckEdge(const Node* src, int src_output, const Node* dst, int dst_input) const;
   Edge* NewEdge(Node* src, int src_output, Node* dst, int dst_input);
+  // `def` with its defaults, as a node without id and edges.
+  absl::StatusOr<std::unique_ptr<Node>> MakeNode(tensorflow::NodeDef def) const;
 
   const OpRegistry* ops_;
   std::unique_ptr<FunctionLibrary> functions_;
@@ -144,6 +152,7 @@ class Graph {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Edge>> edges_;
   std::vector<int> free_edges_;
+  std::vector<int> changed_ops_;
   absl::flat_hash_map<std::string, Node*> by_name_;
   mutable absl::flat_hash_map<std::string, int> name_suffixes_;  // where UniqueName goes on counting
   int num_nodes_ = 0;

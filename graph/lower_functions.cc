@@ -44,7 +44,7 @@ class Lowering {
       const int first_new = graph_->num_node_ids();
       for (Node* node : open) {
         if (graph_->num_nodes() > most_nodes) return changed;
-        ASSIGN_OR_RETURN(const bool replaced, Lower(node));
+        ASSIGN_OR_RETURN(const bool replaced, Lower(node, /*wanted=*/false));
         changed = changed || replaced;
       }
       open.clear();
@@ -55,8 +55,8 @@ class Lowering {
     return changed;
   }
 
- private:
-  absl::StatusOr<bool> Lower(Node* node) {
+  // `wanted`: whether or not its attribute asks for it.
+  absl::StatusOr<bool> Lower(Node* node, bool wanted) {
     const std::string& op = node->op();
     using LowerFn = absl::Status (*)(Node*, Graph*);
     const LowerFn lower = op == "If" || op == "StatelessIf"         ? &LowerIf
@@ -64,7 +64,7 @@ class Lowering {
                           : op == "While" || op == "StatelessWhile" ? &LowerWhile
                                                                     : nullptr;
     if (lower != nullptr) {
-      if (!AsksForLowering(*node) || CallsRecursive(*node)) return false;
+      if (!(wanted || AsksForLowering(*node)) || CallsRecursive(*node)) return false;
       RETURN_IF_ERROR(lower(node, graph_));
       return true;
     }
@@ -73,6 +73,7 @@ class Lowering {
     return LowerCall(node);
   }
 
+ private:
   bool CallsRecursive(const Node& node) const {
     for (const auto& [name, value] : node.def().attr()) {
       if (value.value_case() == tensorflow::AttrValue::kFunc && recursive_.contains(value.func().name())) return true;
@@ -145,14 +146,14 @@ class Lowering {
   const absl::flat_hash_set<std::string> recursive_;
 };
 
+}  // namespace
+
 bool CallsFunctions(const Node& node) {
   static constexpr const char* kOps[] = {
       "PartitionedCall", "StatefulPartitionedCall", "If",         "StatelessIf",     "Case", "StatelessCase",
       "While",           "StatelessWhile",          "RemoteCall", "SymbolicGradient"};
   return node.registration() == nullptr || std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
 }
-
-}  // namespace
 
 absl::StatusOr<bool> LowerFunctions(const LowerOptions& options, Graph* graph) {
   const std::vector<Node*> nodes = graph->nodes();
@@ -161,5 +162,7 @@ absl::StatusOr<bool> LowerFunctions(const LowerOptions& options, Graph* graph) {
   if (!has_calls) return false;
   return Lowering(options, graph).Run();
 }
+
+absl::StatusOr<bool> LowerCall(Node* node, Graph* graph) { return Lowering({}, graph).Lower(node, /*wanted=*/true); }
 
 }  // namespace weir

@@ -27,4 +27,10 @@ struct LowerOptions {
 // changed. InvalidArgument names the node whose function does not fit it.
 absl::StatusOr<bool> LowerFunctions(const LowerOptions& options, Graph* graph);
 
+// Whether the node's op is one of those above, or a function.
+bool CallsFunctions(const Node& node);
+// Replaces this one, which calls functions, as above, whatever it asks for; what its functions call stays. Gives
+// whether it did, and so removed `node`.
+absl::StatusOr<bool> LowerCall(Node* node, Graph* graph);
+
 }  // namespace weir

@@ -154,9 +154,7 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
          "Gradient:\n"
          "`yes`; `nothing flows`, where it is zero or undefined by nature (comparisons, shapes, integers); `no`, where "
          "a\n"
-         "C++ client gets an error, as with TensorFlow, and for calls that may have effects, which are not made again\n"
-         "(`If`, `Case`, `While`; their stateless kin have gradients). Programs that bring their gradient in the "
-         "graph,\n"
+         "C++ client gets an error, as with TensorFlow. Programs that bring their gradient in the graph,\n"
          "as TensorFlow's clients do, do not need it.\n\n"
          "| op | devices | types | gradient |\n| --- | --- | --- | --- |\n"
       << rows.str();

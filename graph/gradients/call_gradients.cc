@@ -1,5 +1,7 @@
-// Gradients of calls of functions. What the call computed on its way is computed again, by SymbolicGradient: a call
-// that may have effects, or draw random numbers, would do so a second time, and has no gradient.
+// Gradients of calls of functions that were not written out (graph/gradients/called_functions.h): by SymbolicGradient,
+// which finds the gradient that the library has for the function. Without one it computes again what the call computed
+// on its way: a call that may have effects, or draw random numbers, must not do so a second time.
+#include "graph/function_library.h"
 #include "graph/gradients/container_families.h"
 #include "graph/gradients/gradient_registry.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -40,7 +42,18 @@ absl::Status ByFunction(G& g, const tensorflow::NameAttrList& function) {
   return absl::OkStatus();
 }
 
-absl::Status PartitionedCall(G& g) { return ByFunction(g, g.Attr<tensorflow::NameAttrList>("f")); }
+tensorflow::NameAttrList Called(G& g) { return g.Attr<tensorflow::NameAttrList>("f"); }
+
+absl::Status StaysCall(const std::string& why) {
+  return errors::Unimplemented("Gradients of functions that call themselves, ", why, ", are not supported");
+}
+absl::Status PartitionedCall(G& g) { return ByFunction(g, Called(g)); }
+absl::Status StatefulCall(G& g) {
+  if (!g.graph().functions().FindGradient(Called(g).name()).empty()) return ByFunction(g, Called(g));
+  return StaysCall("or have effects in control flow by nodes");
+}
+absl::Status ControlFlow(G&) { return StaysCall("by control flow"); }
+absl::Status RemoteCall(G&) { return StaysCall("or of a RemoteCall whose target is not a constant"); }
 
 // The op is the function; names that begin with '_' are notes to the runtime, not its attributes.
 tensorflow::NameAttrList OpAsFunction(G& g) {
@@ -51,20 +64,20 @@ tensorflow::NameAttrList OpAsFunction(G& g) {
   }
   return function;
 }
-// Differentiated as Switch and Merge.
-absl::Status ControlFlow(G& g) {
-  tensorflow::NameAttrList function = OpAsFunction(g);
-  (*function.mutable_attr())["_lower_using_switch_merge"].set_b(true);
-  return ByFunction(g, function);
-}
 
 }  // namespace
 
-absl::Status FunctionCallGradient(G& g) { return ByFunction(g, OpAsFunction(g)); }
+absl::Status FunctionCallGradient(G& g) {
+  const bool has_own = !g.graph().functions().FindGradient(g.op().op()).empty();
+  if (g.op().IsStateful() && !has_own) return StaysCall("or have effects in control flow by nodes");
+  return ByFunction(g, OpAsFunction(g));
+}
 
 absl::Status RegisterCallGradients(GradientRegistry& registry) {
   RETURN_IF_ERROR(registry.Register("PartitionedCall", PartitionedCall));
-  for (const char* op : {"StatelessIf", "StatelessCase", "StatelessWhile"}) {
+  RETURN_IF_ERROR(registry.Register("StatefulPartitionedCall", StatefulCall));
+  RETURN_IF_ERROR(registry.Register("RemoteCall", RemoteCall));
+  for (const char* op : {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "SymbolicGradient"}) {
     RETURN_IF_ERROR(registry.Register(op, ControlFlow));
   }
   return absl::OkStatus();

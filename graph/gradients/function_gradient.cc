@@ -2,7 +2,6 @@
 
 #include "core/attr_value.h"
 #include "graph/gradients/gradient_builder.h"
-#include "graph/lower_functions.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {
@@ -55,14 +54,6 @@ absl::StatusOr<FunctionBody> BodyOfOp(const NameAttrList& op, const OpRegistry& 
   }
   for (int i = 0; i < node->num_outputs(); ++i) RETURN_IF_ERROR(AddRet(Output(node, i), &body));
   return body;
-}
-
-// Control flow that is still by functions would ask for its own gradient, without end.
-absl::Status CheckLowered(const std::string& op, const Graph& graph) {
-  if (op != "StatelessIf" && op != "StatelessCase" && op != "StatelessWhile") return absl::OkStatus();
-  const Node* const node = graph.FindNode("op");
-  if (node == nullptr || node->op() != op) return absl::OkStatus();
-  return errors::Unimplemented("The gradient of ", op, " with functions that call themselves is not supported");
 }
 
 bool IsDifferentiable(DataType type) { return IsFloating(type) || IsComplex(type); }
@@ -118,8 +109,6 @@ absl::StatusOr<FunctionBody> InstantiateGradient(const NameAttrList& function, c
   absl::StatusOr<FunctionBody> body =
       def != nullptr ? InstantiateFunction(*def, Attrs(function), ops, library) : BodyOfOp(function, ops, library);
   RETURN_IF_ERROR(body.status());
-  RETURN_IF_ERROR(LowerFunctions({}, body->graph.get()).status());
-  if (def == nullptr) RETURN_IF_ERROR(CheckLowered(function.name(), *body->graph));
   RETURN_IF_ERROR(Annotate(Differentiate(&*body), absl::StrCat("Gradient of function ", function.name())));
   return body;
 }

@@ -12,7 +12,7 @@ namespace weir {
 
 // What SymbolicGradient[f = function] computes: from the arguments of `function` and the gradients at its results, the
 // gradients at its arguments; zeros where none arrives. The library's own gradient of the function, where it has one;
-// else back-propagation through the body, in which calls are written out first. `function` may name an op too.
+// else back-propagation through the body. `function` may name an op too.
 absl::StatusOr<FunctionBody> InstantiateGradient(const tensorflow::NameAttrList& function, const OpRegistry& ops,
                                                  const FunctionLibrary& library);
 

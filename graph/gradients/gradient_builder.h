@@ -21,9 +21,11 @@ struct GradientOptions {
 };
 
 // d(sum of ys)/d(x) for each x, as TensorFlow's tf.gradients: the chain rule over every path, contributions added by
-// AddN, through while loops (Enter/Exit/NextIteration, intermediate values kept on stacks) and conditionals
-// (Switch/Merge). An x that no y depends on gets an invalid Gradient. InvalidArgument names an op on the way that has
-// no gradient; Unimplemented one whose gradient is not built.
+// AddN, through while loops (Enter/Exit/NextIteration, intermediate values kept in tensor lists) and conditionals
+// (Switch/Merge). Calls of functions on the way, If and While too, are written out in the graph first: the nodes that
+// called hand on the results, and a session that knew them as calls cannot be extended any more. An x that no y depends
+// on gets an invalid Gradient. InvalidArgument names an op on the way that has no gradient; Unimplemented one whose
+// gradient is not built.
 absl::StatusOr<std::vector<Gradient>> AddGradients(const GradientRegistry& registry, const std::vector<Output>& ys,
                                                    const std::vector<Output>& xs, const GradientOptions& options,
                                                    Graph* graph);

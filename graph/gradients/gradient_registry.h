@@ -34,6 +34,7 @@ class GradientContext {
  public:
   GradientContext(Graph* graph, Node* op, std::vector<Gradient> grad_outputs, std::string name_scope);
 
+  const Graph& graph() const { return *graph_; }
   const Node& op() const { return *op_; }
   Output input(int i) const;
   Output output(int i) const { return Output(op_, i); }

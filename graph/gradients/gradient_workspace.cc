@@ -1,5 +1,7 @@
 #include "graph/gradients/gradient_workspace.h"
 
+#include "absl/algorithm/container.h"
+#include "graph/gradients/called_functions.h"
 #include "graph/op_builder.h"
 
 namespace weir {
@@ -11,12 +13,15 @@ bool IsDifferentiableType(DataType type) {
   return IsFloating(type) || IsComplex(type) || type == DT_RESOURCE || type == DT_VARIANT;
 }
 
+// Functions that call others more than once have bodies without end.
+constexpr int kMostNodes = 2'000'000;
+
 }  // namespace
 
 absl::Status GradientWorkspace::Init(const std::vector<Output>& ys, const std::vector<Output>& xs) {
   run_ = absl::StrCat(options_.name_scope, "_", graph_->num_node_ids());
   stops_.insert(options_.stop_gradients.begin(), options_.stop_gradients.end());
-  MarkBetween(ys, xs);
+  RETURN_IF_ERROR(WriteOutCalls(ys, xs));
   // Loops under construction may not be well-formed yet; they only matter where gradients flow through them.
   for (const Node* node : graph_->nodes()) {
     if (!IsBetween(*node) || !node->IsControlFlow()) continue;
@@ -25,6 +30,27 @@ absl::Status GradientWorkspace::Init(const std::vector<Output>& ys, const std::v
   }
   info_.frames.push_back(LoopFrame());
   info_.frame_of.assign(graph_->num_node_ids(), 0);
+  return absl::OkStatus();
+}
+
+absl::Status GradientWorkspace::WriteOutCalls(const std::vector<Output>& ys, const std::vector<Output>& xs) {
+  absl::flat_hash_set<int> staying;
+  for (bool changed = true; changed;) {
+    MarkBetween(ys, xs);
+    changed = false;
+    for (Node* node : graph_->nodes()) {
+      const bool wanted = IsBetween(*node) && absl::c_any_of(node->in_edges(), [this](const Edge* edge) {
+                            return Flows(*edge) && IsBetween(*edge->src);
+                          });
+      if (!wanted || staying.contains(node->id()) || !IsDifferentiatedByBody(*node, graph_->functions())) continue;
+      if (graph_->num_nodes() > kMostNodes) {
+        return errors::ResourceExhausted("The calls on the way of a gradient have more than ", kMostNodes, " nodes");
+      }
+      ASSIGN_OR_RETURN(const bool written, WriteOutCall(node, graph_));
+      changed = changed || written;
+      if (!written) staying.insert(node->id());
+    }
+  }
   return absl::OkStatus();
 }
 

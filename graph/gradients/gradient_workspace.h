@@ -51,6 +51,8 @@ class GradientWorkspace {
 
  private:
   void MarkBetween(const std::vector<Output>& ys, const std::vector<Output>& xs);
+  // Until none is left on the way; the way goes on inside them.
+  absl::Status WriteOutCalls(const std::vector<Output>& ys, const std::vector<Output>& xs);
 
   const GradientRegistry& registry_;
   const GradientOptions& options_;

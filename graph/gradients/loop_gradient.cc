@@ -7,6 +7,20 @@ namespace {
 
 using G = GradientContext;
 
+// `step` of `value` where all of `branches` are taken, elsewhere `value` as it is.
+absl::StatusOr<Output> InBranches(GradientWorkspace* workspace, const Output& value,
+                                  absl::Span<const BranchContexts::Branch> branches,
+                                  const std::function<absl::StatusOr<Output>(const Output&)>& step) {
+  if (branches.empty()) return step(value);
+  const BranchContexts::Branch& branch = branches.front();
+  const std::string device = value.node()->requested_device();
+  ASSIGN_OR_RETURN(const Operation split, workspace->AddSwitch(value, branch, device));
+  ASSIGN_OR_RETURN(Output taken, InBranches(workspace, Output(split, branch.taken), branches.subspan(1), step));
+  InputList ends;
+  for (int i = 0; i < branch.branches; ++i) ends.push_back(i == branch.taken ? taken : Output(split, i));
+  return workspace->AddOp("Merge", {ends}, device);
+}
+
 }  // namespace
 
 LoopGradient::LoopGradient(GradientWorkspace* workspace, const LoopStructure& loop, int parent, int backward_parent)
@@ -21,20 +35,7 @@ Gradient LoopGradient::EnterGradient(const Node* enter) const {
   return it == enter_gradients_.end() ? Gradient() : it->second;
 }
 
-// What is popped from a stack cannot be traced to what was pushed there.
-absl::Status LoopGradient::CheckFirstOrder() const {
-  const std::vector<int>& frame_of = workspace_.info().frame_of;
-  for (int id = 0; id < static_cast<int>(frame_of.size()); ++id) {
-    const Node* node = workspace_.graph()->node(id);
-    if (node == nullptr || frame_of[id] != loop_.frame || node->op() != "StackPopV2") continue;
-    return errors::Unimplemented("Second-order gradient for while loops not supported: '", node->name(),
-                                 "' belongs to the gradient of a loop");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status LoopGradient::Build() {
-  RETURN_IF_ERROR(CheckFirstOrder());
   RETURN_IF_ERROR(AddForwardCounter());
   RETURN_IF_ERROR(AddBackwardCounter());
   return AddBody();
@@ -68,6 +69,10 @@ absl::Status LoopGradient::Close(const Cycle& cycle, const Output& next) {
   return workspace_.graph()->ReplaceInput(cycle.merge.node(), 1, back.node(), 0);
 }
 
+std::vector<Node*> LoopGradient::AtEntry() const {
+  return anchor_ == nullptr ? std::vector<Node*>() : std::vector<Node*>{anchor_};
+}
+
 absl::Status LoopGradient::AddForwardCounter() {
   const Edge* first = loop_.variables[0].enter->input_edge(0);
   const Output entered(first->src, first->src_output);
@@ -75,14 +80,12 @@ absl::Status LoopGradient::AddForwardCounter() {
     ASSIGN_OR_RETURN(Output anchor, workspace_.AddOp("Identity", {{entered}}, entered.node()->requested_device()));
     anchor_ = anchor.node();
   }
-  const std::vector<Node*> controls = anchor_ == nullptr ? std::vector<Node*>() : std::vector<Node*>{anchor_};
-  ASSIGN_OR_RETURN(Output zero, workspace_.AddConstant(Tensor::Scalar<int32_t>(0), device_, controls));
+  ASSIGN_OR_RETURN(Output zero, workspace_.AddConstant(Tensor::Scalar<int32_t>(0), device_, AtEntry()));
   workspace_.Claim(parent_);
   ASSIGN_OR_RETURN(Cycle counter, OpenCycle(zero, /*backward=*/false, Output(loop_.condition, 0)));
   forward_pivot_ = counter.body;
   ASSIGN_OR_RETURN(Output one, workspace_.AddConstant(Tensor::Scalar<int32_t>(1), device_, {forward_pivot_.node()}));
   ASSIGN_OR_RETURN(Output sum, workspace_.AddOp("AddV2", {{forward_pivot_}, {one}}, device_));
-  forward_add_ = sum.node();
   RETURN_IF_ERROR(Close(counter, sum));
   workspace_.Claim(loop_.frame);
   count_ = Output(counter.exit, 0);
@@ -108,7 +111,6 @@ absl::Status LoopGradient::AddBackwardCounter() {
   ASSIGN_OR_RETURN(backward_pivot_, workspace_.AddOp("Identity", {{Output(leave.op(), 1)}}, device_));
   ASSIGN_OR_RETURN(Output one, workspace_.AddConstant(Tensor::Scalar<int32_t>(1), device_, {backward_pivot_.node()}));
   ASSIGN_OR_RETURN(Output left, workspace_.AddOp("Sub", {{backward_pivot_}, {one}}, device_));
-  backward_sub_ = left.node();
   RETURN_IF_ERROR(Close(counter, left));
   workspace_.Claim(backward_frame_);
   return absl::OkStatus();
@@ -220,7 +222,7 @@ absl::StatusOr<Output> LoopGradient::Saved(const Output& forward) {
     RETURN_IF_ERROR(GetNodeAttr(forward.node()->def(), "value", &value));
     saved = workspace_.AddConstant(value, forward.node()->requested_device(), {backward_pivot_.node()});
   } else {
-    saved = SaveOnStack(forward);
+    saved = SaveInList(forward);
   }
   RETURN_IF_ERROR(saved.status());
   workspace_.Claim(backward_frame_);
@@ -228,61 +230,49 @@ absl::StatusOr<Output> LoopGradient::Saved(const Output& forward) {
   return saved;
 }
 
-absl::StatusOr<Output> LoopGradient::SaveOnStack(const Output& forward) {
+// A value of a branch that was not taken is not appended, and not taken out either.
+absl::StatusOr<Output> LoopGradient::SaveInList(const Output& forward) {
   workspace_.Claim(backward_frame_);
   const std::string device = forward.node()->requested_device();
-  const bool conditional = workspace_.branches().Of(forward) != 0;
-  const std::vector<Node*> controls = anchor_ == nullptr ? std::vector<Node*>() : std::vector<Node*>{anchor_};
-  ASSIGN_OR_RETURN(Output unbounded, workspace_.AddConstant(Tensor::Scalar<int32_t>(-1), device, controls));
-  ASSIGN_OR_RETURN(Output stack,
-                   workspace_.AddOp("StackV2", {{unbounded}}, device, {G::Set("elem_type", forward.type())}, controls));
+  ASSIGN_OR_RETURN(Output any, workspace_.AddConstant(Tensor::Scalar<int32_t>(-1), device, AtEntry()));
+  ASSIGN_OR_RETURN(Output list, workspace_.AddOp("EmptyTensorList", {{any}, {any}}, device,
+                                                 {G::Set("element_dtype", forward.type())}));
   workspace_.Claim(parent_);
-
-  ASSIGN_OR_RETURN(Output forward_handle, AddEnter(stack, /*backward=*/false, /*constant=*/true));
-  ASSIGN_OR_RETURN(Output push,
-                   workspace_.AddOp("StackPushV2", {{forward_handle}, {forward}}, device, {}, {forward_pivot_.node()}));
+  ASSIGN_OR_RETURN(Cycle saving, OpenCycle(list, /*backward=*/false, Output(loop_.condition, 0)));
+  ASSIGN_OR_RETURN(const auto branches, BranchesOf(forward, /*backward=*/false));
+  ASSIGN_OR_RETURN(Output longer, InBranches(&workspace_, saving.body, branches, [&](const Output& here) {
+                     return workspace_.AddOp("TensorListPushBack", {{here}, {forward}}, device);
+                   }));
+  RETURN_IF_ERROR(Close(saving, longer));
   workspace_.Claim(loop_.frame);
-  RETURN_IF_ERROR(OrderBefore(forward_add_, push.node(), conditional, loop_.frame));
 
-  ASSIGN_OR_RETURN(Output handle, AddEnter(stack, /*backward=*/true, /*constant=*/true));
-  ASSIGN_OR_RETURN(handle, HandleInBranch(handle, forward));
-  ASSIGN_OR_RETURN(Output pop, workspace_.AddOp("StackPopV2", {{handle}}, device, {G::Set("elem_type", forward.type())},
-                                                {backward_pivot_.node()}));
+  ASSIGN_OR_RETURN(Cycle reading, OpenCycle(Output(saving.exit, 0), /*backward=*/true, backward_condition_));
   workspace_.Claim(backward_frame_);
-  RETURN_IF_ERROR(OrderBefore(backward_sub_, pop.node(), conditional, backward_frame_));
-  return pop;
+  ASSIGN_OR_RETURN(const auto branches_then, BranchesOf(forward, /*backward=*/true));
+  Output value;
+  ASSIGN_OR_RETURN(
+      Output shorter,
+      InBranches(&workspace_, reading.body, branches_then, [&](const Output& here) -> absl::StatusOr<Output> {
+        ASSIGN_OR_RETURN(Output shape,
+                         workspace_.AddConstant(Tensor::Scalar<int32_t>(-1), device, {backward_pivot_.node()}));
+        ASSIGN_OR_RETURN(Output rest, workspace_.AddOp("TensorListPopBack", {{here}, {shape}}, device,
+                                                       {G::Set("element_dtype", forward.type())}));
+        value = Output(rest.op(), 1);
+        return rest;
+      }));
+  RETURN_IF_ERROR(Close(reading, shorter));
+  workspace_.Claim(backward_frame_);
+  return value;
 }
 
-// A value of a branch that was not taken was never pushed: it must not be popped either.
-absl::StatusOr<Output> LoopGradient::HandleInBranch(const Output& handle, const Output& forward) {
-  Output here = handle;
-  BranchContexts& branches = workspace_.branches();
-  for (const BranchContexts::Branch& branch : branches.Path(0, branches.Of(forward))) {
-    ASSIGN_OR_RETURN(Output predicate, Saved(branch.predicate));
-    ASSIGN_OR_RETURN(Operation split, workspace_.AddSwitch(here, {predicate, branch.taken, branch.branches},
-                                                           handle.node()->requested_device()));
-    here = Output(split, branch.taken);
+absl::StatusOr<std::vector<BranchContexts::Branch>> LoopGradient::BranchesOf(const Output& forward, bool backward) {
+  BranchContexts& contexts = workspace_.branches();
+  std::vector<BranchContexts::Branch> path = contexts.Path(0, contexts.Of(forward));
+  if (!backward) return path;
+  for (BranchContexts::Branch& branch : path) {
+    ASSIGN_OR_RETURN(branch.predicate, Saved(branch.predicate));
   }
-  return here;
-}
-
-absl::Status LoopGradient::OrderBefore(Node* counter, Node* step, bool conditional, int frame) {
-  Graph* graph = workspace_.graph();
-  if (!conditional) {
-    graph->AddControlEdge(step, counter);
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(Node * trigger, graph->AddNode([&] {
-    tensorflow::NodeDef def;
-    def.set_op("ControlTrigger");
-    def.set_name(graph->UniqueName(absl::StrCat(workspace_.options().name_scope, "/ControlTrigger")));
-    def.set_device(step->requested_device());
-    return def;
-  }()));
-  graph->AddControlEdge(step, trigger);
-  graph->AddControlEdge(trigger, counter);
-  workspace_.Claim(frame);
-  return absl::OkStatus();
+  return path;
 }
 
 }  // namespace weir

@@ -14,7 +14,8 @@ class RegionGradients;
 
 // Counts the iterations of the forward loop, and adds a loop that runs as often. Its variables are the gradients of the
 // forward loop's variables, from the last iteration to the first, and the sums of the gradients of what the loop only
-// reads. What an iteration's gradient needs of the forward iteration is pushed on a stack there and popped here.
+// reads. What an iteration's gradient needs of the forward iteration is appended to a tensor list, a further variable
+// of the forward loop, and taken from its end here: all this has gradients itself.
 //
 // Only adds nodes: the forward loop computes what it did, so that a graph that has run already may be extended.
 class LoopGradient {
@@ -23,7 +24,6 @@ class LoopGradient {
   LoopGradient(GradientWorkspace* workspace, const LoopStructure& loop, int parent, int backward_parent);
 
   void SetExitGradient(const Node* exit, const Gradient& gradient) { exit_gradients_[exit] = gradient; }
-  // Unimplemented for a loop that is itself such a gradient.
   absl::Status Build();
   // d(loss)/d(the value that `enter` brings into the loop), after Build.
   Gradient EnterGradient(const Node* enter) const;
@@ -34,7 +34,6 @@ class LoopGradient {
     Output merge, body;  // the value in every round, and where the loop goes on
     Operation exit;
   };
-  absl::Status CheckFirstOrder() const;
   absl::Status AddForwardCounter();
   absl::Status AddBackwardCounter();
   absl::Status AddBody();
@@ -51,10 +50,11 @@ class LoopGradient {
   absl::Status ConnectBody(int first_id);
   bool ReadsShape(const Node& node) const;
   absl::StatusOr<Output> Saved(const Output& forward);
-  absl::StatusOr<Output> SaveOnStack(const Output& forward);
-  absl::StatusOr<Output> HandleInBranch(const Output& handle, const Output& forward);
-  // `step` comes before the counter's next round, also where `step` does not run because its branch was not taken.
-  absl::Status OrderBefore(Node* counter, Node* step, bool conditional, int frame);
+  absl::StatusOr<Output> SaveInList(const Output& forward);
+  // What `forward` depends on inside its frame, outermost first, as `backward` sees it or as it is.
+  absl::StatusOr<std::vector<BranchContexts::Branch>> BranchesOf(const Output& forward, bool backward);
+  // Nodes without data inputs that run where the forward loop is entered.
+  std::vector<Node*> AtEntry() const;
 
   GradientWorkspace& workspace_;
   const LoopStructure loop_;
@@ -63,8 +63,6 @@ class LoopGradient {
   std::string device_;
   Node* anchor_ = nullptr;  // runs when the forward loop is entered; nullptr: always
   Output forward_pivot_, backward_pivot_, backward_condition_;
-  Node* forward_add_ = nullptr;
-  Node* backward_sub_ = nullptr;
   Output count_;
   absl::flat_hash_map<const Node*, Gradient> exit_gradients_, enter_gradients_;
   absl::flat_hash_map<Output, Output> saved_;

@@ -17,6 +17,7 @@ absl::Status RegisterColorGradients(GradientRegistry& registry);
 absl::Status RegisterSpectralGradients(GradientRegistry& registry);
 absl::Status RegisterTridiagonalGradients(GradientRegistry& registry);
 absl::Status RegisterBatchNormGradients(GradientRegistry& registry);
+absl::Status RegisterEinsumGradients(GradientRegistry& registry);
 absl::Status RegisterFourierGradients(GradientRegistry& registry);
 
 }  // namespace weir

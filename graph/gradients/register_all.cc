@@ -19,7 +19,7 @@ absl::Status RegisterAllGradients(GradientRegistry& registry) {
                        &RegisterOptionalGradients,    &RegisterRareGradients,          &RegisterTensorArrayGradients,
                        &RegisterTensorListGradients,  &RegisterTensorMapGradients,     &RegisterCallGradients,
                        &RegisterPatchGradients,       &RegisterColorGradients,         &RegisterSpectralGradients,
-                       &RegisterTridiagonalGradients, &RegisterBatchNormGradients}) {
+                       &RegisterTridiagonalGradients, &RegisterBatchNormGradients,     &RegisterEinsumGradients}) {
     RETURN_IF_ERROR((*family)(registry));
   }
   return absl::OkStatus();

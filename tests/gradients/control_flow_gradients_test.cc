@@ -10,8 +10,6 @@
 namespace weir {
 namespace {
 
-using ::testing::HasSubstr;
-
 using StepFunction = std::function<OutputList(const Scope& scope, const Output& i, const OutputList& values)>;
 
 // `values` after `times` steps.
@@ -185,16 +183,36 @@ TEST_F(ControlFlowGradientsTest, ALoopMayBeDifferentiatedTwice) {
   Check({ops::Square(scope_, y[0])}, {TensorShape({2}), TensorShape({2})});
 }
 
-TEST_F(ControlFlowGradientsTest, TheGradientOfALoopsGradientIsRefused) {
-  const OutputList y = Repeat(scope_, 3, {xs_[0]}, [](const Scope& s, const Output&, const OutputList& v) {
-    return OutputList{ops::Square(s, v[0])};
+TEST_F(ControlFlowGradientsTest, LoopsHaveGradientsOfHigherOrder) {
+  const OutputList y = Repeat(scope_, 3, {xs_[0]}, [&](const Scope& s, const Output&, const OutputList& v) {
+    return OutputList{ops::Mul(s, ops::Sin(s, v[0]), xs_[1])};
   });
-  GradientRegistry registry;
-  ASSERT_THAT(RegisterAllGradients(registry), IsOk());
-  const Output weight = ops::Sin(scope_, xs_[0]);
-  ASSERT_OK_AND_ASSIGN(auto first, AddGradients(registry, y, {xs_[0]}, {.grad_ys = {weight}}, scope_.graph()));
-  EXPECT_THAT(AddGradients(registry, {first[0].values}, {xs_[0]}, {}, scope_.graph()),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("Second-order gradient for while loops")));
+  OutputList gradients = y;
+  for (int order = 0; order < 3; ++order) gradients = Check(gradients, {TensorShape({2}), TensorShape({2})});
+}
+
+TEST_F(ControlFlowGradientsTest, NestedLoopsHaveSecondGradients) {
+  const OutputList y = Repeat(scope_, 2, {xs_[0]}, [&](const Scope& s, const Output& i, const OutputList& v) {
+    return Repeat(s, ops::AddV2(s, i, 1), {v[0]}, [&](const Scope& t, const Output&, const OutputList& u) {
+      return OutputList{ops::Mul(t, ops::Sin(t, u[0]), ops::AddV2(t, v[0], xs_[1]))};
+    });
+  });
+  Check(Check(y, {TensorShape({2}), TensorShape({2})}), {TensorShape({2}), TensorShape({2})});
+}
+
+TEST_F(ControlFlowGradientsTest, ConditionalsInLoopsHaveSecondGradients) {
+  const OutputList y = Repeat(scope_, 4, {xs_[0]}, [&](const Scope& s, const Output& i, const OutputList& v) {
+    return Cond(
+        s, IsEven(s, i),
+        [&](const Scope& t) {
+          const Output sine = ops::Sin(t, v[0]);
+          return Cond(
+              t, ops::Less(t, i, 2), [&](const Scope& u) { return OutputList{ops::Mul(u, sine, xs_[1])}; },
+              [&](const Scope& u) { return OutputList{ops::Square(u, sine)}; });
+        },
+        [&](const Scope& t) { return OutputList{ops::Exp(t, v[0])}; });
+  });
+  Check(Check(y, {TensorShape({2}), TensorShape({2})}), {TensorShape({2}), TensorShape({2})});
 }
 
 }  // namespace

@@ -58,8 +58,7 @@ const std::set<std::string>& WithoutGradient() {
       "Unbatch", "BatchFunction", "MapDefun",
       "PreventGradient",  // its purpose is this error
       "EagerPyFunc",      // its gradient is one of Python's
-      // Calls that may have effects are not made again for a gradient.
-      "StatefulPartitionedCall", "RemoteCall", "If", "Case", "While", "For", "SymbolicGradient"};
+      "For"};
   return *ops;
 }
 
@@ -96,7 +95,8 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
       "TensorListResize", "TensorListScatter", "TensorListScatterIntoExistingList", "TensorListScatterV2",
       "TensorListSetItem", "TensorListSplit", "TensorListStack", "TensorMapErase", "TensorMapInsert", "TensorMapLookup",
       // In call_gradients_test.cc.
-      "PartitionedCall", "StatelessCase", "StatelessIf", "StatelessWhile",
+      "Case", "If", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
+      "StatelessWhile", "SymbolicGradient", "While",
       // In random_gradients_test.cc.
       "RandomGamma", "StatelessParameterizedTruncatedNormal", "StatelessRandomGammaV2", "StatelessRandomGammaV3",
       // In linear_gradients_test.cc, of matrices that have what they give.
