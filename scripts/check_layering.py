@@ -54,7 +54,7 @@ def folder_of(path):
 
 def target_of(include):
     """The folder that an include line's path stands for; None for what is not ours."""
-    if re.match(r"(tensorflow|weir)/.*\.pb\.h$", include):
+    if re.match(r"(tensorflow|weir|etcd)/.*\.pb\.h$", include):
         return "protos"
     return folder_of(include)
 

@@ -10,6 +10,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include "core/cancellation.h"
+#include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
@@ -42,28 +43,6 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), args);
 }
-
-// Ends `context`'s call when the caller's cancellation fires.
-class CancelHook {
- public:
-  // False, and the call must not start, when it has fired already. The context is shared because a cancellation may run
-  // while the call ends by itself.
-  bool Attach(CancellationManager* manager, const std::shared_ptr<grpc::ClientContext>& context) {
-    if (manager == nullptr) return true;
-    token_ = manager->Register([context] { context->TryCancel(); });
-    if (token_ == CancellationManager::kInvalidToken) return false;
-    manager_ = manager;
-    return true;
-  }
-  void Detach() {
-    if (manager_ != nullptr) manager_->TryDeregister(token_);
-    manager_ = nullptr;
-  }
-
- private:
-  CancellationManager* manager_ = nullptr;
-  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
-};
 
 void SetDeadline(const CallOptions& options, grpc::ClientContext* context) {
   if (options.deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(options.deadline));
@@ -116,7 +95,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   const char* const method_;
   const CallOptions options_;
   DoneCallback done_;
-  CancelHook hook_;
+  GrpcCancelHook hook_;
   const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_;
   grpc::ByteBuffer response_;
@@ -155,7 +134,7 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const Cal
   SetDeadline(options, context.get());
   const Connection connection = Current();
   if (connection.asks) AskForPings(context.get());
-  CancelHook hook;
+  GrpcCancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return Cancelled(*options.cancellation);
   grpc::ByteBuffer response;
   const grpc::internal::RpcMethod rpc(method, grpc::internal::RpcMethod::NORMAL_RPC);

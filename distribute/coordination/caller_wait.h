@@ -1,0 +1,54 @@
+// A caller's wait for a condition, with its deadline and cancellation.
+#pragma once
+
+#include <condition_variable>
+
+#include "absl/time/clock.h"
+#include "core/cancellation.h"
+#include "core/mutex.h"
+#include "core/status.h"
+#include "distribute/transport/worker_interface.h"
+
+namespace weir::coordination {
+
+// Made before `mu` is locked, for it is destroyed after it is unlocked:
+//   CallerWait wait(options, mu_, changed_);
+//   MutexLock lock(mu_);
+//   while (!ready_) RETURN_IF_ERROR(wait.Next(lock));
+class CallerWait {
+ public:
+  CallerWait(const CallOptions& options, Mutex& mu, std::condition_variable& changed)
+      : options_(options), changed_(changed) {
+    if (options.cancellation == nullptr) return;
+    token_ = options.cancellation->Register([&mu, &changed] {
+      { MutexLock lock(mu); }
+      changed.notify_all();
+    });
+  }
+  ~CallerWait() {
+    if (token_ != CancellationManager::kInvalidToken) options_.cancellation->Deregister(token_);
+  }
+  CallerWait(const CallerWait&) = delete;
+
+  // Waits for one notification.
+  absl::Status Next(MutexLock& lock) {
+    if (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) {
+      return absl::CancelledError(options_.cancellation->status().message());
+    }
+    if (options_.deadline == absl::InfiniteFuture()) {
+      lock.Wait(changed_);
+    } else if (absl::Now() >= options_.deadline) {
+      return errors::DeadlineExceeded("The deadline has passed");
+    } else {
+      lock.WaitUntil(changed_, absl::ToChronoTime(options_.deadline));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const CallOptions options_;
+  std::condition_variable& changed_;
+  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+};
+
+}  // namespace weir::coordination

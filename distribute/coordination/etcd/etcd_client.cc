@@ -1,0 +1,191 @@
+#include "distribute/coordination/etcd/etcd_client.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "distribute/cluster/address.h"
+#include "distribute/coordination/caller_wait.h"
+#include "distribute/transport/grpc_cancel_hook.h"
+#include "distribute/transport/grpc_lifetime.h"
+#include "distribute/transport/grpc_status.h"
+
+namespace weir::coordination {
+namespace {
+
+// How long one member is waited for before the next one is looked at; cancellation is noticed as late as that.
+constexpr absl::Duration kLook = absl::Milliseconds(20);
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const EtcdOptions& options) {
+  KeepGrpcInitialized();
+  const auto millis = [](absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); };
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(options.max_answer_bytes);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, millis(options.ping_interval));
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, millis(options.ping_timeout));
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, millis(std::max(options.ping_timeout, options.max_backoff)));
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, millis(options.max_backoff));
+  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, millis(options.max_backoff));
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), args);
+}
+
+absl::Status Check(const EtcdOptions& options) {
+  if (options.endpoints.empty()) return errors::InvalidArgument("etcd: no endpoint is given");
+  for (const std::string& endpoint : options.endpoints) {
+    ASSIGN_OR_RETURN(const Address address, Address::Parse(endpoint));
+    if (!address.is_unix() && address.port() == 0) {
+      return errors::InvalidArgument("etcd: endpoint ", endpoint, " has no port");
+    }
+    if (!address.IsLoopback() && !options.insecure) {
+      return errors::Unimplemented("etcd: endpoint ", endpoint,
+                                   " is on another machine, and TLS and passwords are not implemented: say insecure to "
+                                   "talk to it without");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CancelledBy(const CancellationManager& manager) {
+  return absl::CancelledError(manager.status().message());
+}
+
+}  // namespace
+
+absl::Status EtcdBackoff::Pause(const CallOptions& options) {
+  thread_local std::minstd_rand random{std::random_device()()};
+  const absl::Time end = absl::Now() + next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random);
+  next_ = std::min(2 * next_, limit_);
+  const bool in_time = end < options.deadline;
+  CallerWait wait({.deadline = std::min(end, options.deadline), .cancellation = options.cancellation}, mu_, never_);
+  MutexLock lock(mu_);
+  for (;;) {
+    if (absl::Status status = wait.Next(lock); !status.ok()) {
+      return in_time && absl::IsDeadlineExceeded(status) ? absl::OkStatus() : status;
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Create(EtcdOptions options) {
+  RETURN_IF_ERROR(Check(options));
+  return std::unique_ptr<EtcdClient>(new EtcdClient(std::move(options)));
+}
+
+EtcdClient::EtcdClient(EtcdOptions options)
+    : options_(std::move(options)), name_(absl::StrCat("etcd at ", absl::StrJoin(options_.endpoints, ", "))) {
+  for (const std::string& endpoint : options_.endpoints) {
+    auto channel = Connect(endpoint, options_);
+    members_.push_back({endpoint, channel, etcdserverpb::KV::NewStub(channel), etcdserverpb::Watch::NewStub(channel),
+                        etcdserverpb::Lease::NewStub(channel)});
+  }
+}
+
+CallOptions EtcdClient::Bounded(CallOptions options) const {
+  if (options.deadline == absl::InfiniteFuture()) options.deadline = absl::Now() + options_.default_timeout;
+  return options;
+}
+
+bool EtcdClient::IsTransient(const grpc::Status& status) {
+  // etcd itself cancels streams when it stops.
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::CANCELLED;
+}
+
+absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
+  for (;; TurnFrom(current_)) {
+    // The current one if it is there, else whichever is.
+    const size_t first = current_ % members_.size();
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const size_t member = (first + i) % members_.size();
+      if (members_[member].channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) return member;
+    }
+    if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
+      return CancelledBy(*options.cancellation);
+    }
+    const absl::Time now = absl::Now();
+    if (now >= options.deadline) return errors::DeadlineExceeded("none of its members could be reached in time");
+    members_[first].channel->WaitForConnected(absl::ToChronoTime(std::min(options.deadline, now + kLook)));
+  }
+}
+
+void EtcdClient::TurnFrom(size_t member) { current_.compare_exchange_strong(member, (member + 1) % members_.size()); }
+
+grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
+  const absl::StatusOr<size_t> member = AwaitConnected(options);
+  if (!member.ok()) return ToGrpcStatus(member.status());
+  const auto context = std::make_shared<grpc::ClientContext>();
+  if (options.deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(options.deadline));
+  // A member that is cut off from the others says so instead of keeping the call.
+  context->AddMetadata("hasleader", "true");
+  GrpcCancelHook hook;
+  if (!hook.Attach(options.cancellation, context)) return ToGrpcStatus(CancelledBy(*options.cancellation));
+  const grpc::Status status = rpc(members_[*member], context.get());
+  hook.Detach();
+  if (!status.ok() && IsTransient(status)) TurnFrom(*member);
+  return status;
+}
+
+absl::Status EtcdClient::Call(absl::string_view what, const CallOptions& options, bool repeatable, Rpc rpc) {
+  const CallOptions bounded = Bounded(options);
+  EtcdBackoff backoff(options_.max_backoff);
+  for (;;) {
+    const grpc::Status status = Attempt(bounded, rpc);
+    if (status.ok()) return absl::OkStatus();
+    if (bounded.cancellation != nullptr && bounded.cancellation->IsCancelled()) {
+      return CancelledBy(*bounded.cancellation);
+    }
+    absl::Status error = FromGrpcStatus(status);
+    if (!IsTransient(status) || !repeatable) {
+      if (absl::IsUnavailable(error) && !repeatable) error = Annotate(error, "it is not known whether it was done");
+      return Describe(what, std::move(error));
+    }
+    if (absl::Status paused = backoff.Pause(bounded); !paused.ok()) {
+      return Describe(what, absl::Status(paused.code(), absl::StrCat(paused.message(), "; before: ", error.message())));
+    }
+  }
+}
+
+absl::Status EtcdClient::Describe(absl::string_view what, absl::Status status) const {
+  return Annotate(std::move(status), absl::StrCat(what, " at ", name_));
+}
+
+absl::Status EtcdClient::CheckHeader(const etcdserverpb::ResponseHeader& header, int64_t seen) {
+  uint64_t known = 0;
+  if (!cluster_id_.compare_exchange_strong(known, header.cluster_id()) && known != header.cluster_id()) {
+    return errors::DataLoss("The store at ", name_, " is another one than before");
+  }
+  if (header.revision() < seen) {
+    return errors::DataLoss("The store at ", name_, " is at revision ", header.revision(), " after it was at ", seen,
+                            ": it has lost what was written");
+  }
+  Saw(header.revision());
+  return absl::OkStatus();
+}
+
+void EtcdClient::Saw(int64_t revision) {
+  int64_t seen = seen_revision_;
+  while (seen < revision && !seen_revision_.compare_exchange_weak(seen, revision)) {
+  }
+}
+
+absl::Status EtcdClient::CheckRevision(const CallOptions& options) {
+  const int64_t seen = seen_revision();
+  etcdserverpb::RangeRequest request;
+  request.set_key(std::string(1, '\0'));
+  request.set_count_only(true);
+  etcdserverpb::RangeResponse response;
+  RETURN_IF_ERROR(Call("Question for the revision", options, /*repeatable=*/true,
+                       [&](const Member& member, grpc::ClientContext* context) {
+                         return member.kv->Range(context, request, &response);
+                       }));
+  return CheckHeader(response.header(), seen);
+}
+
+}  // namespace weir::coordination

@@ -1,0 +1,31 @@
+// A store for a cluster: etcd's keys, watches and leases.
+#pragma once
+
+#include <memory>
+
+#include "distribute/coordination/etcd/etcd_client.h"
+#include "distribute/coordination/etcd/etcd_options.h"
+#include "distribute/coordination/store.h"
+
+namespace weir::coordination {
+
+// Reads see all that was written before them. A watch and a lease have a thread each.
+class EtcdStore : public Store {
+ public:
+  // Does not wait for etcd: calls do, until their deadline. INVALID_ARGUMENT for an endpoint that is no address;
+  // UNIMPLEMENTED for one that would need TLS.
+  static absl::StatusOr<std::unique_ptr<EtcdStore>> Create(EtcdOptions options);
+
+  absl::StatusOr<TransactionResult> Commit(const CallOptions& options, const Transaction& transaction) override;
+  absl::StatusOr<std::unique_ptr<Watch>> NewWatch(Keys keys, int64_t from) override;
+  absl::StatusOr<std::unique_ptr<Lease>> GrantLease(const CallOptions& options, absl::Duration ttl) override;
+  absl::Status RevokeLease(const CallOptions& options, LeaseId id) override;
+  absl::Status Compact(const CallOptions& options, int64_t revision) override;
+
+ private:
+  explicit EtcdStore(std::unique_ptr<EtcdClient> client) : client_(std::move(client)) {}
+
+  const std::unique_ptr<EtcdClient> client_;
+};
+
+}  // namespace weir::coordination

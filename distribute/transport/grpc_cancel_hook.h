@@ -1,0 +1,34 @@
+// Cancellation of one call over gRPC.
+#pragma once
+
+#include <memory>
+
+#include <grpcpp/client_context.h>
+
+#include "core/cancellation.h"
+
+namespace weir {
+
+// Ends a call when its caller's cancellation fires.
+class GrpcCancelHook {
+ public:
+  // False, and the call must not start, when it has fired already. The context is shared because a cancellation may run
+  // while the call ends by itself.
+  bool Attach(CancellationManager* manager, const std::shared_ptr<grpc::ClientContext>& context) {
+    if (manager == nullptr) return true;
+    token_ = manager->Register([context] { context->TryCancel(); });
+    if (token_ == CancellationManager::kInvalidToken) return false;
+    manager_ = manager;
+    return true;
+  }
+  void Detach() {
+    if (manager_ != nullptr) manager_->TryDeregister(token_);
+    manager_ = nullptr;
+  }
+
+ private:
+  CancellationManager* manager_ = nullptr;
+  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+};
+
+}  // namespace weir
