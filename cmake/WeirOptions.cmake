@@ -28,8 +28,11 @@ if(WEIR_SANITIZER)
   add_compile_options(-fsanitize=${WEIR_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${WEIR_SANITIZER})
   add_compile_definitions(WEIR_SANITIZER_BUILD=1)
-  # protobuf's maps have more members where this is defined, and the system's protobuf was built without.
-  add_compile_options(-U__SANITIZE_THREAD__)
+endif()
+if(WEIR_SANITIZER STREQUAL "thread")
+  # protobuf's maps have more members where the first is defined, and the system's protobuf was built without. The second
+  # is what the standard library makes of it.
+  add_compile_options(-U__SANITIZE_THREAD__ -D_GLIBCXX_TSAN=1)
 endif()
 
 add_library(weir_warnings INTERFACE)

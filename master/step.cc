@@ -120,6 +120,7 @@ void Step::Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<i
   shared->graph_handle = part.graph_handle;
   shared->step_id = options_.step_id;
   shared->exec_opts = options_.exec_opts;
+  shared->caller_waits = part.is_local && !shared->is_partial;  // it stands last
   // The step's own timer ends it, by cancelling what is local; a remote call's deadline stands behind that.
   const CallOptions call{.deadline = part.is_local ? absl::InfiniteFuture() : options_.deadline + absl::Seconds(5),
                          .cancellation = &cancellation_};

@@ -180,7 +180,8 @@ void FramedExecution::PlaceValues(const PlanNode& node, OpOutput* outputs, Itera
                      node.action == NodeAction::kNextIteration;
   for (uint32_t i = 0; i < node.num_copies; ++i) {
     const PlanEdge& edge = plan_.edges[node.first_edge + i];
-    if (!outputs[edge.output].has_value && node.action != NodeAction::kNothing) continue;
+    if (node.action != NodeAction::kNothing && !outputs[edge.output].has_value)
+      continue;  // that has no slot of its own
     if (edge.dst_is_merge && !ClaimMerge(target.pending[plan_.nodes[edge.dst].local], edge.input, shared())) continue;
     if (edge.slot == PlanEdge::kNoSlot) continue;
     OpOutput& slot = target.slots[edge.slot];

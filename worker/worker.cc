@@ -176,6 +176,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.exec_opts = args.exec_opts;
   step.cancellation = options.cancellation;
   step.deadline = options.deadline;
+  step.caller_waits = args.caller_waits;
   step.timers = options_.timers;
   step.active = &active_;
   if (step.graph->has_collectives() && options_.collectives != nullptr) {

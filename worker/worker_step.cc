@@ -78,8 +78,13 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
         .context = &unit.context, .arguments = unit.feeds, .results = &unit.results, .observer = unit.stats.get()};
     // The last one has this thread; the others get theirs first.
     const bool on_caller = i + 1 == num_units;
-    (*options_.units)[i].executor->RunAsync(
-        args, on_caller, [self = shared_from_this()](const absl::Status& status) { self->UnitDone(status); });
+    Executor& executor = *(*options_.units)[i].executor;
+    if (on_caller && options_.caller_waits) {
+      UnitDone(executor.RunSync(args));
+      continue;
+    }
+    executor.RunAsync(args, on_caller,
+                      [self = shared_from_this()](const absl::Status& status) { self->UnitDone(status); });
   }
   if (!prepared.ok()) {
     MutexLock lock(mu_);

@@ -56,6 +56,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     std::shared_ptr<Rendezvous> rendezvous;       // may be null when the graph has no transfers
     CancellationManager* cancellation = nullptr;  // the caller's; lives until `done`
     absl::Time deadline = absl::InfiniteFuture();
+    bool caller_waits = false;  // RunGraphArgs
     TimerQueue* timers = nullptr;
     std::shared_ptr<CollectiveExecutor> collectives;  // null when the graph has none
     ActiveCount* active = nullptr;
@@ -65,7 +66,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   explicit WorkerStep(Options options);
 
   // `feeds` by the graph's feeds; empty when they come through the rendezvous. Computes on the calling thread as far as
-  // it can; `done` may run before it returns.
+  // it can, and waits there where the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
   void Cancel(const absl::Status& reason) { cancellation_.StartCancel(reason); }
 

@@ -42,7 +42,8 @@ struct RunGraphArgs {
   tensorflow::ExecutorOpts exec_opts;
   bool is_partial = false;
   bool is_last_partial_run = false;
-  int64_t request_id = 0;  // tells a retried call from a new one
+  bool caller_waits = false;  // in process: the calling thread may compute and block until the part is done
+  int64_t request_id = 0;     // tells a retried call from a new one
 };
 
 struct RunGraphResult {
