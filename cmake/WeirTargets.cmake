@@ -28,6 +28,17 @@ function(weir_library name)
   endif()
 endfunction()
 
+# weir_sanitized(NAME): a program that a ThreadSanitizer build is to understand.
+if(WEIR_SANITIZER STREQUAL "thread")
+  set(WEIR_SANITIZER_ENVIRONMENT
+      ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan.supp")
+endif()
+function(weir_sanitized name)
+  if(WEIR_SANITIZER STREQUAL "thread")
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/sanitizers/grpc_happens_before.cc)
+  endif()
+endfunction()
+
 # weir_test(NAME SOURCES … DEPS … [TIMEOUT s]): a GoogleTest program; each TEST is one ctest entry.
 function(weir_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
@@ -36,5 +47,6 @@ function(weir_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} weir_testing weir_warnings GTest::gmock_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  weir_sanitized(${name})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${WEIR_SANITIZER_ENVIRONMENT})
 endfunction()
