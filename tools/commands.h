@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/status.h"
 
 namespace weir {
@@ -15,6 +16,13 @@ class OpRegistry;
 
 // weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations.
 absl::Status PrintStatus(const std::string& target, std::ostream& out);
+
+// weir probe TARGET…: OK when each of these tasks answers GetStatus, or does so before `wait` is over.
+absl::Status ProbeTasks(const std::vector<std::string>& targets, absl::Duration wait);
+
+// weir resolve: the TF_CONFIG that the environment of this process stands for. `from` is a name of a ClusterSource, or
+// "auto".
+absl::Status PrintResolvedCluster(const std::string& from, std::ostream& out);
 
 // What a build knows of ops.
 struct OpRegistries {

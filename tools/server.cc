@@ -6,6 +6,7 @@
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/collective/task_collectives.h"
+#include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/grpc_worker_pool.h"
@@ -131,6 +132,7 @@ absl::Status Server::Serve(const std::string& address) {
   server.bind_address = address;
   server.methods = worker_service_->Methods();
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
+  server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
   address_ = server_->address();
   WEIR_LOG(INFO).With("task", task_).With("address", address_) << "serving";

@@ -15,6 +15,7 @@
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
 #include "tools/server.h"
+#include "tools/service_notification.h"
 
 namespace weir {
 namespace {
@@ -117,6 +118,15 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   return options;
 }
 
+// To systemd, where it started this process and waits to hear.
+void Notify(const Environment& environment, absl::string_view state) {
+  const std::string* socket = environment.Find("NOTIFY_SOCKET");
+  if (socket == nullptr) return;
+  if (const absl::Status status = NotifyServiceManager(*socket, state); !status.ok()) {
+    WEIR_LOG(WARNING) << "cannot tell the service manager " << state << ": " << status.message();
+  }
+}
+
 }  // namespace
 
 absl::Status RunServer(const ServerCommand& command) {
@@ -129,7 +139,9 @@ absl::Status RunServer(const ServerCommand& command) {
     const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
     RETURN_IF_ERROR(WriteStringToFile(files.get(), command.ready_file, server->address() + "\n"));
   }
+  Notify(command.environment, "READY=1");
   const int signal = WaitForStopSignal();
+  Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
   StartWatchdog();
   server->Shutdown(kPatience);

@@ -25,6 +25,12 @@ int Report(const absl::Status& status) {
   return kFailed;
 }
 
+// For commands where InvalidArgument can only be the user's.
+int ReportUsage(const absl::Status& status) {
+  const int code = Report(status);
+  return absl::IsInvalidArgument(status) ? kBadUsage : code;
+}
+
 // `difference` tells whether ops differ from those compared with.
 absl::Status RunOps(const std::string& against, bool markdown, bool* difference) {
   OpRegistry ops;
@@ -80,8 +86,7 @@ int Main(int argc, char** argv) {
   server_app->callback([&] {
     if (port >= 0) server.port = port;
     server.environment = Environment::OfThisProcess();
-    const absl::Status status = RunServer(server);
-    result = status.code() == absl::StatusCode::kInvalidArgument ? (Report(status), kBadUsage) : Report(status);
+    result = ReportUsage(RunServer(server));
   });
 
   LaunchCommand launch;
@@ -108,18 +113,26 @@ int Main(int argc, char** argv) {
   launch_app->callback([&] {
     launch.grace = absl::Seconds(grace);
     const absl::StatusOr<int> code = RunLaunch(launch);
-    if (code.ok()) {
-      result = *code;
-    } else {
-      Report(code.status());
-      result = absl::IsInvalidArgument(code.status()) ? kBadUsage : kFailed;
-    }
+    result = code.ok() ? *code : ReportUsage(code.status());
   });
 
   std::string target;
   CLI::App* status_app = app.add_subcommand("status", "Show the devices of a cluster");
   status_app->add_option("target", target, "grpc://HOST:PORT of any task")->required();
   status_app->callback([&] { result = Report(PrintStatus(target, std::cout)); });
+
+  std::vector<std::string> targets;
+  double wait = 0;
+  CLI::App* probe_app = app.add_subcommand("probe", "Tell by the exit code whether tasks serve");
+  probe_app->add_option("targets", targets, "grpc://HOST:PORT of each")->required();
+  probe_app->add_option("--wait", wait, "Seconds to wait until they do")->check(CLI::Range(0.0, 86400.0));
+  probe_app->callback([&] { result = ReportUsage(ProbeTasks(targets, absl::Seconds(wait))); });
+
+  std::string from = "auto";
+  CLI::App* resolve_app =
+      app.add_subcommand("resolve", "Print the cluster and the task that the environment tells, as a TF_CONFIG");
+  resolve_app->add_option("--from", from, "auto, tf_config, kubernetes, mpi, torchrun or slurm")->capture_default_str();
+  resolve_app->callback([&] { result = ReportUsage(PrintResolvedCluster(from, std::cout)); });
 
   std::string against;
   CLI::App* ops_app = app.add_subcommand("ops", "List the ops, with their types, kernels and gradients");

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Checks deploy/systemd with systemd-analyze.
+
+    systemd_test.py DEPLOY WEIR
+
+DEPLOY is the folder deploy/, WEIR the program that the unit is to start. Exit status 77: systemd-analyze is not there.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+INSTALLED = "/usr/local/bin/weir"
+# In tenths, as systemd-analyze counts: 0 is a unit that can do nothing. What is left is the network and its like.
+EXPOSURE = "20"
+
+
+def analyze(*arguments):
+    """What the command says; None when it finds nothing wrong."""
+    done = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False)
+    said = (done.stdout + done.stderr).strip()
+    return said or f"exit status {done.returncode}" if done.returncode or said else None
+
+
+def verify(folder, text):
+    """What is wrong with that text as the unit of worker 0."""
+    unit = pathlib.Path(folder) / "weir@worker-0.service"
+    unit.write_text(text, encoding="utf-8")
+    return analyze("verify", "--man=no", str(unit))
+
+
+def main(deploy, weir):
+    if shutil.which("systemd-analyze") is None:
+        print("skipped: there is no systemd-analyze (Debian's package systemd)")
+        return SKIPPED
+    text = (pathlib.Path(deploy) / "systemd" / "weir@.service").read_text(encoding="utf-8")
+    assert INSTALLED in text
+    text = text.replace(INSTALLED, weir)
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = verify(folder, text)
+        assert wrong is None, wrong
+        unit = str(pathlib.Path(folder) / "weir@worker-0.service")
+        done = subprocess.run(["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", unit],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        # The tool does find what is wrong.
+        for right, mistaken in (("Restart=on-failure", "Restart=on-failrue"), ("ExecStart=", "ExecStrat="),
+                                (weir, "/no/such/weir")):
+            assert right in text
+            assert verify(folder, text.replace(right, mistaken)) is not None, mistaken
+    print("systemd-analyze finds nothing wrong")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,51 @@
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "distribute/cluster/address.h"
+#include "distribute/transport/grpc_channel.h"
+#include "distribute/transport/wire_format.h"
+#include "tensorflow/core/protobuf/worker.pb.h"
+#include "tools/commands.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(2);
+constexpr absl::Duration kPause = absl::Milliseconds(100);
+
+absl::StatusOr<std::string> AddressOf(const std::string& target) {
+  absl::string_view text = target;
+  if (!absl::ConsumePrefix(&text, "grpc://")) {
+    return errors::InvalidArgument("'", target, "' is not a target: give grpc://HOST:PORT of a task");
+  }
+  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
+  return address.ToString();
+}
+
+absl::Status AskOnce(GrpcChannel& channel) {
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(tensorflow::GetStatusRequest()));
+  return channel.Call("/tensorflow.WorkerService/GetStatus", {.deadline = absl::Now() + kCallTimeout}, request)
+      .status();
+}
+
+}  // namespace
+
+absl::Status ProbeTasks(const std::vector<std::string>& targets, absl::Duration wait) {
+  std::vector<std::string> addresses;
+  for (const std::string& target : targets) {
+    ASSIGN_OR_RETURN(std::string address, AddressOf(target));
+    addresses.push_back(std::move(address));
+  }
+  const absl::Time deadline = absl::Now() + wait;
+  for (const std::string& address : addresses) {
+    GrpcChannel channel({.address = address}, nullptr);
+    absl::Status status = AskOnce(channel);
+    while (!status.ok() && absl::Now() + kPause < deadline) {
+      absl::SleepFor(kPause);
+      status = AskOnce(channel);
+    }
+    RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir
