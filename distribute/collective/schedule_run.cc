@@ -18,11 +18,17 @@ bool IsReceive(const Move& move) {
 
 }  // namespace
 
-ScheduleRun::ScheduleRun(Options options, Collective::DoneCallback done)
+absl::StatusOr<std::shared_ptr<ScheduleRun>> ScheduleRun::Create(Options options, Collective::DoneCallback done) {
+  const int64_t num_bytes = options.schedule.scratch_elements * static_cast<int64_t>(options.element_bytes);
+  ASSIGN_OR_RETURN(Tensor scratch, Tensor::Allocate(CpuAllocator(), DT_UINT8, TensorShape({num_bytes})));
+  return std::shared_ptr<ScheduleRun>(new ScheduleRun(std::move(options), std::move(scratch), std::move(done)));
+}
+
+ScheduleRun::ScheduleRun(Options options, Tensor scratch, Collective::DoneCallback done)
     : owner_(std::move(options.owner)),
       options_(std::move(options)),
       done_(std::move(done)),
-      scratch_(new char[options_.schedule.scratch_elements * options_.element_bytes]),
+      scratch_(std::move(scratch)),
       lanes_(new LaneState[options_.schedule.lanes.size()]) {}
 
 const char* ScheduleRun::From(const Place& place) const {
@@ -30,7 +36,7 @@ const char* ScheduleRun::From(const Place& place) const {
 }
 
 char* ScheduleRun::To(const Place& place) const {
-  char* const base = place.buffer == BufferId::kScratch ? scratch_.get() : options_.output;
+  char* const base = place.buffer == BufferId::kScratch ? static_cast<char*>(scratch_.raw_data()) : options_.output;
   return base + place.offset * options_.element_bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/mutex.h"
+#include "core/tensor.h"
 #include "core/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
@@ -32,11 +33,13 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
   };
 
-  // Allocates what the schedule asks for; std::bad_alloc where that cannot be had.
-  ScheduleRun(Options options, Collective::DoneCallback done);
+  // ResourceExhausted where there is no memory for the schedule's scratch.
+  static absl::StatusOr<std::shared_ptr<ScheduleRun>> Create(Options options, Collective::DoneCallback done);
   void Start();
 
  private:
+  ScheduleRun(Options options, Tensor scratch, Collective::DoneCallback done);
+
   struct Sending {
     const char* begin = nullptr;
     const char* end = nullptr;
@@ -71,7 +74,7 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
   std::shared_ptr<const void> owner_;  // until the run has ended well
   const Options options_;
   Collective::DoneCallback done_;
-  std::unique_ptr<char[]> scratch_;
+  Tensor scratch_;
   std::unique_ptr<LaneState[]> lanes_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
   std::atomic<int64_t> held_{1};  // messages under way, and callers

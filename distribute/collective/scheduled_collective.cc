@@ -111,7 +111,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
                         .shape = options_.shape.empty() ? absl::StrCat("[", call.count, "]") : options_.shape});
   auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {
     run.schedule = Plan(call, run.element_bytes, *communicator_);
-    return std::make_shared<ScheduleRun>(std::move(run), done);
+    return ScheduleRun::Create(std::move(run), done);
   });
   if (!started.ok()) return refuse(started.status());
   (*started)->Start();

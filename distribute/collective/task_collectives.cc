@@ -8,6 +8,9 @@
 namespace weir {
 namespace {
 
+// All are asked for again when they are more.
+constexpr size_t kMaxKnownGroups = 4096;
+
 // The request and its answer, for as long as the call takes.
 struct GroupCall {
   tensorflow::CompleteGroupRequest request;
@@ -123,6 +126,7 @@ void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& le
     if (absl::Status misfit = CheckMember(**formed, group, op_name, device); !misfit.ok()) return done(misfit);
     {
       MutexLock lock(mu_);
+      if (known_.size() >= kMaxKnownGroups) known_.clear();
       known_[id] = *formed;
     }
     done(*std::move(formed));

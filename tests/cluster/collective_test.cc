@@ -115,6 +115,19 @@ TEST_F(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
   for (int step = 0; step < 10; ++step) ExpectSums();
 }
 
+TEST_F(CollectiveClusterTest, StepsRunSideBySide) {
+  constexpr int kThreads = 3;
+  std::vector<std::future<int>> failures;
+  for (int i = 0; i < kThreads * kMembers; ++i) {
+    failures.push_back(std::async(std::launch::async, [&member = *members_[i % kMembers]] {
+      int num_failures = 0;
+      for (int step = 0; step < 20; ++step) num_failures += member.Sum(AsTensor<float>({1})).ok() ? 0 : 1;
+      return num_failures;
+    }));
+  }
+  for (auto& num_failures : failures) EXPECT_EQ(num_failures.get(), 0);
+}
+
 // A client at each of the members' masters starts its step anew until it succeeds, as training loops do.
 TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
   ExpectSums();
