@@ -275,4 +275,10 @@ std::optional<GroupTable::Membership> GroupTable::Find(int32_t group_key, const 
   return std::nullopt;
 }
 
+std::string GroupTable::FormationOf(int32_t group_key) const {
+  MutexLock lock(mu_);
+  const auto group = groups_.find(group_key);
+  return group == groups_.end() ? "" : group->second.formed.communicator_key();
+}
+
 }  // namespace weir

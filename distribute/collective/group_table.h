@@ -32,7 +32,6 @@ class GroupTable {
   struct Membership {
     int rank = 0, size = 0;
     std::string formation;
-    friend bool operator==(const Membership&, const Membership&) = default;
   };
 
   explicit GroupTable(Options options) : options_(std::move(options)) {}
@@ -43,6 +42,7 @@ class GroupTable {
             tensorflow::CompleteGroupResponse* response, DoneCallback done);
   // Of a group that is formed; nullopt: the device is not of it, or there is no such group.
   std::optional<Membership> Find(int32_t group_key, const std::string& device) const;
+  std::string FormationOf(int32_t group_key) const;  // empty: not formed
 
  private:
   using GroupWaiter = Waiter<tensorflow::CompleteGroupResponse>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "core/tensor_shape.h"
 #include "core/types.h"
@@ -81,8 +82,8 @@ std::vector<InstanceTable::InstanceAnswer> InstanceTable::Admit(const CallOption
     answers.emplace_back().status = std::move(status);
     answers.back().waiters.push_back(std::move(to));
   };
-  const auto give_up = [this, key, device, id = waiter.id](const std::optional<absl::Status>& cancelled) {
-    GiveUp(key, device, id, cancelled);
+  const auto give_up = [this, key, id = waiter.id](const std::optional<absl::Status>& cancelled) {
+    GiveUp(key, id, cancelled);
   };
   if (absl::Status cancelled = waiter.call.Watch(options, options_.timers, give_up); !cancelled.ok()) {
     answer(std::move(waiter), std::move(cancelled));
@@ -112,11 +113,10 @@ std::vector<InstanceTable::InstanceAnswer> InstanceTable::Admit(const CallOption
 
 void InstanceTable::Declare(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
-  const std::string device = request.device();
   const int32_t group = request.group_key();
-  const std::optional<GroupTable::Membership> member = options_.groups->Find(group, device);
+  const std::optional<GroupTable::Membership> member = options_.groups->Find(group, request.device());
   if (!member) {
-    return done(errors::FailedPrecondition("Device ", device, " is not a member of collective group ", group,
+    return done(errors::FailedPrecondition("Device ", request.device(), " is not a member of collective group ", group,
                                            ", or its leader was restarted"));
   }
   const Key key = KeyOf(request, *member);
@@ -125,13 +125,13 @@ void InstanceTable::Declare(const CallOptions& options, const tensorflow::Comple
   {
     MutexLock lock(mu_);
     id = ++num_calls_;
-    answers = Admit(options, request, *member, {id, WaitingCall(device, std::move(done)), response});
+    answers = Admit(options, request, *member, {id, WaitingCall(request.device(), std::move(done)), response});
   }
   // Another call may have answered this one by now: `options` and `request` may be gone.
   for (InstanceAnswer& answer : answers) answer.Give();
   // EndFormation may have come between the look at the group and the wait.
-  if (options_.groups->Find(group, device) != member) {
-    GiveUp(key, device, id, errors::Aborted("Collective group ", group, " is formed anew"));
+  if (options_.groups->FormationOf(group) != member->formation) {
+    GiveUp(key, id, errors::Aborted("Collective group ", group, " is formed anew"));
   }
 }
 
@@ -148,8 +148,7 @@ void InstanceTable::EndFormation(const std::string& formation, const absl::Statu
   for (InstanceAnswer& answer : answers) answer.Give();
 }
 
-void InstanceTable::GiveUp(const Key& key, const std::string& device, int64_t id,
-                           const std::optional<absl::Status>& cancelled) {
+void InstanceTable::GiveUp(const Key& key, int64_t id, const std::optional<absl::Status>& cancelled) {
   std::optional<InstanceWaiter> gone;
   absl::Status reason;
   {
@@ -157,8 +156,8 @@ void InstanceTable::GiveUp(const Key& key, const std::string& device, int64_t id
     const auto instance = instances_.find(key);
     if (instance == instances_.end()) return;
     auto& waiters = instance->second.waiters;
-    const auto it = waiters.find(device);
-    if (it == waiters.end() || it->second.id != id) return;
+    const auto it = absl::c_find_if(waiters, [id](const auto& waiter) { return waiter.second.id == id; });
+    if (it == waiters.end()) return;
     reason = cancelled ? *cancelled : TooLate(instance->second);
     gone = std::move(it->second);
     waiters.erase(it);

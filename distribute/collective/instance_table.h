@@ -55,7 +55,7 @@ class InstanceTable {
   InstanceAnswer Take(const Key& key, absl::Status status) REQUIRES(mu_);
   std::vector<InstanceAnswer> Admit(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                                     const GroupTable::Membership& member, InstanceWaiter waiter) REQUIRES(mu_);
-  void GiveUp(const Key& key, const std::string& device, int64_t id, const std::optional<absl::Status>& cancelled);
+  void GiveUp(const Key& key, int64_t id, const std::optional<absl::Status>& cancelled);
 
   const Options options_;
   Mutex mu_;
