@@ -1,7 +1,9 @@
 #include "kernels/register_all.h"
 
 #include "core/tensor_variant.h"
+#include "kernels/cpu/composite_variant.h"
 #include "kernels/cpu/coordination_families.h"
+#include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/images/register.h"
 #include "kernels/cpu/numeric_families.h"
@@ -10,6 +12,7 @@
 #include "kernels/cpu/ragged/register.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/session_tensors.h"
+#include "kernels/cpu/sparse/csr_matrix.h"
 #include "kernels/cpu/sparse/register.h"
 #include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_map.h"
@@ -19,6 +22,7 @@
 #include "kernels/data/rare_families.h"
 #include "kernels/ops/coordination_families.h"
 #include "kernels/ops/core_ops.h"
+#include "kernels/ops/domain_families.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/numeric_families.h"
 #include "kernels/ops/rare_families.h"
@@ -68,6 +72,11 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterRareOps(ops));
   RETURN_IF_ERROR(RegisterDatasetOps(ops));
   RETURN_IF_ERROR(RegisterIteratorOps(ops));
+  RETURN_IF_ERROR(RegisterAudioOps(ops));
+  RETURN_IF_ERROR(RegisterClusterOps(ops));
+  RETURN_IF_ERROR(RegisterCompositeOps(ops));
+  RETURN_IF_ERROR(RegisterCsrOps(ops));
+  RETURN_IF_ERROR(RegisterFormerOps(ops));
   return RegisterRandomOps(ops);
 }
 
@@ -75,6 +84,8 @@ absl::Status RegisterAllVariants(VariantRegistry& variants) {
   RETURN_IF_ERROR(RegisterTensorListVariants(variants));
   RETURN_IF_ERROR(RegisterTensorMapVariants(variants));
   RETURN_IF_ERROR(RegisterTensorVariants(variants));
+  RETURN_IF_ERROR(RegisterCompositeVariants(variants));
+  RETURN_IF_ERROR(RegisterCsrVariants(variants));
   return RegisterRaggedVariants(variants);
 }
 
@@ -127,7 +138,14 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterRareKernels(kernels));
   RETURN_IF_ERROR(RegisterDataKernels(kernels));
   RETURN_IF_ERROR(RegisterRareDataKernels(kernels));
-  return RegisterArrayKernels(kernels);
+  RETURN_IF_ERROR(RegisterAudioKernels(kernels));
+  RETURN_IF_ERROR(RegisterMfccKernels(kernels));
+  RETURN_IF_ERROR(RegisterClusterKernels(kernels));
+  RETURN_IF_ERROR(RegisterCompositeKernels(kernels));
+  RETURN_IF_ERROR(RegisterCsrConversionKernels(kernels));
+  RETURN_IF_ERROR(RegisterCsrProductKernels(kernels));
+  RETURN_IF_ERROR(RegisterArrayKernels(kernels));
+  return RegisterFormerNames(kernels);
 }
 
 }  // namespace weir

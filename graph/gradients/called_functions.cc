@@ -9,8 +9,7 @@ namespace weir {
 namespace {
 
 absl::Status CopyInputs(const Node& from, Node* to, Graph* graph) {
-  const std::vector<Edge*> edges = from.in_edges();
-  for (const Edge* edge : edges) {
+  for (const Edge* edge : from.in_edges()) {
     if (edge->is_control()) {
       graph->AddControlEdge(edge->src, to);
     } else {

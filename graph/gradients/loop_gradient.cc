@@ -1,5 +1,7 @@
 #include "graph/gradients/loop_gradient.h"
 
+#include <functional>
+
 #include "graph/gradients/region_gradients.h"
 
 namespace weir {

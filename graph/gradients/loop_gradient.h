@@ -53,7 +53,7 @@ class LoopGradient {
   absl::StatusOr<Output> SaveInList(const Output& forward);
   // What `forward` depends on inside its frame, outermost first, as `backward` sees it or as it is.
   absl::StatusOr<std::vector<BranchContexts::Branch>> BranchesOf(const Output& forward, bool backward);
-  // Nodes without data inputs that run where the forward loop is entered.
+  // What a node without inputs waits for, where it is to run as often as the forward loop is entered.
   std::vector<Node*> AtEntry() const;
 
   GradientWorkspace& workspace_;

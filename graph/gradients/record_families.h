@@ -1,4 +1,4 @@
-// Gradients of sparse and ragged tensors.
+// Gradients of sparse, ragged and composite tensors.
 #pragma once
 
 #include "core/status.h"
@@ -8,6 +8,7 @@ namespace weir {
 class GradientRegistry;
 
 absl::Status RegisterSparseGradients(GradientRegistry& registry);
+absl::Status RegisterCsrGradients(GradientRegistry& registry);
 absl::Status RegisterRaggedGradients(GradientRegistry& registry);
 
 }  // namespace weir

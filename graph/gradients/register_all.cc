@@ -19,7 +19,8 @@ absl::Status RegisterAllGradients(GradientRegistry& registry) {
                        &RegisterOptionalGradients,    &RegisterRareGradients,          &RegisterTensorArrayGradients,
                        &RegisterTensorListGradients,  &RegisterTensorMapGradients,     &RegisterCallGradients,
                        &RegisterPatchGradients,       &RegisterColorGradients,         &RegisterSpectralGradients,
-                       &RegisterTridiagonalGradients, &RegisterBatchNormGradients,     &RegisterEinsumGradients}) {
+                       &RegisterTridiagonalGradients, &RegisterBatchNormGradients,     &RegisterEinsumGradients,
+                       &RegisterCsrGradients}) {
     RETURN_IF_ERROR((*family)(registry));
   }
   return absl::OkStatus();

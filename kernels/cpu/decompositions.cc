@@ -265,7 +265,7 @@ class SvdKernel : public LinearKernel {
 class SelfAdjointEigKernel : public LinearKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    joined_ = ctx.op() == "SelfAdjointEig";
+    joined_ = ctx.op() == "SelfAdjointEig" || ctx.op() == "BatchSelfAdjointEig";
     return joined_ ? absl::OkStatus() : ctx.GetAttr("compute_v", &vectors_);
   }
 

@@ -7,6 +7,7 @@
 #include "core/numeric_types.h"
 #include "core/tensor_proto.h"
 #include "kernels/cpu/images/png_codec.h"
+#include "kernels/cpu/wav.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "xla/tsl/protobuf/histogram.pb.h"
@@ -184,33 +185,6 @@ absl::Status AddImages(const std::string& tag, const Tensor& tensor, int64_t max
   return absl::OkStatus();
 }
 
-std::string EncodeWav(const float* samples, int64_t frames, int64_t channels, float sample_rate) {
-  constexpr uint32_t kFormatSize = 16, kBytes = 2;
-  const uint32_t data_size = static_cast<uint32_t>(frames * channels * kBytes);
-  const uint32_t rate = static_cast<uint32_t>(std::lround(sample_rate));
-  std::string wav;
-  const auto put = [&wav](uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) wav.push_back(static_cast<char>(value >> (8 * i)));
-  };
-  wav += "RIFF";
-  put(4 + 8 + kFormatSize + 8 + data_size, 4);
-  wav += "WAVEfmt ";
-  put(kFormatSize, 4);
-  put(1, 2);  // PCM
-  put(static_cast<uint32_t>(channels), 2);
-  put(rate, 4);
-  put(rate * static_cast<uint32_t>(channels) * kBytes, 4);
-  put(static_cast<uint32_t>(channels) * kBytes, 2);
-  put(8 * kBytes, 2);
-  wav += "data";
-  put(data_size, 4);
-  for (int64_t i = 0; i < frames * channels; ++i) {
-    const float sample = std::isnan(samples[i]) ? 0.0f : std::round(samples[i] * 32768.0f);
-    put(static_cast<uint16_t>(static_cast<int16_t>(std::clamp(sample, -32768.0f, 32767.0f))), 2);
-  }
-  return wav;
-}
-
 absl::Status AddSounds(const std::string& tag, const Tensor& tensor, int64_t max_outputs, float sample_rate,
                        tensorflow::Summary* summary) {
   const TensorShape& shape = tensor.shape();
@@ -233,8 +207,8 @@ absl::Status AddSounds(const std::string& tag, const Tensor& tensor, int64_t max
     audio->set_num_channels(channels);
     audio->set_length_frames(frames);
     audio->set_content_type("audio/wav");
-    audio->set_encoded_audio_string(
-        EncodeWav(tensor.data<float>() + i * frames * channels, frames, channels, sample_rate));
+    audio->set_encoded_audio_string(EncodeWav(tensor.data<float>() + i * frames * channels, frames, channels,
+                                              static_cast<uint32_t>(std::lround(sample_rate))));
   }
   return absl::OkStatus();
 }

@@ -34,7 +34,4 @@ absl::Status FillTensorValue(const std::string& tag, const Tensor& tensor, const
 // "base/kind/i", or "base/kind" where there can be only one.
 std::string NumberedTag(const std::string& base, const char* kind, int64_t limit, int64_t i);
 
-// Samples from -1 to 1, frame by frame, as 16 bits each.
-std::string EncodeWav(const float* samples, int64_t frames, int64_t channels, float sample_rate);
-
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/composite_variant.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_map.h"
@@ -15,6 +16,7 @@ int DepthOf(const Variant& variant) {
   if (const auto* map = variant.get<TensorMap>()) return map->depth();
   if (const auto* optional = variant.get<OptionalVariant>()) return optional->depth();
   if (const auto* ragged = variant.get<RaggedVariant>()) return ragged->depth;
+  if (const auto* composite = variant.get<CompositeVariant>()) return composite->depth;
   if (const auto* dataset = variant.get<DatasetVariant>()) return dataset->dataset()->depth();
   int depth = 0;
   if (const auto* encoded = variant.get<EncodedVariant>()) {  // no deeper than a message may be

@@ -29,6 +29,11 @@ const std::set<std::string>& WithoutGradient() {
       "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2", "SparseSliceGrad", "SparseFillEmptyRowsGrad",
       "RaggedFillEmptyRowsGrad", "RaggedTensorToVariantGradient", "CropAndResizeGradBoxes", "CropAndResizeGradImage",
       "IgammaGradA", "RandomGammaGrad",
+      // Names of TensorFlow 1, sounds, clusters, parts.
+      "BatchCholesky", "BatchCholeskyGrad", "BatchMatrixBandPart", "BatchMatrixDeterminant", "BatchMatrixDiag",
+      "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs",
+      "BatchMatrixTriangularSolve", "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "AudioSpectrogram",
+      "DecodeWav", "Mfcc", "NearestNeighbors", "KmeansPlusPlusInitialization", "CSRSparseMatrixComponents",
       // Images.
       "ResizeArea", "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "FusedPadConv2D", "FusedResizeAndPadConv2D",
       "DrawBoundingBoxesV2", "ExtractGlimpseV2", "CombinedNonMaxSuppression", "NonMaxSuppressionV5",
@@ -94,6 +99,9 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
       "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListPopBack", "TensorListPushBack",
       "TensorListResize", "TensorListScatter", "TensorListScatterIntoExistingList", "TensorListScatterV2",
       "TensorListSetItem", "TensorListSplit", "TensorListStack", "TensorMapErase", "TensorMapInsert", "TensorMapLookup",
+      "CSRSparseMatrixToDense", "CSRSparseMatrixToSparseTensor", "CompositeTensorVariantFromComponents",
+      "CompositeTensorVariantToComponents", "DenseToCSRSparseMatrix", "SparseMatrixMatMul", "SparseMatrixSparseMatMul",
+      "SparseMatrixTranspose", "SparseTensorToCSRSparseMatrix",
       // In call_gradients_test.cc.
       "Case", "If", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
       "StatelessWhile", "SymbolicGradient", "While",
