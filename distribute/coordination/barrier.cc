@@ -61,8 +61,9 @@ class Visit {
   absl::Status Run(const CallOptions& options) {
     absl::Status status = Enter(options);
     if (status.ok()) status = AwaitOutcome(options);
-    if (decided_.empty()) status = GiveUp(std::move(status));
-    Leave();
+    const CallOptions goodbye{.deadline = absl::Now() + kLeaving};
+    if (decided_.empty()) status = GiveUp(goodbye, status);
+    Leave(goodbye);
     if (decided_.empty()) return status;
     if (decided_ == kOpen) return absl::OkStatus();
     return status.ok() ? errors::Aborted(decided_) : absl::Status(status.code(), decided_);
@@ -75,11 +76,10 @@ class Visit {
   absl::Status AwaitOutcome(const CallOptions& options);
   absl::Status Follow(const CallOptions& options, int64_t from);
   absl::Status Look(const CallOptions& options, int64_t* revision);
-  absl::Status Take(const KeyValue& kv);
   absl::Status Lost(const CallOptions& options, const std::string& key);
   absl::Status Decide(const CallOptions& options, std::string outcome);
-  absl::Status GiveUp(absl::Status why);
-  void Leave();
+  absl::Status GiveUp(const CallOptions& options, const absl::Status& why);
+  void Leave(const CallOptions& options);
   std::vector<std::string> Missing() const;
 
   Operation GetAll() const { return Operation::Get(Keys::Under(absl::StrCat(barrier_.name, "/"))); }
@@ -199,11 +199,10 @@ absl::Status Visit::Follow(const CallOptions& options, int64_t from) {
 }
 
 absl::Status Visit::Lost(const CallOptions& options, const std::string& key) {
-  const absl::string_view name = absl::StripPrefix(key, arrived_);
   if (key == own_) {
-    return errors::Aborted("Barrier ", barrier_.name, ": the key of ", name, " was deleted while it waited");
+    return errors::FailedPrecondition("its key is gone: its lease ran out or was revoked");
   }
-  return Decide(options, absl::StrCat("Barrier ", barrier_.name, ": ", name,
+  return Decide(options, absl::StrCat("Barrier ", barrier_.name, ": ", absl::StripPrefix(key, arrived_),
                                       " was lost while the others waited: its lease ran out or was revoked"));
 }
 
@@ -225,26 +224,25 @@ absl::Status Visit::Decide(const CallOptions& options, std::string outcome) {
   return absl::OkStatus();
 }
 
-absl::Status Visit::GiveUp(absl::Status why) {
-  const std::string reason = absl::IsDeadlineExceeded(why) ? "its deadline passed" : std::string(why.message());
+absl::Status Visit::GiveUp(const CallOptions& options, const absl::Status& why) {
   if (entered_ == 0) {
-    return absl::Status(why.code(), absl::StrCat("Barrier ", barrier_.name, ": ", barrier_.self, " could not come in (",
-                                                 reason, "): the last round may not be over, or another has its name"));
+    return absl::Status(
+        why.code(), absl::StrCat("Barrier ", barrier_.name, ": ", barrier_.self, " could not come in (", why.message(),
+                                 "): the last round may not be over, or another has its name"));
   }
   const std::vector<std::string> missing = Missing();
-  std::string text = absl::StrCat("Barrier ", barrier_.name, ": ", barrier_.self, " gave up (", reason, ")");
+  std::string text = absl::StrCat("Barrier ", barrier_.name, ": ", barrier_.self, " gave up (",
+                                  absl::IsDeadlineExceeded(why) ? "its deadline passed" : why.message(), ")");
   if (!missing.empty()) absl::StrAppend(&text, "; missing: ", Named(missing));
   // Where this fails, the loss of this one's key tells the others.
-  Decide({.deadline = absl::Now() + kLeaving}, text).IgnoreError();
-  return absl::Status(why.code(), text);
+  const absl::Status told = Decide(options, text);
+  return absl::Status(why.code(), told.ok() ? text : absl::StrCat(text, "; ", told.message()));
 }
 
-// What cannot be deleted now goes with the lease, or with who comes next.
-void Visit::Leave() {
-  if (entered_ == 0) return;
-  const CallOptions options{.deadline = absl::Now() + kLeaving};
+// What cannot be deleted now goes with the lease, or with who comes next. It may have come in without knowing.
+void Visit::Leave(const CallOptions& options) {
   store_
-      .Commit(options, {.conditions = {Condition::CreatedAt(own_, entered_)},
+      .Commit(options, {.conditions = {Condition::ValueIs(own_, token_)},
                         .then = {Operation::Delete(Keys::Of(own_))},
                         .repeatable = true})
       .IgnoreError();

@@ -54,7 +54,7 @@ absl::Status Election::AwaitTurn(const Leader& candidate, const CallOptions& opt
       own |= kv.key == candidate.key && kv.create_revision == candidate.revision;
       if (kv.create_revision < candidate.revision && (before == nullptr || CameEarlier(*before, kv))) before = &kv;
     }
-    if (!own) return errors::Aborted("the campaign's key was deleted");
+    if (!own) return errors::FailedPrecondition("its key is gone: its lease ran out or was revoked");
     if (before == nullptr) return absl::OkStatus();
     // Only the one right before is watched: its end wakes one candidate, not all. The own key is looked at then.
     ASSIGN_OR_RETURN(const std::unique_ptr<Watch> watch, store_.NewWatch(Keys::Of(before->key), listing.revision + 1));

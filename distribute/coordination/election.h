@@ -23,9 +23,9 @@ class Election {
  public:
   Election(Store& store, std::string name) : store_(store), name_(std::move(name)) {}
 
-  // Waits until the lease's holder leads; whoever leads then campaigned before no one else that is left. One campaign a
-  // lease. When it ends with an error, the campaign is withdrawn. Led is only who has not lost the lease: what a leader
-  // writes should be conditional on StillLeads.
+  // Waits until the lease's holder leads: until all who came before it are gone. One campaign a lease, whose loss is
+  // FAILED_PRECONDITION. When it ends with an error, the campaign is withdrawn. A leader that lost its lease may not
+  // have heard of it yet: what it writes should be conditional on StillLeads.
   absl::StatusOr<Leader> Campaign(Lease& lease, const std::string& value, const CallOptions& options);
   // Gives up `leader`; nothing when that is over already.
   absl::Status Resign(const Leader& leader, const CallOptions& options);

@@ -121,7 +121,8 @@ class Lease {
 
   virtual LeaseId id() const = 0;
   virtual absl::Duration ttl() const = 0;  // may be more than what was asked for
-  // Fires, with the reason, when the lease is revoked, has run out, or may have run out for all that is known.
+  // Fires, with the reason, when the lease is revoked, has run out, or may have run out for all that is known. Its
+  // callbacks must not destroy the lease.
   virtual CancellationManager& lost() = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "distribute/cluster/address.h"
 #include "distribute/coordination/caller_wait.h"
+#include "distribute/coordination/etcd/etcd_messages.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
@@ -53,6 +54,9 @@ absl::Status Check(const EtcdOptions& options) {
   }
   return absl::OkStatus();
 }
+
+// By a member that asked for a leader first, in vain.
+bool WasRefused(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
 
 absl::Status CancelledBy(const CancellationManager& manager) {
   return absl::CancelledError(manager.status().message());
@@ -128,7 +132,8 @@ grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
   if (!hook.Attach(options.cancellation, context)) return ToGrpcStatus(CancelledBy(*options.cancellation));
   const grpc::Status status = rpc(members_[*member], context.get());
   hook.Detach();
-  if (!status.ok() && IsTransient(status)) TurnFrom(*member);
+  // One that was silent until the deadline may stay so.
+  if (IsTransient(status) || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) TurnFrom(*member);
   return status;
 }
 
@@ -142,8 +147,8 @@ absl::Status EtcdClient::Call(absl::string_view what, const CallOptions& options
       return CancelledBy(*bounded.cancellation);
     }
     absl::Status error = FromGrpcStatus(status);
-    if (!IsTransient(status) || !repeatable) {
-      if (absl::IsUnavailable(error) && !repeatable) error = Annotate(error, "it is not known whether it was done");
+    if (!IsTransient(status) || !(repeatable || WasRefused(status))) {
+      if (absl::IsUnavailable(error)) error = Annotate(std::move(error), "it is not known whether it was done");
       return Describe(what, std::move(error));
     }
     if (absl::Status paused = backoff.Pause(bounded); !paused.ok()) {
@@ -157,6 +162,9 @@ absl::Status EtcdClient::Describe(absl::string_view what, absl::Status status) c
 }
 
 absl::Status EtcdClient::CheckHeader(const etcdserverpb::ResponseHeader& header, int64_t seen) {
+  if (header.revision() < 1 || header.revision() > kMaxEtcdRevision) {
+    return errors::Internal("The store at ", name_, " says that it is at revision ", header.revision());
+  }
   uint64_t known = 0;
   if (!cluster_id_.compare_exchange_strong(known, header.cluster_id()) && known != header.cluster_id()) {
     return errors::DataLoss("The store at ", name_, " is another one than before");

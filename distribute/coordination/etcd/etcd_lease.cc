@@ -46,24 +46,28 @@ void EtcdLease::Keep() {
     // A renewal that failed is tried again soon.
     if (last.ok() && !SleepFor(std::max(left - ttl_ * 2 / 3, absl::ZeroDuration()), &stop_)) return;
     if (!last.ok() && !SleepFor(std::min(left, ttl_ / 20), &stop_)) return;
-    Renewal renewal = Renew(absl::FromChrono(expiry_ - Clock::now()));
+    // When one member is silent there is time left to ask another.
+    const bool are_more = client_->options().endpoints.size() > 1;
+    Renewal renewal = Renew(are_more ? std::min(left, ttl_ / 4) : absl::FromChrono(expiry_ - Clock::now()));
     if (stop_.IsCancelled()) return;
     if (renewal.is_gone) {
       lost_.StartCancel(std::move(renewal.status));
       return;
     }
-    last = std::move(renewal.status);
+    // A deadline says less than what was wrong before it.
+    const bool says_less = absl::IsDeadlineExceeded(renewal.status) && !last.ok();
+    if (!says_less) last = std::move(renewal.status);
   }
 }
 
-EtcdLease::Renewal EtcdLease::Renew(absl::Duration left) {
+EtcdLease::Renewal EtcdLease::Renew(absl::Duration patience) {
   etcdserverpb::LeaseKeepAliveRequest request;
   request.set_id(id_);
   etcdserverpb::LeaseKeepAliveResponse response;
   Time sent;
   const absl::Status status =
-      client_->Call("Renewal of a lease", {.deadline = absl::Now() + left, .cancellation = &stop_}, /*repeatable=*/true,
-                    [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
+      client_->Call("Renewal of a lease", {.deadline = absl::Now() + patience, .cancellation = &stop_},
+                    /*repeatable=*/true, [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
                       sent = Clock::now();
                       auto stream = member.lease->LeaseKeepAlive(context);
                       const bool answered = stream->Write(request) && stream->Read(&response);

@@ -27,14 +27,13 @@ class EtcdLease : public Lease {
   CancellationManager& lost() override { return lost_; }
 
  private:
-  // What the server says of the lease; not OK: for good.
   struct Renewal {
     absl::Status status;
-    bool is_gone = false;
+    bool is_gone = false;  // the server says so
   };
 
   void Keep();
-  Renewal Renew(absl::Duration left);
+  Renewal Renew(absl::Duration patience);
 
   EtcdClient* const client_;
   const LeaseId id_;

@@ -119,7 +119,7 @@ absl::StatusOr<TransactionResult> FromEtcd(const Transaction& transaction, etcds
 
 absl::StatusOr<Event> FromEtcd(const Keys& keys, int64_t at_least, etcdserverpb::Event event) {
   const etcdserverpb::KeyValue& kv = event.kv();
-  if (!keys.Contain(kv.key()) || kv.mod_revision() < at_least ||
+  if (!keys.Contain(kv.key()) || kv.mod_revision() < at_least || kv.mod_revision() > kMaxEtcdRevision ||
       (event.type() != etcdserverpb::Event::PUT && event.type() != etcdserverpb::Event::DELETE)) {
     return errors::Internal("etcd sent an event of key ", Keys::Of(kv.key()).ToString(), " at revision ",
                             kv.mod_revision(), " to a watch of ", keys.ToString(), " that is at ", at_least);

@@ -1,9 +1,11 @@
 #include "distribute/coordination/etcd/etcd_process_testing.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -89,7 +91,11 @@ void EtcdProcesses::Kill(int member) { EXPECT_GT(members_[member]->process->Kill
 
 void EtcdProcesses::Restart(int member) { EXPECT_THAT(members_[member]->process->Launch(), IsOk()); }
 
-void EtcdProcesses::Signal(int signal, int member) { members_[member]->process->Signal(signal); }
+void EtcdProcesses::Stop(int member) {
+  ServerProcess& process = *members_[member]->process;
+  process.Signal(SIGSTOP);
+  while (process.pid() > 0 && !process.IsStopped()) std::this_thread::yield();
+}
 
 std::unique_ptr<EtcdStore> EtcdProcesses::NewClient() const {
   EtcdOptions options;

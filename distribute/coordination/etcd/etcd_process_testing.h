@@ -21,7 +21,7 @@ class EtcdProcesses {
 
   void Kill(int member = 0);  // SIGKILL
   void Restart(int member = 0);
-  void Signal(int signal, int member = 0);
+  void Stop(int member = 0);  // SIGSTOP: it stays connected, and silent
   const std::string& address(int member = 0) const { return members_[member]->client->address(); }
   std::unique_ptr<EtcdStore> NewClient() const;
 
