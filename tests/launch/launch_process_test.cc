@@ -241,6 +241,18 @@ TEST(LaunchTest, NobodyReads) {
   EXPECT_EQ(stalled.AwaitEndUnread(), 143);
 }
 
+TEST(LaunchTest, OutputThatIsLostIsAFailure) {
+  Launched launched({"--", "sh", "-c", "exec \"$0\" launch -- echo hello > /dev/full", WEIR_PROGRAM});
+  EXPECT_EQ(launched.AwaitEnd(), 1);
+  EXPECT_THAT(launched.text(), HasSubstr("cannot write to file 1: No space left on device"));
+}
+
+TEST(LaunchTest, TooFewFilesAreAnError) {
+  Launched launched({"--", "sh", "-c", "ulimit -n 40; exec \"$0\" launch -n 30 -- sleep 1000", WEIR_PROGRAM});
+  EXPECT_EQ(launched.AwaitEnd(), 1);
+  EXPECT_THAT(launched.text(), HasSubstr("cannot start: pipe: Too many open files"));
+}
+
 TEST(LaunchTest, WhatCannotRunSaysSo) {
   Launched missing({"-n", "2", "--", "/no/such/program"});
   EXPECT_EQ(missing.AwaitEnd(), 127);

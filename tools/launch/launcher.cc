@@ -100,17 +100,20 @@ void Launcher::Turn() {
     if (!task->ended && task->start_at <= absl::Now()) Start(*task);
   }
   if (AllEnded()) return;
-  // Signals, output, and then two pipes of each task; a file of -1 is passed over.
+  // Signals, output, and then the tasks' pipes: only those that are open, since poll takes no more than can be.
   std::vector<pollfd> files = {{.fd = signals_, .events = POLLIN}, {.fd = output_.fd(), .events = POLLOUT}};
+  std::vector<std::pair<Task*, int>> pipes;
   for (const auto& task : tasks_) {
     for (int which = 0; which < 2; ++which) {
-      files.push_back({.fd = output_.full() ? -1 : task->process.pipe(which), .events = POLLIN});
+      if (output_.full() || task->process.pipe(which) < 0) continue;
+      files.push_back({.fd = task->process.pipe(which), .events = POLLIN});
+      pipes.emplace_back(task.get(), which);
     }
   }
   Wait(&files);
   if (files[1].revents != 0) WriteOutput();
-  for (size_t i = 2; i < files.size(); ++i) {
-    if (files[i].revents != 0) Read(*tasks_[(i - 2) / 2], static_cast<int>(i % 2));
+  for (size_t i = 0; i < pipes.size(); ++i) {
+    if (files[i + 2].revents != 0) Read(*pipes[i].first, pipes[i].second);
   }
   // After what a task wrote comes that it has ended.
   if (files[0].revents != 0) TakeSignals();
@@ -125,6 +128,11 @@ void Launcher::Wait(std::vector<pollfd>* files) {
   const absl::Time deadline = NextDeadline();
   timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - absl::Now()));
   if (ppoll(files->data(), files->size(), deadline == absl::InfiniteFuture() ? nullptr : &left, nullptr) >= 0) return;
+  if (errno != EINTR) {
+    Say(absl::StrCat("cannot wait for the tasks: ", std::strerror(errno)));
+    if (!code_.has_value()) code_ = 1;
+    for (const auto& task : tasks_) task->ended = true;  // Run kills them
+  }
   for (pollfd& file : *files) file.revents = 0;
 }
 
@@ -253,11 +261,11 @@ void Launcher::Say(absl::string_view text) { output_.Add(STDERR_FILENO, absl::St
 void Launcher::WriteOutput() {
   const int fd = output_.fd();
   const int error = output_.Write();
-  if (error == 0 || stopping_) return;
+  if (error == 0) return;
   // Nobody reads on: what a program does whose output is gone.
   if (!code_.has_value()) code_ = error == EPIPE ? 128 + SIGPIPE : 1;
   Say(absl::StrCat("cannot write to file ", fd, ": ", std::strerror(error)));
-  Stop(SIGTERM);
+  if (!stopping_) Stop(SIGTERM);
 }
 
 void Launcher::Flush() {
@@ -269,7 +277,7 @@ void Launcher::Flush() {
     while (files[0].revents != 0 && read(signals_, &info, sizeof(info)) == sizeof(info)) {
       if (info.ssi_signo != SIGCHLD) return;  // the user does not wait for the rest
     }
-    if (files[1].revents != 0) output_.Write();
+    if (files[1].revents != 0) WriteOutput();
   }
 }
 
