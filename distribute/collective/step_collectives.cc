@@ -182,10 +182,9 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
                                                        absl::StrJoin(transport->Awaited(), ", ")));
   }
 
-  // Before there was a communicator: members that are further must not wait for this one. The step fails with its op.
+  // Before there was a communicator.
   void Fail(absl::Status status) {
     if (cancellation_.IsCancelled()) status = cancellation_.status();
-    exchange_->Abort(Annotate(status, absl::StrCat("At collective member ", device_->name())));
     Finish(std::move(status));
   }
 
@@ -199,6 +198,10 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
       watched_group_ = nullptr;
     }
     if (timer) task_->options().timers->Cancel(*timer);
+    // The step fails with its op: members that still wait for this one, or come later, are told why.
+    if (!status.ok() && !absl::IsCancelled(status)) {
+      exchange_->Abort(Annotate(status, absl::StrCat("At collective member ", device_->name())));
+    }
     if (SuggestsAnotherGroup(status) && group_ != nullptr) task_->ForgetGroup(leader_, *group_);
     if (const auto later = StepExchanges::LaterStep(status)) task_->sequences().CatchUp(step_id_, *later);
     std::exchange(done_, nullptr)(std::move(status));

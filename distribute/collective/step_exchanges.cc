@@ -90,6 +90,11 @@ void StepExchange::Abort(const absl::Status& status) {
   for (const auto& exchange : exchanges) exchange->AbortAll(status);
 }
 
+absl::Status StepExchange::status() const {
+  MutexLock lock(mu_);
+  return status_;
+}
+
 std::optional<int64_t> StepExchanges::LaterStep(const absl::Status& status) {
   const auto payload = status.GetPayload(kLaterStepUrl);
   int64_t later = 0;
@@ -156,15 +161,17 @@ void StepExchanges::End(int64_t step_id, const absl::Status& status) {
   {
     MutexLock lock(mu_);
     running_.erase(step_id);
-    if (!ended_.try_emplace(step_id, status).second) return;
+    if (ended_.contains(step_id)) return;
+    if (const auto it = steps_.find(step_id); it != steps_.end()) {
+      step = it->second.lock();
+      steps_.erase(it);
+    }
+    const absl::Status cause = step == nullptr ? absl::OkStatus() : step->status();
+    ended_.emplace(step_id, cause.ok() ? status : cause);
     ended_in_order_.push_back(step_id);
     if (ended_in_order_.size() > kRemembered) {
       ended_.erase(ended_in_order_.front());
       ended_in_order_.pop_front();
-    }
-    if (const auto it = steps_.find(step_id); it != steps_.end()) {
-      step = it->second.lock();
-      steps_.erase(it);
     }
   }
   if (step != nullptr) step->Abort(status);

@@ -25,7 +25,9 @@ class StepExchange {
   Result Open(const InstanceKey& key);
   // For a peer, be it ahead of this task's op: the collective is there while somebody holds it.
   Result Find(const InstanceKey& key);
+  // The first status stays.
   void Abort(const absl::Status& status);
+  absl::Status status() const;
 
  private:
   struct Instance {
@@ -36,7 +38,7 @@ class StepExchange {
   absl::Status CheckFormation(const InstanceKey& key) const REQUIRES(mu_);
   std::shared_ptr<MessageExchange> FindOrCreate(const InstanceKey& key, Instance** instance) REQUIRES(mu_);
 
-  Mutex mu_;
+  mutable Mutex mu_;
   absl::Status status_ GUARDED_BY(mu_);
   absl::flat_hash_map<int32_t, uint64_t> formations_ GUARDED_BY(mu_);  // by group key
   absl::flat_hash_map<InstanceKey, Instance> instances_ GUARDED_BY(mu_);
@@ -57,7 +59,7 @@ class StepExchanges {
   Result Begin(int64_t step_id);
   // For a peer.
   Result Find(int64_t step_id);
-  // Those who wait in it, and who come later, get `status`.
+  // Those who wait in it, and who come later, get `status`, or what the step was aborted with before.
   void End(int64_t step_id, const absl::Status& status);
 
   // The later step that an error of Find, on whatever task, tells of.

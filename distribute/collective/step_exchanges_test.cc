@@ -55,6 +55,14 @@ TEST(StepExchangesTest, AStepThatIsAboutToRunIsNotOvertaken) {
   EXPECT_THAT(exchanges.Find(first), StatusIs(absl::StatusCode::kAborted));
 }
 
+TEST(StepExchangesTest, WhoComesLateLearnsWhyTheStepFailed) {
+  StepExchanges exchanges(nullptr);
+  ASSERT_OK_AND_ASSIGN(const auto step, exchanges.Begin(kStep));
+  step->Abort(absl::UnavailableError("task 2 is gone"));
+  exchanges.End(kStep, absl::AbortedError("ended"));
+  EXPECT_THAT(exchanges.Find(kStep), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task 2 is gone")));
+}
+
 // The leader has come back, or another fetch set has the same collectives.
 TEST(StepExchangesTest, StepsOfAnotherCountAreNotOvertaken) {
   StepExchanges exchanges(nullptr);
