@@ -13,8 +13,10 @@ def path(name):
 
 
 def written(name, content):
-    with open(path(name), "wb") as file:
+    """At once: a server may be reading what an earlier row wrote."""
+    with open(path(name) + ".new", "wb") as file:
         file.write(content)
+    os.replace(path(name) + ".new", path(name))
     return path(name)
 
 
