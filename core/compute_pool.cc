@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace weir {
@@ -134,7 +134,7 @@ void ComputePool::StartThread() {
   ++coming_;
   try {
     worker.thread = std::thread([this, &worker] { Run(worker); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread, or no memory for one
     workers_.pop_back();
     --coming_;
   }

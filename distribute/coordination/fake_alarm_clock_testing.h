@@ -28,6 +28,10 @@ class FakeAlarmClock : public AlarmClock {
     alarms_.erase(token);
   }
 
+  bool HasAlarms() {
+    MutexLock lock(mu_);
+    return !alarms_.empty();
+  }
   void Advance(absl::Duration duration) {
     std::multimap<Token, std::function<void()>> due;
     {

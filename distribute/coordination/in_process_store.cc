@@ -112,7 +112,8 @@ absl::StatusOr<std::unique_ptr<Lease>> InProcessStore::GrantLease(const CallOpti
 
 absl::Status InProcessStore::RevokeLease(const CallOptions& options, LeaseId id) {
   RETURN_IF_ERROR(CheckCaller(options));
-  End(id, errors::FailedPrecondition("Lease ", id, " was revoked"));
+  const std::optional<AlarmClock::Token> alarm = End(id, errors::FailedPrecondition("Lease ", id, " was revoked"));
+  if (alarm) clock_->Cancel(*alarm);
   return absl::OkStatus();
 }
 
@@ -130,18 +131,20 @@ void InProcessStore::Abandon(LeaseId id, absl::Duration ttl) {
                                  [this, id] { End(id, errors::FailedPrecondition("Lease ", id, " ran out")); });
 }
 
-void InProcessStore::End(LeaseId id, absl::Status reason) {
+std::optional<AlarmClock::Token> InProcessStore::End(LeaseId id, absl::Status reason) {
   std::shared_ptr<CancellationManager> lost;
+  std::optional<AlarmClock::Token> alarm;
   {
     MutexLock lock(mu_);
     const int64_t before = table_.revision();
-    if (!table_.RemoveLease(id)) return;
+    if (!table_.RemoveLease(id)) return std::nullopt;
     Notify(before);
-    alarms_.erase(
-        id);  // nothing of this object is touched after the lock: an alarm that is not there is not waited for
+    // The alarm itself touches nothing of this object after the lock: one that is not there is not waited for.
+    if (auto found = alarms_.extract(id); !found.empty()) alarm = found.mapped();
     if (auto found = lost_.extract(id); !found.empty()) lost = std::move(found.mapped());
   }
   if (lost != nullptr) lost->StartCancel(std::move(reason));
+  return alarm;
 }
 
 void InProcessStore::Notify(int64_t before) {

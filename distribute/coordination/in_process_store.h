@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -39,7 +40,8 @@ class InProcessStore : public Store {
 
   // The lease's object is gone.
   void Abandon(LeaseId id, absl::Duration ttl);
-  void End(LeaseId id, absl::Status reason);
+  // Gives the alarm that was set for it.
+  std::optional<AlarmClock::Token> End(LeaseId id, absl::Status reason);
   // Wakes watches for what has happened since `before`.
   void Notify(int64_t before) REQUIRES(mu_);
 

@@ -46,6 +46,19 @@ TEST(InProcessStoreTest, LeasesRunOutByTheSystemsClockToo) {
   EXPECT_EQ(events[0].type, Event::Type::kDelete);
 }
 
+TEST(InProcessStoreTest, ARevokedLeaseLeavesNoAlarmBehind) {
+  const auto clock = std::make_shared<FakeAlarmClock>();
+  {
+    InProcessStore store({.clock = clock});
+    auto lease = NewLease(store, absl::Hours(1));
+    const LeaseId id = lease->id();
+    lease.reset();
+    ASSERT_THAT(store.RevokeLease(Soon(), id), IsOk());
+  }
+  EXPECT_FALSE(clock->HasAlarms());
+  clock->Advance(absl::Hours(2));
+}
+
 TEST(InProcessStoreTest, EndsWhileALeaseHasYetToRunOut) {
   InProcessStore store;
   NewLease(store, absl::Hours(1)).reset();

@@ -29,7 +29,7 @@ class DecodeWavKernel : public OpKernel {
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({frames, channels}));
     ASSIGN_OR_RETURN(Tensor * audio, ctx.allocate_output(0, shape));
     float* to = audio->data<float>();
-    for (int64_t frame = 0; frame < frames; ++frame) {
+    for (int64_t frame = 0; channels > 0 && frame < frames; ++frame) {
       for (int64_t channel = 0; channel < channels; ++channel) {
         const int64_t from = frame * sound.channels + std::min(channel, sound.channels - 1);
         *to++ = frame < sound.frames ? sound.samples[from] : 0;

@@ -25,6 +25,10 @@ TEST_F(AudioTest, WavFilesComeBack) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> back, Decode(std::string(file.scalar<tstring>())));
   ExpectTensorEqual(back[0], AsTensor<float>({0, 0.5f, -1, 32767 / 32768.0f, 0.25f, -0.25f}, {3, 2}));
   ExpectTensorEqual(back[1], AsScalar<int32_t>(44100));
+  // Samples without channels take no memory: there may be any number.
+  EXPECT_THAT(Decode(std::string(file.scalar<tstring>()),
+                     Attrs().Set("desired_channels", int64_t{0}).Set("desired_samples", int64_t{1} << 62)),
+              IsOk());
   EXPECT_THAT(RunOp("EncodeWav", {sound, AsScalar<int32_t>(0)}), StatusIs(kInvalid, HasSubstr("sample_rate")));
 }
 
@@ -61,6 +65,11 @@ TEST_F(AudioTest, ASpectrogramFindsAWave) {
     const int64_t off = std::abs(i % 17 - 4);
     EXPECT_NEAR(spectrogram.data<float>()[i], off == 0 ? 8 : off == 1 ? 4 : 0, 1e-5) << i;
   }
+}
+
+TEST_F(AudioTest, MfccOfNothingCostsNothing) {
+  const Tensor nothing(DT_FLOAT, TensorShape({0, 0, int64_t{1} << 40}));
+  EXPECT_THAT(RunOp("Mfcc", {nothing, AsScalar<int32_t>(16000)}), IsOk());
 }
 
 TEST_F(AudioTest, MfccOfASpectrumWithoutAnythingIsThatOfTheFloor) {

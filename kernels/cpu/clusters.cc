@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_set.h"
+#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/candidate_samplers.h"
 #include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/parallel.h"
@@ -12,9 +13,18 @@
 namespace weir {
 namespace {
 
+constexpr int64_t kMostPointsWithoutWidth = 1 << 20;
+
 absl::Status CheckRank(const Tensor& tensor, const char* name, int rank, const char* what) {
   if (tensor.dims() == rank) return absl::OkStatus();
   return errors::InvalidArgument("Input ", name, " should be a ", what, ".");
+}
+
+// Points without coordinates cost their sender nothing, however many there are.
+absl::Status CheckWidth(const Tensor& points) {
+  if (points.dim_size(1) > 0 || points.dim_size(0) <= kMostPointsWithoutWidth) return absl::OkStatus();
+  return errors::ResourceExhausted("There are ", points.dim_size(0), " points without coordinates; at most ",
+                                   kMostPointsWithoutWidth, " are compared");
 }
 
 // The rows of a matrix of floats, and half the square of each row's length.
@@ -58,10 +68,12 @@ class NearestNeighborsKernel : public OpKernel {
     ASSIGN_OR_RETURN(Tensor * indices, ctx.allocate_output(0, shape));
     ASSIGN_OR_RETURN(Tensor * distances, ctx.allocate_output(1, shape));
     if (k == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckWidth(points));
+    RETURN_IF_ERROR(CheckWidth(centers));
     const Points from(points), to(centers);
     ParallelRanges(ctx, from.size(), to.size() * (points.dim_size(1) + 10) * 500, [&](int64_t begin, int64_t end) {
       std::vector<std::pair<float, int64_t>> all(to.size());
-      for (int64_t i = begin; i < end; ++i) {
+      for (int64_t i = begin; i < end && CheckCancelled(ctx).ok(); ++i) {
         for (int64_t j = 0; j < to.size(); ++j) {
           all[j] = {to.half_square(j) - from.Dot(from.row(i), to.row(j)), j};
         }
@@ -72,7 +84,7 @@ class NearestNeighborsKernel : public OpKernel {
         }
       }
     });
-    return absl::OkStatus();
+    return CheckCancelled(ctx);
   }
 
  private:
@@ -95,12 +107,13 @@ class Seeding {
         sums_(points.size()) {}
 
   // The best of `tries` points: that which leaves the least sum of distances.
-  int64_t Next(int64_t tries) {
+  absl::StatusOr<int64_t> Next(const OpKernelContext& ctx, int64_t tries) {
     if (!taken_.empty()) std::partial_sum(nearest_.begin(), nearest_.end(), sums_.begin());
     float least = std::numeric_limits<float>::infinity();
     int64_t best = 0;
     std::vector<float> best_nearest, nearest;
     for (int64_t i = 0; i < tries; ++i) {
+      RETURN_IF_ERROR(CheckCancelled(ctx));
       const int64_t candidate = Draw();
       nearest = nearest_;
       for (int64_t j = 0; j < points_.size(); ++j) {
@@ -166,19 +179,27 @@ class KmeansPlusPlusKernel : public OpKernel {
     if (retries > kMostRetries) {
       return errors::InvalidArgument("num_retries_per_sample must be at most ", kMostRetries, ", got ", retries);
     }
+    RETURN_IF_ERROR(CheckWidth(matrix));
+    const double work = static_cast<double>(wanted) * static_cast<double>(retries + 1) * static_cast<double>(rows) *
+                        static_cast<double>(width + 1);
+    if (work > kMostWork) {
+      return errors::ResourceExhausted(wanted, " samples with ", retries, " retries each among ", rows, " points of ",
+                                       width, " coordinates take ", work, " operations; at most ", kMostWork,
+                                       " are done");
+    }
     ASSIGN_OR_RETURN(Tensor * samples, ctx.allocate_output(0, TensorShape({wanted, width})));
     const Points points(matrix);
     Seeding seeding(points, ctx.input(2).scalar<int64_t>());
     for (int64_t i = 0; i < wanted; ++i) {
-      if (ctx.cancellation() != nullptr && ctx.cancellation()->IsCancelled())
-        return errors::Cancelled("The step was cancelled");
-      std::copy_n(points.row(seeding.Next(retries + 1)), width, samples->data<float>() + i * width);
+      ASSIGN_OR_RETURN(const int64_t chosen, seeding.Next(ctx, retries + 1));
+      std::copy_n(points.row(chosen), width, samples->data<float>() + i * width);
     }
     return absl::OkStatus();
   }
 
  private:
   static constexpr int64_t kMostRetries = 1'000'000;
+  static constexpr double kMostWork = 1e11;  // a minute or two: the master folds constants where nothing cancels
 };
 
 // One chain of a random walk that ends at points with probabilities like those above (Bachem and others, 2016).

@@ -43,6 +43,23 @@ TEST_F(ClustersTest, NoPointIsTakenTwice) {
               StatusIs(kInvalid, HasSubstr("num_to_sample <= points.rows()")));
 }
 
+TEST_F(ClustersTest, PointsWithoutCoordinatesCostLittle) {
+  const auto points = [](int64_t n) { return Tensor(DT_FLOAT, TensorShape({n, 0})); };
+  const Tensor one = AsScalar<int64_t>(1);
+  EXPECT_THAT(RunOp("NearestNeighbors", {points(1), points(3), one}), IsOk());
+  EXPECT_THAT(RunOp("KmeansPlusPlusInitialization", {points(3), one, one, one}), IsOk());
+  const Tensor many = points(int64_t{1} << 33);
+  EXPECT_THAT(RunOp("NearestNeighbors", {points(1), many, one}), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(RunOp("KmeansPlusPlusInitialization", {many, one, one, one}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(ClustersTest, WorkIsBounded) {
+  const Tensor points(DT_FLOAT, TensorShape({1 << 20, 1})), retries = AsScalar<int64_t>(1'000'000);
+  EXPECT_THAT(RunOp("KmeansPlusPlusInitialization", {points, AsScalar<int64_t>(1), AsScalar<int64_t>(1), retries}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("retries")));
+}
+
 TEST_F(ClustersTest, AChainGoesToWhatIsFar) {
   const Tensor distances = AsTensor<float>({0, 0, 5, 0});
   ASSERT_OK_AND_ASSIGN(const Tensor index, RunOp1("KMC2ChainInitialization", {distances, AsScalar<int64_t>(3)}));

@@ -73,7 +73,7 @@ class MfccKernel : public OpKernel {
       return errors::InvalidArgument("Input sample_rate should be a scalar tensor, got ", rate.shape().ToString(),
                                      " instead.");
     }
-    const int64_t frequencies = spectrogram.dim_size(2), rows = spectrogram.dim_size(0) * spectrogram.dim_size(1);
+    const int64_t frequencies = spectrogram.dim_size(2);
     const int32_t per_second = rate.scalar<int32_t>();
     if (!CanBe(frequencies, per_second)) {
       return errors::InvalidArgument("Mfcc initialization failed for channel count ", frequencies, ", sample rate ",
@@ -82,6 +82,9 @@ class MfccKernel : public OpKernel {
     ASSIGN_OR_RETURN(const TensorShape shape,
                      TensorShape::Build({spectrogram.dim_size(0), spectrogram.dim_size(1), coefficients_}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    if (output->NumElements() == 0)
+      return absl::OkStatus();  // else there are as many frequencies as there is memory for
+    const int64_t rows = spectrogram.NumElements() / frequencies;
     ASSIGN_OR_RETURN(const Tensor cosines, Cosines(ctx));
     const MelBands bands(frequencies, per_second, bands_, low_, high_);
     const int64_t cost = 10'000 * frequencies + 1'000 * bands_ * coefficients_;
@@ -104,7 +107,7 @@ class MfccKernel : public OpKernel {
 
  private:
   bool CanBe(int64_t frequencies, int32_t per_second) const {
-    return bands_ >= 1 && bands_ <= INT32_MAX && per_second > 0 && frequencies >= 2 && low_ >= 0 && high_ > low_ &&
+    return bands_ >= 1 && bands_ <= kMostBands && per_second > 0 && frequencies >= 2 && low_ >= 0 && high_ > low_ &&
            coefficients_ >= 1 && coefficients_ <= bands_;
   }
   // [coefficients, bands]
@@ -121,6 +124,7 @@ class MfccKernel : public OpKernel {
     return cosines;
   }
 
+  static constexpr int64_t kMostBands = 1 << 16;  // far more than the ear tells apart
   float high_ = 0, low_ = 0;
   int64_t bands_ = 0, coefficients_ = 0;
 };

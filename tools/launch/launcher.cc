@@ -83,6 +83,7 @@ int Launcher::Run() {
   while (signals_ >= 0 && !AllEnded()) Turn();
   KillDescendants({}, kKillPatience);
   if (!guarded_.IsAlone()) Flush();
+  if (!output_.empty() && !code_.has_value()) code_ = 1;
   return code_.value_or(0);
 }
 
@@ -167,12 +168,10 @@ void Launcher::TakeSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) continue;
-    if (guarded_.IsAlone()) {
-      stopping_ = true;  // nobody is there to be patient for
-    } else if (!code_.has_value()) {
-      code_ = 128 + signal;
-    }
-    Stop(signal);
+    // Alone, nobody is there to be patient for. How tasks that are ended in order end does not matter.
+    const bool kills = std::exchange(signalled_, true) || guarded_.IsAlone();
+    if (!stopping_ && !guarded_.IsAlone() && !code_.has_value()) code_ = 128 + signal;
+    Stop(kills ? SIGKILL : signal);
   }
   ReapChildren();
 }
@@ -275,7 +274,9 @@ void Launcher::Flush() {
     if (ppoll(files, std::size(files), &patience, nullptr) == 0) return;
     signalfd_siginfo info;
     while (files[0].revents != 0 && read(signals_, &info, sizeof(info)) == sizeof(info)) {
-      if (info.ssi_signo != SIGCHLD) return;  // the user does not wait for the rest
+      if (info.ssi_signo == SIGCHLD) continue;
+      if (!code_.has_value()) code_ = 128 + static_cast<int>(info.ssi_signo);
+      return;  // the user does not wait for the rest
     }
     if (files[1].revents != 0) WriteOutput();
   }
@@ -287,7 +288,7 @@ void Launcher::Stop(int signal) {
     if (task->process.pid() < 0) task->ended = true;  // it waited to be started again
   }
   if (!again) kill_at_ = absl::Now() + options_.grace;
-  SignalAll(again ? SIGKILL : signal);
+  SignalAll(signal);
 }
 
 void Launcher::SignalAll(int signal) {

@@ -68,8 +68,7 @@ class Launcher {
   void WriteOutput();
   // Until all is written, or nothing could be for a grace period.
   void Flush();
-  // Sends the signal to all tasks and starts the grace period; nothing is started any more. At once SIGKILL when that
-  // has happened before.
+  // Sends the signal to all tasks and starts the grace period, if it has not begun; nothing is started any more.
   void Stop(int signal);
   void SignalAll(int signal);
   bool AllEnded() const;
@@ -83,6 +82,7 @@ class Launcher {
   int signals_ = -1;  // a signalfd
   OutputQueue output_;
   bool stopping_ = false;
+  bool signalled_ = false;  // by the user: once more, and the tasks are killed
   absl::Time kill_at_ = absl::InfiniteFuture();
   std::optional<int> code_;  // of the first cause
 };

@@ -124,10 +124,12 @@ absl::StatusOr<CsrBuilder> CsrBuilder::Create(OpKernelContext& ctx, Tensor dense
   builder.rows_ = sizes[rank - 2];
   // What the caller says of sizes costs memory only up to here.
   constexpr int64_t kMostPointers = int64_t{1} << 28;
-  const int64_t pointers = MultiplyWithoutOverflow(builder.batches_, builder.rows_ + 1);
+  const int64_t pointers =
+      builder.rows_ > kMostPointers ? -1 : MultiplyWithoutOverflow(builder.batches_, builder.rows_ + 1);
   if (pointers < 0 || pointers > kMostPointers || builder.batches_ > kMostPointers || sizes[rank - 1] > INT32_MAX ||
       entries > INT32_MAX) {
-    return errors::InvalidArgument("A CSRSparseMatrix cannot have ", entries, " values in ", pointers, " rows");
+    return errors::InvalidArgument("A CSRSparseMatrix cannot have ", entries, " values in matrices of ", builder.rows_,
+                                   " rows, ", builder.batches_, " of them");
   }
   ASSIGN_OR_RETURN(builder.batch_pointers_, ctx.allocate_temp(DT_INT32, TensorShape({builder.batches_ + 1})));
   ASSIGN_OR_RETURN(builder.row_pointers_, ctx.allocate_temp(DT_INT32, TensorShape({pointers})));

@@ -3,6 +3,7 @@
 #include <complex>
 #include <utility>
 
+#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/parallel.h"
@@ -225,17 +226,24 @@ class SparseMatMulKernel : public OpKernel {
   }
 
   // How many entries each row of the product has; all of them are `*total`.
-  static absl::StatusOr<std::vector<int32_t>> CountEntries(const CsrMatrix& a, const CsrMatrix& b, int64_t* total) {
+  static absl::StatusOr<std::vector<int32_t>> CountEntries(const OpKernelContext& ctx, const CsrMatrix& a,
+                                                           const CsrMatrix& b, int64_t* last_row, int64_t* total) {
     std::vector<int32_t> counts(a.batches() * a.row_count());
-    std::vector<int64_t> last_row(b.column_count(), -1);
+    std::fill_n(last_row, b.column_count(), -1);
     *total = 0;
+    absl::Status cancelled;
     ForEachTerm(
-        a, b, [&](int64_t) { return *total <= kMostEntries; },
+        a, b,
+        [&](int64_t i) {
+          if (i % kRowsPerCheck == 0) cancelled = CheckCancelled(ctx);
+          return cancelled.ok() && *total <= kMostEntries;
+        },
         [&](int64_t i, int64_t column, int64_t, int64_t) {
           if (std::exchange(last_row[column], i) == i) return;
           ++counts[i];
           ++*total;
         });
+    RETURN_IF_ERROR(cancelled);
     if (*total <= kMostEntries) return counts;
     return errors::ResourceExhausted("A product of sparse matrices has more than ", kMostEntries, " values");
   }
@@ -243,8 +251,13 @@ class SparseMatMulKernel : public OpKernel {
   // One row of the product at a time, spread out in `sums`.
   template <typename T>
   static absl::Status Multiply(OpKernelContext& ctx, const CsrMatrix& a, const CsrMatrix& b) {
+    // By the allocator: however few the entries, it is the caller who says how many columns there are.
+    ASSIGN_OR_RETURN(Tensor last_rows, ctx.allocate_temp(DT_INT64, TensorShape({b.column_count()})));
+    ASSIGN_OR_RETURN(Tensor row_sums, ctx.allocate_temp(a.dtype(), TensorShape({b.column_count()})));
+    int64_t* const last_row = last_rows.data<int64_t>();
+    T* const sums = row_sums.data<T>();
     int64_t total = 0;
-    ASSIGN_OR_RETURN(const std::vector<int32_t> counts, CountEntries(a, b, &total));
+    ASSIGN_OR_RETURN(const std::vector<int32_t> counts, CountEntries(ctx, a, b, last_row, &total));
     Tensor sizes(DT_INT64, TensorShape({a.rank()}));
     std::copy_n(a.dense_shape().data<int64_t>(), a.rank(), sizes.data<int64_t>());
     sizes.data<int64_t>()[a.rank() - 1] = b.column_count();
@@ -253,8 +266,8 @@ class SparseMatMulKernel : public OpKernel {
     const int64_t rows = a.row_count(), all_rows = static_cast<int64_t>(counts.size());
     for (int64_t i = 0; i < all_rows; ++i) builder.Count(i / rows, i % rows, counts[i]);
     builder.PlaceRows();
-    std::vector<T> sums(b.column_count());
-    std::vector<int64_t> last_row(b.column_count(), -1), columns;
+    std::fill_n(last_row, b.column_count(), -1);
+    std::vector<int64_t> columns;
     const auto end_row = [&](int64_t i) {
       std::sort(columns.begin(), columns.end());
       for (const int64_t column : columns) {
@@ -282,6 +295,7 @@ class SparseMatMulKernel : public OpKernel {
   }
 
   static constexpr int64_t kMostEntries = int64_t{1} << 28;
+  static constexpr int64_t kRowsPerCheck = 1024;
   DataType type_ = DT_INVALID;
   Turned a_, b_;
 };

@@ -52,8 +52,14 @@ TEST_F(CsrTest, EntriesInAnyOrder) {
 
 TEST_F(CsrTest, WhatContradictsItselfIsRefused) {
   const Tensor index = AsTensor<int64_t>({0, 1}, {1, 2}), value = AsTensor<float>({1});
-  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
-           {0, 2}, {2, 1}, {-1, 2}, {2}, {1, 2, 3, 4}, {int64_t{1} << 40, 2}, {int64_t{1} << 62, int64_t{1} << 62}}) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{0, 2},
+                                                                             {2, 1},
+                                                                             {-1, 2},
+                                                                             {2},
+                                                                             {1, 2, 3, 4},
+                                                                             {int64_t{1} << 40, 2},
+                                                                             {int64_t{1} << 62, int64_t{1} << 62},
+                                                                             {INT64_MAX, 0}}) {
     EXPECT_THAT(RunOp("SparseTensorToCSRSparseMatrix", {index, value, AsTensor<int64_t>(sizes)}), StatusIs(kInvalid));
   }
   const Tensor none = AsTensor<int64_t>({}, {0, 3});
