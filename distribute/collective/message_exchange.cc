@@ -124,7 +124,7 @@ void MessageExchange::Take(const Key& key, const CallSignature& signature, int64
       } else if (call.wanted.contains(key)) {
         status = errors::Aborted("A message from ", NameOf(key.from), " to ", NameOf(key.to), " was asked for twice");
       } else if (cancellation == nullptr || !cancellation->IsCancelled()) {
-        call.wanted.emplace(key, std::move(wanted));
+        call.wanted.emplace(key, std::exchange(wanted, {}));
       } else {
         status = cancellation->status();
       }
