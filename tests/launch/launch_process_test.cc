@@ -56,7 +56,11 @@ class Scratch {
 };
 
 TEST(LaunchTest, EveryTaskLearnsItsPlace) {
-  Launched launched(Script({"-n", "2", "--ps", "1", "--chief", "--evaluator"}, "echo \"$TF_CONFIG\""));
+  // None ends before all have spoken: parameter servers are ended when the workers have.
+  const Scratch spoken;
+  Launched launched(Script({"-n", "2", "--ps", "1", "--chief", "--evaluator"},
+                           absl::StrCat("echo \"$TF_CONFIG\"; touch ", spoken.Path("$$"), "; while [ $(ls ",
+                                        spoken.Path(""), " | wc -l) -lt 5 ]; do sleep 0.01; done")));
   EXPECT_EQ(launched.AwaitEnd(), 0) << launched.text();
   std::set<std::string> tasks;
   std::optional<ClusterSpec> cluster;
