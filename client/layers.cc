@@ -6,9 +6,10 @@ namespace weir::layers {
 namespace {
 
 ResourceVariable MakeVariable(const Scope& scope, absl::string_view name, const TensorShape& shape,
-                              const LayerOptions& options, const Initializer& initializer, bool trainable = true) {
+                              const LayerOptions& options, const Initializer& initializer,
+                              const VariableOptions& variable_options = {}) {
   const Scope on_device = options.variable_device.empty() ? scope : scope.WithDevice(options.variable_device);
-  return ResourceVariable::Make(on_device.WithName(name), shape, options.dtype, initializer, {.trainable = trainable});
+  return ResourceVariable::Make(on_device.WithName(name), shape, options.dtype, initializer, variable_options);
 }
 
 Output Activate(const Scope& scope, const Output& x, Activation activation) {
@@ -71,8 +72,12 @@ BatchNorm::BatchNorm(const Scope& scope, int64_t channels, double momentum, doub
   const TensorShape shape({channels});
   gamma_ = MakeVariable(inner, "gamma", shape, options, initializers::Ones());
   beta_ = MakeVariable(inner, "beta", shape, options, initializers::Zeros());
-  mean_ = MakeVariable(inner, "moving_mean", shape, options, initializers::Zeros(), /*trainable=*/false);
-  variance_ = MakeVariable(inner, "moving_variance", shape, options, initializers::Ones(), /*trainable=*/false);
+  // Each replica moves its own averages.
+  const VariableOptions average = {.trainable = false,
+                                   .synchronization = VariableSynchronization::kOnRead,
+                                   .aggregation = VariableAggregation::kMean};
+  mean_ = MakeVariable(inner, "moving_mean", shape, options, initializers::Zeros(), average);
+  variance_ = MakeVariable(inner, "moving_variance", shape, options, initializers::Ones(), average);
 }
 
 Output BatchNorm::operator()(const Scope& scope, const Output& x, bool training) {

@@ -100,6 +100,12 @@ Scope Scope::ColocateWith(const Operation& op) const {
   return scope;
 }
 
+Scope Scope::WithVariablePolicy(std::shared_ptr<VariablePolicy> policy) const {
+  Scope scope = *this;
+  scope.variable_policy_ = std::move(policy);
+  return scope;
+}
+
 std::string Scope::NextName(absl::string_view op) const { return UniqueName(op_name_.empty() ? op : op_name_); }
 
 const std::vector<ResourceVariable>& Scope::variables() const { return shared_->variables; }

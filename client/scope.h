@@ -13,6 +13,7 @@
 namespace weir {
 
 class ResourceVariable;
+class VariablePolicy;
 
 // A view of a graph under construction; copies share the graph. Building never throws and never returns errors one by
 // one: the first error is kept, later ops give invalid outputs, and status() (or a Session's Run) reports it.
@@ -25,8 +26,8 @@ class Scope {
  public:
   // A new graph with every op of this build.
   static Scope NewRoot();
-  // The same graph, without name prefix, device, control dependencies and colocation.
-  Scope Root() const { return Scope(shared_); }
+  // The same graph and variable policy, without name prefix, device, control dependencies and colocation.
+  Scope Root() const { return Scope(shared_).WithVariablePolicy(variable_policy_); }
 
   // Names of ops built below begin with "name/"; the name is made unique.
   Scope SubScope(absl::string_view name) const;
@@ -40,6 +41,8 @@ class Scope {
   Scope WithNoControlDependencies() const;
   // Ops built below live on the same device as `op`.
   Scope ColocateWith(const Operation& op) const;
+  // Variables made below are as `policy` says (see client/variables.h); nullptr: plain ones.
+  Scope WithVariablePolicy(std::shared_ptr<VariablePolicy> policy) const;
 
   bool ok() const { return status().ok(); }
   const absl::Status& status() const;
@@ -50,6 +53,8 @@ class Scope {
   tensorflow::GraphDef ToGraphDef() const;
   std::string UniqueName(absl::string_view suggestion) const;
   const std::string& device() const { return device_; }
+  bool is_colocated() const { return !colocate_with_.empty(); }
+  const std::shared_ptr<VariablePolicy>& variable_policy() const { return variable_policy_; }
   // The prefix of names, without the last '/', and the name that the next op will have (empty: its type's).
   std::string name() const { return prefix_.empty() ? "" : prefix_.substr(0, prefix_.size() - 1); }
   const std::string& op_name() const { return op_name_; }
@@ -76,6 +81,7 @@ class Scope {
   std::string device_;
   std::vector<Node*> control_dependencies_;
   std::vector<std::string> colocate_with_;
+  std::shared_ptr<VariablePolicy> variable_policy_;
 };
 
 }  // namespace weir

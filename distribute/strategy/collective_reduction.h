@@ -1,0 +1,38 @@
+// Reductions by collective ops: among devices of one graph, and among the graphs of several workers.
+#pragma once
+
+#include <vector>
+
+#include "client/scope.h"
+#include "distribute/strategy/per_replica.h"
+#include "graph/gradients/gradient_registry.h"
+
+namespace weir {
+
+// One group of ranks, of which this graph has some. Every call adds one collective; all graphs of the group make the
+// same calls in the same order, so that they name their instances alike. Not thread-safe.
+class CollectiveReduction {
+ public:
+  // `first_instance_key`: a group's instances are numbered from there.
+  CollectiveReduction(int group_size, int group_key, int first_instance_key)
+      : group_size_(group_size), group_key_(group_key), next_instance_key_(first_instance_key) {}
+
+  // The sum or mean over all ranks of what they give; scopes[i] and values[i] are those of this graph's ranks.
+  OutputList AllReduce(const std::vector<Scope>& scopes, ReduceOp op, const OutputList& values);
+  // The rows of all ranks one after the other; ranks may have different numbers of rows.
+  OutputList AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values);
+  std::vector<Gradient> AllReduceGradients(const std::vector<Scope>& scopes, ReduceOp op,
+                                           const std::vector<Gradient>& parts);
+  // The value of the rank that calls with one; the others call without.
+  Output Broadcast(const Scope& scope, const Output& value, const TensorShape& shape, DataType dtype);
+
+  int group_size() const { return group_size_; }
+
+ private:
+  OutputList Gather(const std::vector<Scope>& scopes, const OutputList& values);
+
+  const int group_size_, group_key_;
+  int next_instance_key_;
+};
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+// Every strategy trains as one device does: the same losses, variables, slots, statistics.
+#include "core/testing.h"
+#include "distribute/strategy/central_storage_strategy.h"
+#include "distribute/strategy/mirrored_strategy.h"
+#include "tests/strategy/training_run.h"
+
+namespace weir {
+namespace {
+
+using StrategyOr = absl::StatusOr<std::unique_ptr<Strategy>>;
+
+absl::StatusOr<std::unique_ptr<Session>> OpenLocal(const Scope& scope) {
+  SessionOptions options;
+  (*options.config.mutable_device_count())["CPU"] = 3;
+  return Session::Local(scope, options);
+}
+
+struct Backend {
+  std::string name;
+  std::function<StrategyOr(const Scope& root)> make;
+  MakeSession open = OpenLocal;
+};
+
+std::vector<std::string> Cpus(int n) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < n; ++i) devices.push_back(absl::StrCat("/job:localhost/replica:0/task:0/device:CPU:", i));
+  return devices;
+}
+
+struct Model {
+  std::string name;
+  LossFunction loss;
+  MakeOptimizer optimizer;
+};
+
+const std::vector<Model>& Models() {
+  static const auto* models = new std::vector<Model>{
+      {"MlpMomentum", MlpLoss, [] { return MomentumOptimizer(0.02, 0.9); }},
+      {"MlpAdam", MlpLoss, [] { return AdamOptimizer(0.02); }},
+      {"EmbeddingSgd", EmbeddingLoss, [] { return GradientDescentOptimizer(0.1); }},
+      {"EmbeddingMomentum", EmbeddingLoss, [] { return MomentumOptimizer(0.05, 0.5); }},
+      {"EmbeddingAdam", EmbeddingLoss, [] { return AdamOptimizer(0.2); }},
+      {"Statistics", StatisticsLoss, [] { return AdagradOptimizer(0.1); }},
+  };
+  return *models;
+}
+
+const std::vector<Backend>& Backends() {
+  static const auto* backends = new std::vector<Backend>{
+      {"OneDevice", [](const Scope& root) { return OneDeviceStrategy(root, "/device:CPU:1"); }},
+      {"Mirrored", [](const Scope& root) { return MirroredStrategy(root, {.devices = Cpus(3)}); }},
+      {"MirroredByCollectives",
+       [](const Scope& root) {
+         return MirroredStrategy(root, {.devices = Cpus(3), .cross_device = CrossDevice::kCollectiveOps});
+       }},
+      {"CentralStorage", [](const Scope& root) { return CentralStorageStrategy(root, {.devices = Cpus(3)}); }},
+  };
+  return *backends;
+}
+
+absl::StatusOr<TrainedModel> Train(const Backend& backend, const Model& model) {
+  const Scope root = Scope::NewRoot();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Strategy> strategy, backend.make(root));
+  return TrainInGraph(*strategy, backend.open, model.loss, model.optimizer);
+}
+
+class StrategyConformanceTest : public testing::TestWithParam<std::tuple<int, int>> {};
+
+TEST_P(StrategyConformanceTest, TrainsAsOneDeviceDoes) {
+  const Model& model = Models()[std::get<1>(GetParam())];
+  ASSERT_OK_AND_ASSIGN(const TrainedModel expected,
+                       Train({"", [](const Scope& root) { return OneDeviceStrategy(root, "/device:CPU:0"); }}, model));
+  EXPECT_LT(expected.losses.back(), expected.losses.front());
+  ASSERT_OK_AND_ASSIGN(const TrainedModel actual, Train(Backends()[std::get<0>(GetParam())], model));
+  ExpectSameTraining(actual, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StrategyConformanceTest,
+                         testing::Combine(testing::Range(0, static_cast<int>(Backends().size())),
+                                          testing::Range(0, static_cast<int>(Models().size()))),
+                         [](const auto& info) {
+                           return Backends()[std::get<0>(info.param)].name + Models()[std::get<1>(info.param)].name;
+                         });
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,52 @@
+// One model, trained for some steps under any strategy: what comes out is to be what one device gives.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/optimizer.h"
+#include "client/session.h"
+#include "distribute/strategy/strategy.h"
+
+namespace weir {
+
+constexpr int kGlobalBatch = 12;
+constexpr int kFeatures = 4;
+constexpr int kSteps = 24;
+
+// What each step of all replicas sees: features [12, 4], ids [12] below 6, targets [12, 1].
+struct Example {
+  Tensor features, ids, targets;
+};
+Example ExamplesOfStep(int step);
+
+// The initial values of a test's variables: the same in every run.
+Tensor Pattern(const TensorShape& shape, float scale);
+
+struct TrainedModel {
+  std::vector<float> losses;                // a step each
+  std::map<std::string, Tensor> variables;  // after the last, by name
+};
+
+// Makes a model's loss within a replica; inputs are features, ids, targets.
+using LossFunction = std::function<Output(const ReplicaContext& replica, const OutputList& inputs)>;
+using MakeOptimizer = std::function<std::unique_ptr<Optimizer>()>;
+using MakeSession = std::function<absl::StatusOr<std::unique_ptr<Session>>(const Scope& scope)>;
+
+// Trains for kSteps, all replicas in one graph and one step.
+absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
+                                          const MakeOptimizer& make_optimizer);
+
+// The models.
+Output MlpLoss(const ReplicaContext& replica, const OutputList& inputs);
+// Embeds ids: a sparse gradient.
+Output EmbeddingLoss(const ReplicaContext& replica, const OutputList& inputs);
+// Normalises by a moving mean that each replica moves; counts examples; keeps the mean target of a step.
+Output StatisticsLoss(const ReplicaContext& replica, const OutputList& inputs);
+
+void ExpectSameTraining(const TrainedModel& actual, const TrainedModel& expected, float tolerance = 2e-5F);
+
+}  // namespace weir
