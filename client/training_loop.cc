@@ -71,10 +71,13 @@ absl::Status TrainingLoop::RestoreOrInitialize(Session& session, std::string* re
     auto latest = saver_->Latest(options_.checkpoint_dir);
     if (latest.ok()) {
       *restored_from = *latest;
+      // The variables come last: while one is missing, nothing counts as restored.
+      for (const auto& state : options_.states) RETURN_IF_ERROR(state->Restore(session, *latest));
       return saver_->Restore(session, *latest);
     }
     if (!absl::IsNotFound(latest.status())) return latest.status();
   }
+  for (const auto& state : options_.states) RETURN_IF_ERROR(state->Initialize(session));
   return session.RunTargets({initialize_});
 }
 
@@ -99,7 +102,11 @@ absl::Status TrainingLoop::SaveIfDue(Session& session) {
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
-  RETURN_IF_ERROR(saver_->Save(session, JoinPath(options_.checkpoint_dir, "model.ckpt"), global_step_).status());
+  const std::string prefix = JoinPath(options_.checkpoint_dir, "model.ckpt");
+  for (const auto& state : options_.states) {
+    RETURN_IF_ERROR(state->Save(session, absl::StrCat(prefix, "-", global_step_)));
+  }
+  RETURN_IF_ERROR(saver_->Save(session, prefix, global_step_).status());
   last_saved_step_ = global_step_;
   last_saved_time_ = absl::Now();
   return absl::OkStatus();
@@ -148,7 +155,12 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
 
 absl::StatusOr<bool> TrainingLoop::StateIsWhole(Session& session) {
   ASSIGN_OR_RETURN(std::vector<Tensor> result, session.Run({all_initialized_}));
-  return result[0].scalar<bool>();
+  if (!result[0].scalar<bool>()) return false;
+  for (const auto& state : options_.states) {
+    ASSIGN_OR_RETURN(const bool whole, state->IsWhole(session));
+    if (!whole) return false;
+  }
+  return true;
 }
 
 absl::Status TrainingLoop::ReadGlobalStep(Session& session) {

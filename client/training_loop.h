@@ -11,6 +11,7 @@
 #include "client/saver.h"
 #include "client/session.h"
 #include "client/training_hook.h"
+#include "client/training_state.h"
 
 namespace weir {
 
@@ -22,6 +23,8 @@ struct TrainingLoopOptions {
   // step made again after a recovery is the step that was lost.
   std::function<absl::StatusOr<FeedList>(int64_t global_step)> feeds;
   std::vector<std::shared_ptr<TrainingHook>> hooks;
+  // State beside variables, saved, lost and restored together with them.
+  std::vector<std::shared_ptr<TrainingState>> states;
 
   std::string checkpoint_dir;    // empty: none are written, and recovery starts from the beginning
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps

@@ -4,6 +4,7 @@
 #include "kernels/cpu/composite_variant.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/domain_families.h"
+#include "kernels/cpu/embedding/register.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/images/register.h"
 #include "kernels/cpu/numeric_families.h"
@@ -76,6 +77,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterClusterOps(ops));
   RETURN_IF_ERROR(RegisterCompositeOps(ops));
   RETURN_IF_ERROR(RegisterCsrOps(ops));
+  RETURN_IF_ERROR(RegisterEmbeddingOps(ops));
   RETURN_IF_ERROR(RegisterFormerOps(ops));
   return RegisterRandomOps(ops);
 }
@@ -144,6 +146,7 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterCompositeKernels(kernels));
   RETURN_IF_ERROR(RegisterCsrConversionKernels(kernels));
   RETURN_IF_ERROR(RegisterCsrProductKernels(kernels));
+  RETURN_IF_ERROR(RegisterEmbeddingKernels(kernels));
   RETURN_IF_ERROR(RegisterArrayKernels(kernels));
   return RegisterFormerNames(kernels);
 }

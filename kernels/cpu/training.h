@@ -138,6 +138,17 @@ absl::Status RegisterComplexRule(KernelRegistry& kernels, absl::Span<const char*
 }
 #undef WEIR_REGISTER
 
+// Rules for float numbers, for those who keep variables in other places than tensors. Scalars are in the order of the
+// ops' arguments.
+struct FloatRule {
+  RuleLoop loop;
+  RuleCheck check;  // or nullptr
+};
+FloatRule GradientDescentRule();
+FloatRule AdagradRule();
+FloatRule AdamRule();
+FloatRule FtrlRule();
+
 // The parts of RegisterTrainingKernels.
 absl::Status RegisterMomentumRules(KernelRegistry& kernels);
 absl::Status RegisterAdaptiveRules(KernelRegistry& kernels);

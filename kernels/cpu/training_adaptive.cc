@@ -122,6 +122,9 @@ struct Adadelta {
 
 }  // namespace
 
+FloatRule AdagradRule() { return {&RunRule<Adagrad, float>, nullptr}; }
+FloatRule AdamRule() { return {&RunRule<Adam, float>, nullptr}; }
+
 absl::Status RegisterAdaptiveRules(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterComplexRule<Adam>(kernels, {"ApplyAdam", "ResourceApplyAdam"}));
   RETURN_IF_ERROR(RegisterRule<AmsGrad>(kernels, {"ResourceApplyAdamWithAmsgrad"}));

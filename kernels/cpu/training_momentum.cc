@@ -70,6 +70,8 @@ struct PowerSign {
 
 }  // namespace
 
+FloatRule GradientDescentRule() { return {&RunRule<GradientDescent, float>, nullptr}; }
+
 absl::Status RegisterMomentumRules(KernelRegistry& kernels) {
   RETURN_IF_ERROR(
       RegisterComplexRule<GradientDescent>(kernels, {"ApplyGradientDescent", "ResourceApplyGradientDescent"}));

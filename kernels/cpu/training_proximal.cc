@@ -145,6 +145,8 @@ absl::Status RegisterFtrl(KernelRegistry& kernels) {
 
 }  // namespace
 
+FloatRule FtrlRule() { return {&RunFtrl<float, false>, &Ftrl<float, false, true>::Check}; }
+
 absl::Status RegisterProximalRules(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterRule<ProximalGradientDescent>(
       kernels, {"ApplyProximalGradientDescent", "ResourceApplyProximalGradientDescent",

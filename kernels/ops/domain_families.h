@@ -10,6 +10,7 @@ absl::Status RegisterAudioOps(OpRegistry& ops);
 absl::Status RegisterClusterOps(OpRegistry& ops);
 absl::Status RegisterCompositeOps(OpRegistry& ops);
 absl::Status RegisterCsrOps(OpRegistry& ops);
+absl::Status RegisterEmbeddingOps(OpRegistry& ops);
 // After the ops of today's names.
 absl::Status RegisterFormerOps(OpRegistry& ops);
 

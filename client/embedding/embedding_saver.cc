@@ -1,0 +1,170 @@
+#include "client/embedding/embedding_saver.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "absl/strings/str_format.h"
+#include "client/ops.h"
+#include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/checkpoint_state.h"
+
+namespace weir {
+namespace {
+
+constexpr char kChain[] = "embedding_chain", kDirectory[] = "embeddings", kIndex[] = ".index";
+
+// Where the rows that belong to a checkpoint are.
+std::string PathBeside(const std::string& checkpoint) {
+  return JoinPath(JoinPath(std::string(DirName(checkpoint)), kDirectory), std::string(BaseName(checkpoint)));
+}
+
+std::string TemporarySuffix() {
+  std::random_device entropy;
+  return absl::StrFormat("_temp_%08x%08x", entropy(), entropy());
+}
+
+}  // namespace
+
+EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable> variables,
+                               EmbeddingSaverOptions options)
+    : options_(std::move(options)) {
+  const Scope inner = scope.Root().SubScope("save_embeddings");
+  std::vector<Operation> initializers;
+  InputList flags;
+  for (const EmbeddingVariable& variable : variables) {
+    initializers.push_back(variable.initializer());
+    flags.emplace_back(variable.is_initialized());
+    for (int i = 0; i < variable.num_parts(); ++i) AddPart(inner, variable, i);
+  }
+  if (parts_.empty()) {
+    scope.UpdateStatus(errors::InvalidArgument("An EmbeddingSaver needs at least one embedding"));
+    return;
+  }
+  initialize_ = ops::NoOp(inner.WithControlDependencies(initializers).WithName("init"));
+  is_whole_ = ops::All(inner, ops::Pack(inner, flags), Tensor::Vector<int32_t>({0}));
+}
+
+void EmbeddingSaver::AddPart(const Scope& scope, const EmbeddingVariable& variable, int part) {
+  const Scope beside = variable.Beside(scope, part);
+  Part added;
+  added.prefix = ops::Placeholder(beside.WithName("prefix"), DT_STRING);
+  added.since = ops::Placeholder(beside.WithName("since"), DT_INT64, {.shape = TensorShape()});
+  added.saved =
+      ops::EmbeddingTableSave(beside, variable.table(part), added.prefix,
+                              Tensor::Scalar<tstring>(absl::StrCat(variable.name(), "/part_", part)), added.since);
+  added.restored =
+      ops::EmbeddingTableRestore(beside, variable.table(part), added.prefix, Tensor::Scalar<tstring>(variable.name()),
+                                 {.partition_id = part, .partition_num = variable.num_parts()});
+  parts_.push_back(added);
+}
+
+absl::Status EmbeddingSaver::Initialize(Session& session) {
+  chain_.clear();
+  return session.RunTargets({initialize_});
+}
+
+absl::StatusOr<bool> EmbeddingSaver::IsWhole(Session& session) {
+  ASSIGN_OR_RETURN(std::vector<Tensor> whole, session.Run({is_whole_}));
+  return whole[0].scalar<bool>();
+}
+
+absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoint) {
+  const std::string path = PathBeside(checkpoint), name(BaseName(path));
+  const bool delta = !chain_.empty() && static_cast<int>(chain_.size()) < options_.full_every &&
+                     std::find(chain_.begin(), chain_.end(), name) == chain_.end();
+  if (delta) {
+    const absl::Status saved = SaveSince(session, path, chain_, versions_);
+    // A table does not know all that was removed; then everything is written.
+    if (!absl::IsFailedPrecondition(saved)) return saved;
+  }
+  const std::vector<int64_t> everything(parts_.size(), -1);
+  return SaveSince(session, path, {}, everything);
+}
+
+absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path, const std::vector<std::string>& chain,
+                                       const std::vector<int64_t>& since) {
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
+  const std::string temporary = absl::StrCat(path, TemporarySuffix());
+  RETURN_IF_ERROR(files->CreateDir(temporary));
+  const auto write = [&]() -> absl::StatusOr<std::vector<int64_t>> {
+    FeedList feeds;
+    std::vector<Output> fetches;
+    std::vector<std::string> prefixes;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, i, parts_.size() + 1));
+      feeds.emplace_back(parts_[i].prefix, Tensor::Scalar<tstring>(prefixes.back()));
+      feeds.emplace_back(parts_[i].since, Tensor::Scalar(since[i]));
+      fetches.push_back(parts_[i].saved);
+    }
+    ASSIGN_OR_RETURN(const std::vector<Tensor> versions, session.Run(feeds, fetches));
+    prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, parts_.size(), parts_.size() + 1));
+    ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefixes.back()));
+    RETURN_IF_ERROR(writer->Add(kChain, Tensor::Vector<tstring>(std::vector<tstring>(chain.begin(), chain.end()))));
+    RETURN_IF_ERROR(writer->Finish());
+    RETURN_IF_ERROR(MergeBundles(files, prefixes, path));
+    std::vector<int64_t> result;
+    for (const Tensor& version : versions) result.push_back(version.scalar<int64_t>());
+    return result;
+  };
+  absl::StatusOr<std::vector<int64_t>> versions = write();
+  if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
+  RETURN_IF_ERROR(Annotate(versions.status(), absl::StrCat("Saving the embeddings ", path)));
+  versions_ = *std::move(versions);
+  last_was_delta_ = !chain.empty();
+  chain_ = chain;
+  chain_.emplace_back(BaseName(path));
+  return DeleteUnneeded(files, std::string(DirName(path)));
+}
+
+absl::StatusOr<std::vector<std::string>> EmbeddingSaver::ReadChain(FileSystem* files, const std::string& path) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, path));
+  ASSIGN_OR_RETURN(const Tensor tensor, reader->Read(kChain));
+  if (tensor.dtype() != DT_STRING) return errors::DataLoss(path, ": ", kChain, " is not of type string");
+  const absl::Span<const tstring> names = tensor.flat<tstring>();
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkpoint) {
+  const std::string path = PathBeside(checkpoint);
+  chain_.clear();
+  const auto read = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
+    ASSIGN_OR_RETURN(std::vector<std::string> chain, ReadChain(files, path));
+    chain.emplace_back(BaseName(path));
+    std::vector<tstring> prefixes;
+    for (const std::string& name : chain) prefixes.push_back(JoinPath(std::string(DirName(path)), name));
+    FeedList feeds;
+    std::vector<Output> fetches;
+    for (const Part& part : parts_) {
+      feeds.emplace_back(part.prefix, Tensor::Vector<tstring>(prefixes));
+      fetches.push_back(part.restored);
+    }
+    ASSIGN_OR_RETURN(const std::vector<Tensor> versions, session.Run(feeds, fetches));
+    versions_.clear();
+    for (const Tensor& version : versions) versions_.push_back(version.scalar<int64_t>());
+    chain_ = std::move(chain);
+    return absl::OkStatus();
+  };
+  return Annotate(read(), absl::StrCat("Restoring the embeddings ", path));
+}
+
+absl::Status EmbeddingSaver::DeleteUnneeded(FileSystem* files, const std::string& dir) const {
+  const absl::StatusOr<CheckpointState> state = ReadCheckpointState(files, std::string(DirName(dir)));
+  if (!state.ok()) return absl::OkStatus();  // there are no checkpoints of variables yet
+  std::set<std::string> needed(chain_.begin(), chain_.end());
+  for (const std::string& checkpoint : state->all) {
+    needed.emplace(BaseName(checkpoint));
+    const absl::StatusOr<std::vector<std::string>> chain = ReadChain(files, PathBeside(checkpoint));
+    if (chain.ok()) needed.insert(chain->begin(), chain->end());
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> indexes, files->Glob(JoinPath(dir, absl::StrCat("*", kIndex))));
+  for (const std::string& index : indexes) {
+    const std::string prefix = index.substr(0, index.size() - (sizeof(kIndex) - 1));
+    if (needed.count(std::string(BaseName(prefix))) == 0) RETURN_IF_ERROR(DeleteCheckpoint(files, prefix));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,55 @@
+// What an embedding table is made with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+// The rule by which pushes change rows; it tells how many slots a row has.
+enum class EmbeddingRule { kNone, kGradientDescent, kAdagrad, kAdam, kFtrl };
+
+enum class EmbeddingInitializer { kConstant, kUniform, kNormal, kTruncatedNormal };
+
+struct EmbeddingOptions {
+  std::string name;
+  int64_t width = 0;
+  EmbeddingRule rule = EmbeddingRule::kGradientDescent;
+  float initial_accumulator_value = 0;  // of Adagrad's and Ftrl's accumulators
+
+  // A constant (a), uniform in [a, b), or normal with mean a and deviation b. A key's values depend on the seed and the
+  // key alone.
+  EmbeddingInitializer initializer = EmbeddingInitializer::kConstant;
+  float a = 0, b = 0;
+  int64_t seed = 0;
+
+  // A key gets a row with its push number `filter_freq`, as an approximate counter counts them, and then with
+  // `filter_probability`. Pulls of keys without a row give `default_value_no_permission` where there is such a filter,
+  // else the initial values.
+  int64_t filter_freq = 0, filter_counters = 0;
+  float filter_probability = 1, default_value_no_permission = 0;
+
+  // Rows that no push named for longer are evicted; 0: never. At most one of the two is set.
+  int64_t steps_to_live = 0, seconds_to_live = 0;
+  // The rows of the lowest frequency are evicted before there are more than this; 0: no bound.
+  int64_t max_element_size = 0;
+
+  int slots() const {
+    switch (rule) {
+      case EmbeddingRule::kAdagrad:
+        return 1;
+      case EmbeddingRule::kAdam:
+      case EmbeddingRule::kFtrl:
+        return 2;
+      default:
+        return 0;
+    }
+  }
+  int64_t row_floats() const { return width * (1 + slots()); }
+  bool filters() const { return filter_freq > 1 || filter_probability < 1; }
+  bool expires() const { return steps_to_live > 0 || seconds_to_live > 0; }
+
+  friend bool operator==(const EmbeddingOptions&, const EmbeddingOptions&) = default;
+};
+
+}  // namespace weir

@@ -1,0 +1,124 @@
+// One part of an embedding table, with a lock of its own.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "core/mutex.h"
+#include "core/tensor.h"
+#include "kernels/cpu/embedding/admission_filter.h"
+#include "kernels/cpu/embedding/embedding_options.h"
+#include "kernels/cpu/embedding/key_hash.h"
+#include "kernels/cpu/embedding/row_slabs.h"
+#include "kernels/cpu/training.h"
+
+namespace weir {
+
+// What happens where several write one row. For gradients of one push, "sum" and "reject" add up duplicates, and
+// "last_writer" takes the last one.
+enum class ConflictPolicy {
+  kSum,         // everything counts
+  kLastWriter,  // the last one counts
+  kReject,      // who saw the row before its last `staleness_bound` versions is refused
+};
+
+// One batch of changes.
+struct EmbeddingUpdate {
+  absl::Span<const int64_t> keys;
+  const float* rows = nullptr;  // gradients, or values where there is no rule
+  RuleLoop rule = nullptr;
+  RuleArgs args;
+  ConflictPolicy policy = ConflictPolicy::kSum;
+  int64_t staleness_bound = 0;
+  int64_t version = -1;  // of the table, when the rows were read that this was computed from; -1: not known
+  uint32_t now = 0;      // step or second
+};
+
+// Rows as they leave a table and come back. Vectors of one length, and matrices with as many rows.
+struct EmbeddingRows {
+  Tensor keys, values, slots, versions, freqs, used;
+  std::vector<int64_t> removed;  // since an earlier export
+};
+
+struct EmbeddingCounts {
+  int64_t size = 0, bytes = 0, pulled = 0, pushed = 0, filtered = 0, rejected = 0, evicted = 0;
+};
+
+// Thread-safe. `clock` is the table's version; a row that changes is marked with it while the lock is held, so that an
+// export that has passed over this shard knows what changed since by the version alone.
+class EmbeddingShard {
+ public:
+  EmbeddingShard(const EmbeddingOptions& options, Allocator* allocator, const std::atomic<uint64_t>* clock,
+                 int64_t max_rows, int64_t filter_counters);
+
+  // out[i * width …] = values of keys[i], for i in positions.
+  void Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out);
+  // Applies update.keys[i] for i in positions, which are sorted here. Gives how many keys were refused.
+  absl::StatusOr<int64_t> Update(const EmbeddingUpdate& update, absl::Span<uint32_t> positions);
+  int64_t Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions);
+  // Removes what has not been used for longer than it may live.
+  int64_t EvictExpired(uint32_t now);
+  void Clear();
+
+  // Rows that changed after version `since`, all with -1; this export is the table's `version`. From the first one on,
+  // removals are remembered until an export names a later version.
+  absl::StatusOr<EmbeddingRows> Export(int64_t since, uint64_t version, Allocator* allocator);
+  // Overwrites rows; their versions come along. The tensors fit together.
+  absl::Status Import(const EmbeddingRows& rows, absl::Span<const uint32_t> positions);
+  // Remembers removals from `version` on, and no others.
+  void RememberRemovals(uint64_t version);
+  // Until the next export.
+  void ForgetRemovals();
+  // Whether removals since this version are known.
+  bool KnowsRemovalsSince(int64_t version) const;
+
+  EmbeddingCounts counts() const;
+
+ private:
+  struct RowHash {
+    using is_transparent = void;
+    size_t operator()(int64_t key) const { return KeyHash(key); }
+    size_t operator()(RowSlabs::Id id) const { return KeyHash(slabs->info(id).key); }
+    const RowSlabs* slabs;
+  };
+  struct RowEqual {
+    using is_transparent = void;
+    bool operator()(RowSlabs::Id a, RowSlabs::Id b) const { return a == b; }
+    bool operator()(RowSlabs::Id id, int64_t key) const { return slabs->info(id).key == key; }
+    bool operator()(int64_t key, RowSlabs::Id id) const { return slabs->info(id).key == key; }
+    const RowSlabs* slabs;
+  };
+  struct Removal {
+    int64_t key;
+    uint64_t version;
+  };
+  using Index = absl::flat_hash_set<RowSlabs::Id, RowHash, RowEqual>;
+
+  bool Expired(const EmbeddingRowInfo& info, uint32_t now) const;
+  absl::StatusOr<RowSlabs::Id> AddRow(int64_t key) REQUIRES(mu_);
+  void RemoveRow(RowSlabs::Id id) REQUIRES(mu_);
+  // The key's row, made where it is let in; nullopt where it is not.
+  absl::StatusOr<std::optional<RowSlabs::Id>> RowFor(const EmbeddingUpdate& update, int64_t key, int64_t count)
+      REQUIRES(mu_);
+  void Change(const EmbeddingUpdate& update, const float* values, float* row) const;
+  void EvictLeastFrequent(int64_t keep) REQUIRES(mu_);
+  void SweepSome(int64_t rows, uint32_t now) REQUIRES(mu_);
+
+  const EmbeddingOptions& options_;
+  const std::atomic<uint64_t>* const clock_;
+  const int64_t max_rows_;  // 0: no bound
+  mutable Mutex mu_;
+  RowSlabs slabs_ GUARDED_BY(mu_);
+  Index index_ GUARDED_BY(mu_);
+  AdmissionFilter filter_ GUARDED_BY(mu_);
+  EmbeddingCounts counts_ GUARDED_BY(mu_);
+  RowSlabs::Id hand_ GUARDED_BY(mu_) = 0;  // where SweepSome goes on
+  bool remembers_ GUARDED_BY(mu_) = false;
+  std::vector<Removal> removals_ GUARDED_BY(mu_);
+  uint64_t removals_known_since_ GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,156 @@
+#include "kernels/cpu/embedding/embedding_table.h"
+
+#include <bit>
+#include <limits>
+
+#include "absl/time/clock.h"
+#include "core/out_of_memory.h"
+#include "kernels/cpu/parallel.h"
+
+namespace weir {
+namespace {
+
+constexpr int kMaxShardBits = 6;
+// A shard with a bound has at least so many rows, so that keys which fall unevenly do not matter.
+constexpr uint64_t kRowsForShard = 256;
+// Of one key, for the choice between one thread and several.
+constexpr int64_t kKeyPicoseconds = 150'000;
+
+int ShardBits(const EmbeddingOptions& options) {
+  if (options.max_element_size == 0) return kMaxShardBits;
+  const uint64_t shards = static_cast<uint64_t>(options.max_element_size) / kRowsForShard;
+  return shards == 0 ? 0 : std::min(kMaxShardBits, static_cast<int>(std::bit_width(shards)) - 1);
+}
+
+}  // namespace
+
+EmbeddingTable::EmbeddingTable(EmbeddingOptions options, Allocator* allocator)
+    : options_(std::move(options)), shard_bits_(ShardBits(options_)) {
+  const int64_t shards = int64_t{1} << shard_bits_;
+  for (int64_t i = 0; i < shards; ++i) {
+    shards_.push_back(std::make_unique<EmbeddingShard>(
+        options_, allocator, &version_, options_.max_element_size / shards, options_.filter_counters / shards));
+  }
+}
+
+std::string EmbeddingTable::DebugString() const {
+  const EmbeddingCounts all = counts();
+  return absl::StrCat("EmbeddingTable ", options_.name, " of ", all.size, " keys of width ", options_.width, ", ",
+                      all.bytes, " bytes");
+}
+
+int64_t EmbeddingTable::MemoryUsed() const { return counts().bytes; }
+
+EmbeddingCounts EmbeddingTable::counts() const {
+  EmbeddingCounts sum;
+  for (const auto& shard : shards_) {
+    const EmbeddingCounts part = shard->counts();
+    sum.size += part.size;
+    sum.bytes += part.bytes;
+    sum.pulled += part.pulled;
+    sum.pushed += part.pushed;
+    sum.filtered += part.filtered;
+    sum.rejected += part.rejected;
+    sum.evicted += part.evicted;
+  }
+  return sum;
+}
+
+absl::StatusOr<std::shared_lock<std::shared_mutex>> EmbeddingTable::Use() const {
+  std::shared_lock lock(gate_);
+  if (is_initialized_.load()) return lock;
+  return errors::FailedPrecondition(
+      "Embedding table ", options_.name, " is uninitialized: ",
+      is_restoring_.load() ? "its rows are being restored" : "initialize it, or restore it from a checkpoint");
+}
+
+absl::Status EmbeddingTable::Initialize() {
+  std::unique_lock lock(gate_);
+  if (is_restoring_.load()) return errors::Aborted("Embedding table ", options_.name, " is being restored");
+  RaiseVersion(version_.load() + 1);
+  for (const auto& shard : shards_) shard->Clear();
+  is_initialized_.store(true);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EmbeddingTable::Grouping> EmbeddingTable::Group(absl::Span<const int64_t> keys) const {
+  if (keys.size() > std::numeric_limits<uint32_t>::max()) {
+    return errors::InvalidArgument("More keys than an embedding table takes at once: ", keys.size());
+  }
+  Grouping grouping;
+  grouping.positions.resize(keys.size());
+  grouping.begin.assign(shards_.size() + 1, 0);
+  std::vector<uint8_t> shard_of(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    shard_of[i] = static_cast<uint8_t>(ShardOf(KeyHash(keys[i]), shard_bits_));
+    ++grouping.begin[shard_of[i] + 1];
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) grouping.begin[i + 1] += grouping.begin[i];
+  std::vector<size_t> next(grouping.begin.begin(), grouping.begin.end() - 1);
+  for (size_t i = 0; i < keys.size(); ++i) grouping.positions[next[shard_of[i]]++] = static_cast<uint32_t>(i);
+  return grouping;
+}
+
+absl::StatusOr<int64_t> EmbeddingTable::ForShards(OpKernelContext& ctx, int64_t keys,
+                                                  const std::function<absl::StatusOr<int64_t>(int)>& work) const {
+  const int64_t shards = num_shards();
+  Mutex mu;
+  absl::Status status;
+  int64_t sum = 0;
+  ParallelRanges(ctx, shards, std::max<int64_t>(1, keys * kKeyPicoseconds / shards), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const absl::StatusOr<int64_t> part = OrOutOfMemory([&] { return work(static_cast<int>(i)); });
+      MutexLock lock(mu);
+      if (!part.ok()) status.Update(part.status());
+      if (part.ok()) sum += *part;
+    }
+  });
+  RETURN_IF_ERROR(status);
+  return sum;
+}
+
+absl::StatusOr<int64_t> EmbeddingTable::Gather(OpKernelContext& ctx, absl::Span<const int64_t> keys, float* out) {
+  ASSIGN_OR_RETURN(const auto use, Use());
+  const int64_t version = static_cast<int64_t>(version_.load());
+  ASSIGN_OR_RETURN(Grouping groups, Group(keys));
+  const auto gather = [&](int shard) -> absl::StatusOr<int64_t> {
+    if (!groups.of(shard).empty()) shards_[shard]->Gather(keys, groups.of(shard), out);
+    return 0;
+  };
+  RETURN_IF_ERROR(ForShards(ctx, static_cast<int64_t>(keys.size()), gather).status());
+  return version;
+}
+
+absl::StatusOr<int64_t> EmbeddingTable::Update(OpKernelContext& ctx, const EmbeddingUpdate& update) {
+  ASSIGN_OR_RETURN(const auto use, Use());
+  ASSIGN_OR_RETURN(Grouping groups, Group(update.keys));
+  version_.fetch_add(1);
+  return ForShards(ctx, static_cast<int64_t>(update.keys.size()), [&](int shard) -> absl::StatusOr<int64_t> {
+    return groups.of(shard).empty() ? int64_t{0} : shards_[shard]->Update(update, groups.of(shard));
+  });
+}
+
+absl::StatusOr<int64_t> EmbeddingTable::Remove(OpKernelContext& ctx, absl::Span<const int64_t> keys) {
+  ASSIGN_OR_RETURN(const auto use, Use());
+  ASSIGN_OR_RETURN(Grouping groups, Group(keys));
+  version_.fetch_add(1);
+  return ForShards(ctx, static_cast<int64_t>(keys.size()), [&](int shard) -> absl::StatusOr<int64_t> {
+    return shards_[shard]->Remove(keys, groups.of(shard));
+  });
+}
+
+absl::StatusOr<int64_t> EmbeddingTable::EvictExpired(OpKernelContext& ctx, uint32_t now) {
+  ASSIGN_OR_RETURN(const auto use, Use());
+  if (!options_.expires()) return int64_t{0};
+  version_.fetch_add(1);
+  return ForShards(ctx, counts().size,
+                   [&](int shard) -> absl::StatusOr<int64_t> { return shards_[shard]->EvictExpired(now); });
+}
+
+absl::StatusOr<uint32_t> EmbeddingTable::Now(int64_t step) const {
+  const int64_t now = options_.seconds_to_live > 0 ? absl::ToUnixSeconds(absl::Now()) : step;
+  if (now >= 0 && now <= std::numeric_limits<uint32_t>::max()) return static_cast<uint32_t>(now);
+  return errors::InvalidArgument("global_step must be in [0, 2**32), got ", step);
+}
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+// Rows of numbers by key, made when a key is first pushed: the object behind the EmbeddingTable ops.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/op_kernel.h"
+#include "kernels/cpu/embedding/embedding_shard.h"
+
+namespace weir {
+
+// Thread-safe. A key is in one of up to 64 shards, each with its own lock: a batch takes each lock once. A row changes
+// at once, a batch does not: a pull beside a push can see some of its rows. Memory is what AllocatorStats of the device
+// count, and some 10 % beside the rows.
+//
+// The table has a version, which each batch of changes and each export moves on, and each row the one of its last
+// change. Without Initialize, or Restore, rows can be neither read nor changed: a task that has lost its rows never
+// gives out initial ones in their place.
+class EmbeddingTable : public Resource {
+ public:
+  EmbeddingTable(EmbeddingOptions options, Allocator* allocator);
+  const EmbeddingOptions& options() const { return options_; }
+  std::string DebugString() const override;
+  int64_t MemoryUsed() const override;
+
+  bool is_initialized() const { return is_initialized_.load(); }
+  // Removes all rows. Aborted while rows are being restored.
+  absl::Status Initialize();
+
+  // The values of `keys`, into out[keys.size(), width]; gives the table's version before that.
+  absl::StatusOr<int64_t> Gather(OpKernelContext& ctx, absl::Span<const int64_t> keys, float* out);
+  // Gives how many keys were refused by the policy.
+  absl::StatusOr<int64_t> Update(OpKernelContext& ctx, const EmbeddingUpdate& update);
+  absl::StatusOr<int64_t> Remove(OpKernelContext& ctx, absl::Span<const int64_t> keys);
+  absl::StatusOr<int64_t> EvictExpired(OpKernelContext& ctx, uint32_t now);
+  // The unit in which rows age: what pushes and evictions say is the time. InvalidArgument for a step that cannot be.
+  absl::StatusOr<uint32_t> Now(int64_t step) const;
+
+  int num_shards() const { return static_cast<int>(shards_.size()); }
+  // Begins an export of all rows (-1) or of what changed after version `since`: gives the version to ask for next time.
+  // FailedPrecondition when not all removals since then are known; then all rows have to be exported.
+  absl::StatusOr<int64_t> BeginExport(int64_t since);
+  absl::StatusOr<EmbeddingRows> ExportShard(int shard, int64_t since, int64_t version, Allocator* allocator);
+  // Overwrites rows. The next export has to be of all rows. InvalidArgument where the tensors do not fit together.
+  absl::Status Import(OpKernelContext& ctx, const EmbeddingRows& rows);
+
+  // Puts other rows in the place of all: nothing can be read or changed between Begin, which waits for what is under
+  // way, and End, which says what version the rows have. `whole`: they are what an export of that version had, so that
+  // the next one may be of changes since. One at a time; Aborted when another is under way. After an error the table is
+  // empty and not initialized.
+  absl::Status BeginRestore();
+  absl::Status EndRestore(absl::Status status, int64_t version, bool whole);
+  // In between. Removes rows.removed, then takes the rows whose keys are in `partition` of `partitions`.
+  absl::Status RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition, int partitions);
+
+  EmbeddingCounts counts() const;
+
+ private:
+  // The positions of keys, those of one shard after the other.
+  struct Grouping {
+    std::vector<uint32_t> positions;
+    std::vector<size_t> begin;  // of each shard, and the end
+    absl::Span<uint32_t> of(int shard) {
+      return absl::MakeSpan(positions).subspan(begin[shard], begin[shard + 1] - begin[shard]);
+    }
+  };
+
+  // Holds off BeginRestore and Initialize; FailedPrecondition unless the table is initialized.
+  absl::StatusOr<std::shared_lock<std::shared_mutex>> Use() const;
+  absl::StatusOr<Grouping> Group(absl::Span<const int64_t> keys) const;
+  // Calls work(shard) for each shard, in parallel where `keys` are many; gives the sum.
+  absl::StatusOr<int64_t> ForShards(OpKernelContext& ctx, int64_t keys,
+                                    const std::function<absl::StatusOr<int64_t>(int)>& work) const;
+  absl::Status CheckRows(const EmbeddingRows& rows) const;
+  absl::Status ImportRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition, int partitions);
+  void RaiseVersion(uint64_t version);
+
+  const EmbeddingOptions options_;
+  std::atomic<uint64_t> version_{1};
+  mutable std::shared_mutex gate_;  // shared by what reads and changes rows
+  std::atomic<bool> is_initialized_{false};
+  std::atomic<bool> is_restoring_{false};
+  int shard_bits_ = 0;
+  std::vector<std::unique_ptr<EmbeddingShard>> shards_;
+};
+
+}  // namespace weir

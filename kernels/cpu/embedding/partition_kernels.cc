@@ -1,0 +1,80 @@
+// Divides keys among the tasks that have parts of a table.
+#include <bit>
+#include <limits>
+
+#include "kernels/cpu/embedding/families.h"
+#include "kernels/cpu/embedding/key_hash.h"
+#include "kernels/cpu/embedding/table_inputs.h"
+
+namespace weir {
+namespace {
+
+// Gives every distinct key a number, in the order of their first appearance.
+class Numbering {
+ public:
+  explicit Numbering(size_t keys) : slots_(std::bit_ceil(std::max<size_t>(2 * keys, 2)), -1) {}
+
+  int32_t Number(int64_t key, uint64_t hash) {
+    const size_t mask = slots_.size() - 1;
+    size_t at = hash & mask;
+    for (; slots_[at] >= 0; at = (at + 1) & mask) {
+      if (keys_[slots_[at]] == key) return slots_[at];
+    }
+    slots_[at] = static_cast<int32_t>(keys_.size());
+    keys_.push_back(key);
+    return slots_[at];
+  }
+  const std::vector<int64_t>& keys() const { return keys_; }
+
+ private:
+  std::vector<int32_t> slots_;
+  std::vector<int64_t> keys_;
+};
+
+// Each partition gets its keys once; idx says where each key of the input is in the partitions one after the other.
+class PartitionKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const absl::Span<const int64_t> keys, KeysInput(ctx, 0));
+    if (keys.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
+      return errors::InvalidArgument("Too many keys for positions of type int32: ", keys.size());
+    }
+    const int partitions = ctx.num_outputs() - 1;
+    ASSIGN_OR_RETURN(Tensor * idx, ctx.allocate_output(partitions, ctx.input(0).shape()));
+    Numbering numbering(keys.size());
+    std::vector<int32_t> partition_of;
+    std::vector<int32_t> sizes(partitions + 1);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint64_t hash = KeyHash(keys[i]);
+      const int32_t number = numbering.Number(keys[i], hash);
+      idx->data<int32_t>()[i] = number;
+      if (static_cast<size_t>(number) < partition_of.size()) continue;
+      partition_of.push_back(PartitionOf(hash, partitions));
+      ++sizes[partition_of.back() + 1];
+    }
+    std::vector<int64_t*> parts;
+    for (int i = 0; i < partitions; ++i) {
+      ASSIGN_OR_RETURN(Tensor * part, ctx.allocate_output(i, TensorShape({sizes[i + 1]})));
+      parts.push_back(part->data<int64_t>());
+      sizes[i + 1] += sizes[i];
+    }
+    // Where each partition goes on, and where each number went.
+    std::vector<int32_t> next(sizes.begin(), sizes.end() - 1);
+    std::vector<int32_t> place(partition_of.size());
+    for (size_t i = 0; i < place.size(); ++i) {
+      const int32_t partition = partition_of[i];
+      parts[partition][next[partition] - sizes[partition]] = numbering.keys()[i];
+      place[i] = next[partition]++;
+    }
+    for (size_t i = 0; i < keys.size(); ++i) idx->data<int32_t>()[i] = place[idx->data<int32_t>()[i]];
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::Status RegisterEmbeddingPartitionKernels(KernelRegistry& kernels) {
+  return kernels.Register<PartitionKernel>(Kernel("EmbeddingPartition").Cpu());
+}
+
+}  // namespace weir

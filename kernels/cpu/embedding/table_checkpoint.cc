@@ -1,0 +1,179 @@
+#include "kernels/cpu/embedding/table_checkpoint.h"
+
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "core/checkpoint/bundle_reader.h"
+#include "kernels/cpu/blocking_kernel.h"
+
+namespace weir {
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr int64_t kMaxShards = 1 << 16;
+constexpr absl::string_view kInfo = "-info", kPart = "/part_";
+
+std::string ShardName(const std::string& name, int64_t shard) { return absl::StrFormat("%s/shard_%02d", name, shard); }
+
+struct Info {
+  int64_t width = 0, slots = 0, version = 0, since = -1, shards = 0;
+
+  Tensor ToTensor() const { return Tensor::Vector<int64_t>({kFormat, width, slots, version, since, shards}); }
+  static absl::StatusOr<Info> FromTensor(const std::string& name, const Tensor& tensor) {
+    constexpr int kFields = 6;
+    if (tensor.dtype() != DT_INT64 || tensor.NumElements() != kFields || tensor.data<int64_t>()[0] != kFormat) {
+      return errors::DataLoss(name, " does not describe an embedding table");
+    }
+    const int64_t* const v = tensor.data<int64_t>();
+    Info info{.width = v[1], .slots = v[2], .version = v[3], .since = v[4], .shards = v[5]};
+    if (info.shards < 1 || info.shards > kMaxShards || info.since < -1 || info.version < 0) {
+      return errors::DataLoss(name, " has values that no embedding table has");
+    }
+    return info;
+  }
+};
+
+absl::Status WriteRows(BundleWriter& writer, const std::string& name, const EmbeddingRows& rows, bool changes) {
+  RETURN_IF_ERROR(writer.Add(name + "-keys", rows.keys));
+  RETURN_IF_ERROR(writer.Add(name + "-values", rows.values));
+  RETURN_IF_ERROR(writer.Add(name + "-slots", rows.slots));
+  RETURN_IF_ERROR(writer.Add(name + "-versions", rows.versions));
+  RETURN_IF_ERROR(writer.Add(name + "-freqs", rows.freqs));
+  RETURN_IF_ERROR(writer.Add(name + "-used", rows.used));
+  return changes ? writer.Add(name + "-removed", Tensor::Vector<int64_t>(rows.removed)) : absl::OkStatus();
+}
+
+absl::StatusOr<EmbeddingRows> ReadRows(const BundleReader& reader, const std::string& name) {
+  EmbeddingRows rows;
+  ASSIGN_OR_RETURN(rows.keys, reader.Read(name + "-keys"));
+  ASSIGN_OR_RETURN(rows.values, reader.Read(name + "-values"));
+  ASSIGN_OR_RETURN(rows.slots, reader.Read(name + "-slots"));
+  ASSIGN_OR_RETURN(rows.versions, reader.Read(name + "-versions"));
+  ASSIGN_OR_RETURN(rows.freqs, reader.Read(name + "-freqs"));
+  ASSIGN_OR_RETURN(rows.used, reader.Read(name + "-used"));
+  if (!reader.Contains(name + "-removed")) return rows;
+  ASSIGN_OR_RETURN(const Tensor removed, reader.Read(name + "-removed"));
+  if (removed.dtype() != DT_INT64) return errors::DataLoss(name, "-removed is not of type int64");
+  rows.removed.assign(removed.flat<int64_t>().begin(), removed.flat<int64_t>().end());
+  return rows;
+}
+
+// One run over a chain of checkpoints.
+class Restoration {
+ public:
+  Restoration(EmbeddingTable& table, const std::string& name, int partition, int partitions, OpKernelContext& ctx)
+      : table_(table), name_(name), partition_(partition), partitions_(partitions), ctx_(ctx) {}
+
+  absl::Status Read(const BundleReader& reader) {
+    ASSIGN_OR_RETURN(const auto parts, FindParts(reader));
+    // Where as many parts were saved as there are now, the others have nothing for this one.
+    const bool only_own = static_cast<int>(parts.size()) == partitions_ && parts.count(OwnPart()) > 0;
+    std::map<std::string, int64_t> versions;
+    for (const auto& [part, info] : parts) {
+      RETURN_IF_ERROR(CheckFollows(part, info));
+      if (!only_own || part == OwnPart()) RETURN_IF_ERROR(ReadPart(reader, part, info));
+      versions[part] = info.version;
+    }
+    versions_ = std::move(versions);
+    return absl::OkStatus();
+  }
+
+  // Whether the parts are now as they were saved.
+  bool whole() const { return static_cast<int>(versions_.size()) == partitions_ && versions_.count(OwnPart()) > 0; }
+  int64_t version() const {
+    if (whole()) return versions_.at(OwnPart());
+    int64_t latest = 0;
+    for (const auto& [part, version] : versions_) latest = std::max(latest, version);
+    return latest;
+  }
+
+ private:
+  std::string OwnPart() const { return absl::StrCat(name_, kPart, partition_); }
+
+  absl::StatusOr<std::map<std::string, Info>> FindParts(const BundleReader& reader) const {
+    const std::string start = absl::StrCat(name_, kPart);
+    std::map<std::string, Info> parts;
+    for (const BundleReader::Info& entry : reader.List()) {
+      if (!absl::StartsWith(entry.name, start) || !absl::EndsWith(entry.name, kInfo)) continue;
+      ASSIGN_OR_RETURN(const Tensor tensor, reader.Read(entry.name));
+      ASSIGN_OR_RETURN(parts[entry.name.substr(0, entry.name.size() - kInfo.size())],
+                       Info::FromTensor(entry.name, tensor));
+    }
+    if (parts.empty()) return errors::NotFound("The checkpoint has no embedding table ", name_);
+    if (versions_.empty() || parts.size() == versions_.size()) return parts;
+    return errors::DataLoss("The checkpoint has ", parts.size(), " parts of embedding table ", name_,
+                            ", the one before ", versions_.size());
+  }
+  absl::Status CheckFollows(const std::string& part, const Info& info) const {
+    const EmbeddingOptions& options = table_.options();
+    if (info.width != options.width || info.slots != options.slots()) {
+      return errors::InvalidArgument(part, " has width ", info.width, " and ", info.slots,
+                                     " slots; the embedding table has ", options.width, " and ", options.slots());
+    }
+    const auto before = versions_.find(part);
+    const int64_t expected = before == versions_.end() ? -1 : before->second;
+    if (info.since == expected) return absl::OkStatus();
+    return errors::DataLoss(part, " has the changes since version ", info.since, "; the checkpoint before it has ",
+                            expected);
+  }
+  absl::Status ReadPart(const BundleReader& reader, const std::string& part, const Info& info) {
+    for (int64_t i = 0; i < info.shards; ++i) {
+      RETURN_IF_ERROR(CheckCancelled(ctx_));
+      const std::string shard = ShardName(part, i);
+      if (!reader.Contains(shard + "-keys")) continue;  // empty
+      ASSIGN_OR_RETURN(const EmbeddingRows rows, ReadRows(reader, shard));
+      RETURN_IF_ERROR(Annotate(table_.RestoreRows(ctx_, rows, partition_, partitions_), shard));
+    }
+    return absl::OkStatus();
+  }
+
+  EmbeddingTable& table_;
+  const std::string name_;
+  const int partition_, partitions_;
+  OpKernelContext& ctx_;
+  std::map<std::string, int64_t> versions_;  // by part, of the checkpoint read last
+};
+
+}  // namespace
+
+absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, const std::string& prefix,
+                                  const std::string& name, int64_t since, OpKernelContext& ctx) {
+  ASSIGN_OR_RETURN(const int64_t version, table.BeginExport(since));
+  ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefix));
+  for (int i = 0; i < table.num_shards(); ++i) {
+    RETURN_IF_ERROR(CheckCancelled(ctx));
+    ASSIGN_OR_RETURN(const EmbeddingRows rows, table.ExportShard(i, since, version, ctx.allocator()));
+    if (rows.keys.NumElements() == 0 && rows.removed.empty()) continue;
+    RETURN_IF_ERROR(WriteRows(*writer, ShardName(name, i), rows, since >= 0));
+  }
+  const Info info{.width = table.options().width,
+                  .slots = table.options().slots(),
+                  .version = version,
+                  .since = since,
+                  .shards = table.num_shards()};
+  RETURN_IF_ERROR(writer->Add(absl::StrCat(name, kInfo), info.ToTensor()));
+  RETURN_IF_ERROR(writer->Finish());
+  return version;
+}
+
+absl::StatusOr<int64_t> RestoreTable(EmbeddingTable& table, FileSystemRegistry* file_systems,
+                                     const std::vector<std::string>& prefixes, const std::string& name, int partition,
+                                     int partitions, OpKernelContext& ctx) {
+  if (prefixes.empty()) return errors::InvalidArgument("There is no checkpoint to restore embedding table ", name);
+  RETURN_IF_ERROR(table.BeginRestore());
+  Restoration restoration(table, name, partition, partitions, ctx);
+  const auto read_all = [&]() -> absl::Status {
+    for (const std::string& prefix : prefixes) {
+      ASSIGN_OR_RETURN(FileSystem * files, file_systems->Find(prefix));
+      ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, prefix));
+      RETURN_IF_ERROR(Annotate(restoration.Read(*reader), prefix));
+    }
+    return absl::OkStatus();
+  };
+  const absl::Status status = OrOutOfMemory(read_all);
+  RETURN_IF_ERROR(table.EndRestore(status, status.ok() ? restoration.version() : 0, restoration.whole()));
+  return restoration.version();
+}
+
+}  // namespace weir

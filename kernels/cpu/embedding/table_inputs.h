@@ -1,0 +1,30 @@
+// How the kernels of embedding tables read their inputs.
+#pragma once
+
+#include "core/op_kernel.h"
+#include "kernels/cpu/embedding/embedding_table.h"
+#include "kernels/cpu/named_resource.h"
+
+namespace weir {
+
+inline absl::StatusOr<std::shared_ptr<EmbeddingTable>> TableInput(const OpKernelContext& ctx) {
+  return FindResource<EmbeddingTable>(ctx, 0);
+}
+
+// The one element of a scalar of type T.
+template <typename T>
+absl::StatusOr<T> ScalarInput(const OpKernelContext& ctx, int i, absl::string_view name) {
+  const Tensor& tensor = ctx.input(i);
+  if (tensor.dtype() == DataTypeOf<T>() && tensor.dims() == 0) return tensor.scalar<T>();
+  return errors::InvalidArgument(name, " must be a scalar of type ", DataTypeName(DataTypeOf<T>()), ", got ",
+                                 DataTypeName(tensor.dtype()), " ", tensor.shape().ToString());
+}
+
+inline absl::StatusOr<absl::Span<const int64_t>> KeysInput(const OpKernelContext& ctx, int i) {
+  const Tensor& tensor = ctx.input(i);
+  if (tensor.dtype() == DT_INT64 && tensor.shape().IsVector()) return tensor.flat<int64_t>();
+  return errors::InvalidArgument("keys must be a vector of int64, got ", DataTypeName(tensor.dtype()), " ",
+                                 tensor.shape().ToString());
+}
+
+}  // namespace weir
