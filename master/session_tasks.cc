@@ -1,38 +1,16 @@
 #include "master/session_tasks.h"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/cancellable_sleep.h"
 #include "master/blocking_call.h"
 
 namespace weir {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
-
-// Sleeps until `until` or until the call is cancelled.
-absl::Status Pause(const CallOptions& call, absl::Time until) {
-  Mutex mu;
-  std::condition_variable cancelled;
-  bool fired = false;
-  CancellationManager::Token token = CancellationManager::kInvalidToken;
-  if (call.cancellation != nullptr) {
-    token = call.cancellation->Register([&] {
-      MutexLock lock(mu);
-      fired = true;
-      cancelled.notify_all();
-    });
-    if (token == CancellationManager::kInvalidToken) return call.cancellation->status();
-  }
-  {
-    MutexLock lock(mu);
-    while (!fired && absl::Now() < until) lock.WaitUntil(cancelled, absl::ToChronoTime(until));
-  }
-  if (call.cancellation != nullptr) call.cancellation->Deregister(token);
-  return fired ? call.cancellation->status() : absl::OkStatus();
-}
 
 }  // namespace
 
@@ -110,7 +88,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
           "CreateSession still waits for ", absl::StrJoin(missing, ", "),
           ". Start them, or leave them out by device_filters. Last error: ", last.message());
     }
-    RETURN_IF_ERROR(Pause(call, retry));
+    RETURN_IF_ERROR(SleepUntil(retry, call.cancellation));
   }
 }
 

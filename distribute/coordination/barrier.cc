@@ -80,6 +80,7 @@ class Visit {
   absl::Status Decide(const CallOptions& options, std::string outcome);
   absl::Status GiveUp(const CallOptions& options, const absl::Status& why);
   void Leave(const CallOptions& options);
+  absl::Status DropOutcome(const CallOptions& options);
   std::vector<std::string> Missing() const;
 
   Operation GetAll() const { return Operation::Get(Keys::Under(absl::StrCat(barrier_.name, "/"))); }
@@ -132,11 +133,7 @@ absl::Status Visit::ClearTheDoor(const CallOptions& options, const TransactionRe
   }
   if (!empty) return absl::OkStatus();
   *cleared = true;
-  return store_
-      .Commit(options, {.conditions = {Condition::Absent(Keys::Under(arrived_))},
-                        .then = {Operation::Delete(Keys::Of(outcome_))},
-                        .repeatable = true})
-      .status();
+  return DropOutcome(options);
 }
 
 absl::Status Visit::AwaitEvent(const CallOptions& options, int64_t from) {
@@ -246,11 +243,16 @@ void Visit::Leave(const CallOptions& options) {
                         .then = {Operation::Delete(Keys::Of(own_))},
                         .repeatable = true})
       .IgnoreError();
-  store_
+  DropOutcome(options).IgnoreError();
+}
+
+// If nobody is there.
+absl::Status Visit::DropOutcome(const CallOptions& options) {
+  return store_
       .Commit(options, {.conditions = {Condition::Absent(Keys::Under(arrived_))},
                         .then = {Operation::Delete(Keys::Of(outcome_))},
                         .repeatable = true})
-      .IgnoreError();
+      .status();
 }
 
 std::vector<std::string> Visit::Missing() const {

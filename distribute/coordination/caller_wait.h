@@ -11,6 +11,20 @@
 
 namespace weir::coordination {
 
+// CANCELLED, with the reason that whoever cancelled gave.
+inline absl::Status CancelledBy(const CancellationManager& manager) {
+  return absl::CancelledError(manager.status().message());
+}
+
+// CANCELLED or DEADLINE_EXCEEDED when the caller does not wait any more.
+inline absl::Status CheckCaller(const CallOptions& options) {
+  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
+    return CancelledBy(*options.cancellation);
+  }
+  if (absl::Now() >= options.deadline) return errors::DeadlineExceeded("The deadline has passed");
+  return absl::OkStatus();
+}
+
 // Made before `mu` is locked, for it is destroyed after it is unlocked:
 //   CallerWait wait(options, mu_, changed_);
 //   MutexLock lock(mu_);
@@ -32,13 +46,9 @@ class CallerWait {
 
   // Waits for one notification.
   absl::Status Next(MutexLock& lock) {
-    if (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) {
-      return absl::CancelledError(options_.cancellation->status().message());
-    }
+    RETURN_IF_ERROR(CheckCaller(options_));
     if (options_.deadline == absl::InfiniteFuture()) {
       lock.Wait(changed_);
-    } else if (absl::Now() >= options_.deadline) {
-      return errors::DeadlineExceeded("The deadline has passed");
     } else {
       lock.WaitUntil(changed_, absl::ToChronoTime(options_.deadline));
     }

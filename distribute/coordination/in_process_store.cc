@@ -9,14 +9,6 @@ namespace {
 
 constexpr size_t kMaxEvents = 1024;  // that Next gives, about
 
-absl::Status CheckCaller(const CallOptions& options) {
-  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
-    return absl::CancelledError(options.cancellation->status().message());
-  }
-  if (absl::Now() >= options.deadline) return errors::DeadlineExceeded("The deadline has passed");
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 class InProcessStore::WatchHandle : public Watch {

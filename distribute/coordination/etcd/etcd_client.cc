@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/cancellable_sleep.h"
 #include "distribute/cluster/address.h"
 #include "distribute/coordination/caller_wait.h"
 #include "distribute/coordination/etcd/etcd_messages.h"
@@ -58,24 +59,16 @@ absl::Status Check(const EtcdOptions& options) {
 // By a member that asked for a leader first, in vain.
 bool WasRefused(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
 
-absl::Status CancelledBy(const CancellationManager& manager) {
-  return absl::CancelledError(manager.status().message());
-}
-
 }  // namespace
 
 absl::Status EtcdBackoff::Pause(const CallOptions& options) {
   thread_local std::minstd_rand random{std::random_device()()};
   const absl::Time end = absl::Now() + next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random);
   next_ = std::min(2 * next_, limit_);
-  const bool in_time = end < options.deadline;
-  CallerWait wait({.deadline = std::min(end, options.deadline), .cancellation = options.cancellation}, mu_, never_);
-  MutexLock lock(mu_);
-  for (;;) {
-    if (absl::Status status = wait.Next(lock); !status.ok()) {
-      return in_time && absl::IsDeadlineExceeded(status) ? absl::OkStatus() : status;
-    }
+  if (!SleepUntil(std::min(end, options.deadline), options.cancellation).ok()) {
+    return CancelledBy(*options.cancellation);
   }
+  return end < options.deadline ? absl::OkStatus() : CheckCaller(options);
 }
 
 absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Create(EtcdOptions options) {

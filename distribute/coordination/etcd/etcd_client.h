@@ -2,13 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/coordination/etcd/etcd_options.h"
 #include "distribute/transport/worker_interface.h"
@@ -29,8 +27,6 @@ class EtcdBackoff {
 
   const absl::Duration limit_;
   absl::Duration next_ = kFirst;
-  Mutex mu_;
-  std::condition_variable never_;
 };
 
 // Thread-safe.

@@ -4,23 +4,12 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "distribute/coordination/caller_wait.h"
+#include "core/cancellable_sleep.h"
 
 namespace weir::coordination {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// False: the lease's object goes.
-bool SleepFor(absl::Duration duration, CancellationManager* stop) {
-  Mutex mu;
-  std::condition_variable never;
-  CallerWait wait({.deadline = absl::Now() + duration, .cancellation = stop}, mu, never);
-  MutexLock lock(mu);
-  for (;;) {
-    if (const absl::Status status = wait.Next(lock); !status.ok()) return absl::IsDeadlineExceeded(status);
-  }
-}
 
 }  // namespace
 
@@ -44,8 +33,9 @@ void EtcdLease::Keep() {
       return;
     }
     // A renewal that failed is tried again soon.
-    if (last.ok() && !SleepFor(std::max(left - ttl_ * 2 / 3, absl::ZeroDuration()), &stop_)) return;
-    if (!last.ok() && !SleepFor(std::min(left, ttl_ / 20), &stop_)) return;
+    const absl::Duration pause =
+        last.ok() ? std::max(left - ttl_ * 2 / 3, absl::ZeroDuration()) : std::min(left, ttl_ / 20);
+    if (!SleepUntil(absl::Now() + pause, &stop_).ok()) return;
     // When one member is silent there is time left to ask another.
     const bool are_more = client_->options().endpoints.size() > 1;
     Renewal renewal = Renew(are_more ? std::min(left, ttl_ / 4) : absl::FromChrono(expiry_ - Clock::now()));
