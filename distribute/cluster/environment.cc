@@ -6,7 +6,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace weir {
 namespace {
@@ -59,6 +61,16 @@ absl::StatusOr<int> Environment::RequiredNumber(const std::string& name, int lea
   ASSIGN_OR_RETURN(const std::optional<int> number, Number(name, least, most));
   if (!number.has_value()) return errors::InvalidArgument(name, " is not set: ", advice);
   return *number;
+}
+
+std::vector<std::string> EnvironmentWith(absl::string_view name, const std::optional<std::string>& value) {
+  const std::string prefix = absl::StrCat(name, "=");
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (!absl::StartsWith(*entry, prefix)) environment.emplace_back(*entry);
+  }
+  if (value.has_value()) environment.push_back(prefix + *value);
+  return environment;
 }
 
 std::string QuoteVariable(absl::string_view name, absl::string_view value) {

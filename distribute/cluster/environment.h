@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "core/status.h"
@@ -31,6 +32,9 @@ class Environment {
  private:
   std::map<std::string, std::string> values_;
 };
+
+// This process's variables with `name` set to `value` (nullopt: without it), as posix_spawn takes them.
+std::vector<std::string> EnvironmentWith(absl::string_view name, const std::optional<std::string>& value);
 
 // "NAME='value'", cut short and with what is not printable escaped: for messages.
 std::string QuoteVariable(absl::string_view name, absl::string_view value);

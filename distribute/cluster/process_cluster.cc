@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "distribute/cluster/cluster_json.h"
+#include "distribute/cluster/environment.h"
 #include "distribute/cluster/tf_config.h"
 
 namespace weir {
@@ -89,14 +89,8 @@ std::vector<std::string> ProcessCluster::Arguments(const Task& task) const {
 }
 
 std::vector<std::string> ProcessCluster::Environment(const Task& task) const {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!absl::StartsWith(*entry, "TF_CONFIG=")) environment.emplace_back(*entry);
-  }
-  if (options_.use_tf_config) {
-    environment.push_back("TF_CONFIG=" + TfConfigJson({spec_, task.job, task.index}));
-  }
-  return environment;
+  if (!options_.use_tf_config) return EnvironmentWith("TF_CONFIG", std::nullopt);
+  return EnvironmentWith("TF_CONFIG", TfConfigJson({spec_, task.job, task.index}));
 }
 
 const ProcessCluster::Task& ProcessCluster::Find(const std::string& job, int index) const {

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "distribute/cluster/environment.h"
 #include "tools/launch/descendants.h"
 
 namespace weir {
@@ -32,15 +32,6 @@ bool IsColored(int fd) {
   const char* const no_color = std::getenv("NO_COLOR");
   return isatty(fd) != 0 && (no_color == nullptr || *no_color == '\0') &&
          (term != nullptr && absl::string_view(term) != "dumb");
-}
-
-std::vector<std::string> EnvironmentWith(const std::string& tf_config) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!absl::StartsWith(*entry, "TF_CONFIG=")) environment.emplace_back(*entry);
-  }
-  environment.push_back(absl::StrCat("TF_CONFIG=", tf_config));
-  return environment;
 }
 
 std::string DescribeEnd(int code) {
@@ -156,7 +147,7 @@ absl::Status Launcher::OpenLog(Task& task) {
 void Launcher::Start(Task& task) {
   task.start_at = absl::InfiniteFuture();
   absl::Status status = OpenLog(task);
-  if (status.ok()) status = task.process.Start(options_.command, EnvironmentWith(task.what.tf_config));
+  if (status.ok()) status = task.process.Start(options_.command, EnvironmentWith("TF_CONFIG", task.what.tf_config));
   if (status.ok()) return;
   Say(absl::StrCat(task.name, " cannot start: ", status.message()));
   task.restarts_left = 0;
