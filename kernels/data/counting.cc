@@ -121,10 +121,10 @@ class SkipDataset : public UnaryDataset {
 
 // --- Take ---
 
-class TakeDataset : public UnaryDataset {
+class TakeDataset : public SameElementsDataset {
  public:
   // Negative count: everything.
-  TakeDataset(const DatasetPtr& input, int64_t count) : UnaryDataset("Take", input), count_(count) {}
+  TakeDataset(const DatasetPtr& input, int64_t count) : SameElementsDataset("Take", input), count_(count) {}
 
   int64_t Cardinality() const override {
     const int64_t n = input()->Cardinality();
@@ -132,12 +132,8 @@ class TakeDataset : public UnaryDataset {
     if (n == kInfiniteCardinality) return count_ < 0 ? n : count_;
     return count_ < 0 ? n : std::min(n, count_);
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
 
  protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    return input()->Get(ctx, index, element);
-  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
@@ -235,17 +231,13 @@ class ShardDataset : public UnaryDataset {
 
 // --- AssertCardinality ---
 
-class AssertCardinalityDataset : public UnaryDataset {
+class AssertCardinalityDataset : public SameElementsDataset {
  public:
   AssertCardinalityDataset(const DatasetPtr& input, int64_t cardinality)
-      : UnaryDataset("AssertCardinality", input), cardinality_(cardinality) {}
+      : SameElementsDataset("AssertCardinality", input), cardinality_(cardinality) {}
   int64_t Cardinality() const override { return cardinality_; }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
 
  protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    return input()->Get(ctx, index, element);
-  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -156,6 +156,19 @@ class UnaryDataset : public DatasetBase {
   const DatasetPtr& input() const { return inputs()[0]; }
 };
 
+// One whose element i is its input's element i.
+class SameElementsDataset : public UnaryDataset {
+ public:
+  using UnaryDataset::UnaryDataset;
+  int64_t Cardinality() const override { return input()->Cardinality(); }
+  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+
+ protected:
+  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
+    return input()->Get(ctx, index, element);
+  }
+};
+
 // An iterator that keeps its dataset alive.
 template <typename D>
 class DatasetIterator : public IteratorBase {

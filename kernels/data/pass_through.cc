@@ -9,16 +9,11 @@ namespace weir {
 namespace {
 
 // Options, rewrites and models tell how a pipeline may be run, never what it yields: elements are the input's.
-class HintDataset : public UnaryDataset {
+class HintDataset : public SameElementsDataset {
  public:
-  using UnaryDataset::UnaryDataset;
-  int64_t Cardinality() const override { return input()->Cardinality(); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  using SameElementsDataset::SameElementsDataset;
 
  protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    return input()->Get(ctx, index, element);
-  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -8,17 +8,12 @@
 namespace weir {
 namespace {
 
-class ReadAheadDataset : public UnaryDataset {
+class ReadAheadDataset : public SameElementsDataset {
  public:
   ReadAheadDataset(std::string type, const DatasetPtr& input, int64_t capacity)
-      : UnaryDataset(std::move(type), input), capacity_(capacity) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+      : SameElementsDataset(std::move(type), input), capacity_(capacity) {}
 
  protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    return input()->Get(ctx, index, element);
-  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -89,16 +89,6 @@ class FromDenseKernel : public OpKernel {
   }
 };
 
-// Calls fn(entry, batch, row, column).
-template <typename Fn>
-void ForEachEntry(const CsrMatrix& m, Fn fn) {
-  for (int64_t b = 0; b < m.batches(); ++b) {
-    for (int64_t r = 0; r < m.row_count(); ++r) {
-      for (int64_t e = m.start(b) + m.rows(b)[r]; e < m.start(b) + m.rows(b)[r + 1]; ++e) fn(e, b, r, m.columns()[e]);
-    }
-  }
-}
-
 class ToSparseKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {

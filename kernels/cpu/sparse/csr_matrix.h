@@ -51,6 +51,16 @@ class CsrMatrix final : public VariantValue {
   Tensor dense_shape_, batch_pointers_, row_pointers_, columns_, values_;
 };
 
+// Calls fn(entry, batch, row, column) for every entry in order.
+template <typename Fn>
+void ForEachEntry(const CsrMatrix& m, Fn fn) {
+  for (int64_t b = 0; b < m.batches(); ++b) {
+    for (int64_t r = 0; r < m.row_count(); ++r) {
+      for (int64_t e = m.start(b) + m.rows(b)[r]; e < m.start(b) + m.rows(b)[r + 1]; ++e) fn(e, b, r, m.columns()[e]);
+    }
+  }
+}
+
 // Input i; InvalidArgument where it is no CsrMatrix of type `dtype` (DT_INVALID: of any).
 absl::StatusOr<const CsrMatrix*> CsrInput(const OpKernelContext& ctx, int i, DataType dtype);
 void SetCsrOutput(OpKernelContext& ctx, std::shared_ptr<CsrMatrix> matrix);

@@ -56,13 +56,9 @@ absl::StatusOr<std::shared_ptr<CsrMatrix>> Transposed(OpKernelContext& ctx, cons
   ASSIGN_OR_RETURN(Tensor values, ctx.allocate_temp(m.dtype(), TensorShape({m.entries()})));
   VisitValueType(m.dtype(), [&](auto element) {
     using T = decltype(element);
-    for (int64_t b = 0; b < m.batches(); ++b) {
-      for (int64_t r = 0; r < m.row_count(); ++r) {
-        for (int64_t e = m.start(b) + m.rows(b)[r]; e < m.start(b) + m.rows(b)[r + 1]; ++e) {
-          values.data<T>()[builder.Place(b, m.columns()[e], r)] = ConjIf(conjugate, m.values().data<T>()[e]);
-        }
-      }
-    }
+    ForEachEntry(m, [&](int64_t e, int64_t batch, int64_t row, int64_t column) {
+      values.data<T>()[builder.Place(batch, column, row)] = ConjIf(conjugate, m.values().data<T>()[e]);
+    });
   });
   return std::move(builder).Finish(std::move(values));
 }
