@@ -1,6 +1,8 @@
 // Gradients through calls of functions, and control flow by functions.
 #include <google/protobuf/text_format.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/attr_value.h"
@@ -18,9 +20,60 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of doubles: Product(x, y) = x y, Wave(x, y) = sin(x); of a counter and them: More(i, x, y) = i < 3,
-// Step(i, x, y) = (i + 1, x y, y); loops of such loops, of lists and of variables.
-constexpr char kLibrary[] = R"(
+// The parts that the functions below share. A loop's state: a counter i, a double x, and s of some type.
+std::string LoopSignature(const std::string& name, const std::string& type, const std::string& results) {
+  return absl::Substitute(R"(
+    signature { name: "$0" input_arg { name: "i" type: DT_INT32 } input_arg { name: "x" type: DT_DOUBLE }
+                input_arg { name: "s" type: $1 } $2 })",
+                          name, type, results);
+}
+
+std::string ConstNode(const std::string& name, const std::string& dtype, const std::string& value) {
+  return absl::Substitute(R"(
+    node_def { name: "$0" op: "Const" attr { key: "dtype" value { type: $1 } }
+               attr { key: "value" value { tensor { dtype: $1 tensor_shape {} $2 } } } })",
+                          name, dtype, value);
+}
+
+// name(i, x, s) = i < 3.
+std::string MoreFunction(const std::string& name, const std::string& type) {
+  return absl::StrCat("function {", LoopSignature(name, type, R"(output_arg { name: "b" type: DT_BOOL })"),
+                      ConstNode("limit", "DT_INT32", "int_val: 3"), R"(
+    node_def { name: "less" op: "Less" input: "i" input: "limit:output:0" attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "b" value: "less:z:0" } })");
+}
+
+// name(i, x, s) = (i + 1, u, t), where `nodes` compute u and t.
+std::string StepFunction(const std::string& name, const std::string& type, const std::string& nodes,
+                         const std::string& u, const std::string& t) {
+  const std::string results = absl::Substitute(
+      R"(output_arg { name: "j" type: DT_INT32 } output_arg { name: "u" type: DT_DOUBLE }
+         output_arg { name: "t" type: $0 })",
+      type);
+  return absl::StrCat("function {", LoopSignature(name, type, results), ConstNode("one", "DT_INT32", "int_val: 1"),
+                      R"(
+    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } })",
+                      nodes,
+                      absl::Substitute(R"(
+    ret { key: "j" value: "next:z:0" } ret { key: "u" value: "$0" } ret { key: "t" value: "$1" } })",
+                                       u, t));
+}
+
+std::string LoopNode(const std::string& counter, const std::string& s) {
+  return absl::Substitute(R"(
+    node_def { name: "loop" op: "While" input: "$0" input: "x" input: "$1"
+               attr { key: "T" value { list { type: DT_INT32 type: DT_DOUBLE type: DT_DOUBLE } } }
+               attr { key: "cond" value { func { name: "More" } } }
+               attr { key: "body" value { func { name: "Step" } } }
+               attr { key: "_lower_using_switch_merge" value { b: true } } })",
+                          counter, s);
+}
+
+// Of doubles: Product(x, y) = x y, Wave(x, y) = sin(x), ThreeSteps; of a counter and them: More and Step(i, x, y) =
+// (i + 1, x y, y); loops of such loops, of lists and of variables.
+std::string Library() {
+  return absl::StrCat(
+      R"(
   function {
     signature { name: "Product" input_arg { name: "x" type: DT_DOUBLE } input_arg { name: "y" type: DT_DOUBLE }
                 output_arg { name: "z" type: DT_DOUBLE } }
@@ -32,112 +85,36 @@ constexpr char kLibrary[] = R"(
     node_def { name: "s" op: "Sin" input: "x" attr { key: "T" value { type: DT_DOUBLE } } }
     ret { key: "z" value: "s:y:0" } }
   function {
-    signature { name: "More" input_arg { name: "i" type: DT_INT32 } input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "y" type: DT_DOUBLE } output_arg { name: "b" type: DT_BOOL } }
-    node_def { name: "limit" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 3 } } } }
-    node_def { name: "less" op: "Less" input: "i" input: "limit:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    ret { key: "b" value: "less:z:0" } }
-  function {
-    signature { name: "Step" input_arg { name: "i" type: DT_INT32 } input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "y" type: DT_DOUBLE } output_arg { name: "j" type: DT_INT32 }
-                output_arg { name: "u" type: DT_DOUBLE } output_arg { name: "v" type: DT_DOUBLE } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    node_def { name: "m" op: "Mul" input: "x" input: "y" attr { key: "T" value { type: DT_DOUBLE } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "u" value: "m:z:0" } ret { key: "v" value: "y" } }
-  function {
-    signature { name: "StepOfSteps"
-                input_arg { name: "i" type: DT_INT32 }
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "y" type: DT_DOUBLE }
-                output_arg { name: "j" type: DT_INT32 }
-                output_arg { name: "u" type: DT_DOUBLE }
-                output_arg { name: "v" type: DT_DOUBLE } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    node_def { name: "loop" op: "While" input: "i" input: "x" input: "y"
-               attr { key: "T" value { list { type: DT_INT32 type: DT_DOUBLE type: DT_DOUBLE } } }
-               attr { key: "cond" value { func { name: "More" } } }
-               attr { key: "body" value { func { name: "Step" } } }
-               attr { key: "_lower_using_switch_merge" value { b: true } } }
-    node_def { name: "s" op: "Sin" input: "loop:output:1" attr { key: "T" value { type: DT_DOUBLE } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "u" value: "s:y:0" } ret { key: "v" value: "y" } }
-  function {
-    signature { name: "ThreeSteps"
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "y" type: DT_DOUBLE }
-                output_arg { name: "z" type: DT_DOUBLE } }
-    node_def { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } } }
-    node_def { name: "loop" op: "While" input: "zero:output:0" input: "x" input: "y"
-               attr { key: "T" value { list { type: DT_INT32 type: DT_DOUBLE type: DT_DOUBLE } } }
-               attr { key: "cond" value { func { name: "More" } } }
-               attr { key: "body" value { func { name: "Step" } } }
-               attr { key: "_lower_using_switch_merge" value { b: true } } }
+    signature { name: "ThreeSteps" input_arg { name: "x" type: DT_DOUBLE } input_arg { name: "y" type: DT_DOUBLE }
+                output_arg { name: "z" type: DT_DOUBLE } })",
+      ConstNode("zero", "DT_INT32", "int_val: 0"), LoopNode("zero:output:0", "y"), R"(
     ret { key: "z" value: "loop:output:1" } }
   function {
-    signature { name: "FirstOfThree"
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "y" type: DT_DOUBLE }
-                input_arg { name: "dz" type: DT_DOUBLE }
-                output_arg { name: "dx" type: DT_DOUBLE }
+    signature { name: "FirstOfThree" input_arg { name: "x" type: DT_DOUBLE } input_arg { name: "y" type: DT_DOUBLE }
+                input_arg { name: "dz" type: DT_DOUBLE } output_arg { name: "dx" type: DT_DOUBLE }
                 output_arg { name: "dy" type: DT_DOUBLE } }
-    ret { key: "dx" value: "x" } ret { key: "dy" value: "y" } }
-  function {
-    signature { name: "MoreOfList"
-                input_arg { name: "i" type: DT_INT32 }
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "l" type: DT_VARIANT }
-                output_arg { name: "b" type: DT_BOOL } }
-    node_def { name: "limit" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 3 } } } }
-    node_def { name: "less" op: "Less" input: "i" input: "limit:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    ret { key: "b" value: "less:z:0" } }
-  function {
-    signature { name: "StepOfList"
-                input_arg { name: "i" type: DT_INT32 }
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "l" type: DT_VARIANT }
-                output_arg { name: "j" type: DT_INT32 }
-                output_arg { name: "u" type: DT_DOUBLE }
-                output_arg { name: "m" type: DT_VARIANT } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    node_def { name: "push" op: "TensorListPushBack" input: "l" input: "x"
+    ret { key: "dx" value: "x" } ret { key: "dy" value: "y" } })",
+      MoreFunction("More", "DT_DOUBLE"), MoreFunction("MoreOfList", "DT_VARIANT"),
+      MoreFunction("MoreOfVariable", "DT_RESOURCE"),
+      StepFunction("Step", "DT_DOUBLE", R"(
+    node_def { name: "m" op: "Mul" input: "x" input: "s" attr { key: "T" value { type: DT_DOUBLE } } })",
+                   "m:z:0", "s"),
+      StepFunction("StepOfSteps", "DT_DOUBLE", LoopNode("i", "s") + R"(
+    node_def { name: "sine" op: "Sin" input: "loop:output:1" attr { key: "T" value { type: DT_DOUBLE } } })",
+                   "sine:y:0", "s"),
+      StepFunction("StepOfList", "DT_VARIANT", R"(
+    node_def { name: "push" op: "TensorListPushBack" input: "s" input: "x"
                attr { key: "element_dtype" value { type: DT_DOUBLE } } }
-    node_def { name: "double" op: "AddV2" input: "x" input: "x" attr { key: "T" value { type: DT_DOUBLE } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "u" value: "double:z:0" } ret { key: "m" value: "push:output_handle:0" } }
-  function {
-    signature { name: "MoreOfVariable"
-                input_arg { name: "i" type: DT_INT32 }
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "r" type: DT_RESOURCE }
-                output_arg { name: "b" type: DT_BOOL } }
-    node_def { name: "limit" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 3 } } } }
-    node_def { name: "less" op: "Less" input: "i" input: "limit:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    ret { key: "b" value: "less:z:0" } }
-  function {
-    signature { name: "StepOfVariable"
-                input_arg { name: "i" type: DT_INT32 }
-                input_arg { name: "x" type: DT_DOUBLE }
-                input_arg { name: "r" type: DT_RESOURCE }
-                output_arg { name: "j" type: DT_INT32 }
-                output_arg { name: "u" type: DT_DOUBLE }
-                output_arg { name: "s" type: DT_RESOURCE } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    node_def { name: "unit" op: "Const" attr { key: "dtype" value { type: DT_DOUBLE } }
-               attr { key: "value" value { tensor { dtype: DT_DOUBLE tensor_shape {} double_val: 1 } } } }
-    node_def { name: "add" op: "AssignAddVariableOp" input: "r" input: "unit:output:0" attr { key: "dtype" value { type: DT_DOUBLE } } }
-    node_def { name: "read" op: "ReadVariableOp" input: "r" input: "^add" attr { key: "dtype" value { type: DT_DOUBLE } } }
-    node_def { name: "m" op: "Mul" input: "x" input: "read:value:0" attr { key: "T" value { type: DT_DOUBLE } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "u" value: "m:z:0" } ret { key: "s" value: "r" } })";
+    node_def { name: "double" op: "AddV2" input: "x" input: "x" attr { key: "T" value { type: DT_DOUBLE } } })",
+                   "double:z:0", "push:output_handle:0"),
+      StepFunction("StepOfVariable", "DT_RESOURCE", ConstNode("unit", "DT_DOUBLE", "double_val: 1") + R"(
+    node_def { name: "add" op: "AssignAddVariableOp" input: "s" input: "unit:output:0"
+               attr { key: "dtype" value { type: DT_DOUBLE } } }
+    node_def { name: "read" op: "ReadVariableOp" input: "s" input: "^add"
+               attr { key: "dtype" value { type: DT_DOUBLE } } }
+    node_def { name: "m" op: "Mul" input: "x" input: "read:value:0" attr { key: "T" value { type: DT_DOUBLE } } })",
+                   "m:z:0", "s"));
+}
 
 tensorflow::NameAttrList Function(const std::string& name) {
   tensorflow::NameAttrList function;
@@ -149,7 +126,7 @@ class CallGradientsTest : public ::testing::Test {
  protected:
   CallGradientsTest() {
     tensorflow::FunctionDefLibrary library;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kLibrary, &library));
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(Library(), &library));
     EXPECT_THAT(scope_.graph()->mutable_functions()->AddLibrary(library), IsOk());
   }
   // Control flow is run as Switch and Merge.
