@@ -5,6 +5,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 
@@ -83,12 +84,9 @@ class TrainingLoopTest : public ::testing::Test {
     options_.train = step_.AssignAdd(scope_.WithControlDependencies({add}), int64_t{1});
     options_.global_step = step_;
     options_.recovery_timeout = absl::Seconds(5);
-    std::string pattern = absl::StrCat(::testing::TempDir(), "/loop-XXXXXX");
-    directory_ = mkdtemp(pattern.data());
-    options_.checkpoint_dir = directory_;
+    options_.checkpoint_dir = directory_.path();
     options_.checkpoint_steps = 4;
   }
-  ~TrainingLoopTest() override { NewPosixFileSystem()->DeleteRecursively(directory_).IgnoreError(); }
 
   // Trains to step 10; `action` happens after step 6.
   absl::StatusOr<int64_t> Train(std::function<void()> action) {
@@ -103,7 +101,7 @@ class TrainingLoopTest : public ::testing::Test {
   Scope scope_ = Scope::NewRoot();
   ResourceVariable step_, total_;
   TrainingLoopOptions options_;
-  std::string directory_;
+  ScratchDirectory directory_;
   std::unique_ptr<FlakySession> session_;
   std::shared_ptr<AtStep> hook_;
 };

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -21,13 +21,12 @@ class Demo {
  public:
   Demo() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-demo-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
     int fds[2];
     EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
     output_ = fds[0];
-    const char* const arguments[] = {WEIR_DIGITS,  "--demo",      "--weir",           WEIR_PROGRAM, "--data",
-                                     WEIR_DATASET, "--directory", directory_.c_str(), nullptr};
+    const char* const arguments[] = {WEIR_DIGITS, "--demo",     "--weir",      WEIR_PROGRAM,
+                                     "--data",    WEIR_DATASET, "--directory", directory_.path().c_str(),
+                                     nullptr};
     pid_ = fork();
     if (pid_ == 0) {
       setpgid(0, 0);
@@ -43,7 +42,6 @@ class Demo {
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
     close(output_);
-    std::filesystem::remove_all(directory_);
   }
 
   // Reads what the demo writes until a line says that training is under way.
@@ -95,7 +93,7 @@ class Demo {
     return true;
   }
 
-  std::string directory_;
+  ScratchDirectory directory_;
   pid_t pid_ = -1;
   bool ended_ = false;
   int output_ = -1;

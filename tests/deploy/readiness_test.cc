@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/server_process.h"
 #include "distribute/transport/grpc_channel.h"
@@ -23,8 +23,6 @@ using ::grpc::health::v1::HealthCheckResponse;
 class ReadinessTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-ready-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
     socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_un name = {.sun_family = AF_UNIX};
     Path("notify").copy(name.sun_path, sizeof(name.sun_path) - 1);
@@ -35,10 +33,9 @@ class ReadinessTest : public testing::Test {
   void TearDown() override {
     server_.reset();
     close(socket_);
-    std::filesystem::remove_all(directory_);
   }
 
-  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
 
   void StartServer(const std::string& notify_socket) {
     server_ = std::make_unique<ServerProcess>(ServerProcess::Options{
@@ -77,7 +74,7 @@ class ReadinessTest : public testing::Test {
     return WEXITSTATUS(system(command.c_str()));
   }
 
-  std::string directory_;
+  ScratchDirectory directory_;
   int socket_ = -1;
   std::unique_ptr<ServerProcess> server_;
 };

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "absl/strings/str_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/numeric_types.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -97,12 +97,6 @@ bool SameElements(const Tensor& a, const Tensor& b) {
 
 class CheckpointInterop : public testing::Test {
  protected:
-  void SetUp() override {
-    dir_ = testing::TempDir() + "weir_interop_XXXXXX";
-    ASSERT_NE(mkdtemp(dir_.data()), nullptr);
-  }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
-
   void WriteOurs(const std::string& dir) {
     const auto save = [&](const std::string& name, const auto& add) {
       ASSERT_OK_AND_ASSIGN(auto writer, BundleWriter::Create(fs_.get(), JoinPath(dir, name)));
@@ -132,7 +126,8 @@ class CheckpointInterop : public testing::Test {
     }
   }
 
-  std::string dir_;
+  ScratchDirectory scratch_;
+  const std::string& dir_ = scratch_.path();
   std::unique_ptr<FileSystem> fs_ = NewPosixFileSystem();
 };
 

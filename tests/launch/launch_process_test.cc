@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/tf_config.h"
@@ -38,26 +38,14 @@ std::string InWorker(int index, const std::string& script, const std::string& ot
                       ";; esac");
 }
 
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-launch-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(Path(name));
-    return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
-
- private:
-  std::string path_;
-};
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
 
 TEST(LaunchTest, EveryTaskLearnsItsPlace) {
   // None ends before all have spoken: parameter servers are ended when the workers have.
-  const Scratch spoken;
+  const ScratchDirectory spoken;
   Launched launched(Script({"-n", "2", "--ps", "1", "--chief", "--evaluator"},
                            absl::StrCat("echo \"$TF_CONFIG\"; touch ", spoken.Path("$$"), "; while [ $(ls ",
                                         spoken.Path(""), " | wc -l) -lt 5 ]; do sleep 0.01; done")));
@@ -122,7 +110,7 @@ TEST(LaunchTest, ASignalIsAFailureToo) {
 }
 
 TEST(LaunchTest, KeepGoingLetsTheOthersEnd) {
-  Scratch scratch;
+  ScratchDirectory scratch;
   ASSERT_EQ(mkfifo(scratch.Path("go").c_str(), 0600), 0);
   const std::string wait = absl::StrCat("read line < ", scratch.Path("go"), "; echo $line");
   Launched launched(Script({"-n", "2", "--keep-going"}, InWorker(1, "exit 7", wait)));
@@ -133,10 +121,10 @@ TEST(LaunchTest, KeepGoingLetsTheOthersEnd) {
 }
 
 TEST(LaunchTest, ATaskIsStartedAgainSoManyTimes) {
-  Scratch scratch;
+  ScratchDirectory scratch;
   Launched failing(Script({"--restarts", "2"}, absl::StrCat("echo run >> ", scratch.Path("runs"), "; exit 3")));
   EXPECT_EQ(failing.AwaitEnd(), 3);
-  EXPECT_EQ(scratch.Read("runs"), "run\nrun\nrun\n");
+  EXPECT_EQ(ReadFile(scratch.Path("runs")), "run\nrun\nrun\n");
   Launched lucky(Script({"--restarts", "5"}, absl::StrCat("test -e ", scratch.Path("mark"), " || { touch ",
                                                           scratch.Path("mark"), "; exit 3; }")));
   EXPECT_EQ(lucky.AwaitEnd(), 0);
@@ -225,11 +213,11 @@ TEST(LaunchTest, NorItsInnerProcess) {
 }
 
 TEST(LaunchTest, LogsGoToFilesToo) {
-  Scratch scratch;
+  ScratchDirectory scratch;
   Launched launched(Script({"-n", "2", "--log-dir", scratch.Path("a/b")}, "echo out; echo err >&2"));
   EXPECT_EQ(launched.AwaitEnd(), 0) << launched.text();
   for (const char* name : {"a/b/worker-0.log", "a/b/worker-1.log"}) {
-    EXPECT_THAT(absl::StrSplit(scratch.Read(name), '\n'), UnorderedElementsAre("out", "err", "")) << name;
+    EXPECT_THAT(absl::StrSplit(ReadFile(scratch.Path(name)), '\n'), UnorderedElementsAre("out", "err", "")) << name;
   }
 }
 

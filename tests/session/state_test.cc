@@ -8,6 +8,7 @@
 #include "client/ops.h"
 #include "client/saver.h"
 #include "client/variables.h"
+#include "core/scratch_directory_testing.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {
@@ -175,13 +176,8 @@ TEST_P(StateTest, TablesMapKeysToValues) {
 // Files are seen by all tasks, as they run on one machine.
 class CheckpointTest : public StateTest {
  protected:
-  CheckpointTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-session-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~CheckpointTest() override { std::filesystem::remove_all(directory_); }
-  std::string Prefix() const { return directory_ + "/model"; }
-  std::string directory_;
+  std::string Prefix() const { return directory_.Path("model"); }
+  ScratchDirectory directory_;
 };
 WEIR_SESSION_SUITE(CheckpointTest);
 
@@ -196,7 +192,7 @@ TEST_P(CheckpointTest, RestoresWhatWasSavedOnBothDevices) {
   ASSERT_OK_AND_ASSIGN(const std::string first, saver.Save(session(), Prefix(), 1));
   RunOp(change);
   ASSERT_OK_AND_ASSIGN(const std::string second, saver.Save(session(), Prefix(), 2));
-  ASSERT_OK_AND_ASSIGN(const std::string latest, saver.Latest(directory_));
+  ASSERT_OK_AND_ASSIGN(const std::string latest, saver.Latest(directory_.path()));
   EXPECT_EQ(latest, second);
   ASSERT_THAT(saver.Restore(session(), first), IsOk());
   auto result = Run({}, {a.value(), b.value(), c.value()});
@@ -212,8 +208,8 @@ TEST_P(CheckpointTest, RestoresWhatWasSavedOnBothDevices) {
 TEST_P(CheckpointTest, WhatIsMissingIsNamed) {
   Variable(On(1), "v", AsScalar<float>(1));
   const Saver saver(scope_);
-  EXPECT_THAT(saver.Latest(directory_), StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_THAT(saver.Restore(session(), directory_ + "/absent-1"),
+  EXPECT_THAT(saver.Latest(directory_.path()), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(saver.Restore(session(), directory_.Path("absent-1")),
               StatusIs(AnyOf(absl::StatusCode::kNotFound, absl::StatusCode::kDataLoss), HasSubstr("absent-1")));
 }
 

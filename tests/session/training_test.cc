@@ -1,5 +1,4 @@
 // Gradients, optimizers, layers and the training loop, with the variables on one device and the work on the other.
-#include <filesystem>
 
 #include "client/gradients.h"
 #include "client/initializers.h"
@@ -8,6 +7,7 @@
 #include "client/optimizer.h"
 #include "client/training_loop.h"
 #include "client/variables.h"
+#include "core/scratch_directory_testing.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {
@@ -185,8 +185,7 @@ TEST_P(TrainingTest, AConvolutionalNetworkLearns) {
 }
 
 TEST_P(TrainingTest, TheLoopStopsSavesAndResumes) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "weir-training-XXXXXX").string();
-  const std::string directory = mkdtemp(pattern.data());
+  const ScratchDirectory directory;
   const Line line = MakeLine();
   const ResourceVariable step = GlobalStep(On(1));
   TrainingLoopOptions options;
@@ -194,7 +193,7 @@ TEST_P(TrainingTest, TheLoopStopsSavesAndResumes) {
   options.global_step = step;
   options.fetches = {line.loss};
   options.feeds = [&](int64_t) { return Feeds(line); };
-  options.checkpoint_dir = directory;
+  options.checkpoint_dir = directory.path();
   options.checkpoint_steps = 10;
   for (const int64_t last : {25, 60}) {
     // The first session starts from nothing; the second finds what the first has left.
@@ -207,7 +206,6 @@ TEST_P(TrainingTest, TheLoopStopsSavesAndResumes) {
     EXPECT_NEAR(result[0].scalar<float>(), 3, 0.1);
     ExpectTensorEqual(result[1], AsScalar<int64_t>(last));
   }
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace
