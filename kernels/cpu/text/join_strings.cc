@@ -118,14 +118,12 @@ class UnsortedSegmentJoinKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    std::vector<bool> begun(segments, false);
     for (size_t i = 0; i < numbers.size(); ++i) {
       for (int64_t j = 0; j < width; ++j) {
         tstring& text = output->data<tstring>()[numbers[i] * width + j];
-        if (begun[numbers[i]]) text += separator_;
+        if (!text.empty()) text += separator_;
         text += input.data<tstring>()[i * width + j];
       }
-      begun[numbers[i]] = true;
     }
     return absl::OkStatus();
   }

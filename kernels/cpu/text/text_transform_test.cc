@@ -84,6 +84,12 @@ TEST_F(TextTransformTest, SegmentsAreChecked) {
       RunOp1("UnsortedSegmentJoin", {S({"a", "b", "c"}), AsTensor<int32_t>({1, 0, 1}), AsScalar<int32_t>(3)},
              Attrs().Set("separator", "-")));
   ExpectTensorEqual(joined, S({"b", "a-c", ""}));
+  // What is still empty takes no separator, as in TensorFlow.
+  ASSERT_OK_AND_ASSIGN(
+      const Tensor bare,
+      RunOp1("UnsortedSegmentJoin", {S({"", "", "c", ""}), AsTensor<int32_t>({0, 0, 0, 0}), AsScalar<int32_t>(1)},
+             Attrs().Set("separator", "-")));
+  ExpectTensorEqual(bare, S({"c-"}));
   EXPECT_THAT(RunOp1("UnsortedSegmentJoin", {S({"a"}), AsTensor<int32_t>({3}), AsScalar<int32_t>(3)}),
               StatusIs(Code::kInvalidArgument, HasSubstr("segment_ids[0] = 3 is not in [0, 3)")));
 }
