@@ -26,8 +26,6 @@ import weir_cluster
 SILENT_SECONDS = 240  # a process that reports nothing for so long hangs
 # Ops that never succeed, that need a handle from the step before or from an op that is no more, a device's full name, or
 # Python in the process.
-NO_RESULT = {"Abort", "ConstructionFails", "GetSessionTensor", "DeleteSessionTensor", "RemoteCall", "TensorArrayConcatV2",
-             "PyFunc", "PyFuncStateless", "EagerPyFunc"}
 SHOWN = 8  # differences of one op
 
 
@@ -160,17 +158,19 @@ def registry(weir):
     return [line.split("(")[0] for line in listed.split("\n") if line and not line.startswith(" ")]
 
 
-def coverage(registered, rows, succeeded, is_comparable):
+def coverage(registered, rows, succeeded, table):
     """Prints what is not compared; says whether something is not."""
-    comparable = [op for op in registered if not op.startswith("_") and op not in NO_RESULT and is_comparable(op)]
+    known = [op for op in registered if not op.startswith("_") and table.is_comparable(op)]
+    comparable = [op for op in known if op not in table.ELSEWHERE or op in succeeded]
     missing = [op for op in comparable if op not in rows and op not in succeeded]
     for op in missing:
         print("%s: no row" % op)
     vain = [op for op in comparable if op in rows and op not in succeeded]
     for op in vain:
         print("%s: no case succeeds on both sides" % op)
-    print("%d ops in the registry, %d that TensorFlow's client makes and runs on a CPU; %d without a row, %d whose rows only fail" % (
-        len(registered), len(comparable), len(missing), len(vain)))
+    print("%d ops in the registry, %d that TensorFlow's client makes and runs on a CPU: %d compared here, %d elsewhere, %d without a row, "
+          "%d whose rows only fail" % (len(registered), len(known), len(comparable) - len(missing) - len(vain),
+                                       len(known) - len(comparable), len(missing), len(vain)))
     return bool(missing or vain)
 
 
@@ -200,6 +200,9 @@ def main():
     rows = table.load()
     registered = registry(options.weir)
     listed = set(registered)
+    unknown = [op for op in options.ops if op not in rows]
+    if unknown:
+        sys.exit("no table has a row for " + " ".join(unknown))
     ops = options.ops or sorted(op for op in rows if op in listed and (rows[op].cases or rows[op].programs))
     if options.table:
         ops = [op for op in ops if "table_" + options.table in rows[op].tables]
@@ -228,7 +231,7 @@ def main():
 
     left = compare_all(ops, options, show)
     if options.mode == "coverage":
-        sys.exit(coverage(registered, rows, succeeded, table.is_comparable))
+        sys.exit(coverage(registered, rows, succeeded, table))
     print("%d ops, %d cases, %d differences that are meant, %d ops differ: %s%s" % (
         len(ops) - left, total, accepted, len(failed), " ".join(sorted(failed)),
         "; %d ops left out for time" % left if left else ""))

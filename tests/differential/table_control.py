@@ -404,3 +404,7 @@ known("Cumprod", "complex", "TensorFlow forgets to conjugate")
 known("UnsortedSegmentProd", "gradient of UnsortedSegmentProd(data=complex", "TensorFlow forgets to conjugate")
 known("SegmentProd", "gradient of SegmentProd(data=complex", "TensorFlow forgets to conjugate")
 known("SparseSegmentMeanWithNumSegments", "gradient of", "TensorFlow's gradient of no rows is not set")
+
+elsewhere("GetSessionTensor DeleteSessionTensor", "a handle of one step is no good in the next program: tests/interop/stock_session_test.py")
+elsewhere("RemoteCall", "its target is another task's name in each: tests/interop/stock_function_test.py")
+elsewhere("TensorArrayConcatV2", "TensorFlow's client makes it only with a kernel that it does not have")

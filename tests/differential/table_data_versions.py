@@ -71,6 +71,10 @@ raw("ExperimentalGroupByWindowDataset", lambda: ops.ExperimentalGroupByWindowDat
     key_func=function(lambda x: x % 2, SCALAR), window_size_func=function(lambda k: tf.constant(3, I64), SCALAR),
     reduce_func=function(lambda k, w: ops.BatchDatasetV2(input_dataset=w, batch_size=3, drop_remainder=False, **VECTOR), SCALAR, tf.TensorSpec([], tf.variant)),
     **VECTOR), [I64], [[None]], 5)
+raw("GroupByReducerDataset", lambda: ops.GroupByReducerDataset(
+    input_dataset=variant(numbers(9)), key_func_other_arguments=[], init_func_other_arguments=[], reduce_func_other_arguments=[],
+    finalize_func_other_arguments=[], key_func=function(lambda x: x % 3, SCALAR), init_func=function(lambda k: k * 100, SCALAR),
+    reduce_func=function(lambda s, x: s + x, SCALAR, SCALAR), finalize_func=function(lambda s: -s, SCALAR), **NUMBER), [I64], [[]], 5)
 
 # Under their experimental names.
 over_numbers("ExperimentalAutoShardDataset", num_workers=2, index=1)
@@ -128,3 +132,7 @@ def records(_):
 known("TFRecordDataset", "AddDataset", "TensorFlow cannot write these datasets into the graph that it optimises")
 known("TFRecordDataset", "has not been initialized", "that follows from it")
 program("TFRecordDataset TFRecordDatasetV2 FixedLengthRecordDataset FixedLengthRecordDatasetV2 DatasetToTFRecord ExperimentalDatasetToTFRecord", 0, records, NOTYPE)
+
+elsewhere("BatchDataset PaddedBatchDataset ExperimentalRandomDataset FixedLengthRecordDataset TFRecordDatasetV2 ParallelFilterDataset",
+          "TensorFlow's iterators cannot write these versions into the graph that they optimise")
+elsewhere("ExperimentalDenseToSparseBatchDataset", "rows of DenseToSparseBatchDataset, which is the same kernel, succeed")

@@ -126,7 +126,15 @@ def all_readers(_):
                     raw.ReaderNumRecordsProducedV2(reader_handle=state)]
 
 
-program("TFRecordReaderV2 ReaderRestoreStateV2 ReaderReadUpTo ReaderReadUpToV2", 0, all_readers, NOTYPE)
+def up_to(_):
+    queue, reader = raw.FIFOQueue(component_types=[STRING], shapes=[[]]), raw.WholeFileReader()
+    file = written("whole", b"all of it")
+    return [raw.QueueEnqueueMany(handle=queue, components=[np.array([file, file, file])]),
+            raw.ReaderReadUpTo(reader_handle=reader, queue_handle=queue, num_records=np.int64(2))]
+
+
+program("TFRecordReaderV2 ReaderRestoreStateV2 ReaderReadUpToV2", 0, all_readers, NOTYPE)
+program("ReaderReadUpTo", 0, up_to, NOTYPE)
 
 
 def read_and_write(_):

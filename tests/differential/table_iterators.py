@@ -150,3 +150,6 @@ def graphs(_):
 
 
 program("DatasetToGraph DatasetToGraphV2 DatasetFromGraph ExperimentalDatasetCardinality", 0, graphs, NOTYPE)
+
+elsewhere("AnonymousMemoryCache DeleteMemoryCache AnonymousRandomSeedGenerator DeleteRandomSeedGenerator DeleteSeedGenerator",
+          "TensorFlow refuses its own handles")

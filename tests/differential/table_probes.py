@@ -68,14 +68,24 @@ def copied_on_read(t):
 program("DisableCopyOnRead", 0, copied_on_read, [F32, I64])
 
 
-def for_tests(t):
+def resources_for_tests(t):
     stub = test_ops.stub_resource_handle_op(shared_name="probe")
     counted = test_ops.make_weak_resource_handle(stub)
-    return [test_ops.kernel_label(), test_ops.kernel_label_required(input=fed(1, I32)), test_ops.sleep_op(sleep_seconds=0),
-            test_ops.sleep_identity_op(sleep_seconds=0, input=fed(V((2,), t))), test_ops.get_deadline() > 0,
-            test_ops.resource_create_op(stub), test_ops.resource_using_op(stub), test_ops.is_resource_handle_ref_counting(stub),
-            test_ops.is_resource_handle_ref_counting(counted), test_ops.device_placement_op(), op_def_library.apply_op("ConstructionFails")]
+    return [test_ops.resource_create_op(stub), test_ops.resource_using_op(stub), test_ops.is_resource_handle_ref_counting(stub),
+            test_ops.is_resource_handle_ref_counting(counted)]
 
 
-program("KernelLabel KernelLabelRequired SleepOp SleepIdentityOp GetDeadline ResourceUsingOp IsResourceHandleRefCounting "
-        "MakeWeakResourceHandle DevicePlacementOp ConstructionFails", 0, for_tests, [F32])
+# One program each: one that cannot be made keeps all of a graph from running.
+program("KernelLabel", 0, lambda t: [test_ops.kernel_label()], [None])
+program("KernelLabelRequired", 0, lambda t: [test_ops.kernel_label_required(input=fed(1, I32))], [None])
+program("SleepOp", 0, lambda t: [test_ops.sleep_op(sleep_seconds=0)], [None])
+program("SleepIdentityOp", 0, lambda t: [test_ops.sleep_identity_op(sleep_seconds=0, input=fed(V((2,), t)))], [F32])
+program("GetDeadline", 0, lambda t: [test_ops.get_deadline() > 0], [None])
+program("ResourceUsingOp IsResourceHandleRefCounting MakeWeakResourceHandle", 0, resources_for_tests, [None])
+known("GetDeadline", "should be OK", "a step's deadline stays with its master")
+known("DevicePlacementOp", "|S", "the tasks have different names")
+program("DevicePlacementOp", 0, lambda t: [test_ops.device_placement_op()], [None])
+program("ConstructionFails", 0, lambda t: [op_def_library.apply_op("ConstructionFails")], [None])
+elsewhere("Abort ConstructionFails", "they have no result")
+elsewhere("GetDeadline DevicePlacementOp KernelLabelRequired", "no result that is the same in both")
+elsewhere("PyFunc PyFuncStateless EagerPyFunc", "they run in the client's process: TensorFlow refuses them over grpc")
