@@ -69,12 +69,16 @@ std::vector<GradientAndVariable> Optimizer::ComputeGradients(const Scope& scope,
 
 Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                                     const ResourceVariable& global_step) {
+  std::vector<ResourceVariable> updated;
+  for (const auto& [gradient, variable] : gradients) {
+    if (gradient.valid()) updated.push_back(variable);
+  }
+  MakeSlots(scope, updated);
   const Scope inner = scope.SubScope(name_);
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : gradients) {
     if (!gradient.valid()) continue;
     const Scope beside = inner.WithDevice(scope.device()).ColocateWith(variable.handle().op());
-    if (updates.empty()) Prepare(inner.ColocateWith(variable.handle().op()), variable);
     updates.push_back(gradient.is_sparse() ? ApplySparse(beside, variable, gradient.values, gradient.indices)
                                            : ApplyDense(beside, variable, gradient.values));
   }
@@ -89,18 +93,33 @@ Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<Gradie
                                int64_t{1});
 }
 
-ResourceVariable Optimizer::Slot(const Scope& scope, const ResourceVariable& variable, absl::string_view slot,
-                                 double initial_value) const {
-  const Scope beside = scope.Root().WithNoControlDependencies().ColocateWith(variable.handle().op());
-  return ResourceVariable::Make(beside.WithName(absl::StrCat(variable.name(), "/", name_, "/", slot)), variable.shape(),
-                                variable.dtype(), initializers::Constant(initial_value), {.trainable = false});
+void Optimizer::MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
+  if (variables.empty()) return;
+  const Scope outside = scope.Root().WithNoControlDependencies();
+  Prepare(outside.ColocateWith(variables[0].handle().op()), variables[0]);
+  for (const ResourceVariable& variable : variables) {
+    const Scope beside = outside.ColocateWith(variable.handle().op());
+    for (const auto& [slot, initial_value] : Slots()) {
+      ResourceVariable& made = slots_[{variable.handle(), slot}];
+      if (made.valid()) continue;
+      made = ResourceVariable::Make(beside.WithName(absl::StrCat(variable.name(), "/", name_, "/", slot)),
+                                    variable.shape(), variable.dtype(), initializers::Constant(initial_value),
+                                    {.trainable = false});
+    }
+  }
+}
+
+const ResourceVariable& Optimizer::Slot(const ResourceVariable& variable, const std::string& slot) const {
+  static const auto* none = new ResourceVariable;
+  const auto found = slots_.find({variable.handle(), slot});
+  return found == slots_.end() ? *none : found->second;
 }
 
 namespace {
 
 class GradientDescent : public Optimizer {
  public:
-  explicit GradientDescent(double rate) : Optimizer("GradientDescent"), rate_(rate) {}
+  explicit GradientDescent(Input rate) : Optimizer("GradientDescent"), rate_(rate) {}
 
  protected:
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
@@ -112,56 +131,61 @@ class GradientDescent : public Optimizer {
   }
 
  private:
-  const double rate_;
+  const Input rate_;
 };
 
 class Momentum : public Optimizer {
  public:
-  Momentum(double rate, double momentum, bool nesterov)
+  Momentum(Input rate, double momentum, bool nesterov)
       : Optimizer("Momentum"), rate_(rate), momentum_(momentum), nesterov_(nesterov) {}
 
  protected:
+  std::vector<SlotSpec> Slots() const override { return {{"accumulator"}}; }
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    return ops::ResourceApplyMomentum(scope, variable.handle(), Slot(scope, variable, "accumulator").handle(), rate_,
-                                      gradient, momentum_, {.use_nesterov = nesterov_});
+    return ops::ResourceApplyMomentum(scope, variable.handle(), Slot(variable, "accumulator").handle(), rate_, gradient,
+                                      momentum_, {.use_nesterov = nesterov_});
   }
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    return ops::ResourceSparseApplyMomentum(scope, variable.handle(), Slot(scope, variable, "accumulator").handle(),
-                                            rate_, gradient, indices, momentum_, {.use_nesterov = nesterov_});
+    return ops::ResourceSparseApplyMomentum(scope, variable.handle(), Slot(variable, "accumulator").handle(), rate_,
+                                            gradient, indices, momentum_, {.use_nesterov = nesterov_});
   }
 
  private:
-  const double rate_, momentum_;
+  const Input rate_;
+  const double momentum_;
   const bool nesterov_;
 };
 
 class Adagrad : public Optimizer {
  public:
-  Adagrad(double rate, double initial) : Optimizer("Adagrad"), rate_(rate), initial_(initial) {}
+  Adagrad(Input rate, double initial) : Optimizer("Adagrad"), rate_(rate), initial_(initial) {}
 
  protected:
+  std::vector<SlotSpec> Slots() const override { return {{"accumulator", initial_}}; }
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    return ops::ResourceApplyAdagrad(scope, variable.handle(), Slot(scope, variable, "accumulator", initial_).handle(),
-                                     rate_, gradient);
+    return ops::ResourceApplyAdagrad(scope, variable.handle(), Slot(variable, "accumulator").handle(), rate_, gradient);
   }
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    return ops::ResourceSparseApplyAdagrad(
-        scope, variable.handle(), Slot(scope, variable, "accumulator", initial_).handle(), rate_, gradient, indices);
+    return ops::ResourceSparseApplyAdagrad(scope, variable.handle(), Slot(variable, "accumulator").handle(), rate_,
+                                           gradient, indices);
   }
 
  private:
-  const double rate_, initial_;
+  const Input rate_;
+  const double initial_;
 };
 
 class Adam : public Optimizer {
  public:
-  Adam(double rate, double beta1, double beta2, double epsilon)
+  Adam(Input rate, double beta1, double beta2, double epsilon)
       : Optimizer("Adam"), rate_(rate), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
 
  protected:
+  std::vector<SlotSpec> Slots() const override { return {{"m"}, {"v"}}; }
   void Prepare(const Scope& scope, const ResourceVariable& first) override {
+    if (beta1_power_.valid()) return;
     const Scope beside = scope.Root().ColocateWith(first.handle().op());
     beta1_power_ = ResourceVariable::Make(beside.WithName("beta1_power"), TensorShape(), first.dtype(),
                                           initializers::Constant(beta1_), {.trainable = false});
@@ -170,7 +194,7 @@ class Adam : public Optimizer {
   }
 
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    const ResourceVariable m = Slot(scope, variable, "m"), v = Slot(scope, variable, "v");
+    const ResourceVariable m = Slot(variable, "m"), v = Slot(variable, "v");
     return ops::ResourceApplyAdam(scope, variable.handle(), m.handle(), v.handle(), beta1_power_.value(),
                                   beta2_power_.value(), rate_, beta1_, beta2_, epsilon_, gradient);
   }
@@ -178,7 +202,7 @@ class Adam : public Optimizer {
   // As TensorFlow's: the moments decay everywhere, the gradient enters at its rows.
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    const ResourceVariable m = Slot(scope, variable, "m"), v = Slot(scope, variable, "v");
+    const ResourceVariable m = Slot(variable, "m"), v = Slot(variable, "v");
     const Output m_new = Decay(scope, m, beta1_, ops::Mul(scope, gradient, 1 - beta1_), indices);
     const Output v_new = Decay(scope, v, beta2_, ops::Mul(scope, ops::Square(scope, gradient), 1 - beta2_), indices);
     const Output one = scope.Constant(1.0, variable.dtype());
@@ -204,47 +228,50 @@ class Adam : public Optimizer {
     return slot.Read(scope.WithControlDependencies(std::vector<Operation>{added}));
   }
 
-  const double rate_, beta1_, beta2_, epsilon_;
+  const Input rate_;
+  const double beta1_, beta2_, epsilon_;
   ResourceVariable beta1_power_, beta2_power_;
 };
 
 class RMSProp : public Optimizer {
  public:
-  RMSProp(double rate, double decay, double momentum, double epsilon)
+  RMSProp(Input rate, double decay, double momentum, double epsilon)
       : Optimizer("RMSProp"), rate_(rate), decay_(decay), momentum_(momentum), epsilon_(epsilon) {}
 
  protected:
+  std::vector<SlotSpec> Slots() const override { return {{"rms", 1}, {"momentum"}}; }
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    const ResourceVariable ms = Slot(scope, variable, "rms", 1), mom = Slot(scope, variable, "momentum");
+    const ResourceVariable ms = Slot(variable, "rms"), mom = Slot(variable, "momentum");
     return ops::ResourceApplyRMSProp(scope, variable.handle(), ms.handle(), mom.handle(), rate_, decay_, momentum_,
                                      epsilon_, gradient);
   }
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    const ResourceVariable ms = Slot(scope, variable, "rms", 1), mom = Slot(scope, variable, "momentum");
+    const ResourceVariable ms = Slot(variable, "rms"), mom = Slot(variable, "momentum");
     return ops::ResourceSparseApplyRMSProp(scope, variable.handle(), ms.handle(), mom.handle(), rate_, decay_,
                                            momentum_, epsilon_, gradient, indices);
   }
 
  private:
-  const double rate_, decay_, momentum_, epsilon_;
+  const Input rate_;
+  const double decay_, momentum_, epsilon_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> GradientDescentOptimizer(double learning_rate) {
+std::unique_ptr<Optimizer> GradientDescentOptimizer(const Input& learning_rate) {
   return std::make_unique<GradientDescent>(learning_rate);
 }
-std::unique_ptr<Optimizer> MomentumOptimizer(double learning_rate, double momentum, bool use_nesterov) {
+std::unique_ptr<Optimizer> MomentumOptimizer(const Input& learning_rate, double momentum, bool use_nesterov) {
   return std::make_unique<Momentum>(learning_rate, momentum, use_nesterov);
 }
-std::unique_ptr<Optimizer> AdagradOptimizer(double learning_rate, double initial_accumulator_value) {
+std::unique_ptr<Optimizer> AdagradOptimizer(const Input& learning_rate, double initial_accumulator_value) {
   return std::make_unique<Adagrad>(learning_rate, initial_accumulator_value);
 }
-std::unique_ptr<Optimizer> AdamOptimizer(double learning_rate, double beta1, double beta2, double epsilon) {
+std::unique_ptr<Optimizer> AdamOptimizer(const Input& learning_rate, double beta1, double beta2, double epsilon) {
   return std::make_unique<Adam>(learning_rate, beta1, beta2, epsilon);
 }
-std::unique_ptr<Optimizer> RMSPropOptimizer(double learning_rate, double decay, double momentum, double epsilon) {
+std::unique_ptr<Optimizer> RMSPropOptimizer(const Input& learning_rate, double decay, double momentum, double epsilon) {
   return std::make_unique<RMSProp>(learning_rate, decay, momentum, epsilon);
 }
 

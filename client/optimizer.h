@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "client/scope.h"
 #include "client/variables.h"
 #include "graph/gradients/gradient_registry.h"
@@ -35,13 +36,22 @@ class Optimizer {
   // is an error when none has one.
   Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                            const ResourceVariable& global_step = {});
+  // Makes the slots that updates of these need. ApplyGradients does it too; before it, this lets ApplyGradients stand
+  // in a branch of a Cond, where no variable can be made.
+  void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
   Operation Minimize(const Scope& scope, const Output& loss, const ResourceVariable& global_step = {}) {
     return ApplyGradients(scope, ComputeGradients(scope, loss), global_step);
   }
 
  protected:
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
-  // Called once an ApplyGradients, before the updates: shared values such as Adam's powers of beta.
+  struct SlotSpec {
+    std::string name;
+    double initial_value = 0;
+  };
+  // What each variable has beside it.
+  virtual std::vector<SlotSpec> Slots() const { return {}; }
+  // Called before the updates, beside the first variable: makes, once, shared values such as Adam's powers of beta.
   virtual void Prepare(const Scope& scope, const ResourceVariable& first) {}
   virtual Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) = 0;
   virtual Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
@@ -50,24 +60,26 @@ class Optimizer {
   virtual std::vector<Operation> Finish(const Scope& scope) { return {}; }
 
   // A variable of the same shape beside `variable`, named "<variable>/<optimizer>/<slot>".
-  ResourceVariable Slot(const Scope& scope, const ResourceVariable& variable, absl::string_view slot,
-                        double initial_value = 0) const;
+  const ResourceVariable& Slot(const ResourceVariable& variable, const std::string& slot) const;
 
  private:
   const std::string name_;
+  absl::flat_hash_map<std::pair<Output, std::string>, ResourceVariable> slots_;  // by the variable's handle and name
 };
 
+// A learning rate is a number, or an output that gives one with each step: see client/training/schedules.h.
+
 // w -= learning_rate * g
-std::unique_ptr<Optimizer> GradientDescentOptimizer(double learning_rate);
+std::unique_ptr<Optimizer> GradientDescentOptimizer(const Input& learning_rate);
 // a = momentum * a + g; w -= learning_rate * a (with Nesterov's look-ahead: g + momentum * a)
-std::unique_ptr<Optimizer> MomentumOptimizer(double learning_rate, double momentum, bool use_nesterov = false);
+std::unique_ptr<Optimizer> MomentumOptimizer(const Input& learning_rate, double momentum, bool use_nesterov = false);
 // a += g^2; w -= learning_rate * g / sqrt(a). Duchi et al. 2011.
-std::unique_ptr<Optimizer> AdagradOptimizer(double learning_rate, double initial_accumulator_value = 0.1);
+std::unique_ptr<Optimizer> AdagradOptimizer(const Input& learning_rate, double initial_accumulator_value = 0.1);
 // Kingma and Ba 2014, with epsilon outside of the corrected root ("epsilon hat").
-std::unique_ptr<Optimizer> AdamOptimizer(double learning_rate = 0.001, double beta1 = 0.9, double beta2 = 0.999,
+std::unique_ptr<Optimizer> AdamOptimizer(const Input& learning_rate = 0.001, double beta1 = 0.9, double beta2 = 0.999,
                                          double epsilon = 1e-8);
 // ms = decay * ms + (1 - decay) * g^2; mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom
-std::unique_ptr<Optimizer> RMSPropOptimizer(double learning_rate, double decay = 0.9, double momentum = 0,
+std::unique_ptr<Optimizer> RMSPropOptimizer(const Input& learning_rate, double decay = 0.9, double momentum = 0,
                                             double epsilon = 1e-10);
 
 }  // namespace weir

@@ -18,18 +18,24 @@ std::string TemporarySuffix() {
 
 }  // namespace
 
-Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverOptions options)
-    : options_(std::move(options)) {
-  if (variables.empty()) variables = scope.variables();
+std::vector<Saver::Shard> Saver::MakeShards(const std::vector<ResourceVariable>& variables) const {
   absl::btree_map<std::string, Shard> by_device;
   for (const ResourceVariable& variable : variables) {
-    if (!variable.valid()) continue;
-    Shard& shard = by_device[variable.handle().node()->requested_device()];
-    shard.device = variable.handle().node()->requested_device();
-    shard.variables.push_back(variable);
+    if (variable.valid()) by_device[variable.handle().node()->requested_device()].variables.push_back(variable);
   }
+  for (const Saveable& saveable : options_.saveables) by_device[saveable.device].saveables.push_back(saveable);
   std::vector<Shard> shards;
-  for (auto& [device, shard] : by_device) shards.push_back(std::move(shard));
+  for (auto& [device, shard] : by_device) {
+    shards.push_back(std::move(shard));
+    shards.back().device = device;
+  }
+  return shards;
+}
+
+Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverOptions options)
+    : options_(std::move(options)) {
+  if (variables.empty() && !options_.no_variables) variables = scope.variables();
+  const std::vector<Shard> shards = MakeShards(variables);
   if (shards.empty()) {
     scope.UpdateStatus(errors::InvalidArgument("A Saver needs at least one variable"));
     return;
@@ -53,6 +59,10 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
       names.push_back(variable.name());
       values.push_back(variable.Read(on_device));
     }
+    for (const Saveable& saveable : shard.saveables) {
+      names.push_back(saveable.name);
+      values.push_back(saveable.save(on_device));
+    }
     const std::vector<tstring> whole(names.size());
     saves.push_back(ops::SaveV2(on_device, shard_prefixes_.back(), Tensor::Vector<tstring>(names),
                                 Tensor::Vector<tstring>(whole), values));
@@ -73,15 +83,23 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
       names.push_back(variable.name());
       types.push_back(variable.dtype());
     }
+    for (const Saveable& saveable : shard.saveables) {
+      names.push_back(saveable.name);
+      types.push_back(saveable.dtype);
+    }
     const std::vector<tstring> whole(names.size());
     const OutputList values =
         ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(whole), types);
-    for (size_t i = 0; i < values.size(); ++i) {
+    if (!scope.ok()) return;
+    for (size_t i = 0; i < shard.variables.size(); ++i) {
       const ResourceVariable& variable = shard.variables[i];
       // An assignment alone would give the variable whatever shape the file has.
       const Output value =
           ops::EnsureShape(on_device.WithName(variable.name()), values[i], PartialTensorShape(variable.shape()));
       restores.push_back(variable.Assign(on_device.WithName("restore_assign"), value));
+    }
+    for (size_t i = 0; i < shard.saveables.size(); ++i) {
+      restores.push_back(shard.saveables[i].restore(on_device, values[shard.variables.size() + i]));
     }
   }
   restore_ = ops::NoOp(scope.WithControlDependencies(restores).WithName("restore_all"));
@@ -89,6 +107,15 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
 
 absl::StatusOr<std::string> Saver::Save(Session& session, const std::string& prefix, int64_t step) const {
   const std::string path = absl::StrCat(prefix, "-", step);
+  RETURN_IF_ERROR(SaveTo(session, path));
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
+  RETURN_IF_ERROR(AddCheckpoint(
+      files, std::string(DirName(path)), path,
+      {.keep = options_.max_to_keep, .timestamp = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())}));
+  return path;
+}
+
+absl::Status Saver::SaveTo(Session& session, const std::string& path) const {
   const std::string dir(DirName(path));
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
   if (!dir.empty()) RETURN_IF_ERROR(files->CreateDir(dir));
@@ -103,11 +130,7 @@ absl::StatusOr<std::string> Saver::Save(Session& session, const std::string& pre
   feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(shard_prefixes));
   absl::Status saved = session.Run(feeds, {}, {save_}).status();
   if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();  // left over by a failed save
-  RETURN_IF_ERROR(Annotate(std::move(saved), absl::StrCat("Saving the checkpoint ", path)));
-  RETURN_IF_ERROR(AddCheckpoint(
-      files, dir, path,
-      {.keep = options_.max_to_keep, .timestamp = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())}));
-  return path;
+  return Annotate(std::move(saved), absl::StrCat("Saving the checkpoint ", path));
 }
 
 absl::Status Saver::Restore(Session& session, const std::string& prefix) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/saveable.h"
 #include "client/session.h"
 #include "client/variables.h"
 #include "core/file_system.h"
@@ -14,9 +15,11 @@ namespace weir {
 struct SaverOptions {
   int max_to_keep = 5;  // 0: all
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
+  std::vector<Saveable> saveables;  // what else is saved, and restored
+  bool no_variables = false;        // these alone
 };
 
-// Adds save and restore ops to a graph, one shard for each device that holds variables: every task writes what it
+// Adds save and restore ops to a graph, one shard for each device that holds what is saved: every task writes what it
 // holds, then one of them merges the shards under the final name, so that a reader finds the old checkpoint or the new
 // one. The tasks and the client must see the same files. Thread-safe once built, except that saves must not overlap.
 class Saver {
@@ -27,16 +30,24 @@ class Saver {
   // Writes "<dir>/<base>-<step>", makes it the latest in <dir>/checkpoint, deletes the oldest beyond max_to_keep.
   // Returns the prefix.
   absl::StatusOr<std::string> Save(Session& session, const std::string& prefix, int64_t step) const;
+  // Writes `path`, and nothing else.
+  absl::Status SaveTo(Session& session, const std::string& path) const;
   // NotFound or DataLoss names the file; FailedPrecondition, InvalidArgument a variable of another shape or type.
   absl::Status Restore(Session& session, const std::string& prefix) const;
   // The newest complete checkpoint of `dir`; NotFound when there is none.
   absl::StatusOr<std::string> Latest(const std::string& dir) const;
 
+  // Restores from the checkpoint whose prefix is fed to the former.
+  const Output& prefix() const { return prefix_; }
+  const Operation& restore() const { return restore_; }
+
  private:
   struct Shard {
     std::string device;
     std::vector<ResourceVariable> variables;
+    std::vector<Saveable> saveables;
   };
+  std::vector<Shard> MakeShards(const std::vector<ResourceVariable>& variables) const;
   void AddSave(const Scope& scope, const std::vector<Shard>& shards);
   void AddRestore(const Scope& scope, const std::vector<Shard>& shards);
 

@@ -1,10 +1,9 @@
 #include "client/training_loop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
-#include "client/ops.h"
-#include "core/file_system.h"
 
 namespace weir {
 namespace {
@@ -19,66 +18,78 @@ bool IsTaskLoss(const absl::Status& status) {
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options) : options_(std::move(options)) {
-  if (!options_.checkpoint_dir.empty()) {
-    saver_ = std::make_unique<Saver>(scope, std::vector<ResourceVariable>(),
-                                     SaverOptions{.max_to_keep = options_.max_to_keep});
+TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
+    : options_(std::move(options)),
+      state_(scope, {.role = options_.role,
+                     .checkpoint_dir = options_.checkpoint_dir,
+                     .max_to_keep = options_.max_to_keep,
+                     .saveables = options_.saveables,
+                     .states = options_.states,
+                     .name = options_.task_name}) {
+  const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());
+  read_global_step_ = options_.global_step.Read(beside);
+  if (shares_variables()) {
+    global_step_after_ = options_.global_step.Read(beside.WithControlDependencies({options_.train}));
   }
-  const Scope root = scope.Root();
-  initialize_ = InitializeAll(root);
-  InputList flags;
-  for (const ResourceVariable& variable : root.variables()) flags.push_back(variable.is_initialized());
-  all_initialized_ = ops::All(root.WithName("all_initialized"), ops::Pack(root, flags), Tensor::Vector<int32_t>({0}));
-  read_global_step_ = options_.global_step.Read(root.ColocateWith(options_.global_step.handle().op()));
 }
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
   bool stop = false;
-  while (!stop) {
+  while (!stop && (options_.max_steps == 0 || global_step_ < options_.max_steps)) {
     auto report = Step(session);
     absl::Status status = report.status();
     if (status.ok()) status = SaveIfDue(session);
+    if (absl::IsOutOfRange(status)) break;  // the end of the input
     if (!status.ok()) {
-      if (!IsTaskLoss(status)) return status;
+      ASSIGN_OR_RETURN(const bool loss, IsLoss(session, status));
+      if (!loss) return status;
       RETURN_IF_ERROR(Recover(session, status));
       continue;
     }
+    doubted_ = false;
     EndRecovery();
     for (const auto& hook : options_.hooks) {
       ASSIGN_OR_RETURN(bool asked, hook->AfterStep(session, *report));
       stop = stop || asked;
     }
   }
-  if (saver_ != nullptr && last_saved_step_ != global_step_) RETURN_IF_ERROR(Save(session));
+  if (state_.is_saved() && last_saved_step_ != global_step_) RETURN_IF_ERROR(Save(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->End(session, global_step_));
   return global_step_;
 }
 
+// Where others step the variables, one that a lost task held shows as missing until the chief has restored it: a step
+// may meet that, and find all whole when it looks. It is believed when it happens again.
+absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
+  if (IsTaskLoss(status)) return true;
+  if (!shares_variables() || !absl::IsFailedPrecondition(status)) return false;
+  const absl::StatusOr<bool> whole = state_.IsWhole(session);
+  if (!whole.ok()) return IsTaskLoss(whole.status());
+  const bool doubted = std::exchange(doubted_, *whole);
+  return !*whole || !doubted;
+}
+
 absl::Status TrainingLoop::Start(Session& session) {
   std::string restored_from;
-  RETURN_IF_ERROR(RestoreOrInitialize(session, &restored_from));
+  RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = restored_from.empty() ? -1 : global_step_;
   last_saved_time_ = absl::Now();
   // A checkpoint from the start: whatever fails later, there is a state to go back to.
-  return saver_ != nullptr && restored_from.empty() ? Save(session) : absl::OkStatus();
+  return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
 }
 
-absl::Status TrainingLoop::RestoreOrInitialize(Session& session, std::string* restored_from) {
-  if (saver_ != nullptr) {
-    auto latest = saver_->Latest(options_.checkpoint_dir);
-    if (latest.ok()) {
-      *restored_from = *latest;
-      // The variables come last: while one is missing, nothing counts as restored.
-      for (const auto& state : options_.states) RETURN_IF_ERROR(state->Restore(session, *latest));
-      return saver_->Restore(session, *latest);
-    }
-    if (!absl::IsNotFound(latest.status())) return latest.status();
+// Tasks may still be starting, or the chief be on its way.
+absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_from) {
+  const absl::Time deadline = absl::Now() + options_.recovery_timeout;
+  for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    const absl::Status status = state_.Establish(session, restored_from);
+    if (!IsTaskLoss(status)) return status;
+    if (absl::Now() + pause > deadline) return status;
+    absl::SleepFor(pause);
   }
-  for (const auto& state : options_.states) RETURN_IF_ERROR(state->Initialize(session));
-  return session.RunTargets({initialize_});
 }
 
 absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
@@ -88,25 +99,28 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
   }
   const absl::Time start = absl::Now();
   StepReport report;
-  ASSIGN_OR_RETURN(report.fetches, session.Run(feeds, options_.fetches, {options_.train}));
+  std::vector<Output> fetches = options_.fetches;
+  if (shares_variables()) fetches.push_back(global_step_after_);
+  ASSIGN_OR_RETURN(report.fetches, session.Run(feeds, fetches, {options_.train}));
   report.duration = absl::Now() - start;
-  report.global_step = ++global_step_;
+  ++global_step_;
+  if (shares_variables()) {
+    global_step_ = report.fetches.back().scalar<int64_t>();
+    report.fetches.pop_back();
+  }
+  report.global_step = global_step_;
   return report;
 }
 
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
-  if (saver_ == nullptr) return absl::OkStatus();
+  if (!state_.is_saved()) return absl::OkStatus();
   const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_saved_step_ >= options_.checkpoint_steps;
   const bool by_time = absl::Now() - last_saved_time_ >= options_.checkpoint_interval;
   return by_steps || by_time ? Save(session) : absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
-  const std::string prefix = JoinPath(options_.checkpoint_dir, "model.ckpt");
-  for (const auto& state : options_.states) {
-    RETURN_IF_ERROR(state->Save(session, absl::StrCat(prefix, "-", global_step_)));
-  }
-  RETURN_IF_ERROR(saver_->Save(session, prefix, global_step_).status());
+  RETURN_IF_ERROR(state_.Save(session, global_step_));
   last_saved_step_ = global_step_;
   last_saved_time_ = absl::Now();
   return absl::OkStatus();
@@ -143,24 +157,14 @@ void TrainingLoop::EndRecovery() {
 }
 
 absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_from) {
-  ASSIGN_OR_RETURN(bool whole, StateIsWhole(session));
+  ASSIGN_OR_RETURN(bool whole, state_.IsWhole(session));
   if (!whole) {
-    RETURN_IF_ERROR(RestoreOrInitialize(session, restored_from));
+    RETURN_IF_ERROR(state_.Establish(session, restored_from));
     last_saved_time_ = absl::Now();
   }
   RETURN_IF_ERROR(ReadGlobalStep(session));
   if (!whole) last_saved_step_ = global_step_;
   return absl::OkStatus();
-}
-
-absl::StatusOr<bool> TrainingLoop::StateIsWhole(Session& session) {
-  ASSIGN_OR_RETURN(std::vector<Tensor> result, session.Run({all_initialized_}));
-  if (!result[0].scalar<bool>()) return false;
-  for (const auto& state : options_.states) {
-    ASSIGN_OR_RETURN(const bool whole, state->IsWhole(session));
-    if (!whole) return false;
-  }
-  return true;
 }
 
 absl::Status TrainingLoop::ReadGlobalStep(Session& session) {

@@ -1,0 +1,63 @@
+// What the calls that make datasets can be told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "core/tensor_shape.h"
+
+namespace weir {
+
+// As many calls, or as large a buffer, as the runtime finds right.
+constexpr int64_t kAutotune = -1;
+
+struct FileOptions {
+  std::string compression;        // "", "GZIP" or "ZLIB"
+  int64_t buffer_size = 1 << 18;  // bytes read at once
+};
+
+struct FixedLengthOptions {
+  int64_t record_bytes = 0;
+  int64_t header_bytes = 0, footer_bytes = 0;  // of each file, not given out
+  FileOptions file;
+};
+
+struct CsvOptions {
+  bool header = false;  // the first line of each file is passed over
+  std::string field_delim = ",";
+  bool use_quote_delim = true;
+  std::string na_value;              // means that a field is empty
+  std::vector<int64_t> select_cols;  // those alone, ascending; empty: all
+  FileOptions file;
+};
+
+struct ParallelOptions {
+  int64_t num_parallel_calls = kAutotune;
+  bool deterministic = true;  // false: what is ready first comes first
+};
+
+struct InterleaveOptions {
+  int64_t cycle_length = 4;        // datasets that are open at once
+  int64_t block_length = 1;        // elements taken from one before the next has its turn
+  int64_t num_parallel_calls = 0;  // 0: one thread reads them all
+  bool deterministic = true;
+};
+
+struct BatchOptions {
+  bool drop_remainder = false;     // a last batch that is not full
+  int64_t num_parallel_calls = 0;  // 0: batches are made when they are asked for
+};
+
+struct PaddedBatchOptions {
+  std::vector<PartialTensorShape> shapes;  // -1: the largest of the batch. Empty: the elements' own
+  std::vector<Tensor> padding_values;      // scalars. Empty: zeros, and empty strings
+  bool drop_remainder = false;
+};
+
+struct ShuffleOptions {
+  int64_t seed = 0, seed2 = 0;
+  bool reshuffle_each_iteration = true;
+};
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+// Elements that this program makes, for a dataset that may live in another process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "client/data/dataset.h"
+#include "client/session.h"
+#include "core/mutex.h"
+
+namespace weir {
+
+// A queue on a task, and the dataset of what comes out of it: input without end for online learning. Steps that ask for
+// an element wait until there is one; Push waits while the queue is full. What is in the queue is lost with its task,
+// and is not part of a checkpoint. A value, once built.
+class InputStream {
+ public:
+  // Adds ops to the scope's graph, on the scope's device.
+  InputStream(const Scope& scope, const TensorSpecs& element, int64_t capacity, const std::string& name = "stream");
+
+  const Dataset& dataset() const { return dataset_; }
+
+  // Thread-safe. CANCELLED or ABORTED when the stream is closed, InvalidArgument for an element of another kind.
+  absl::Status Push(Session& session, const std::vector<Tensor>& element) const;
+  // The dataset ends after what was pushed.
+  absl::Status Close(Session& session) const;
+  // Calls of Push that wait fail too.
+  absl::Status CloseNow(Session& session) const;
+
+ private:
+  Dataset dataset_;
+  TensorSpecs element_;
+  OutputList fed_;
+  Operation enqueue_, close_, close_now_;
+};
+
+// Puts the next element into `element`; false when there is none.
+using ElementGenerator = std::function<absl::StatusOr<bool>(std::vector<Tensor>* element)>;
+
+// A thread of this process that calls a generator and pushes what it gives into a stream, which it closes at the end.
+// The stream and the session outlive it.
+class GeneratorFeed {
+ public:
+  GeneratorFeed(Session* session, const InputStream* stream, ElementGenerator generator);
+  // Closes the stream and waits for the generator's call to return.
+  ~GeneratorFeed();
+  GeneratorFeed(const GeneratorFeed&) = delete;
+
+  // Closes the stream and waits; the generator's error, or that of the push that failed.
+  absl::Status Stop();
+  // Waits until the generator has ended; its error.
+  absl::Status Await();
+
+ private:
+  absl::Status Feed();
+  bool stopping() const;
+
+  Session* const session_;
+  const InputStream* const stream_;
+  const ElementGenerator generator_;
+  mutable Mutex mu_;
+  bool stopping_ GUARDED_BY(mu_) = false;
+  absl::Status status_;  // of the thread; read after it was joined
+  std::thread thread_;
+};
+
+}  // namespace weir

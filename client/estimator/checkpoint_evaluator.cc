@@ -1,0 +1,70 @@
+#include "client/estimator/checkpoint_evaluator.h"
+
+#include "absl/time/clock.h"
+#include "tensorflow/core/framework/summary.pb.h"
+#include "tensorflow/core/util/event.pb.h"
+
+namespace weir {
+absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
+  const absl::StatusOr<std::string> newest = estimator_.LatestCheckpoint();
+  if (absl::IsNotFound(newest.status())) return false;
+  RETURN_IF_ERROR(newest.status());
+  if (*newest == evaluated_) return false;
+  const absl::StatusOr<Evaluation> evaluation =
+      estimator_.Evaluate(spec_.input, {.steps = spec_.steps, .checkpoint = *newest});
+  // The trainer deletes the oldest: the next look finds a newer one.
+  if (absl::IsNotFound(evaluation.status()) && estimator_.LatestCheckpoint().value_or("") != *newest) return false;
+  RETURN_IF_ERROR(evaluation.status());
+  RETURN_IF_ERROR(Write(*evaluation));
+  RETURN_IF_ERROR(RunExporters(*newest, *evaluation));
+  evaluated_ = *newest;
+  evaluated_step_ = evaluation->global_step;
+  if (spec_.report) spec_.report(*evaluation);
+  return true;
+}
+
+absl::Status CheckpointEvaluator::Follow(int64_t last_step) {
+  const RunConfig& config = estimator_.config();
+  absl::Time deadline = absl::Now() + config.evaluator_patience;
+  while (evaluated_step_ < last_step) {
+    ASSIGN_OR_RETURN(const bool evaluated, EvaluateNewest());
+    if (evaluated) {
+      deadline = absl::Now() + config.evaluator_patience;
+      continue;
+    }
+    if (absl::Now() > deadline) {
+      return errors::Unavailable("No new checkpoint in ", config.model_dir, " for ",
+                                 absl::FormatDuration(config.evaluator_patience), "; the last evaluated is of step ",
+                                 evaluated_step_, " of ", last_step);
+    }
+    absl::SleepFor(config.evaluator_poll);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointEvaluator::Write(const Evaluation& evaluation) {
+  if (events_ == nullptr) {
+    const std::string directory = JoinPath(estimator_.config().model_dir, "eval");
+    ASSIGN_OR_RETURN(FileSystem * files, files_->Find(directory));
+    ASSIGN_OR_RETURN(events_, EventWriter::Create(files, {.directory = directory, .suffix = "v2"}));
+  }
+  tensorflow::Event event;
+  event.set_step(evaluation.global_step);
+  for (const auto& [name, value] : evaluation.values) {
+    tensorflow::Summary::Value* entry = event.mutable_summary()->add_value();
+    entry->set_tag(name);
+    entry->set_simple_value(static_cast<float>(value));
+  }
+  RETURN_IF_ERROR(events_->Write(&event));
+  return events_->Flush();
+}
+
+absl::Status CheckpointEvaluator::RunExporters(const std::string& checkpoint, const Evaluation& evaluation) {
+  for (const auto& exporter : spec_.exporters) {
+    const std::string base = JoinPath(estimator_.config().model_dir, absl::StrCat("export/", exporter->name()));
+    RETURN_IF_ERROR(exporter->Export(estimator_, base, checkpoint, evaluation).status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir

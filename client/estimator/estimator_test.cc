@@ -1,0 +1,155 @@
+// One process: training, evaluation, exports, and going on from what is there.
+
+#include "client/estimator/estimator.h"
+
+#include "client/estimator/exporter.h"
+#include "client/estimator/train_and_evaluate.h"
+#include "client/initializers.h"
+#include "client/ops.h"
+#include "client/optimizer.h"
+#include "core/file_system.h"
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = 2 x, of x = 1 … 4.
+Dataset Line(const Scope& scope) {
+  return Dataset::Range(scope, 1, 5).Map([](const Scope& s, const OutputList& x) {
+    const Output value = ops::Cast(s, x[0], DT_FLOAT);
+    return OutputList{value, ops::Mul(s, value, 2)};
+  });
+}
+
+InputFunction Training() {
+  return [](const Scope& scope, const InputContext&) { return Line(scope).Repeat().Batch(2); };
+}
+InputFunction Evaluating() {
+  return [](const Scope& scope, const InputContext&) { return Line(scope).Batch(3); };
+}
+
+ModelSpec Slope(const Scope& scope, const OutputList& input, const ModelContext& context) {
+  const ResourceVariable slope =
+      ResourceVariable::Make(scope.WithName("slope"), TensorShape(), DT_FLOAT, initializers::Zeros());
+  const Output y = ops::Mul(scope, input[0], slope.value());
+  ModelSpec spec;
+  if (context.use == ModelUse::kPredict) return {.predictions = {{"y", y}}};
+  const Output axis = scope.Constant(Tensor::Scalar<int32_t>(0));
+  const Output error = ops::Abs(scope, ops::Sub(scope, y, input[1]));
+  spec.loss = ops::Mean(scope, ops::Square(scope, error), axis);
+  if (context.use == ModelUse::kTrain) {
+    spec.train = GradientDescentOptimizer(0.02)->Minimize(scope, spec.loss, context.global_step);
+  }
+  const Output examples = ops::Cast(scope, ops::Size(scope, error), DT_FLOAT);
+  spec.metrics["error"] = {.value = ops::Mean(scope, error, axis), .weight = examples};
+  return spec;
+}
+
+ServingInput Serving(const Scope& scope) {
+  const Output x = ops::Placeholder(scope.WithName("x"), DT_FLOAT, {.shape = TensorShape({1})});
+  return {.receivers = {{"x", x}}, .features = {x}};
+}
+
+class EstimatorTest : public ::testing::Test {
+ protected:
+  EstimatorTest() {
+    std::string pattern = absl::StrCat(::testing::TempDir(), "/estimator-XXXXXX");
+    config_.model_dir = mkdtemp(pattern.data());
+    config_.checkpoint_steps = 10;
+    config_.evaluator_poll = absl::Milliseconds(5);
+  }
+  ~EstimatorTest() override { files_->DeleteRecursively(config_.model_dir).IgnoreError(); }
+
+  size_t Count(const std::string& pattern) {
+    return files_->Glob(JoinPath(config_.model_dir, pattern)).value_or(std::vector<std::string>()).size();
+  }
+  void AsTask(const std::string& type) {
+    ASSERT_THAT(config_.task.cluster.AddTask("chief", 0, "127.0.0.1:1"), IsOk());
+    ASSERT_THAT(config_.task.cluster.AddTask("ps", 0, "127.0.0.1:2"), IsOk());
+    config_.task.task_type = type;
+  }
+  TrainSpec Train(int64_t steps) const { return {.input = Training(), .options = {.max_steps = steps}}; }
+
+  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
+  RunConfig config_;
+};
+
+TEST_F(EstimatorTest, AnEvaluationIsTheMeanOverExamples) {
+  const Estimator estimator(Slope, config_);
+  ASSERT_THAT(estimator.Train(Training(), {.max_steps = 1}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, estimator.Evaluate(Evaluating()));
+  EXPECT_EQ(evaluation.global_step, 1);
+  // One step on x = 1, 2: slope = 0.02 * 2 * (1 * 2 + 2 * 4) / 2 = 0.2; the mean error is 1.8 * 2.5.
+  EXPECT_THAT(evaluation.values.at("error"), DoubleNear(4.5, 1e-5));
+}
+
+TEST_F(EstimatorTest, TrainsOnFromItsDirectoryAndNotBeyondTheLastStep) {
+  ASSERT_OK_AND_ASSIGN(int64_t reached, Estimator(Slope, config_).Train(Training(), {.max_steps = 15}));
+  EXPECT_EQ(reached, 15);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_OK_AND_ASSIGN(reached, Estimator(Slope, config_).Train(Training(), {.max_steps = 20}));
+    EXPECT_EQ(reached, 20);
+  }
+  EXPECT_EQ(Count("model.ckpt-20.index"), 1);
+  EXPECT_EQ(Count("model.ckpt-21.index"), 0);
+}
+
+TEST_F(EstimatorTest, EvaluatesEveryCheckpointAndExports) {
+  std::vector<int64_t> steps;
+  EvalSpec eval{.input = Evaluating(), .steps = 0};
+  eval.report = [&](const Evaluation& evaluation) { steps.push_back(evaluation.global_step); };
+  eval.exporters = {LatestExporter({.name = "latest", .serving = Serving, .exports_to_keep = 2}),
+                    BestExporter({.name = "best", .serving = Serving, .exports_to_keep = 1})};
+  ASSERT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(25), eval), IsOk());
+  EXPECT_THAT(steps, ElementsAre(0, 10, 20, 25));
+  EXPECT_EQ(Count("eval/events.out.tfevents.*"), 1);
+  EXPECT_EQ(Count("export/latest/*/saved_model.pb"), 2);
+  EXPECT_EQ(Count("export/best/*/saved_model.pb"), 1);
+}
+
+TEST_F(EstimatorTest, TheBestStaysTheBestForALaterProcess) {
+  const Estimator estimator(Slope, config_);
+  ASSERT_THAT(estimator.Train(Training(), {.max_steps = 5}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::string checkpoint, estimator.LatestCheckpoint());
+  const std::string base = JoinPath(config_.model_dir, "export/best");
+  const auto run = [&](double loss) {
+    const auto exporter = BestExporter({.name = "best", .serving = Serving});
+    return exporter->Export(estimator, base, checkpoint, {.global_step = 5, .values = {{"loss", loss}}});
+  };
+  ASSERT_OK_AND_ASSIGN(const std::string first, run(0.5));
+  EXPECT_NE(first, "");
+  ASSERT_OK_AND_ASSIGN(const std::string worse, run(0.6));
+  EXPECT_EQ(worse, "");
+  ASSERT_OK_AND_ASSIGN(const std::string better, run(0.4));
+  EXPECT_NE(better, "");
+}
+
+TEST_F(EstimatorTest, AnEvaluatorGivesUpWhenNoCheckpointComes) {
+  AsTask("evaluator");
+  config_.evaluator_patience = absl::Milliseconds(20);
+  EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(5), {.input = Evaluating()}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("No new checkpoint")));
+}
+
+TEST_F(EstimatorTest, RolesThatDoNotExistAndStepsThatNeverEndAreErrors) {
+  const EvalSpec eval{.input = Evaluating()};
+  EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(0), eval),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("max_steps")));
+  AsTask("spectator");
+  EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(5), eval),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spectator")));
+}
+
+TEST_F(EstimatorTest, ModelsThatLackWhatIsAskedOfThemAreErrors) {
+  const ModelFunction nothing = [](const Scope&, const OutputList&, const ModelContext&) { return ModelSpec(); };
+  EXPECT_THAT(Estimator(nothing, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("loss")));
+  EXPECT_THAT(Estimator(Slope, config_).Evaluate(Evaluating()), StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "client/estimator/exporter.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "core/file_system.h"
+
+namespace weir {
+namespace {
+
+constexpr char kBestFile[] = "best_evaluation";
+
+absl::StatusOr<FileSystem*> FilesOf(const std::string& path) {
+  static const std::shared_ptr<FileSystemRegistry>* registry =
+      new std::shared_ptr<FileSystemRegistry>(FileSystemRegistry::Default());
+  return (*registry)->Find(path);
+}
+
+absl::Status DeleteOldest(const std::string& base, int keep) {
+  if (keep == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(FileSystem * files, FilesOf(base));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(base));
+  std::vector<int64_t> versions;
+  for (const std::string& name : names) {
+    int64_t version;
+    if (absl::SimpleAtoi(name, &version)) versions.push_back(version);
+  }
+  std::sort(versions.begin(), versions.end());
+  for (size_t i = 0; i + keep < versions.size(); ++i) {
+    RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(base, absl::StrCat(versions[i]))));
+  }
+  return absl::OkStatus();
+}
+
+class Latest : public Exporter {
+ public:
+  explicit Latest(ExporterOptions options) : options_(std::move(options)) {}
+  const std::string& name() const override { return options_.name; }
+  absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base, const std::string& checkpoint,
+                                     const Evaluation&) override {
+    ASSIGN_OR_RETURN(std::string dir, estimator.ExportSavedModel(base, options_.serving, checkpoint));
+    RETURN_IF_ERROR(DeleteOldest(base, options_.exports_to_keep));
+    return dir;
+  }
+
+ private:
+  const ExporterOptions options_;
+};
+
+// A line "name value" each; the step first.
+std::string EvaluationText(const Evaluation& evaluation) {
+  std::string text = absl::StrCat("global_step ", evaluation.global_step, "\n");
+  for (const auto& [name, value] : evaluation.values) absl::StrAppendFormat(&text, "%s %.17g\n", name, value);
+  return text;
+}
+
+absl::StatusOr<Evaluation> ParseEvaluation(const std::string& text, const std::string& path) {
+  Evaluation evaluation;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const size_t space = line.rfind(' ');
+    double value;
+    if (space == absl::string_view::npos || !absl::SimpleAtod(line.substr(space + 1), &value)) {
+      return errors::DataLoss(path, " has the line '", line, "'; expected a name and a number");
+    }
+    const std::string name(line.substr(0, space));
+    if (name == "global_step") {
+      evaluation.global_step = static_cast<int64_t>(value);
+    } else {
+      evaluation.values[name] = value;
+    }
+  }
+  return evaluation;
+}
+
+class Best : public Exporter {
+ public:
+  Best(ExporterOptions options, IsBetter is_better) : latest_(std::move(options)), is_better_(std::move(is_better)) {}
+  const std::string& name() const override { return latest_.name(); }
+
+  absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base, const std::string& checkpoint,
+                                     const Evaluation& evaluation) override {
+    ASSIGN_OR_RETURN(FileSystem * files, FilesOf(base));
+    const std::string path = JoinPath(base, kBestFile);
+    if (!best_.has_value() && files->Exists(path)) {
+      ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path));
+      ASSIGN_OR_RETURN(best_, ParseEvaluation(text, path));
+    }
+    if (best_.has_value() && !is_better_(*best_, evaluation)) return "";
+    ASSIGN_OR_RETURN(std::string dir, latest_.Export(estimator, base, checkpoint, evaluation));
+    RETURN_IF_ERROR(WriteStringToFile(files, path, EvaluationText(evaluation)));
+    best_ = evaluation;
+    return dir;
+  }
+
+ private:
+  Latest latest_;
+  const IsBetter is_better_;
+  std::optional<Evaluation> best_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exporter> LatestExporter(ExporterOptions options) {
+  return std::make_unique<Latest>(std::move(options));
+}
+
+IsBetter SmallerLoss() {
+  return [](const Evaluation& best, const Evaluation& candidate) {
+    return candidate.values.at("loss") < best.values.at("loss");
+  };
+}
+
+IsBetter LargerMetric(const std::string& name) {
+  return [name](const Evaluation& best, const Evaluation& candidate) {
+    const auto before = best.values.find(name), now = candidate.values.find(name);
+    return now != candidate.values.end() && (before == best.values.end() || now->second > before->second);
+  };
+}
+
+std::unique_ptr<Exporter> BestExporter(ExporterOptions options, IsBetter is_better) {
+  return std::make_unique<Best>(std::move(options), std::move(is_better));
+}
+
+}  // namespace weir

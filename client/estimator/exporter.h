@@ -1,0 +1,40 @@
+// What becomes of a model after an evaluation.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/estimator/estimator.h"
+
+namespace weir {
+
+// An export is the model of a checkpoint. Called by one thread, after each evaluation.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  virtual const std::string& name() const = 0;
+  // `base` is the exporter's own directory. Returns the export's, or "" where it makes none.
+  virtual absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base,
+                                             const std::string& checkpoint, const Evaluation& evaluation) = 0;
+};
+
+struct ExporterOptions {
+  std::string name;
+  ServingInputFunction serving;
+  int exports_to_keep = 5;  // 0: all
+};
+
+// Exports after each evaluation.
+std::unique_ptr<Exporter> LatestExporter(ExporterOptions options);
+
+// Whether `candidate` is better than the best so far.
+using IsBetter = std::function<bool(const Evaluation& best, const Evaluation& candidate)>;
+IsBetter SmallerLoss();
+IsBetter LargerMetric(const std::string& name);
+// Exports what is better than all before; what was best is kept beside the exports, so that a later process goes on
+// from there.
+std::unique_ptr<Exporter> BestExporter(ExporterOptions options, IsBetter is_better = SmallerLoss());
+
+}  // namespace weir

@@ -1,0 +1,130 @@
+// A chief, two workers, two parameter servers and an evaluator, as processes of one program with real TF_CONFIGs.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "core/checkpoint/checkpoint_state.h"
+#include "core/file_system.h"
+#include "core/testing.h"
+#include "distribute/cluster/reserved_port.h"
+#include "distribute/cluster/server_process.h"
+#include "distribute/cluster/tf_config.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr absl::Duration kPatience = absl::Seconds(120);
+constexpr absl::Duration kPoll = absl::Milliseconds(20);
+
+class EstimatorProcessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = absl::StrCat(::testing::TempDir(), "/estimator-XXXXXX");
+    directory_ = mkdtemp(pattern.data());
+    for (const auto& [job, tasks] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"worker", 2}, {"ps", 2}}) {
+      for (int i = 0; i < tasks; ++i) {
+        ASSERT_OK_AND_ASSIGN(std::unique_ptr<ReservedPort> port, ReservedPort::Create());
+        ASSERT_THAT(config_.cluster.AddTask(job, i, port->address()), IsOk());
+        ports_.push_back(std::move(port));
+      }
+    }
+  }
+  void TearDown() override {
+    if (HasFailure()) {
+      for (const auto& [name, process] : processes_) ADD_FAILURE() << name << ":\n" << process->Log();
+    }
+    processes_.clear();
+    files_->DeleteRecursively(directory_).IgnoreError();
+  }
+
+  void Start(const std::string& job, int index) {
+    const std::string name = absl::StrCat(job, "-", index);
+    TfConfig config = config_;
+    config.task_type = job;
+    config.task_index = index;
+    ServerProcess::Options options;
+    options.name = name;
+    options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
+                         "--steps",      "2000",   "--checkpoint-steps", "50"};
+    options.environment = {absl::StrCat("TF_CONFIG=", TfConfigJson(config))};
+    options.log_file = absl::StrCat(directory_, "/", name, ".log");
+    options.ready_file = absl::StrCat(directory_, "/", name, ".ready");
+    processes_[name] = std::make_unique<ServerProcess>(std::move(options));
+    ASSERT_THAT(processes_[name]->Launch(), IsOk());
+  }
+  void StartAll() {
+    for (int i = 0; i < 2; ++i) Start("ps", i);
+    Start("chief", 0);
+    for (int i = 0; i < 2; ++i) Start("worker", i);
+    Start("evaluator", 0);
+  }
+  void KillAndStartAgain(const std::string& name) {
+    ASSERT_GT(processes_[name]->Kill(), 0);
+    ASSERT_THAT(processes_[name]->Launch(), IsOk());
+  }
+
+  static bool Await(const std::function<bool()>& condition) {
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (!condition()) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(kPoll);
+    }
+    return true;
+  }
+  bool AwaitCheckpoint(int64_t step) {
+    return Await([&] {
+      const auto latest = LatestCheckpoint(files_.get(), model_dir());
+      int64_t saved = 0;
+      return latest.ok() && absl::SimpleAtoi(latest->substr(latest->rfind('-') + 1), &saved) && saved >= step;
+    });
+  }
+  bool AwaitText(const std::string& name, const std::string& text) {
+    return Await([&] { return absl::StrContains(processes_[name]->Log(), text); });
+  }
+  bool AwaitEnd(const std::string& name) {
+    return Await([&] { return processes_[name]->pid() == -1; });
+  }
+  std::string model_dir() const { return directory_ + "/model"; }
+
+  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
+  std::string directory_;
+  TfConfig config_;
+  std::vector<std::unique_ptr<ReservedPort>> ports_;
+  std::map<std::string, std::unique_ptr<ServerProcess>> processes_;
+};
+
+TEST_F(EstimatorProcessTest, ReachesItsAccuracyThoughAChiefAWorkerAndAParameterServerAreKilled) {
+  StartAll();
+  ASSERT_TRUE(AwaitCheckpoint(100));
+  KillAndStartAgain("worker-1");
+  ASSERT_TRUE(AwaitCheckpoint(400));
+  KillAndStartAgain("chief-0");
+  ASSERT_TRUE(AwaitCheckpoint(700));
+  KillAndStartAgain("ps-1");
+  EXPECT_TRUE(AwaitText("evaluator-0", "expected accuracy reached"));
+  for (const char* name : {"chief-0", "worker-0", "worker-1", "evaluator-0"}) {
+    EXPECT_TRUE(AwaitEnd(name)) << name;
+    EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
+  }
+  for (const char* name : {"ps-0", "ps-1"}) {
+    ASSERT_OK_AND_ASSIGN(const int code, processes_[name]->Terminate(absl::Seconds(15)));
+    EXPECT_EQ(code, 0);
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> best,
+                       files_->Glob(model_dir() + "/export/best/*/saved_model.pb"));
+  EXPECT_EQ(best.size(), 1);
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> events,
+                       files_->Glob(model_dir() + "/eval/events.out.tfevents.*"));
+  EXPECT_EQ(events.size(), 1);
+}
+
+}  // namespace
+}  // namespace weir
