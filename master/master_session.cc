@@ -190,7 +190,9 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .allow_soft_placement = options_.config.allow_soft_placement(),
                                .fold_on = options_.fold_on,
                                .collective_leader = options_.config.experimental().collective_group_leader()};
-  return ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+  auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+  if (SuggestsTaskLoss(built.status())) needs_refresh_ = true;
+  return built;
 }
 
 // Of a graph that shares collectives with graphs of other masters, the id that those give the step too.
