@@ -1,6 +1,7 @@
 #include "client/optimizer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/gradients.h"
 #include "client/initializers.h"
@@ -119,7 +120,7 @@ namespace {
 
 class GradientDescent : public Optimizer {
  public:
-  explicit GradientDescent(Input rate) : Optimizer("GradientDescent"), rate_(rate) {}
+  explicit GradientDescent(Input rate) : Optimizer("GradientDescent"), rate_(std::move(rate)) {}
 
  protected:
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
@@ -137,7 +138,7 @@ class GradientDescent : public Optimizer {
 class Momentum : public Optimizer {
  public:
   Momentum(Input rate, double momentum, bool nesterov)
-      : Optimizer("Momentum"), rate_(rate), momentum_(momentum), nesterov_(nesterov) {}
+      : Optimizer("Momentum"), rate_(std::move(rate)), momentum_(momentum), nesterov_(nesterov) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"accumulator"}}; }
@@ -159,7 +160,7 @@ class Momentum : public Optimizer {
 
 class Adagrad : public Optimizer {
  public:
-  Adagrad(Input rate, double initial) : Optimizer("Adagrad"), rate_(rate), initial_(initial) {}
+  Adagrad(Input rate, double initial) : Optimizer("Adagrad"), rate_(std::move(rate)), initial_(initial) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"accumulator", initial_}}; }
@@ -180,7 +181,7 @@ class Adagrad : public Optimizer {
 class Adam : public Optimizer {
  public:
   Adam(Input rate, double beta1, double beta2, double epsilon)
-      : Optimizer("Adam"), rate_(rate), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
+      : Optimizer("Adam"), rate_(std::move(rate)), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"m"}, {"v"}}; }
@@ -194,7 +195,8 @@ class Adam : public Optimizer {
   }
 
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    const ResourceVariable m = Slot(variable, "m"), v = Slot(variable, "v");
+    const ResourceVariable& m = Slot(variable, "m");
+    const ResourceVariable& v = Slot(variable, "v");
     return ops::ResourceApplyAdam(scope, variable.handle(), m.handle(), v.handle(), beta1_power_.value(),
                                   beta2_power_.value(), rate_, beta1_, beta2_, epsilon_, gradient);
   }
@@ -202,7 +204,8 @@ class Adam : public Optimizer {
   // As TensorFlow's: the moments decay everywhere, the gradient enters at its rows.
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    const ResourceVariable m = Slot(variable, "m"), v = Slot(variable, "v");
+    const ResourceVariable& m = Slot(variable, "m");
+    const ResourceVariable& v = Slot(variable, "v");
     const Output m_new = Decay(scope, m, beta1_, ops::Mul(scope, gradient, 1 - beta1_), indices);
     const Output v_new = Decay(scope, v, beta2_, ops::Mul(scope, ops::Square(scope, gradient), 1 - beta2_), indices);
     const Output one = scope.Constant(1.0, variable.dtype());
@@ -236,18 +239,20 @@ class Adam : public Optimizer {
 class RMSProp : public Optimizer {
  public:
   RMSProp(Input rate, double decay, double momentum, double epsilon)
-      : Optimizer("RMSProp"), rate_(rate), decay_(decay), momentum_(momentum), epsilon_(epsilon) {}
+      : Optimizer("RMSProp"), rate_(std::move(rate)), decay_(decay), momentum_(momentum), epsilon_(epsilon) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"rms", 1}, {"momentum"}}; }
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
-    const ResourceVariable ms = Slot(variable, "rms"), mom = Slot(variable, "momentum");
+    const ResourceVariable& ms = Slot(variable, "rms");
+    const ResourceVariable& mom = Slot(variable, "momentum");
     return ops::ResourceApplyRMSProp(scope, variable.handle(), ms.handle(), mom.handle(), rate_, decay_, momentum_,
                                      epsilon_, gradient);
   }
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
-    const ResourceVariable ms = Slot(variable, "rms"), mom = Slot(variable, "momentum");
+    const ResourceVariable& ms = Slot(variable, "rms");
+    const ResourceVariable& mom = Slot(variable, "momentum");
     return ops::ResourceSparseApplyRMSProp(scope, variable.handle(), ms.handle(), mom.handle(), rate_, decay_,
                                            momentum_, epsilon_, gradient, indices);
   }

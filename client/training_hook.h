@@ -36,6 +36,8 @@ class TrainingHook {
   virtual absl::Status Begin(Session& session, int64_t global_step) { return absl::OkStatus(); }
   // After each step. True asks the loop to stop.
   virtual absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) { return false; }
+  // A checkpoint of this step is complete.
+  virtual absl::Status AfterSave(Session& session, int64_t global_step) { return absl::OkStatus(); }
   // A step failed for loss of a task; the loop now recovers.
   virtual void Failed(const absl::Status& cause, int64_t global_step) {}
   virtual void Recovered(const RecoveryReport& report) {}

@@ -60,15 +60,16 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   return global_step_;
 }
 
-// Where others step the variables, one that a lost task held shows as missing until the chief has restored it: a step
-// may meet that, and find all whole when it looks. It is believed when it happens again.
+// A task that was lost may be back before anybody noticed, without what it held. Where others step the variables, the
+// chief may even have restored them by the time this loop looks: a failure beside variables that are whole is believed
+// when it happens again.
 absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
   if (IsTaskLoss(status)) return true;
-  if (!shares_variables() || !absl::IsFailedPrecondition(status)) return false;
+  if (!absl::IsFailedPrecondition(status)) return false;
   const absl::StatusOr<bool> whole = state_.IsWhole(session);
   if (!whole.ok()) return IsTaskLoss(whole.status());
-  const bool doubted = std::exchange(doubted_, *whole);
-  return !*whole || !doubted;
+  if (!*whole) return true;
+  return shares_variables() && !std::exchange(doubted_, true);
 }
 
 absl::Status TrainingLoop::Start(Session& session) {
@@ -123,6 +124,7 @@ absl::Status TrainingLoop::Save(Session& session) {
   RETURN_IF_ERROR(state_.Save(session, global_step_));
   last_saved_step_ = global_step_;
   last_saved_time_ = absl::Now();
+  for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->AfterSave(session, global_step_));
   return absl::OkStatus();
 }
 

@@ -22,7 +22,8 @@ LAYERS = [
     ("master",),
     ("client",),
     ("distribute/strategy",),
-    ("tools", "examples", "bench"),
+    ("tools",),
+    ("examples", "bench"),
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 

@@ -27,7 +27,10 @@ class LayeringTest(unittest.TestCase):
         self.assertIn("distribute may not use client", messages("distribute/cluster/a.cc", '"client/session.h"')[0])
 
     def test_programs_do_not_use_each_other(self):
-        self.assertEqual(len(messages("examples/digits/main.cc", '"tools/weir.h"')), 1)
+        self.assertEqual(len(messages("tools/weir_main.cc", '"examples/digits/model.h"')), 1)
+
+    def test_examples_may_serve(self):
+        self.assertEqual(messages("examples/estimator/main.cc", '"tools/server.h"'), [])
 
     def test_never(self):
         self.assertIn("gRPC", messages("kernels/cpu/a.cc", "<grpcpp/grpcpp.h>")[0])

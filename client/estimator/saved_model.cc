@@ -1,5 +1,8 @@
 #include "client/estimator/saved_model.h"
 
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "client/saver.h"
 #include "client/session.h"
@@ -60,11 +63,14 @@ absl::Status WriteInto(const Scope& scope, const ModelSignature& signature, cons
   return WriteStringToFile(files, JoinPath(dir, "saved_model.pb"), model.SerializeAsString());
 }
 
-// The first second from now on that no model of `base` has.
-std::string FreeVersion(const std::string& base, FileSystem* files) {
-  int64_t seconds = absl::ToUnixSeconds(absl::Now());
-  while (files->Exists(JoinPath(base, absl::StrCat(seconds)))) ++seconds;
-  return absl::StrCat(seconds);
+// The seconds since the epoch, or more where a model of `base` has that much: later models have larger numbers.
+std::string NextVersion(const std::string& base, FileSystem* files) {
+  int64_t version = absl::ToUnixSeconds(absl::Now());
+  for (const std::string& name : files->List(base).value_or(std::vector<std::string>())) {
+    int64_t taken;
+    if (absl::SimpleAtoi(name, &taken)) version = std::max(version, taken + 1);
+  }
+  return absl::StrCat(version);
 }
 
 }  // namespace
@@ -73,7 +79,7 @@ absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSigna
                                             const std::string& checkpoint, const std::string& base) {
   const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
   ASSIGN_OR_RETURN(FileSystem * files, registry->Find(base));
-  const std::string version = FreeVersion(base, files);
+  const std::string version = NextVersion(base, files);
   const std::string dir = JoinPath(base, version);
   // What begins so is passed over by those who look for the newest model.
   const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));

@@ -5,14 +5,11 @@
 namespace weir {
 namespace {
 
-// Evaluates checkpoints between the steps that wrote them and those that follow.
+// Evaluates each checkpoint when it is written.
 class EvaluateHook : public TrainingHook {
  public:
   explicit EvaluateHook(CheckpointEvaluator* evaluator) : evaluator_(evaluator) {}
-  absl::StatusOr<bool> AfterStep(Session&, const StepReport&) override {
-    RETURN_IF_ERROR(evaluator_->EvaluateNewest().status());
-    return false;
-  }
+  absl::Status AfterSave(Session&, int64_t) override { return evaluator_->EvaluateNewest().status(); }
 
  private:
   CheckpointEvaluator* const evaluator_;

@@ -29,6 +29,8 @@ std::string Outcome(const TrialResult& result) {
 absl::StatusOr<std::unique_ptr<Session>> TrialContext::Connect(const Scope& scope) const {
   SessionOptions options = runner_->options_.session;
   options.config.set_isolate_session_state(true);
+  // Of other tasks the trial need not hear.
+  if (!device_.empty()) options.config.add_device_filters(device_);
   const std::string& target = runner_->options_.target;
   return target.empty() ? Session::Local(scope, std::move(options))
                         : Session::Connect(target, scope, std::move(options));
