@@ -2,10 +2,10 @@
 
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "core/testing.h"
 #include "core/work_queue.h"
@@ -182,18 +182,15 @@ TEST_F(InstanceTableTest, AWaitEndsBeforeItsDeadline) {
   Join(0), Join(1);
   const absl::Time deadline = absl::Now() + absl::Milliseconds(700);
   options_.deadline = deadline;
-  absl::Notification ended;
+  std::promise<absl::Status> ended;
   InstanceCall call;
   call.request.set_group_key(1);
   call.request.set_group_size(2);
   call.request.set_device(DeviceOf(0));
-  instances_.Declare(options_, call.request, &call.response, [&](absl::Status status) {
-    call.status = std::move(status);
-    ended.Notify();
-  });
-  ended.WaitForNotification();
-  EXPECT_THAT(*call.status, StatusIs(absl::StatusCode::kDeadlineExceeded,
-                                     AllOf(HasSubstr("1 of 2 members"), HasSubstr("task:0/device:CPU:0"))));
+  instances_.Declare(options_, call.request, &call.response,
+                     [&](absl::Status status) { ended.set_value(std::move(status)); });
+  EXPECT_THAT(ended.get_future().get(), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                                 AllOf(HasSubstr("1 of 2 members"), HasSubstr("task:0/device:CPU:0"))));
 }
 
 TEST_F(InstanceTableTest, AGroupThatIsFormedAnewEndsItsWaits) {
