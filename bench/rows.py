@@ -22,6 +22,7 @@ class Steps:
     jobs: dict = field(default_factory=dict)  # the cluster that it runs on; none: in process
     weir_flags: tuple = ()  # for Weir's servers
     rounds: int = ROUNDS
+    peer: str = "tensorflow"
 
     def open(self, side, graphs):
         """Returns a function that times one round, in seconds a unit of work, and one that ends everything."""
@@ -60,6 +61,7 @@ class ClusterStart:
     work: str
     unit: str = "s"
     rounds: int = 3
+    peer: str = "tensorflow"
 
     def open(self, side, graphs):
         def one():
@@ -84,10 +86,33 @@ class IdleMemory:
     work: str
     unit: str = "MiB"
     rounds: int = 1
+    peer: str = "tensorflow"
 
     def open(self, side, graphs):
         cluster = Cluster(side, {"worker": 1})
         return cluster.resident_mib, cluster.close
+
+
+@dataclass
+class AllReduce(Steps):
+    """All-reduces of vectors of `size` bytes among processes of one machine; on Weir's side several are one step."""
+
+    size: int = 0
+    peer: str = "gloo"
+
+    def open(self, side, graphs):
+        if side.name == "weir":
+            return super().open(side, graphs)
+        runner = side.all_reduce(self.jobs["worker"], self.size)
+        count = self.calibrate(runner)
+        return lambda: runner.seconds(count) / count, runner.close
+
+
+def all_reduces():
+    sizes = (("1k", "1 KiB", 1 << 10, 50), ("64k", "64 KiB", 64 << 10, 50), ("1m", "1 MiB", 1 << 20, 20),
+             ("16m", "16 MiB", 16 << 20, 4), ("64m", "64 MiB", 64 << 20, 2))
+    return [AllReduce(f"all_reduce_{tasks}_{name}", f"all-reduce of {words} among {tasks} processes", per=per,
+                      jobs={"worker": tasks}, size=size) for tasks in (2, 4) for name, words, size, per in sizes]
 
 
 SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
@@ -114,6 +139,7 @@ ROWS = [
     Steps("pull_1m_host", "pull 1 MiB from a ps process, best transport", "ms", graph="pull_1m", jobs=PS),
     Steps("pull_64m_host", "pull 64 MiB from a ps process, best transport", "ms", graph="pull_64m", jobs=PS, rounds=5),
     Steps("pull_push_100m", "pull and push a dense 100 MB variable", "ms", jobs=PS, rounds=5),
+    *all_reduces(),
     Steps("mlp_sgd", "MLP 784-512-512-10, batch 100, SGD", "ms"),
     Steps("mlp_adam", "MLP 784-512-512-10, batch 100, Adam", "ms"),
     Steps("mlp_small", "MLP 784-64-10, batch 100, SGD", "ms"),

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from rows import ROWS, measure
-from side import TensorFlow, Weir
+from side import Gloo, TensorFlow, Weir
 
 
 def row_line(row, results, peer):
@@ -29,8 +29,8 @@ def shown(value, unit=""):
     return "-" if value is None else f"{value:.3g}{unit}" if value < 100 else f"{value:.0f}{unit}"
 
 
-def table(lines, peer):
-    rows = [("work", "weir", peer or "peer", "ratio")]
+def table(lines):
+    rows = [("work", "weir", "peer", "ratio")]
     for line in lines:
         unit = " " + line["unit"]
         rows.append((line["work"], shown(line["weir"], unit), shown(line["peer"], unit), shown(line["ratio"], "x")))
@@ -50,19 +50,22 @@ def main():
         names = " ".join(row.name for row in ROWS)
         sys.exit(f"bench: no row {', '.join(sorted(unknown))}; rows are: {names}")
 
-    sides = [Weir(options.programs)]
+    weir, peers = Weir(options.programs), {}
     if options.peer_python:
-        sides.append(TensorFlow(options.programs, options.peer_python))
-    peer = sides[1].name if len(sides) > 1 else None
+        peers["tensorflow"] = TensorFlow(options.programs, options.peer_python)
+    if (options.programs / "gloo_peer").exists():
+        peers["gloo"] = Gloo(options.programs)
     lines = []
     with tempfile.TemporaryDirectory(prefix="weir-bench-") as graphs:
         subprocess.run([options.programs / "weir_bench_graphs", graphs], check=True)
         for row in ROWS:
             if options.rows and row.name not in options.rows:
                 continue
-            lines.append(row_line(row, measure(row, sides, Path(graphs)), peer))
+            peer = peers.get(row.peer)
+            sides = [weir] + ([peer] if peer else [])
+            lines.append(row_line(row, measure(row, sides, Path(graphs)), peer and peer.name))
             print(json.dumps(lines[-1], ensure_ascii=False), flush=True)
-    print("\n" + table(lines, peer))
+    print("\n" + table(lines))
     return 0 if all(line["weir"] is not None for line in lines) else 1
 
 

@@ -29,10 +29,11 @@ def free_ports(count):
 class Runner:
     """A process that answers as bench/runner.h says. `start` returns when its first step has run."""
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, followers=()):
         self.errors = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors)
+        self.followers = [subprocess.Popen(one, env=env, stdout=subprocess.DEVNULL, stderr=self.errors) for one in followers]
         if self.process.stdout.readline().strip() != "ready":
             self.fail()
 
@@ -58,6 +59,9 @@ class Runner:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        for one in self.followers:
+            one.kill()
+            one.wait()
 
 
 class Cluster:
@@ -133,3 +137,20 @@ class TensorFlow:
 
     def server_command(self, cluster, job, index, ready_file, weir_flags):
         return [self.python, str(HERE / "peer" / "tensorflow_server.py"), cluster, job, str(index), ready_file]
+
+
+class Gloo:
+    """Runs nothing but collectives: a program for each rank, of which the first one leads."""
+
+    name = "gloo"
+
+    def __init__(self, programs):
+        self.program = programs / "gloo_peer"
+        self.env = dict(os.environ)
+
+    def all_reduce(self, processes, size):
+        folder = tempfile.TemporaryDirectory(prefix="weir-bench-")
+        first, *others = [[str(self.program), str(rank), str(processes), folder.name, str(size)] for rank in range(processes)]
+        runner = Runner(first, self.env, others)
+        runner.meeting_place = folder  # the others may still look for one another there
+        return runner

@@ -8,17 +8,6 @@ namespace {
 constexpr char kPs[] = "/job:ps/task:0";
 constexpr char kWorker[] = "/job:worker/task:0";
 
-std::string OnesVariable(GraphWriter& graph, const std::string& name, int64_t elements) {
-  Tensor dims(DT_INT32, {1});
-  dims.data<int32_t>()[0] = static_cast<int32_t>(elements);
-  const std::string value =
-      graph
-          .Add("Fill", name + "/ones",
-               {graph.Const(name + "/dims", dims), graph.Const(name + "/one", Tensor::Scalar<float>(1))})
-          .Attr("T", DT_FLOAT);
-  return graph.Variable(name, {elements}, value);
-}
-
 absl::Status WriteWorkers(const std::string& path, int tasks) {
   GraphWriter graph;
   for (int task = 0; task < tasks; ++task) {
@@ -33,7 +22,7 @@ absl::Status WriteWorkers(const std::string& path, int tasks) {
 absl::Status WritePull(const std::string& path, int64_t bytes, bool push) {
   GraphWriter graph;
   graph.set_device(kPs);
-  const std::string variable = OnesVariable(graph, "variable", bytes / 4);
+  const std::string variable = graph.OnesVariable("variable", bytes / 4);
   const std::string read = graph.Read("read", variable);
   const std::string rate = graph.Const("rate", Tensor::Scalar<float>(0));
   graph.set_device(kWorker);
@@ -66,7 +55,7 @@ absl::Status WriteCheckpointGraphs(const std::string& folder) {
     Tensor names(DT_STRING, {kVariables}), slices(DT_STRING, {kVariables});
     for (int i = 0; i < kVariables; ++i) {
       names.data<std::string>()[i] = absl::StrCat("variable_", i);
-      variables.push_back(OnesVariable(graph, absl::StrCat("variable_", i), 16 << 20));
+      variables.push_back(graph.OnesVariable(absl::StrCat("variable_", i), 16 << 20));
       reads.push_back(graph.Read(absl::StrCat("read_", i), variables.back()));
     }
     const std::vector<DataType> types(kVariables, DT_FLOAT);

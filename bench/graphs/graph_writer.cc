@@ -38,6 +38,15 @@ std::string GraphWriter::Variable(const std::string& name, const std::vector<int
   return name;
 }
 
+std::string GraphWriter::OnesVariable(const std::string& name, int64_t elements) {
+  Tensor dims(DT_INT32, {1});
+  dims.data<int32_t>()[0] = static_cast<int32_t>(elements);
+  const std::string ones =
+      Add("Fill", name + "/ones", {Const(name + "/dims", dims), Const(name + "/one", Tensor::Scalar<float>(1))})
+          .Attr("T", DT_FLOAT);
+  return Variable(name, {elements}, ones);
+}
+
 std::string GraphWriter::Read(const std::string& name, const std::string& variable, const Names& after) {
   Names inputs = {variable};
   for (const std::string& node : after) inputs.push_back("^" + node);

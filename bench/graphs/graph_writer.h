@@ -41,6 +41,8 @@ class GraphWriter {
   std::string Placeholder(const std::string& name, DataType type, const std::vector<int64_t>& dims);
   // A float resource variable; its initialisation from `value` joins init(). The value of a read is Read's.
   std::string Variable(const std::string& name, const std::vector<int64_t>& dims, const std::string& value);
+  // One whose elements are 1.
+  std::string OnesVariable(const std::string& name, int64_t elements);
   std::string Read(const std::string& name, const std::string& variable, const Names& after = {});
 
   void set_device(std::string device) { device_ = std::move(device); }

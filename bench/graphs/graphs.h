@@ -13,6 +13,8 @@ absl::Status WriteExecutorGraphs(const std::string& folder);
 absl::Status WriteTrainingGraphs(const std::string& folder);
 // workers_N (a NoOp on each of N tasks), pull_SIZE and pull_push_100m (a variable on /job:ps, read on /job:worker).
 absl::Status WriteClusterGraphs(const std::string& folder);
+// all_reduce_P_SIZE: means of vectors of that size on P tasks, a step has several.
+absl::Status WriteCollectiveGraphs(const std::string& folder);
 // checkpoint_save, checkpoint_restore: 16 variables of 64 MiB, under FOLDER/checkpoint.
 absl::Status WriteCheckpointGraphs(const std::string& folder);
 
