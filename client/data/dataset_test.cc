@@ -111,6 +111,21 @@ TEST_F(DatasetTest, ParallelMapKeepsTheOrder) {
   for (int64_t i = 0; i < 50; ++i) EXPECT_EQ(numbers[i], 2 * i);
 }
 
+TEST_F(DatasetTest, APassThatIsGivenUpLeavesNothingBehind) {
+  const Dataset dataset = Dataset::Range(scope_, 10000)
+                              .ParallelMap(Double, {.num_parallel_calls = 3})
+                              .ParallelMap(Double, {.num_parallel_calls = 2, .deterministic = false})
+                              .Prefetch(2);
+  const DataIterator iterator = dataset.MakeIterator();
+  const OutputList next = iterator.GetNext(scope_);
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(scope_));
+  for (int pass = 0; pass < 50; ++pass) {
+    ASSERT_THAT(session->RunTargets({iterator.initializer()}), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto elements, Read(*session, next, pass % 7));
+    ASSERT_THAT(elements, SizeIs(pass % 7));
+  }
+}
+
 TEST_F(DatasetTest, ShufflesAsTensorFlowDoes) {
   // What TensorFlow 2.21's ShuffleDataset gives for these seeds.
   ASSERT_OK_AND_ASSIGN(const auto numbers, ReadNumbers(Dataset::Range(scope_, 8).Shuffle(4, {.seed = 3, .seed2 = 5})));

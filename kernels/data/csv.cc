@@ -23,32 +23,33 @@ struct CsvOptions {
   Element defaults;                         // one for each field; without elements: the field is required
 };
 
-// The fields of one record; more lines are taken where a quoted field goes on.
+// The fields of one record, which begins with `line`; more lines are taken where a quoted field goes on. The line and
+// the fields keep their memory from record to record.
 class RecordSplitter {
  public:
-  RecordSplitter(const CsvOptions& options, ByteStream& stream) : options_(options), stream_(stream) {}
+  RecordSplitter(const CsvOptions& options, ByteStream& stream, std::string* line)
+      : options_(options), stream_(stream), line_(*line) {}
 
-  absl::Status Split(std::string line, std::vector<std::string>* fields) {
-    line_ = std::move(line);
-    at_ = 0;
-    for (;;) {
-      std::string field;
+  absl::Status Split(std::vector<std::string>* fields) {
+    size_t count = 0;
+    for (;; ++at_) {  // past the delimiter
+      if (count == fields->size()) fields->emplace_back();
+      std::string& field = (*fields)[count++];
+      field.clear();
       RETURN_IF_ERROR(options_.quotes && at_ < line_.size() && line_[at_] == '"' ? Quoted(&field) : Plain(&field));
-      fields->push_back(std::move(field));
-      if (at_ >= line_.size()) return absl::OkStatus();
-      ++at_;  // the delimiter
+      if (at_ >= line_.size()) break;
     }
+    fields->resize(count);
+    return absl::OkStatus();
   }
 
  private:
   absl::Status Plain(std::string* field) {
-    for (; at_ < line_.size() && line_[at_] != options_.delimiter; ++at_) {
-      if (options_.quotes && line_[at_] == '"') {
-        return errors::InvalidArgument("Unquoted fields cannot have quotes inside");
-      }
-      field->push_back(line_[at_]);
-    }
-    return absl::OkStatus();
+    const size_t end = std::min(line_.find(options_.delimiter, at_), line_.size());
+    field->assign(line_, at_, end - at_);
+    at_ = end;
+    if (!options_.quotes || field->find('"') == std::string::npos) return absl::OkStatus();
+    return errors::InvalidArgument("Unquoted fields cannot have quotes inside");
   }
 
   absl::Status Quoted(std::string* field) {
@@ -81,7 +82,7 @@ class RecordSplitter {
 
   const CsvOptions& options_;
   ByteStream& stream_;
-  std::string line_;
+  std::string& line_;
   size_t at_ = 0;
 };
 
@@ -104,13 +105,11 @@ class CsvDataset : public DatasetBase {
           if (file_ >= options.files.size()) return false;
           RETURN_IF_ERROR(Open(ctx));
         }
-        std::string line;
-        ASSIGN_OR_RETURN(const bool more, stream_->ReadLine(&line));
+        ASSIGN_OR_RETURN(const bool more, stream_->ReadLine(&line_));
         if (more) {
-          std::vector<std::string> fields;
-          RETURN_IF_ERROR(RecordSplitter(options, *stream_).Split(std::move(line), &fields));
-          RETURN_IF_ERROR(Select(&fields));
-          return Convert(fields, element);
+          RETURN_IF_ERROR(RecordSplitter(options, *stream_, &line_).Split(&fields_));
+          RETURN_IF_ERROR(Select(&fields_));
+          return Convert(fields_, element);
         }
         stream_ = nullptr;
         ++file_;
@@ -170,6 +169,7 @@ class CsvDataset : public DatasetBase {
 
     absl::StatusOr<bool> Convert(const std::vector<std::string>& fields, Element* element) const {
       element->clear();
+      element->reserve(fields.size());
       for (size_t i = 0; i < fields.size(); ++i) {
         ASSIGN_OR_RETURN(Tensor value, Field(fields[i], i));
         element->push_back(std::move(value));
@@ -209,6 +209,8 @@ class CsvDataset : public DatasetBase {
 
     size_t file_ = 0;
     std::unique_ptr<ByteStream> stream_;
+    std::string line_;                 // of the record that is read
+    std::vector<std::string> fields_;  // its fields
   };
 
   const CsvOptions options_;

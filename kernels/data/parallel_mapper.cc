@@ -1,6 +1,23 @@
 #include "kernels/data/parallel_mapper.h"
 
+#include <atomic>
+
 namespace weir {
+namespace {
+
+// Results of up to so many bytes are kept ahead, so many of them: waking a thread costs more than making one.
+constexpr int64_t kSmallResult = 64 << 10;
+constexpr int64_t kAhead = 16;
+// After so many calls in a row a chain lets others have its thread.
+constexpr int kCallsInARow = 8;
+
+int64_t Bytes(const Element& element) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : element) bytes += tensor.TotalBytes();
+  return bytes;
+}
+
+}  // namespace
 
 ParallelMapper::ParallelMapper(const IteratorContext& ctx, IteratorPtr input, Options options)
     : options_(std::move(options)),
@@ -9,7 +26,7 @@ ParallelMapper::ParallelMapper(const IteratorContext& ctx, IteratorPtr input, Op
       context_(ctx),
       input_(std::move(input)),
       calls_(std::make_shared<Calls>()),
-      loop_(std::make_unique<BackgroundLoop>([this] { return StartCall(); })) {
+      loop_(std::make_unique<BackgroundLoop>([this] { return Read(); })) {
   context_.cancellation = &cancellation_;
 }
 
@@ -17,41 +34,63 @@ ParallelMapper::~ParallelMapper() {
   cancellation_.StartCancel(errors::Cancelled("The iterator was given up"));
   loop_.reset();
   MutexLock lock(calls_->mu);
-  while (calls_->running > 0) lock.Wait(calls_->changed);
+  while (calls_->chains > 0) lock.Wait(calls_->changed);
 }
 
-bool ParallelMapper::StartCall() {
+bool ParallelMapper::Read() {
   {
     MutexLock lock(calls_->mu);
-    if (calls_->at_end || static_cast<int64_t>(calls_->list.size()) >= options_.parallelism) return false;
+    if (calls_->at_end || static_cast<int64_t>(calls_->list.size()) >= MostCalls()) return false;
   }
   auto call = std::make_shared<Call>();
-  Element args;
-  absl::StatusOr<bool> more = input_->GetNext(context_, &args);
+  absl::StatusOr<bool> more = input_->GetNext(context_, &call->args);
   if (cancellation_.IsCancelled()) return false;
   {
     MutexLock lock(calls_->mu);
-    if (more.ok() && !*more) {
-      calls_->at_end = true;
-    } else {
-      calls_->list.push_back(call);
+    if (!more.ok() || !*more) {
+      calls_->at_end = more.ok();
       if (!more.ok()) {
         call->status = more.status();
         call->is_done = true;
-      } else {
-        ++calls_->running;
-        if (options_.is_filter) call->element = args;
+        calls_->list.push_back(std::move(call));
       }
+      calls_->changed.notify_all();
+      return !calls_->at_end;
     }
-    calls_->changed.notify_all();
-    if (calls_->at_end) return false;
-    if (!more.ok()) return true;
+    if (options_.is_filter) call->element = call->args;
+    calls_->waiting.push_back(call);
+    calls_->list.push_back(std::move(call));
+    if (calls_->chains >= options_.parallelism) return true;
+    ++calls_->chains;
   }
-  context_.work_queue()->Schedule([this, call, args = std::move(args)]() mutable {
-    options_.map->function.CallAsync(context_, std::move(args),
-                                     [this, call](absl::StatusOr<Element> result) { Finish(call, std::move(result)); });
-  });
+  context_.work_queue()->Schedule([this] { RunChain(); });
   return true;
+}
+
+void ParallelMapper::RunChain() {
+  // The mapper may go as soon as the last chain has ended.
+  const std::shared_ptr<Calls> calls = calls_;
+  for (int made = 0; made < kCallsInARow; ++made) {
+    std::shared_ptr<Call> call;
+    {
+      MutexLock lock(calls->mu);
+      if (calls->waiting.empty()) {
+        if (--calls->chains == 0) calls->changed.notify_all();
+        return;
+      }
+      call = std::move(calls->waiting.front());
+      calls->waiting.pop_front();
+    }
+    // Set by the first of the two: the call's end, and the return of CallAsync. The second goes on with the chain.
+    auto first_has_come = std::make_shared<std::atomic<bool>>(false);
+    options_.map->function.CallAsync(context_, std::move(call->args),
+                                     [this, call, first_has_come](absl::StatusOr<Element> result) {
+                                       Finish(call, std::move(result));
+                                       if (first_has_come->exchange(true)) RunChain();
+                                     });
+    if (!first_has_come->exchange(true)) return;
+  }
+  context_.work_queue()->Schedule([this] { RunChain(); });
 }
 
 absl::StatusOr<bool> ParallelMapper::Filter(absl::StatusOr<Element> result, Call* call) const {
@@ -75,15 +114,15 @@ void ParallelMapper::Finish(const std::shared_ptr<Call>& call, absl::StatusOr<El
   } else {
     more = options_.map->Finish(std::move(result), options_.types, &element);
   }
-  // The mapper may go as soon as the last call is not running.
-  const std::shared_ptr<Calls> calls = calls_;
-  MutexLock lock(calls->mu);
+  const int64_t ahead = Bytes(element) <= kSmallResult ? kAhead : 0;
+  MutexLock lock(calls_->mu);
   call->is_done = true;
   call->is_end = more.ok() && !*more;
   call->status = more.status();
   call->element = std::move(element);
-  --calls->running;
-  calls->changed.notify_all();
+  calls_->ahead = ahead;
+  // Whoever waits in order waits for the first.
+  if (!options_.deterministic || calls_->list.front() == call) calls_->changed.notify_all();
 }
 
 std::shared_ptr<ParallelMapper::Call> ParallelMapper::TakeReady() {
@@ -106,17 +145,21 @@ std::shared_ptr<ParallelMapper::Call> ParallelMapper::TakeReady() {
 
 absl::StatusOr<bool> ParallelMapper::GetNext(IteratorContext& ctx, Element* element) {
   std::shared_ptr<Call> call;
-  loop_->Wake(ctx.work_queue());
+  // While half of what there may be is there, nobody is woken to read more.
+  const auto wake_reader = [&] {
+    if (static_cast<int64_t>(calls_->list.size()) * 2 <= MostCalls()) loop_->Wake(ctx.work_queue());
+  };
   {
     MutexLock lock(calls_->mu);
+    wake_reader();
     const auto ready = [this, &call] {
       if (call == nullptr) call = TakeReady();
       return call != nullptr || (calls_->at_end && calls_->list.empty());
     };
     RETURN_IF_ERROR(WaitUntil(ctx, calls_, lock, ready));
+    wake_reader();
   }
   if (call == nullptr) return false;
-  loop_->Wake(ctx.work_queue());
   RETURN_IF_ERROR(call->status);
   if (call->is_end) return false;
   *element = std::move(call->element);
@@ -125,7 +168,7 @@ absl::StatusOr<bool> ParallelMapper::GetNext(IteratorContext& ctx, Element* elem
 
 absl::Status ParallelMapper::WaitForCalls(const IteratorContext& ctx) {
   MutexLock lock(calls_->mu);
-  return WaitUntil(ctx, calls_, lock, [this] { return calls_->running == 0; });
+  return WaitUntil(ctx, calls_, lock, [this] { return calls_->chains == 0; });
 }
 
 absl::Status ParallelMapper::Save(IteratorContext& ctx, StateWriter writer) {

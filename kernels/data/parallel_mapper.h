@@ -11,9 +11,10 @@
 
 namespace weir {
 
-// Reads its input on a blocking thread, calls the function on the compute threads, and keeps at most `parallelism`
-// calls and results. Results come in the order of the input, or, where that is not asked for, as they are ready.
-// Used by one thread at a time, as iterators are.
+// Reads its input on a blocking thread and calls the function on the compute threads, in at most `parallelism` chains:
+// one call after the other, as long as there are some to make, so that threads need not wake each other for each. Keeps
+// at most `parallelism` calls and results, and some more where results are small. Results come in the order of the
+// input, or, where that is not asked for, as they are ready. Used by one thread at a time, as iterators are.
 class ParallelMapper {
  public:
   struct Options {
@@ -37,17 +38,23 @@ class ParallelMapper {
   struct Call {
     bool is_done = false, is_end = false, is_dropped = false;
     absl::Status status;
+    Element args;
     Element element;
   };
   struct Calls : Monitor {
-    std::deque<std::shared_ptr<Call>> list GUARDED_BY(mu);  // in the order of the input
-    int64_t running GUARDED_BY(mu) = 0;
+    std::deque<std::shared_ptr<Call>> list GUARDED_BY(mu);     // in the order of the input
+    std::deque<std::shared_ptr<Call>> waiting GUARDED_BY(mu);  // those of the list that were not yet made
+    int64_t chains GUARDED_BY(mu) = 0;                         // that make calls; none: all that were made are done
+    int64_t ahead GUARDED_BY(mu) = 0;                          // how many more than `parallelism` there may be
     bool at_end GUARDED_BY(mu) = false;
   };
 
-  // Starts one call; false when there is nothing more to do for now.
-  bool StartCall();
+  // Reads what one call is for; false when there is nothing more to do for now.
+  bool Read();
+  // Makes calls until none is waiting. Ends, or goes on elsewhere, when a call does.
+  void RunChain();
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<Element> result);
+  int64_t MostCalls() const { return options_.parallelism + calls_->ahead; }
   // The element that the call was for, or none, as the predicate's result says.
   absl::StatusOr<bool> Filter(absl::StatusOr<Element> result, Call* call) const;
   // The call whose turn it is; null when there is none yet.
