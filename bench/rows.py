@@ -146,6 +146,9 @@ ROWS = [
     Steps("convnet", "three-layer convnet 32x32x3, batch 32, SGD", "ms"),
     Steps("checkpoint_save", "save a checkpoint of 1 GiB", "s", rounds=3),
     Steps("checkpoint_restore", "restore a checkpoint of 1 GiB", "s", rounds=3),
+    Steps("input_records", "input: TFRecords of 100 bytes, batch 512, per record", per=512),
+    Steps("input_images", "input: images of 28x28 from TFRecords, parsed, shuffled, batch 128, per image", per=128),
+    Steps("input_csv", "input: CSV of 11 columns, shuffled, batch 256, per record", per=256),
     ClusterStart("cluster_start", "three-task cluster from nothing to its first step"),
     IdleMemory("idle_memory", "resident memory of an idle server"),
 ]

@@ -55,11 +55,15 @@ std::string GraphWriter::Read(const std::string& name, const std::string& variab
 
 absl::Status GraphWriter::Write(const std::string& path) {
   if (!assignments_.empty()) spec_.init.insert(spec_.init.begin(), NoOp("init", assignments_));
+  return WriteGraph(path, graph_, spec_);
+}
+
+absl::Status WriteGraph(const std::string& path, tensorflow::GraphDef graph, const StepSpec& spec) {
   // The dialect that both sides read.
-  graph_.mutable_versions()->set_producer(1882);
-  std::ofstream graph(path + ".pb", std::ios::binary), spec(path + ".spec");
-  spec << spec_.ToText();
-  if (!graph_.SerializeToOstream(&graph) || !graph.flush() || !spec.flush()) {
+  graph.mutable_versions()->set_producer(1882);
+  std::ofstream graph_file(path + ".pb", std::ios::binary), spec_file(path + ".spec");
+  spec_file << spec.ToText();
+  if (!graph.SerializeToOstream(&graph_file) || !graph_file.flush() || !spec_file.flush()) {
     return errors::Internal("Cannot write ", path, ".pb and .spec; is there space, and may they be written?");
   }
   return absl::OkStatus();

@@ -58,4 +58,7 @@ class GraphWriter {
   Names assignments_;
 };
 
+// Writes PATH.pb and PATH.spec.
+absl::Status WriteGraph(const std::string& path, tensorflow::GraphDef graph, const StepSpec& spec);
+
 }  // namespace weir::bench

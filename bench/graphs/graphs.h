@@ -17,5 +17,7 @@ absl::Status WriteClusterGraphs(const std::string& folder);
 absl::Status WriteCollectiveGraphs(const std::string& folder);
 // checkpoint_save, checkpoint_restore: 16 variables of 64 MiB, under FOLDER/checkpoint.
 absl::Status WriteCheckpointGraphs(const std::string& folder);
+// input_records, input_images, input_csv: a batch a step of pipelines over files under FOLDER/input.
+absl::Status WriteInputGraphs(const std::string& folder);
 
 }  // namespace weir::bench
