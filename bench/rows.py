@@ -28,7 +28,11 @@ class Steps:
         """Returns a function that times one round, in seconds a unit of work, and one that ends everything."""
         cluster = Cluster(side, self.jobs, self.weir_flags) if self.jobs else None
         try:
-            runner = side.runner(graphs / (self.graph or self.name), cluster.target() if cluster else None)
+            graph = graphs / (self.graph or self.name)
+            own = graphs / f"{graph.name}.{side.name}"  # where the sides run different graphs
+            if own.with_name(own.name + ".pb").exists():
+                graph = own
+            runner = side.runner(graph, cluster.target() if cluster else None)
         except Exception:
             if cluster:
                 cluster.close()
@@ -140,6 +144,10 @@ ROWS = [
     Steps("pull_64m_host", "pull 64 MiB from a ps process, best transport", "ms", graph="pull_64m", jobs=PS, rounds=5),
     Steps("pull_push_100m", "pull and push a dense 100 MB variable", "ms", jobs=PS, rounds=5),
     *all_reduces(),
+    Steps("embedding_1", "pull and push 4,096 rows of 64, Zipf keys, 1 worker", "ms", jobs={"ps": 1, "worker": 1}),
+    Steps("embedding_2", "pull and push 4,096 rows of 64, Zipf keys, 2 workers", "ms", jobs={"ps": 1, "worker": 2}),
+    Steps("embedding_4", "pull and push 4,096 rows of 64, Zipf keys, 4 workers", "ms", jobs={"ps": 1, "worker": 4}),
+    Steps("embedding_8", "pull and push 4,096 rows of 64, Zipf keys, 8 workers", "ms", jobs={"ps": 1, "worker": 8}),
     Steps("mlp_sgd", "MLP 784-512-512-10, batch 100, SGD", "ms"),
     Steps("mlp_adam", "MLP 784-512-512-10, batch 100, Adam", "ms"),
     Steps("mlp_small", "MLP 784-64-10, batch 100, SGD", "ms"),

@@ -53,19 +53,20 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
     const Scope on_device = scope.WithDevice(shard.device);
     shard_prefixes_.push_back(
         ops::Placeholder(on_device.WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
-    std::vector<tstring> names;
+    std::vector<tstring> names, slices;
     InputList values;
     for (const ResourceVariable& variable : shard.variables) {
-      names.push_back(variable.name());
+      names.push_back(variable.options().save_name);
+      slices.push_back(variable.options().save_slice);
       values.push_back(variable.Read(on_device));
     }
     for (const Saveable& saveable : shard.saveables) {
       names.push_back(saveable.name);
       values.push_back(saveable.save(on_device));
     }
-    const std::vector<tstring> whole(names.size());
+    slices.resize(names.size());
     saves.push_back(ops::SaveV2(on_device, shard_prefixes_.back(), Tensor::Vector<tstring>(names),
-                                Tensor::Vector<tstring>(whole), values));
+                                Tensor::Vector<tstring>(slices), values));
   }
   const Scope first = scope.WithDevice(shards[0].device);
   all_shard_prefixes_ = ops::Placeholder(first.WithName("all_shard_prefixes"), DT_STRING);
@@ -77,19 +78,20 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
   std::vector<Operation> restores;
   for (const Shard& shard : shards) {
     const Scope on_device = scope.WithDevice(shard.device);
-    std::vector<tstring> names;
+    std::vector<tstring> names, slices;
     DataTypeVector types;
     for (const ResourceVariable& variable : shard.variables) {
-      names.push_back(variable.name());
+      names.push_back(variable.options().save_name);
+      slices.push_back(variable.options().save_slice);
       types.push_back(variable.dtype());
     }
     for (const Saveable& saveable : shard.saveables) {
       names.push_back(saveable.name);
       types.push_back(saveable.dtype);
     }
-    const std::vector<tstring> whole(names.size());
+    slices.resize(names.size());
     const OutputList values =
-        ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(whole), types);
+        ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(slices), types);
     if (!scope.ok()) return;
     for (size_t i = 0; i < shard.variables.size(); ++i) {
       const ResourceVariable& variable = shard.variables[i];

@@ -30,6 +30,7 @@ ResourceVariable ResourceVariable::MakeOne(const Scope& scope, const TensorShape
   const Scope inner = scope.SubScope(scope.op_name().empty() ? "variable" : scope.op_name());
   // The node and the checkpoint entry carry the scope's name itself: "hidden/weights".
   variable.name_ = inner.name();
+  if (options.save_name.empty()) options.save_name = variable.name_;
   variable.shape_ = shape;
   variable.dtype_ = dtype;
   variable.options_ = std::move(options);

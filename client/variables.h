@@ -26,6 +26,9 @@ struct VariableOptions {
   VariableAggregation aggregation = VariableAggregation::kNone;
   // Each of these devices gets a copy, which starts with the same value. For strategies.
   std::vector<std::string> copy_devices;
+  // The entry in checkpoints: the variable's name unless set. A part of a whole has the name of that, and says which
+  // part it is as SaveV2 reads it, "10 4 0,5:0,4".
+  std::string save_name, save_slice;
 };
 
 class ResourceVariable;

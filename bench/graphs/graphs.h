@@ -15,6 +15,8 @@ absl::Status WriteTrainingGraphs(const std::string& folder);
 absl::Status WriteClusterGraphs(const std::string& folder);
 // all_reduce_P_SIZE: means of vectors of that size on P tasks, a step has several.
 absl::Status WriteCollectiveGraphs(const std::string& folder);
+// embedding_N.weir and embedding_N.tensorflow: N workers pull and push 4,096 rows of 64 numbers each, by Zipf keys.
+absl::Status WriteEmbeddingGraphs(const std::string& folder);
 // checkpoint_save, checkpoint_restore: 16 variables of 64 MiB, under FOLDER/checkpoint.
 absl::Status WriteCheckpointGraphs(const std::string& folder);
 // input_records, input_images, input_csv: a batch a step of pipelines over files under FOLDER/input.

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(folder + "/input");
   for (auto* write :
        {weir::bench::WriteExecutorGraphs, weir::bench::WriteTrainingGraphs, weir::bench::WriteClusterGraphs,
-        weir::bench::WriteCollectiveGraphs, weir::bench::WriteCheckpointGraphs, weir::bench::WriteInputGraphs}) {
+        weir::bench::WriteCollectiveGraphs, weir::bench::WriteEmbeddingGraphs, weir::bench::WriteCheckpointGraphs,
+        weir::bench::WriteInputGraphs}) {
     if (absl::Status status = write(folder); !status.ok()) {
       std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 1;

@@ -1,0 +1,262 @@
+// Embeddings and partitioned variables in a local session.
+#include <filesystem>
+#include <map>
+
+#include "client/embedding/embedding_prefetch.h"
+#include "client/embedding/embedding_saver.h"
+#include "client/embedding/embedding_variable.h"
+#include "client/embedding/partitioned_variable.h"
+#include "client/gradients.h"
+#include "client/initializers.h"
+#include "client/ops.h"
+#include "client/saver.h"
+#include "core/checkpoint/bundle_reader.h"
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+
+class EmbeddingVariableTest : public ::testing::Test {
+ protected:
+  EmbeddingVariableTest() : directory_(std::filesystem::path(::testing::TempDir()) / Name()) {
+    std::filesystem::create_directories(directory_);
+  }
+  ~EmbeddingVariableTest() override { std::filesystem::remove_all(directory_); }
+  static std::string Name() {
+    return absl::StrCat("embedding_variable.", ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+
+  const std::filesystem::path directory_;
+};
+
+// An embedding of width 2 in so many parts, and a step that adds 1 to the rows of the keys that are fed.
+struct Counter {
+  explicit Counter(int parts, EmbeddingOptimizer::Kind kind = EmbeddingOptimizer::Kind::kGradientDescent) {
+    EmbeddingVariableOptions options{.width = 2, .devices = std::vector<std::string>(parts)};
+    options.optimizer = {.kind = kind, .learning_rate = 1};
+    options.initializer = "constant";
+    options.initializer_params = {0};
+    variable = EmbeddingVariable::Make(scope.WithName("counter"), options);
+    keys = ops::Placeholder(scope.WithName("keys"), DT_INT64);
+    const EmbeddingPull pull = variable.Pull(scope, keys);
+    rows = variable.Embed(scope, pull);
+    const Output loss = ops::Neg(scope, ops::Sum(scope, rows, Tensor::Vector<int32_t>({0, 1})));
+    const std::vector<Gradient> gradients = Gradients(scope, {loss}, {pull.unique});
+    EXPECT_THAT(scope.status(), IsOk());
+    push = variable.Push(scope, pull, gradients[0], scope.Constant(Tensor::Scalar<int64_t>(0)));
+    saver = std::make_unique<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{variable},
+                                             EmbeddingSaverOptions{.full_every = 3});
+    absl::StatusOr<std::unique_ptr<Session>> made = Session::Local(scope);
+    EXPECT_THAT(made.status(), IsOk());
+    session = *std::move(made);
+  }
+  void Add(std::vector<int64_t> which) {
+    EXPECT_THAT(session->Run({{keys, Tensor::Vector<int64_t>(which)}}, {}, {push}).status(), IsOk());
+  }
+  // The first of each row's two numbers.
+  std::vector<float> Get(std::vector<int64_t> which) {
+    auto result = session->Run({{keys, Tensor::Vector<int64_t>(which)}}, {rows});
+    EXPECT_THAT(result.status(), IsOk());
+    std::vector<float> values;
+    for (size_t i = 0; result.ok() && i < which.size(); ++i) values.push_back((*result)[0].flat<float>()[2 * i]);
+    return values;
+  }
+
+  Scope scope = Scope::NewRoot();
+  EmbeddingVariable variable;
+  Output keys, rows;
+  Operation push;
+  std::unique_ptr<EmbeddingSaver> saver;
+  std::unique_ptr<Session> session;
+};
+
+TEST_F(EmbeddingVariableTest, PartsTogetherAreOne) {
+  for (int parts : {1, 2, 5}) {
+    Counter counter(parts);
+    EXPECT_THAT(counter.session->Run({{counter.keys, Tensor::Vector<int64_t>({1})}}, {counter.rows}).status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition));
+    ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+    counter.Add({7, -1, 7, 100, 7});
+    counter.Add({100, 3});
+    counter.Add({});
+    EXPECT_THAT(counter.Get({-1, 3, 7, 7, 100, 55}), ElementsAre(1, 1, 3, 3, 2, 0)) << parts;
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> size, counter.session->Run({counter.variable.size()}));
+    EXPECT_EQ(size[0].scalar<int64_t>(), 4);
+  }
+}
+
+TEST_F(EmbeddingVariableTest, EveryOptimizerPushes) {
+  using Kind = EmbeddingOptimizer::Kind;
+  for (Kind kind : {Kind::kAdagrad, Kind::kAdam, Kind::kFtrl}) {
+    Counter counter(2, kind);
+    ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+    counter.Add({1, 2});
+    EXPECT_GT(counter.Get({1})[0], 0.5);
+  }
+}
+
+TEST_F(EmbeddingVariableTest, CheckpointsOfChangesAreRestoredInOrder) {
+  Counter counter(2);
+  ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+  std::vector<bool> deltas;
+  for (int64_t step = 1; step <= 5; ++step) {
+    counter.Add({step, 1000});
+    ASSERT_THAT(counter.saver->Save(*counter.session, Path(absl::StrCat("model-", step))), IsOk());
+    deltas.push_back(counter.saver->last_was_delta());
+  }
+  EXPECT_THAT(deltas, ElementsAre(false, true, true, false, true));
+  for (int parts : {1, 2, 3}) {  // as many as were saved, fewer, more
+    Counter other(parts);
+    ASSERT_OK_AND_ASSIGN(bool whole, other.saver->IsWhole(*other.session));
+    EXPECT_FALSE(whole);
+    ASSERT_THAT(other.saver->Restore(*other.session, Path("model-3")), IsOk());
+    EXPECT_THAT(other.Get({1, 2, 3, 4, 1000}), ElementsAre(1, 1, 1, 0, 3));
+    ASSERT_THAT(other.saver->Restore(*other.session, Path("model-5")), IsOk());
+    EXPECT_THAT(other.Get({1, 2, 3, 4, 5, 1000}), ElementsAre(1, 1, 1, 1, 1, 5));
+    // And on from there, whatever the parts.
+    other.Add({6});
+    ASSERT_THAT(other.saver->Save(*other.session, Path("model-6")), IsOk());
+    EXPECT_EQ(other.saver->last_was_delta(), parts == 2);
+    ASSERT_THAT(counter.saver->Restore(*counter.session, Path("model-6")), IsOk());
+    EXPECT_THAT(counter.Get({1, 5, 6, 1000}), ElementsAre(1, 1, 1, 5));
+  }
+}
+
+TEST_F(EmbeddingVariableTest, AMissingLinkIsAnError) {
+  Counter counter(2);
+  ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+  for (int64_t step = 1; step <= 3; ++step) {
+    counter.Add({step});
+    ASSERT_THAT(counter.saver->Save(*counter.session, Path(absl::StrCat("model-", step))), IsOk());
+  }
+  std::filesystem::remove(directory_ / "embeddings" / "model-2.index");
+  EXPECT_THAT(counter.saver->Restore(*counter.session, Path("model-3")), StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_OK_AND_ASSIGN(bool whole, counter.saver->IsWhole(*counter.session));
+  EXPECT_FALSE(whole);
+}
+
+TEST_F(EmbeddingVariableTest, PullsGoAheadOfSteps) {
+  const Scope scope = Scope::NewRoot();
+  EmbeddingVariableOptions options{.width = 1, .devices = {"", ""}};
+  options.optimizer = {.kind = EmbeddingOptimizer::Kind::kGradientDescent, .learning_rate = 1};
+  options.initializer = "constant";
+  options.initializer_params = {0};
+  const EmbeddingVariable variable = EmbeddingVariable::Make(scope, options);
+  const Output keys = ops::Placeholder(scope, DT_INT64);
+  EmbeddingPrefetch prefetch(scope, {variable.Pull(scope, keys)}, {keys}, 2);
+  const EmbeddingPull& pull = prefetch.pulls()[0];
+  const Output loss = ops::Neg(scope, ops::Sum(scope, variable.Embed(scope, pull), Tensor::Vector<int32_t>({0, 1})));
+  const std::vector<Gradient> gradients = Gradients(scope, {loss}, {pull.unique});
+  const Operation push = variable.Push(scope, pull, gradients[0], scope.Constant(Tensor::Scalar<int64_t>(0)));
+  const Output rows = variable.Embed(scope, variable.Pull(scope, keys));
+  ASSERT_THAT(scope.status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
+  ASSERT_THAT(session->RunTargets({variable.initializer()}), IsOk());
+  prefetch.Start(
+      *session,
+      [&](int64_t step) -> absl::StatusOr<FeedList> {
+        return FeedList{{keys, Tensor::Vector<int64_t>({step, step, 99})}};
+      },
+      5);
+  for (int64_t step = 5; step < 15; ++step) {
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({}, {prefetch.others()[0]}, {push}));
+    ExpectTensorEqual(out[0], Tensor::Vector<int64_t>({step, step, 99}));
+  }
+  EXPECT_THAT(prefetch.Stop(), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out,
+                       session->Run({{keys, Tensor::Vector<int64_t>({4, 5, 14, 15, 99})}}, {rows}));
+  ExpectTensorEqual(out[0], AsTensor<float>({0, 2, 2, 0, 10}, {5, 1}));
+}
+
+TEST(PartitionerTest, DivideAsTensorFlowDoes) {
+  const TensorShape shape({1000, 64});  // 256,000 bytes
+  EXPECT_THAT(partitioners::FixedSize(3)(shape, DT_FLOAT), ElementsAre(3, 1));
+  EXPECT_THAT(partitioners::FixedSize(3, 1)(shape, DT_FLOAT), ElementsAre(1, 3));
+  EXPECT_THAT(partitioners::FixedSize(30)(TensorShape({7, 2}), DT_FLOAT), ElementsAre(7, 1));
+  EXPECT_THAT(partitioners::MinMax(10)(shape, DT_FLOAT), ElementsAre(1, 1));
+  EXPECT_THAT(partitioners::MinMax(10, 0, 100'000)(shape, DT_FLOAT), ElementsAre(3, 1));
+  EXPECT_THAT(partitioners::MinMax(2, 0, 100'000)(shape, DT_FLOAT), ElementsAre(2, 1));
+  EXPECT_THAT(partitioners::AxisSize(100'000)(shape, DT_FLOAT), ElementsAre(3, 1));  // 390 rows each
+  EXPECT_THAT(partitioners::AxisSize(1)(TensorShape({4, 64}), DT_FLOAT), ElementsAre(4, 1));
+  EXPECT_THAT(partitioners::AxisSize(1, 0, 2)(TensorShape({4, 64}), DT_FLOAT), ElementsAre(2, 1));
+}
+
+TEST(ByteBalancedDevicesTest, TheEmptiestTaskIsNext) {
+  ByteBalancedDevices devices("ps", 2);
+  EXPECT_EQ(devices.Next(100), "/job:ps/task:0");
+  EXPECT_EQ(devices.Next(30), "/job:ps/task:1");
+  EXPECT_EQ(devices.Next(30), "/job:ps/task:1");
+  EXPECT_EQ(devices.Next(50), "/job:ps/task:1");
+  EXPECT_EQ(devices.Next(1), "/job:ps/task:0");
+}
+
+// Rows [0, 1], [2, 3], …
+Tensor Counting(int64_t rows) {
+  Tensor tensor(DT_FLOAT, TensorShape({rows, 2}));
+  for (int64_t i = 0; i < 2 * rows; ++i) tensor.data<float>()[i] = static_cast<float>(i);
+  return tensor;
+}
+
+PartitionedVariable Make(const Scope& scope, int64_t parts) {
+  return PartitionedVariable::Make(scope.WithName("w"), TensorShape({7, 2}), DT_FLOAT, initializers::Zeros(),
+                                   partitioners::FixedSize(parts));
+}
+
+TEST_F(EmbeddingVariableTest, APartitionedVariableIsOneTensorInCheckpoints) {
+  std::string prefix;
+  {
+    const Scope scope = Scope::NewRoot();
+    const PartitionedVariable variable = Make(scope, 3);
+    ASSERT_EQ(variable.parts().size(), 3);
+    EXPECT_EQ(variable.parts()[0].name(), "w/part_0");
+    EXPECT_EQ(variable.parts()[0].shape(), TensorShape({3, 2}));
+    EXPECT_EQ(variable.parts()[2].options().save_slice, "7 2 5,2:0,2");
+    std::vector<Operation> assign;
+    int64_t row = 0;
+    const Output whole = scope.Constant(Counting(7));
+    for (const ResourceVariable& part : variable.parts()) {
+      const int64_t rows = part.shape().dim_size(0);
+      assign.push_back(part.Assign(
+          scope, ops::Slice(scope, whole, Tensor::Vector<int64_t>({row, 0}), Tensor::Vector<int64_t>({rows, 2}))));
+      row += rows;
+    }
+    const Output ids = ops::Placeholder(scope, DT_INT64);
+    const Output found = variable.Lookup(scope, ids);
+    const Saver saver(scope);
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
+    ASSERT_THAT(session->RunTargets(assign), IsOk());
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out,
+                         session->Run({{ids, AsTensor<int64_t>({6, 0, 3, 3}, {2, 2})}}, {found}));
+    ExpectTensorEqual(out[0], AsTensor<float>({12, 13, 0, 1, 6, 7, 6, 7}, {2, 2, 2}));
+    ASSERT_OK_AND_ASSIGN(prefix, saver.Save(*session, Path("model"), 1));
+  }
+  const auto files = NewPosixFileSystem();
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<BundleReader> reader, BundleReader::Open(files.get(), prefix));
+  ASSERT_OK_AND_ASSIGN(Tensor read, reader->Read("w"));
+  ExpectTensorEqual(read, Counting(7));
+  for (int64_t parts : {1, 2, 7}) {
+    const Scope scope = Scope::NewRoot();
+    const PartitionedVariable variable = Make(scope, parts);
+    const Output value = variable.value(scope);
+    const Saver saver(scope);
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
+    ASSERT_THAT(saver.Restore(*session, prefix), IsOk());
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({value}));
+    ExpectTensorEqual(out[0], Counting(7));
+  }
+}
+
+TEST_F(EmbeddingVariableTest, AVariableGoesIntoPartsAlongOneAxis) {
+  const Scope scope = Scope::NewRoot();
+  PartitionedVariable::Make(scope, TensorShape({4, 4}), DT_FLOAT, initializers::Zeros(),
+                            [](const TensorShape&, DataType) {
+                              return std::vector<int64_t>{2, 2};
+                            });
+  EXPECT_THAT(scope.status(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,64 @@
+// One variable in parts, on several devices.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/variables.h"
+
+namespace weir {
+
+// Into how many parts each axis of a variable goes; at most one into more than 1. As TensorFlow's partitioners.
+using Partitioner = std::function<std::vector<int64_t>(const TensorShape& shape, DataType dtype)>;
+
+namespace partitioners {
+
+// `parts` of them along `axis`, or as many as that is long.
+Partitioner FixedSize(int64_t parts, int axis = 0);
+// Parts of at least `min_slice_bytes`, at most `max_parts` of them.
+Partitioner MinMax(int64_t max_parts, int axis = 0, int64_t min_slice_bytes = 256 << 10);
+// Parts of at most `max_part_bytes` where the axis allows it, at most `max_parts` of them (0: no bound).
+Partitioner AxisSize(int64_t max_part_bytes, int axis = 0, int64_t max_parts = 0);
+
+}  // namespace partitioners
+
+// Gives each variable to the task of `job` that has the fewest bytes so far.
+class ByteBalancedDevices {
+ public:
+  ByteBalancedDevices(std::string job, int tasks) : job_(std::move(job)), bytes_(tasks) {}
+  std::string Next(int64_t bytes);
+  const std::vector<int64_t>& bytes() const { return bytes_; }
+
+ private:
+  const std::string job_;
+  std::vector<int64_t> bytes_;  // by task
+};
+
+// A value. Its parts are variables "name/part_0", … which optimizers update one by one; parts that do not divide evenly
+// are longer by one at the front. In checkpoints it is one tensor, "name", in slices, as TensorFlow writes and reads
+// it: it can be restored into other numbers of parts.
+class PartitionedVariable {
+ public:
+  // `device_for` says where the part of so many bytes goes; without it, all are on the scope's device.
+  static PartitionedVariable Make(const Scope& scope, const TensorShape& shape, DataType dtype,
+                                  const Initializer& initializer, const Partitioner& partitioner,
+                                  const std::function<std::string(int64_t bytes)>& device_for = {},
+                                  VariableOptions options = {});
+
+  const TensorShape& shape() const { return shape_; }
+  const std::vector<ResourceVariable>& parts() const { return parts_; }
+  int axis() const { return axis_; }
+  // All parts as one tensor.
+  Output value(const Scope& scope) const;
+  // The rows `ids` (int32 or int64, of any shape), gathered from the parts in parallel; parts along axis 0 only.
+  Output Lookup(const Scope& scope, const Output& ids) const;
+
+ private:
+  TensorShape shape_;
+  int axis_ = 0;
+  std::vector<int64_t> starts_;  // of the parts along the axis, and the end
+  std::vector<ResourceVariable> parts_;
+};
+
+}  // namespace weir

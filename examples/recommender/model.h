@@ -1,0 +1,36 @@
+// Matrix factorisation: a rating is the inner product of a user's and an item's row, and a constant. The rows are in
+// two embeddings that grow as keys come, spread over parameter servers.
+#pragma once
+
+#include <vector>
+
+#include "client/embedding/embedding_variable.h"
+#include "client/scope.h"
+#include "client/variables.h"
+
+namespace weir::recommender {
+
+struct ModelOptions {
+  int workers = 0;  // one replica on each /job:worker/task:i; 0: one replica, wherever the session puts it
+  int ps = 0;       // a part of each embedding on each /job:ps/task:i
+  int64_t width = 8;
+  double learning_rate = 0.15;
+};
+
+struct Replica {
+  Output users, items, ratings;  // fed
+};
+
+struct Model {
+  std::vector<Replica> replicas;
+  EmbeddingVariable users, items;
+  Output loss;      // the mean square error over replicas
+  Operation train;  // one step of all replicas
+  ResourceVariable global_step;
+  Replica test;
+  Output test_error;  // mean square, without a change
+};
+
+Model BuildModel(const Scope& scope, const ModelOptions& options);
+
+}  // namespace weir::recommender

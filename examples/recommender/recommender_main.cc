@@ -1,0 +1,181 @@
+// Learns from ratings with embeddings that grow as users and items come.
+//   recommender                                    in this process
+//   recommender --demo --weir weir                 on 2 ps and 2 workers that it starts, one of which it kills
+//   recommender --target grpc://…                  on a cluster with jobs ps and worker
+
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/embedding/embedding_saver.h"
+#include "client/session.h"
+#include "client/training_loop.h"
+#include "core/cpu_info.h"
+#include "core/file_system.h"
+#include "distribute/cluster/process_cluster.h"
+#include "examples/digits/report_hook.h"
+#include "examples/recommender/model.h"
+#include "examples/recommender/ratings.h"
+
+namespace weir::recommender {
+namespace {
+
+struct Flags {
+  std::string weir, target, directory;
+  bool demo = false;
+  int ps = 2, workers = 2;
+  int64_t steps = 600;
+  int batch = 512;  // a worker
+  int64_t checkpoint_steps = 50;
+};
+
+// The ps is killed between checkpoints, so that steps are lost and made again.
+constexpr int64_t kOffCheckpoint = 20;
+constexpr int64_t kTestRatings = 20000;
+constexpr uint64_t kTestStream = 1'000'000;
+// Of the variance of ratings that the model never saw.
+constexpr double kExpectedR2 = 0.85;
+constexpr absl::Duration kStopPatience = absl::Seconds(3);
+
+absl::StatusOr<std::string> MakeDirectory() {
+  const char* base = getenv("TMPDIR");
+  std::string pattern = absl::StrCat(base != nullptr ? base : "/tmp", "/weir-recommender-XXXXXX");
+  if (mkdtemp(pattern.data()) == nullptr) return errors::Unavailable("Cannot make a directory like ", pattern);
+  return pattern;
+}
+
+FeedList FeedsOf(const Replica& replica, Batch batch) {
+  return {{replica.users, std::move(batch.users)},
+          {replica.items, std::move(batch.items)},
+          {replica.ratings, std::move(batch.ratings)}};
+}
+
+double Variance(const Tensor& values) {
+  double sum = 0, squares = 0;
+  for (const float value : values.flat<float>()) sum += value, squares += double{value} * value;
+  const auto n = static_cast<double>(values.NumElements());
+  return squares / n - sum / n * (sum / n);
+}
+
+// The part of the variance that the model explains.
+absl::StatusOr<double> R2(Session& session, const Model& model, const Ratings& ratings) {
+  Batch test = ratings.Take(kTestStream, 0, kTestRatings);
+  const double variance = Variance(test.ratings);
+  ASSIGN_OR_RETURN(const std::vector<Tensor> result,
+                   session.Run(FeedsOf(model.test, std::move(test)), {model.test_error}));
+  return 1 - result[0].scalar<float>() / variance;
+}
+
+absl::Status PrintCheckpoints(const std::string& directory) {
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, files->Glob(directory + "/embeddings/*.data-*"));
+  int64_t bytes = 0, largest = 0;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const FileStat stat, files->Stat(path));
+    bytes += static_cast<int64_t>(stat.size);
+    largest = std::max(largest, static_cast<int64_t>(stat.size));
+  }
+  absl::PrintF("Embeddings in checkpoints: %d files, %d bytes in all, the largest %d.\n", paths.size(), bytes, largest);
+  return absl::OkStatus();
+}
+
+absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster* cluster) {
+  const Ratings ratings{RatingsOptions()};
+  const Scope scope = Scope::NewRoot();
+  const bool distributed = !target.empty();
+  const Model model = BuildModel(scope, {.workers = distributed ? flags.workers : 0, .ps = distributed ? flags.ps : 0});
+  RETURN_IF_ERROR(scope.status());
+  const auto replicas = static_cast<int64_t>(model.replicas.size());
+
+  auto report = std::make_shared<digits::ReportHook>(flags.steps, replicas * flags.batch);
+  TrainingLoopOptions options;
+  options.train = model.train;
+  options.global_step = model.global_step;
+  options.fetches = {model.loss};
+  options.feeds = [&](int64_t step) -> absl::StatusOr<FeedList> {
+    FeedList feeds;
+    for (int64_t i = 0; i < replicas; ++i) {
+      for (auto& feed : FeedsOf(model.replicas[i], ratings.Take(i, step, flags.batch)))
+        feeds.push_back(std::move(feed));
+    }
+    return feeds;
+  };
+  options.hooks = {report, NanHook(0), StopAtStepHook(flags.steps)};
+  if (cluster != nullptr) {
+    const int64_t kill_at = flags.steps / 2 + kOffCheckpoint;
+    options.hooks.push_back(std::make_shared<digits::OnceAtStepHook>(kill_at, [&flags, cluster](int64_t at) {
+      const pid_t pid = cluster->Kill("ps", flags.ps - 1);
+      absl::PrintF("\n>>> Step %d: SIGKILL to /job:ps/task:%d (process %d).\n", at, flags.ps - 1, pid);
+    }));
+  }
+  options.states = {std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{model.users, model.items})};
+  options.checkpoint_dir = flags.directory + "/checkpoints";
+  options.checkpoint_steps = flags.checkpoint_steps;
+  TrainingLoop loop(scope, options);
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                   distributed ? Session::Connect(target, scope) : Session::Local(scope));
+  ASSIGN_OR_RETURN(const int64_t reached, loop.Run(*session));
+
+  ASSIGN_OR_RETURN(const double r2, R2(*session, model, ratings));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> sizes, session->Run({model.users.size(), model.items.size()}));
+  absl::PrintF("\nTrained %d steps, %.0f ratings/s with recoveries.\n", reached, report->examples_per_second());
+  absl::PrintF("Rows: %d users, %d items, none of them named beforehand.\n", sizes[0].scalar<int64_t>(),
+               sizes[1].scalar<int64_t>());
+  RETURN_IF_ERROR(PrintCheckpoints(options.checkpoint_dir));
+  absl::PrintF("Explained variance of %d new ratings: %.3f (the best possible: %.3f).\n", kTestRatings, r2,
+               ratings.BestR2());
+  RETURN_IF_ERROR(session->Close());
+  if (cluster != nullptr && report->recoveries().empty()) return errors::Internal("Expected a recovery, saw none");
+  if (!(r2 >= kExpectedR2)) return errors::Internal("The model explains less than ", kExpectedR2);
+  return absl::OkStatus();
+}
+
+absl::Status Run(Flags flags) {
+  if (flags.directory.empty()) {
+    ASSIGN_OR_RETURN(flags.directory, MakeDirectory());
+  }
+  if (!flags.demo) return Train(flags, flags.target, nullptr);
+  absl::PrintF("Starting %d ps and %d worker tasks.\n", flags.ps, flags.workers);
+  ASSIGN_OR_RETURN(std::unique_ptr<ProcessCluster> cluster,
+                   ProcessCluster::Start({.program = flags.weir,
+                                          .jobs = {{"ps", flags.ps}, {"worker", flags.workers}},
+                                          .restart = true,
+                                          .directory = flags.directory}));
+  const absl::Status status = Train(flags, cluster->Target("worker", 0), cluster.get());
+  cluster->Stop(kStopPatience);
+  return status;
+}
+
+}  // namespace
+}  // namespace weir::recommender
+
+int main(int argc, char** argv) {
+  if (absl::Status cpu = weir::CheckCpuBaseline(); !cpu.ok()) {
+    std::fprintf(stderr, "recommender: %s\n", std::string(cpu.message()).c_str());
+    return 1;
+  }
+  weir::recommender::Flags flags;
+  CLI::App app("Learns from ratings with embeddings that grow as users and items come.");
+  app.add_flag("--demo", flags.demo, "start a cluster, kill one of its parameter servers on the way, recover");
+  app.add_option("--weir", flags.weir, "the program weir, for --demo");
+  app.add_option("--target", flags.target, "grpc://host:port of a running cluster; in this process without it");
+  app.add_option("--ps", flags.ps, "number of ps tasks")->check(CLI::Range(1, 64));
+  app.add_option("--workers", flags.workers, "number of worker tasks")->check(CLI::Range(1, 64));
+  app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
+  app.add_option("--batch", flags.batch, "ratings a worker and step")->check(CLI::Range(1, 100000));
+  app.add_option("--checkpoint-steps", flags.checkpoint_steps, "steps between checkpoints")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--directory", flags.directory, "for checkpoints and logs; a new one in $TMPDIR without it");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.demo && flags.weir.empty()) {
+    std::fprintf(stderr, "recommender: --demo needs --weir, the program to start tasks with\n");
+    return 2;
+  }
+  const absl::Status status = weir::recommender::Run(flags);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "\nrecommender: %s\n", status.ToString().c_str());
+  return 1;
+}
