@@ -1,6 +1,7 @@
 // Embeddings on parameter servers that are killed.
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "client/embedding/embedding_saver.h"
 #include "client/embedding/embedding_variable.h"
@@ -40,6 +41,31 @@ class Killer : public TrainingHook {
   std::map<int64_t, int> victims_;
 };
 
+// Kills a parameter server while one of the checkpoints is written.
+class KillDuringSave : public TrainingState {
+ public:
+  KillDuringSave(std::shared_ptr<TrainingState> saver, ProcessCluster* cluster, std::string checkpoint)
+      : saver_(std::move(saver)), cluster_(cluster), checkpoint_(std::move(checkpoint)) {}
+  absl::Status Initialize(Session& session) override { return saver_->Initialize(session); }
+  absl::StatusOr<bool> IsWhole(Session& session) override { return saver_->IsWhole(session); }
+  absl::Status Save(Session& session, const std::string& checkpoint) override {
+    if (checkpoint != checkpoint_) return saver_->Save(session, checkpoint);
+    checkpoint_.clear();
+    std::thread killer([this] { cluster_->Kill("ps", 1); });
+    const absl::Status status = saver_->Save(session, checkpoint);
+    killer.join();
+    return status;
+  }
+  absl::Status Restore(Session& session, const std::string& checkpoint) override {
+    return saver_->Restore(session, checkpoint);
+  }
+
+ private:
+  const std::shared_ptr<TrainingState> saver_;
+  ProcessCluster* const cluster_;
+  std::string checkpoint_;  // empty when it is done
+};
+
 TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
   const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_cluster";
   std::filesystem::remove_all(directory);
@@ -71,15 +97,16 @@ TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
     return FeedList{{keys, Tensor::Vector<int64_t>(KeysOf(step))}};
   };
   options.hooks = {StopAtStepHook(kSteps), killer};
-  options.states = {std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{counters},
-                                                     EmbeddingSaverOptions{.full_every = 4})};
   options.checkpoint_dir = directory.string();
+  auto saver = std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{counters},
+                                                EmbeddingSaverOptions{.full_every = 4});
+  options.states = {std::make_shared<KillDuringSave>(saver, cluster.get(), (directory / "model.ckpt-20").string())};
   options.checkpoint_steps = 5;
   TrainingLoop loop(scope, options);
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Connect(cluster->Target("worker", 0), scope));
   ASSERT_OK_AND_ASSIGN(int64_t reached, loop.Run(*session));
   EXPECT_EQ(reached, kSteps);
-  EXPECT_EQ(killer->recoveries, 3);
+  EXPECT_EQ(killer->recoveries, 4);
 
   std::vector<int64_t> all(kKeys);
   std::vector<float> expected(kKeys);

@@ -125,6 +125,7 @@ absl::StatusOr<int64_t> EmbeddingTable::Update(OpKernelContext& ctx, const Embed
   ASSIGN_OR_RETURN(const auto use, Use());
   ASSIGN_OR_RETURN(Grouping groups, Group(update.keys));
   version_.fetch_add(1);
+  if (options_.seconds_to_live == 0 && update.now > latest_step_.load()) latest_step_.store(update.now);
   return ForShards(ctx, static_cast<int64_t>(update.keys.size()), [&](int shard) -> absl::StatusOr<int64_t> {
     return groups.of(shard).empty() ? int64_t{0} : shards_[shard]->Update(update, groups.of(shard));
   });

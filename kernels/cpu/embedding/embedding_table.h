@@ -36,8 +36,10 @@ class EmbeddingTable : public Resource {
   absl::StatusOr<int64_t> Update(OpKernelContext& ctx, const EmbeddingUpdate& update);
   absl::StatusOr<int64_t> Remove(OpKernelContext& ctx, absl::Span<const int64_t> keys);
   absl::StatusOr<int64_t> EvictExpired(OpKernelContext& ctx, uint32_t now);
-  // The unit in which rows age: what pushes and evictions say is the time. InvalidArgument for a step that cannot be.
+  // The time by which rows age: seconds, or the step. InvalidArgument for a step that cannot be.
   absl::StatusOr<uint32_t> Now(int64_t step) const;
+  // The same for what does not come with a step: the latest that a push had.
+  absl::StatusOr<uint32_t> Now() const { return Now(latest_step_.load()); }
 
   int num_shards() const { return static_cast<int>(shards_.size()); }
   // Begins an export of all rows (-1) or of what changed after version `since`: gives the version to ask for next time.
@@ -80,6 +82,7 @@ class EmbeddingTable : public Resource {
 
   const EmbeddingOptions options_;
   std::atomic<uint64_t> version_{1};
+  std::atomic<uint32_t> latest_step_{0};
   mutable std::shared_mutex gate_;  // shared by what reads and changes rows
   std::atomic<bool> is_initialized_{false};
   std::atomic<bool> is_restoring_{false};

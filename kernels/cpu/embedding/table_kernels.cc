@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 constexpr int64_t kMaxWidth = 1 << 16;
-constexpr int64_t kMaxFilterCounters = int64_t{1} << 30;
+constexpr int64_t kMaxFilterCounters = int64_t{1} << 28;
 
 template <typename Enum>
 absl::StatusOr<Enum> ReadEnum(const OpKernelConstruction& ctx, absl::string_view attr,
@@ -54,7 +54,7 @@ absl::Status ReadFilter(const OpKernelConstruction& ctx, EmbeddingOptions* optio
                                    options->filter_freq);
   }
   if (options->filter_counters < 1 || options->filter_counters > kMaxFilterCounters) {
-    return errors::InvalidArgument("filter_counters must be in [1, 2**30], got ", options->filter_counters);
+    return errors::InvalidArgument("filter_counters must be in [1, 2**28], got ", options->filter_counters);
   }
   if (!(options->filter_probability > 0 && options->filter_probability <= 1)) {
     return errors::InvalidArgument("filter_probability must be in (0, 1], got ", options->filter_probability);

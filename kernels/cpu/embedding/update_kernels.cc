@@ -88,7 +88,7 @@ class InsertKernel : public OpKernel {
     update.policy = policy_;
     update.staleness_bound = staleness_bound_;
     RETURN_IF_ERROR(ReadRows(ctx, 1, *table, &update));
-    ASSIGN_OR_RETURN(update.now, table->Now(0));
+    ASSIGN_OR_RETURN(update.now, table->Now());
     ASSIGN_OR_RETURN(const int64_t rejected, table->Update(ctx, update));
     ctx.set_output(0, Tensor::Scalar(rejected));
     return absl::OkStatus();
