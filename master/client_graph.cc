@@ -46,6 +46,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                                                .allow_soft_placement = options.allow_soft_placement},
                                  .graph_options = options.graph_options,
                                  .fold_on = options.fold_on,
+                                 .timers = options.timers,
                                  .kept = signature.targets};
   for (const std::string& fetch : rewrite.fetches) preparation.kept.push_back(fetch);
   for (const auto* nodes : {&ends.feed_nodes, &ends.fetch_nodes}) {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/kernel_registry.h"
 #include "core/status.h"
+#include "core/timer_queue.h"
 #include "graph/graph.h"
 #include "master/session_tasks.h"
 
@@ -41,6 +42,7 @@ class ClientGraph {
     tensorflow::DebugOptions debug_options;
     const KernelRegistry* kernels = nullptr;
     bool allow_soft_placement = false;
+    TimerQueue* timers = nullptr;
     Device* fold_on = nullptr;  // computes what depends on constants alone; nullptr: that is left to the steps
     absl::Duration call_timeout = absl::Seconds(60);
     std::string collective_leader;  // the task that the session names; empty: the cluster's default

@@ -1,9 +1,12 @@
 #include "master/graph_preparation.h"
 
+#include <optional>
+
 #include "core/attr_value.h"
 #include "core/op_kernel.h"
 #include "core/out_of_memory.h"
 #include "core/rendezvous.h"
+#include "core/timer_queue.h"
 #include "graph/lower_functions.h"
 
 namespace weir {
@@ -40,9 +43,9 @@ Switches ChoosePasses(const tensorflow::GraphOptions& options) {
 // A step that sees none of its neighbours.
 class Evaluation {
  public:
-  explicit Evaluation(Device* device) : container_(0, device) {
+  Evaluation(Device* device, CancellationManager* cancellation) : container_(0, device) {
     step_.device = device;
-    step_.cancellation = &cancellation_;
+    step_.cancellation = cancellation;
     step_.step_container = &container_;
   }
 
@@ -63,15 +66,37 @@ class Evaluation {
   }
 
  private:
-  CancellationManager cancellation_;
   StepContainer container_;
   StepContext step_;
 };
 
+// Cancelled when its time is over.
+class TimeLimit {
+ public:
+  TimeLimit(TimerQueue* timers, absl::Duration limit) : timers_(timers) {
+    if (timers_ == nullptr) return;
+    token_ = timers_->Schedule(absl::Now() + limit,
+                               [this] { over_.StartCancel(errors::DeadlineExceeded("Folding took too long")); });
+  }
+  ~TimeLimit() {
+    if (timers_ != nullptr) timers_->Cancel(token_);
+  }
+  TimeLimit(const TimeLimit&) = delete;
+
+  CancellationManager* over() { return &over_; }
+
+ private:
+  TimerQueue* const timers_;
+  CancellationManager over_;
+  TimerQueue::Token token_;
+};
+
 }  // namespace
 
-Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device) {
+Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device,
+                        CancellationManager* cancellation) {
   return [=](const tensorflow::NodeDef& node, absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
+    RETURN_IF_ERROR(cancellation->status());
     ASSIGN_OR_RETURN(const tensorflow::OpDef* op_def, ops->LookUp(node.op()));
     DataTypeVector input_types, output_types;
     RETURN_IF_ERROR(InOutTypesForNode(node, *op_def, &input_types, &output_types));
@@ -79,7 +104,7 @@ Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, De
     if (dynamic_cast<AsyncOpKernel*>(kernel.get()) != nullptr) {
       return errors::Unimplemented("Op ", node.op(), " may wait for others");
     }
-    return Evaluation(device).Run(*kernel, node, std::move(output_types), inputs);
+    return Evaluation(device, cancellation).Run(*kernel, node, std::move(output_types), inputs);
   };
 }
 
@@ -97,10 +122,12 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   if (!on.fold) RETURN_IF_ERROR(passes.Disable("constant_folding"));
   if (!on.merge) RETURN_IF_ERROR(passes.Disable("common_subexpressions"));
   if (!on.remap) RETURN_IF_ERROR(passes.Disable("remapping"));
+  std::optional<TimeLimit> limit;
   PassContext context;
   context.targets = options.kept;
   if (on.fold && options.fold_on != nullptr) {
-    context.evaluate = MakeEvaluator(options.placement.kernels, &graph->ops(), options.fold_on);
+    limit.emplace(options.timers, options.fold_for);
+    context.evaluate = MakeEvaluator(options.placement.kernels, &graph->ops(), options.fold_on, limit->over());
   }
   const int64_t most_bytes = options.graph_options.optimizer_options().max_folded_constant_in_bytes();
   if (most_bytes > 0) context.max_constant_bytes = most_bytes;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/cancellation.h"
 #include "core/device.h"
+#include "core/timer_queue.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/placer.h"
@@ -18,6 +20,10 @@ struct PreparationOptions {
   tensorflow::GraphOptions graph_options;
   // Where constants are folded; nullptr: not at all.
   Device* fold_on = nullptr;
+  // When folding ends, by these timers (nullptr: never): what is left by then is computed by steps, which have
+  // deadlines and can be cancelled.
+  TimerQueue* timers = nullptr;
+  absl::Duration fold_for = absl::Seconds(2);
   // Nodes and tensors that the step gives or asks for: they keep their names.
   std::vector<std::string> kept;
 };
@@ -29,8 +35,9 @@ struct PreparationOptions {
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph);
 
-// Runs stateless kernels of `device`'s type on it, outside of any step. Unimplemented for kernels that may wait or that
-// call functions. `kernels`, `ops` and `device` outlive it.
-Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device);
+// Runs stateless kernels of `device`'s type on it, outside of any step, until `cancellation` is cancelled.
+// Unimplemented for kernels that may wait or that call functions. All that is given outlives it.
+Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device,
+                        CancellationManager* cancellation);
 
 }  // namespace weir

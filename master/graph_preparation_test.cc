@@ -40,6 +40,7 @@ class GraphPreparationTest : public ::testing::Test {
 
   OpRegistry ops_;
   KernelRegistry kernels_;
+  TimerQueue timers_;
   std::unique_ptr<WorkQueue> work_queue_;
   std::unique_ptr<Device> device_;
   PreparationOptions options_;
@@ -81,6 +82,24 @@ TEST_F(GraphPreparationTest, RewriteOptionsSwitchPassesOff) {
   ASSERT_THAT(Prepare(kTwoSums, {"out"}), IsOk());
   EXPECT_EQ(Find("sum")->op(), "AddV2");
   EXPECT_THAT(Find("q"), IsNull());
+}
+
+// Hours of work, which the step that needs it can be told to stop.
+TEST_F(GraphPreparationTest, FoldingHasATimeLimit) {
+  options_.timers = &timers_;
+  options_.fold_for = absl::Milliseconds(20);
+  const auto constant = [](const std::string& name, const std::string& value) {
+    return absl::StrCat("%", name, ":i64 = Const() {value=tensor{dtype: DT_INT64 tensor_shape { } int64_val: ", value,
+                        "}}\n");
+  };
+  ASSERT_THAT(Prepare("%points:f32 = Const() {value=tensor{dtype: DT_FLOAT tensor_shape { dim { size: 1000 } dim { "
+                      "size: 100 } } float_val: 1}}\n" +
+                          constant("wanted", "1000") + constant("seed", "1") + constant("retries", "1000000") +
+                          "%chosen:f32 = KmeansPlusPlusInitialization(%points, %wanted, %seed, %retries)\n" +
+                          Const("a", 1) + Const("b", 2) + "%sum:i32 = AddV2(%a, %b)\n",
+                      {"chosen", "sum"}),
+              IsOk());
+  EXPECT_EQ(Find("chosen")->op(), "KmeansPlusPlusInitialization");
 }
 
 TEST_F(GraphPreparationTest, AnErrorStaysForTheStep) {

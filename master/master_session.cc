@@ -188,6 +188,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .debug_options = debug_options,
                                .kernels = options_.kernels,
                                .allow_soft_placement = options_.config.allow_soft_placement(),
+                               .timers = options_.timers,
                                .fold_on = options_.fold_on,
                                .collective_leader = options_.config.experimental().collective_group_leader()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);

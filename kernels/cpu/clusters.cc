@@ -180,13 +180,6 @@ class KmeansPlusPlusKernel : public OpKernel {
       return errors::InvalidArgument("num_retries_per_sample must be at most ", kMostRetries, ", got ", retries);
     }
     RETURN_IF_ERROR(CheckWidth(matrix));
-    const double work = static_cast<double>(wanted) * static_cast<double>(retries + 1) * static_cast<double>(rows) *
-                        static_cast<double>(width + 1);
-    if (work > kMostWork) {
-      return errors::ResourceExhausted(wanted, " samples with ", retries, " retries each among ", rows, " points of ",
-                                       width, " coordinates take ", work, " operations; at most ", kMostWork,
-                                       " are done");
-    }
     ASSIGN_OR_RETURN(Tensor * samples, ctx.allocate_output(0, TensorShape({wanted, width})));
     const Points points(matrix);
     Seeding seeding(points, ctx.input(2).scalar<int64_t>());
@@ -199,7 +192,6 @@ class KmeansPlusPlusKernel : public OpKernel {
 
  private:
   static constexpr int64_t kMostRetries = 1'000'000;
-  static constexpr double kMostWork = 1e11;  // a minute or two: the master folds constants where nothing cancels
 };
 
 // One chain of a random walk that ends at points with probabilities like those above (Bachem and others, 2016).
