@@ -74,7 +74,7 @@ Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<Gradie
   for (const auto& [gradient, variable] : gradients) {
     if (gradient.valid()) updated.push_back(variable);
   }
-  MakeSlots(scope, updated);
+  if (!has_slots_) AddSlots(scope, updated);
   const Scope inner = scope.SubScope(name_);
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : gradients) {
@@ -95,17 +95,20 @@ Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<Gradie
 }
 
 void Optimizer::MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
+  AddSlots(scope, variables);
+  has_slots_ = true;
+}
+
+void Optimizer::AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
   if (variables.empty()) return;
   const Scope outside = scope.Root().WithNoControlDependencies();
   Prepare(outside.ColocateWith(variables[0].handle().op()), variables[0]);
   for (const ResourceVariable& variable : variables) {
     const Scope beside = outside.ColocateWith(variable.handle().op());
     for (const auto& [slot, initial_value] : Slots()) {
-      ResourceVariable& made = slots_[{variable.handle(), slot}];
-      if (made.valid()) continue;
-      made = ResourceVariable::Make(beside.WithName(absl::StrCat(variable.name(), "/", name_, "/", slot)),
-                                    variable.shape(), variable.dtype(), initializers::Constant(initial_value),
-                                    {.trainable = false});
+      slots_[{variable.handle(), slot}] = ResourceVariable::Make(
+          beside.WithName(absl::StrCat(variable.name(), "/", name_, "/", slot)), variable.shape(), variable.dtype(),
+          initializers::Constant(initial_value), {.trainable = false});
     }
   }
 }
@@ -186,7 +189,6 @@ class Adam : public Optimizer {
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"m"}, {"v"}}; }
   void Prepare(const Scope& scope, const ResourceVariable& first) override {
-    if (beta1_power_.valid()) return;
     const Scope beside = scope.Root().ColocateWith(first.handle().op());
     beta1_power_ = ResourceVariable::Make(beside.WithName("beta1_power"), TensorShape(), first.dtype(),
                                           initializers::Constant(beta1_), {.trainable = false});

@@ -36,8 +36,8 @@ class Optimizer {
   // is an error when none has one.
   Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                            const ResourceVariable& global_step = {});
-  // Makes the slots that updates of these need. ApplyGradients does it too; before it, this lets ApplyGradients stand
-  // in a branch of a Cond, where no variable can be made.
+  // Makes the slots that updates of these need, as each ApplyGradients does unless this was called before: so it can
+  // stand in a branch of a Cond, where no variable can be made.
   void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
   Operation Minimize(const Scope& scope, const Output& loss, const ResourceVariable& global_step = {}) {
     return ApplyGradients(scope, ComputeGradients(scope, loss), global_step);
@@ -63,8 +63,12 @@ class Optimizer {
   const ResourceVariable& Slot(const ResourceVariable& variable, const std::string& slot) const;
 
  private:
+  void AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
+
   const std::string name_;
   absl::flat_hash_map<std::pair<Output, std::string>, ResourceVariable> slots_;  // by the variable's handle and name
+  // MakeSlots was called.
+  bool has_slots_ = false;
 };
 
 // A learning rate is a number, or an output that gives one with each step: see client/training/schedules.h.

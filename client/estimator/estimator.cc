@@ -1,6 +1,5 @@
 #include "client/estimator/estimator.h"
 
-#include "absl/time/clock.h"
 #include "client/estimator/saved_model.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
@@ -28,11 +27,29 @@ InputContext InputOf(const RunConfig& config) {
           .input_pipeline_id = task.task_type == "worker" ? chiefs + task.task_index : 0};
 }
 
-// Those who train hear nothing of each other: one that comes or goes is no matter to the others.
-SessionOptions TrainingSession(const TfConfig& task) {
+// In a cluster the master is this process's own task. Those who train hear nothing of each other: one that comes or
+// goes is no matter to the others.
+absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& config, const Scope& scope) {
+  if (!config.is_distributed()) return Session::Local(scope);
+  const TfConfig& task = config.task;
   SessionOptions options;
   options.config.add_device_filters(absl::StrCat("/job:", kParameterServers));
   options.config.add_device_filters(DeviceOf(task));
+  ASSIGN_OR_RETURN(const std::string address, task.cluster.AddressOf(task.task_type, task.task_index));
+  return Session::Connect(absl::StrCat("grpc://", address), scope, std::move(options));
+}
+
+// What the configuration says of the loop.
+TrainingLoopOptions LoopOptions(const RunConfig& config) {
+  TrainingLoopOptions options;
+  options.checkpoint_dir = config.model_dir;
+  options.checkpoint_steps = config.checkpoint_steps;
+  options.checkpoint_interval = config.checkpoint_interval;
+  options.max_to_keep = config.max_to_keep;
+  options.recovery_timeout = config.recovery_timeout;
+  if (!config.is_distributed()) return options;
+  options.role = config.task.IsChief() ? TrainingRole::kChief : TrainingRole::kWorker;
+  options.task_name = absl::StrCat(config.task.task_type, "-", config.task.task_index);
   return options;
 }
 
@@ -131,7 +148,7 @@ absl::StatusOr<int64_t> Estimator::Train(const InputFunction& input, const Train
   RETURN_IF_ERROR(CheckScalar(spec.loss, "loss"));
   if (!spec.train.valid()) return errors::InvalidArgument("The model function gave no operation to train");
 
-  TrainingLoopOptions loop_options;
+  TrainingLoopOptions loop_options = LoopOptions(config_);
   loop_options.train = spec.train;
   loop_options.global_step = context.global_step;
   loop_options.fetches = {spec.loss};
@@ -140,23 +157,9 @@ absl::StatusOr<int64_t> Estimator::Train(const InputFunction& input, const Train
   }
   loop_options.hooks = options.hooks;
   loop_options.max_steps = options.max_steps;
-  loop_options.checkpoint_dir = config_.model_dir;
-  loop_options.checkpoint_steps = config_.checkpoint_steps;
-  loop_options.checkpoint_interval = config_.checkpoint_interval;
-  loop_options.max_to_keep = config_.max_to_keep;
-  loop_options.recovery_timeout = config_.recovery_timeout;
   loop_options.saveables = {iterator.Position()};
-  if (!config_.is_distributed()) {
-    TrainingLoop loop(root, loop_options);
-    ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Local(root));
-    return loop.Run(*session);
-  }
-  loop_options.role = task.IsChief() ? TrainingRole::kChief : TrainingRole::kWorker;
-  loop_options.task_name = absl::StrCat(task.task_type, "-", task.task_index);
   TrainingLoop loop(root, loop_options);
-  ASSIGN_OR_RETURN(const std::string address, task.cluster.AddressOf(task.task_type, task.task_index));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::Connect(absl::StrCat("grpc://", address), root, TrainingSession(task)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenTrainingSession(config_, root));
   return loop.Run(*session);
 }
 

@@ -13,15 +13,8 @@ namespace {
 
 constexpr char kBestFile[] = "best_evaluation";
 
-absl::StatusOr<FileSystem*> FilesOf(const std::string& path) {
-  static const std::shared_ptr<FileSystemRegistry>* registry =
-      new std::shared_ptr<FileSystemRegistry>(FileSystemRegistry::Default());
-  return (*registry)->Find(path);
-}
-
-absl::Status DeleteOldest(const std::string& base, int keep) {
+absl::Status DeleteOldest(const std::string& base, int keep, FileSystem* files) {
   if (keep == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(FileSystem * files, FilesOf(base));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(base));
   std::vector<int64_t> versions;
   for (const std::string& name : names) {
@@ -42,12 +35,15 @@ class Latest : public Exporter {
   absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base, const std::string& checkpoint,
                                      const Evaluation&) override {
     ASSIGN_OR_RETURN(std::string dir, estimator.ExportSavedModel(base, options_.serving, checkpoint));
-    RETURN_IF_ERROR(DeleteOldest(base, options_.exports_to_keep));
+    ASSIGN_OR_RETURN(FileSystem * files, registry_->Find(base));
+    RETURN_IF_ERROR(DeleteOldest(base, options_.exports_to_keep, files));
     return dir;
   }
+  const FileSystemRegistry& registry() const { return *registry_; }
 
  private:
   const ExporterOptions options_;
+  const std::shared_ptr<FileSystemRegistry> registry_ = FileSystemRegistry::Default();
 };
 
 // A line "name value" each; the step first.
@@ -82,7 +78,7 @@ class Best : public Exporter {
 
   absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base, const std::string& checkpoint,
                                      const Evaluation& evaluation) override {
-    ASSIGN_OR_RETURN(FileSystem * files, FilesOf(base));
+    ASSIGN_OR_RETURN(FileSystem * files, latest_.registry().Find(base));
     const std::string path = JoinPath(base, kBestFile);
     if (!best_.has_value() && files->Exists(path)) {
       ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path));
