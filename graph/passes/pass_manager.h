@@ -39,5 +39,14 @@ std::unique_ptr<Pass> MakeInlinePass();
 std::unique_ptr<Pass> MakeConstantFoldingPass();
 std::unique_ptr<Pass> MakeCommonSubexpressionPass();
 std::unique_ptr<Pass> MakeRemappingPass();
+// Not among the default ones. Shape, ShapeN, Size, Rank and VariableShape become constants where they are known; graphs
+// with Switch and Merge stay as they are.
+std::unique_ptr<Pass> MakeShapeMaterializationPass();
+// Not among the default ones. A graph whose nodes name meshes in their attributes "_layout" and "_mesh"
+// (graph/spmd/mesh.h) is rewritten to run on the devices of those: each node becomes one per device, that works on its
+// part, with collectives between them. Nodes in `fetches` and `targets` keep their names and what they give; so do
+// placeholders and `feeds`. Run it on a whole graph, since layouts of variables must agree in all steps; then shapes
+// and constants should be materialised.
+std::unique_ptr<Pass> MakeSpmdPass();
 
 }  // namespace weir

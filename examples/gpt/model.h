@@ -1,0 +1,27 @@
+// A GPT (Radford et al. 2019): token and position embeddings, blocks of causal attention and an MLP, an untied head.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "distribute/strategy/pipeline.h"
+#include "distribute/strategy/tensor_parallel.h"
+
+namespace weir::gpt {
+
+struct ModelOptions {
+  int64_t vocabulary = 128;
+  int64_t context = 32;
+  int64_t width = 32;
+  int64_t heads = 4;
+  int64_t blocks = 2;
+  int64_t seed = 1;
+};
+
+// Tokens and labels are int32 [batch, context]. The same for one device and for every way to share the work.
+ChainModel Model(const ModelOptions& options);
+
+// Which variables tensor parallelism splits over `axis`: heads, hidden units, vocabulary.
+std::vector<LayoutRule> TensorLayouts(const std::string& axis);
+
+}  // namespace weir::gpt

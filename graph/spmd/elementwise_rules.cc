@@ -1,0 +1,111 @@
+// Ops that compute each element of their outputs from the same element of their inputs, which broadcast.
+#include <algorithm>
+
+#include "graph/spmd/op_rule.h"
+
+namespace weir::spmd {
+namespace {
+
+std::optional<OpRule> Elementwise(const RuleContext& c) {
+  OpRule rule;
+  const TensorShape& shape = c.outputs[0];
+  OpRule::Dims all;
+  for (int d = 0; d < shape.dims(); ++d) all.push_back({rule.AddFactor(shape.dim_size(d))});
+  for (const TensorShape& input : c.inputs) {
+    if (input.dims() > shape.dims()) return std::nullopt;
+    OpRule::Dims dims(input.dims());
+    for (int d = 0; d < input.dims(); ++d) {
+      const int at = shape.dims() - input.dims() + d;
+      if (input.dim_size(d) == shape.dim_size(at)) dims[d] = all[at];
+    }
+    rule.inputs.push_back(std::move(dims));
+  }
+  for (const TensorShape& output : c.outputs) {
+    if (output != shape) return std::nullopt;
+    rule.outputs.push_back(all);
+  }
+  return rule;
+}
+
+std::optional<OpRule> LinearInOne(const RuleContext& c) {
+  std::optional<OpRule> rule = Elementwise(c);
+  if (rule) rule->linear = {0};
+  return rule;
+}
+
+std::optional<OpRule> LinearInAll(const RuleContext& c) {
+  std::optional<OpRule> rule = Elementwise(c);
+  for (int i = 0; rule && i < static_cast<int>(c.inputs.size()); ++i) rule->linear.push_back(i);
+  return rule;
+}
+
+// Linear in one factor where the other is a scalar.
+std::optional<OpRule> Product(const RuleContext& c) {
+  std::optional<OpRule> rule = Elementwise(c);
+  if (!rule) return rule;
+  if (c.inputs[1].dims() == 0) {
+    rule->linear = {0};
+  } else if (c.inputs[0].dims() == 0 && c.node.op() == "Mul") {
+    rule->linear = {1};
+  }
+  return rule;
+}
+
+// Its condition may be a vector of rows, which does not broadcast.
+std::optional<OpRule> Select(const RuleContext& c) {
+  if (c.inputs[0].dims() != 0 && c.inputs[0] != c.inputs[1]) return std::nullopt;
+  return Elementwise(c);
+}
+
+}  // namespace
+
+void AddElementwiseRules(OpRules& rules) {
+  rules.Add({"Abs",           "Acos",
+             "Acosh",         "Asin",
+             "Asinh",         "Atan",
+             "Atan2",         "Atanh",
+             "Cast",          "Ceil",
+             "CheckNumerics", "ClipByValue",
+             "Cos",           "Cosh",
+             "DivNoNan",      "Elu",
+             "EluGrad",       "Equal",
+             "Erf",           "Erfc",
+             "Exp",           "Expm1",
+             "Floor",         "FloorDiv",
+             "FloorMod",      "Greater",
+             "GreaterEqual",  "Inv",
+             "InvGrad",       "IsFinite",
+             "IsInf",         "IsNan",
+             "LeakyRelu",     "LeakyReluGrad",
+             "Less",          "LessEqual",
+             "Log",           "Log1p",
+             "LogicalAnd",    "LogicalNot",
+             "LogicalOr",     "Maximum",
+             "Minimum",       "Mod",
+             "MulNoNan",      "NotEqual",
+             "OnesLike",      "Pow",
+             "Reciprocal",    "ReciprocalGrad",
+             "Relu",          "Relu6",
+             "Relu6Grad",     "ReluGrad",
+             "Rint",          "Round",
+             "Rsqrt",         "RsqrtGrad",
+             "SelectV2",      "Selu",
+             "SeluGrad",      "Sigmoid",
+             "SigmoidGrad",   "Sign",
+             "Sin",           "Sinh",
+             "Softplus",      "SoftplusGrad",
+             "Softsign",      "SoftsignGrad",
+             "Sqrt",          "SqrtGrad",
+             "Square",        "SquaredDifference",
+             "Tan",           "Tanh",
+             "TanhGrad",      "Xdivy",
+             "Xlog1py",       "Xlogy",
+             "ZerosLike"},
+            Elementwise);
+  rules.Add({"Identity", "Neg", "PreventGradient", "Snapshot", "StopGradient"}, LinearInOne);
+  rules.Add({"Add", "AddN", "AddV2", "Sub"}, LinearInAll);
+  rules.Add({"Div", "Mul", "RealDiv"}, Product);
+  rules.Add({"Select"}, Select);
+}
+
+}  // namespace weir::spmd
