@@ -14,10 +14,12 @@ namespace weir {
 namespace {
 
 constexpr int kMaxDevices = 1 << 16;
+constexpr size_t kMaxAxes = 16;
 constexpr char kSpecsPrefix[] = "sharding_specs:";
 constexpr char kMeshPrefix[] = " mesh:";
 
 absl::Status CheckAxes(const std::vector<Mesh::Axis>& axes, size_t num_devices) {
+  if (axes.size() > kMaxAxes) return errors::InvalidArgument("A mesh has ", kMaxAxes, " axes at most");
   absl::flat_hash_set<std::string> names;
   int64_t size = 1;
   for (const Mesh::Axis& axis : axes) {
