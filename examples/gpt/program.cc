@@ -55,6 +55,7 @@ class Builder {
     const bool is_plain = axes.empty() || (Has("pipeline") && axes.size() == 1);
     if (!is_plain) {
       ASSIGN_OR_RETURN(program_.scope, BuildMeshProgram(scope_, {.fetches = {program_.loss}}));
+      program_.description += Collectives();
     }
     return program_;
   }
@@ -85,6 +86,17 @@ class Builder {
     program_.loss = built.loss;
     program_.train = AdamOptimizer(options_.learning_rate)->ApplyGradients(scope_, built.gradients, GlobalStep(scope_));
     return scope_.status();
+  }
+
+  // How many there are on each device.
+  std::string Collectives() const {
+    std::map<std::string, int> counts;
+    for (const Node* node : program_.scope.graph()->nodes()) {
+      if (absl::StartsWith(node->op(), "Collective")) ++counts[node->op()];
+    }
+    std::string text;
+    for (const auto& [op, count] : counts) absl::StrAppend(&text, ", ", count / mesh_.size(), " ", op);
+    return text;
   }
 
   const ProgramOptions& options_;

@@ -39,10 +39,10 @@ std::optional<OpRule> LinearInAll(const RuleContext& c) {
   return rule;
 }
 
-// Linear in one factor where the other is a scalar.
+// Linear in one factor where the other is a scalar. A quotient of integers rounds.
 std::optional<OpRule> Product(const RuleContext& c) {
   std::optional<OpRule> rule = Elementwise(c);
-  if (!rule) return rule;
+  if (!rule || (c.node.op() != "Mul" && IsInteger(c.node.output_type(0)))) return rule;
   if (c.inputs[1].dims() == 0) {
     rule->linear = {0};
   } else if (c.inputs[0].dims() == 0 && c.node.op() == "Mul") {

@@ -383,6 +383,8 @@ class Partitioner {
   // A node with the old name that gives the whole tensors, after all parts.
   void Keep(const Node& node) {
     if (result_->FindNode(node.name()) != nullptr || !emitter_.status().ok()) return;
+    // There is no whole handle.
+    if (node.num_outputs() > 0 && node.output_type(0) == DT_RESOURCE) return;
     const std::string& device = MeshOf(node).devices()[0];
     tensorflow::NodeDef def;
     def.set_name(node.name());
@@ -420,6 +422,9 @@ absl::StatusOr<std::unique_ptr<Graph>> PartitionSpmd(const PassContext& context,
       if (node->input_edge(i) != nullptr) continue;
       return errors::InvalidArgument("Node '", node->name(), "' has nothing connected to input ", i);
     }
+  }
+  if (static_cast<int>(TopologicalOrder(graph).size()) != graph.num_nodes()) {
+    return errors::InvalidArgument("The graph has a cycle");
   }
   ASSIGN_OR_RETURN(ShapeRefiner shapes, InferShapes(graph));
   return Partitioner(context, graph, std::move(assignment), std::move(shapes)).Run();

@@ -51,6 +51,7 @@ std::optional<OpRule> Reduction(const RuleContext& c, bool sums) {
 std::optional<OpRule> Sum(const RuleContext& c) { return Reduction(c, true); }
 std::optional<OpRule> OtherReduction(const RuleContext& c) { return Reduction(c, false); }
 std::optional<OpRule> Mean(const RuleContext& c) {
+  if (IsInteger(c.node.output_type(0))) return std::nullopt;  // rounds
   std::optional<OpRule> rule = Reduction(c, true);
   if (rule) rule->is_mean = true;
   return rule;
