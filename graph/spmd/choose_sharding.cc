@@ -23,11 +23,12 @@ class Chooser {
       if (!operands_[i].is_fixed) continue;
       Take(rule_.inputs[i], operands_[i].sharding);
       RETURN_IF_ERROR(CheckFixed(static_cast<int>(i)));
+      KeepWhole(rule_.inputs[i]);
     }
+    for (int i : BySize()) Take(rule_.inputs[i], operands_[i].sharding);
     for (size_t i = 0; i < wanted.size() && i < rule_.outputs.size(); ++i) {
       if (wanted[i]) Take(rule_.outputs[i], *wanted[i]);
     }
-    for (int i : BySize()) Take(rule_.inputs[i], operands_[i].sharding);
     return Result();
   }
 
@@ -58,6 +59,13 @@ class Chooser {
       const int factor = dims[d][0];
       const bool divides = rule_.factors[factor].size % mesh_.axes()[axis].size == 0;
       if (can_split_[factor] && divides && axis_of_[factor] == kWhole && IsFree(axis)) axis_of_[factor] = axis;
+    }
+  }
+
+  // What is whole in a fixed input stays so.
+  void KeepWhole(const OpRule::Dims& dims) {
+    for (const OpRule::Dim& dim : dims) {
+      if (!dim.empty() && axis_of_[dim[0]] == kWhole) can_split_[dim[0]] = false;
     }
   }
 

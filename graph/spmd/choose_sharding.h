@@ -20,8 +20,8 @@ struct Choice {
   double scale = 1;          // what the outputs are to be multiplied by
 };
 
-// Each mesh axis splits one factor at most: first those of fixed inputs, then those of the wanted outputs, then those
-// of the other inputs, the largest first. An input that is a partial sum stays one where the op is linear in it.
+// Each mesh axis splits one factor at most: first those of fixed inputs, then those of the other inputs, the largest
+// first, then those of the wanted outputs. An input that is a partial sum stays one where the op is linear in it.
 // InvalidArgument where fixed inputs contradict each other, Unimplemented where the op cannot work on such parts.
 absl::StatusOr<Choice> ChooseSharding(const Mesh& mesh, const OpRule& rule, const RuleContext& context,
                                       const std::vector<Operand>& operands,

@@ -49,7 +49,7 @@ absl::StatusOr<Sharding> ShardingOf(const Layout& layout, const TensorShape& sha
                                      layout.specs[d], "' of size ", parts, ": change one of them, or leave the ",
                                      "dimension unsharded");
     }
-    sharding.dims[d] = axis;
+    if (parts > 1) sharding.dims[d] = axis;
   }
   return sharding;
 }

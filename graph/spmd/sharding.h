@@ -34,7 +34,8 @@ struct Sharding {
 // What one device holds of a tensor of this shape; the dimensions divide.
 TensorShape LocalShape(const Mesh& mesh, const Sharding& sharding, const TensorShape& shape);
 
-// InvalidArgument, naming dimension and axis, where the layout does not fit a tensor of this shape.
+// An axis of size 1 splits nothing. InvalidArgument, naming dimension and axis, where the layout does not fit a tensor
+// of this shape.
 absl::StatusOr<Sharding> ShardingOf(const Layout& layout, const TensorShape& shape);
 
 }  // namespace weir::spmd

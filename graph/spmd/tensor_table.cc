@@ -1,5 +1,7 @@
 #include "graph/spmd/tensor_table.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace weir::spmd {
@@ -9,7 +11,7 @@ std::string NameFor(const Output& old) { return absl::StrCat("spmd/", old.node()
 
 }  // namespace
 
-TensorTable::TensorTable(const std::vector<Mesh>* meshes, Emitter* emitter) : meshes_(*meshes) {
+TensorTable::TensorTable(const std::vector<Mesh>* meshes, Emitter* emitter) : meshes_(*meshes), emitter_(emitter) {
   for (const Mesh& mesh : meshes_) resharders_.emplace_back(&mesh, &next_instance_, emitter);
 }
 
@@ -49,9 +51,28 @@ Output TensorTable::Whole(const Output& old) {
   const Value& value = entry.value;
   if (value.mesh < 0) return value.single;
   if (!entry.whole.valid()) {
-    entry.whole = resharders_[value.mesh].Whole(NameFor(old), value.parts, meshes_[value.mesh].devices()[0]);
+    const std::string& device = meshes_[value.mesh].devices()[0];
+    entry.whole = resharders_[value.mesh].Whole(NameFor(old), value.parts, device);
+    AwaitAllParts(NameFor(old), device, value.parts.on, &entry.whole);
   }
   return entry.whole;
+}
+
+void TensorTable::AwaitAllParts(const std::string& name, const std::string& device, const std::vector<Output>& parts,
+                                Output* whole) {
+  std::vector<Node*> others;
+  for (const Output& part : parts) {
+    if (!whole->valid() || !part.valid()) return;
+    if (part.node() != whole->node() && !part.node()->IsConstant()) others.push_back(part.node());
+  }
+  if (others.empty()) return;
+  if (*whole == parts[0]) *whole = emitter_->Add(absl::StrCat(name, "/whole"), device, "Identity", {{*whole}});
+  if (!whole->valid()) return;
+  for (Node* other : others) {
+    const auto& edges = whole->node()->in_edges();
+    const bool is_input = std::any_of(edges.begin(), edges.end(), [&](const Edge* edge) { return edge->src == other; });
+    if (!is_input) emitter_->graph()->AddControlEdge(other, whole->node());
+  }
 }
 
 }  // namespace weir::spmd

@@ -45,9 +45,14 @@ class TensorTable {
     std::map<std::pair<int, Sharding>, std::vector<Output>> made;
     Output whole;
   };
+  // Who takes the value of one device alone must not leave others out: they would be missing in the collectives that
+  // made it.
+  void AwaitAllParts(const std::string& name, const std::string& device, const std::vector<Output>& parts,
+                     Output* whole);
   bool IsSameGrid(int a, int b) const { return meshes_[a].axes() == meshes_[b].axes(); }
 
   const std::vector<Mesh>& meshes_;
+  Emitter* const emitter_;
   int next_instance_ = 1;
   std::vector<Resharder> resharders_;
   absl::flat_hash_map<Output, Entry> entries_;

@@ -6,6 +6,7 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "core/status.h"
 
 namespace weir {
 namespace {
@@ -82,9 +83,13 @@ absl::StatusOr<std::vector<float>> Losses(const SmallProgram& program, Session* 
       input.data<int32_t>()[i] = (i * 3 + step) % 8;
       labels.data<int32_t>()[i] = (i + step) % 4;
     }
-    ASSIGN_OR_RETURN(const std::vector<Tensor> fetched,
-                     session->Run({{program.input, input}, {program.labels, labels}}, {program.loss}, {program.train}));
-    losses.push_back(fetched[0].scalar<float>());
+    const auto fetched =
+        session->Run({{program.input, input}, {program.labels, labels}}, {program.loss}, {program.train});
+    if (!fetched.ok()) {
+      const std::optional<ErrorOrigin> origin = OriginOf(fetched.status());
+      return Annotate(fetched.status(), origin ? origin->node : "unknown");
+    }
+    losses.push_back((*fetched)[0].scalar<float>());
   }
   return losses;
 }

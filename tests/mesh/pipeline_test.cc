@@ -5,11 +5,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "client/ops.h"
-#include "tests/mesh/chain_model.h"
 #include "distribute/strategy/mesh_program.h"
 #include "gmock/gmock.h"
 #include "graph/shape_refiner.h"
 #include "gtest/gtest.h"
+#include "tests/mesh/chain_model.h"
 
 namespace weir {
 namespace {
