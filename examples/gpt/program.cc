@@ -28,7 +28,8 @@ const std::map<std::string, std::vector<Mesh::Axis>>& Forms() {
 
 class Builder {
  public:
-  explicit Builder(const ProgramOptions& options) : options_(options), scope_(Scope::NewRoot()), program_{scope_, scope_} {}
+  explicit Builder(const ProgramOptions& options)
+      : options_(options), scope_(Scope::NewRoot()), program_{scope_, scope_} {}
 
   absl::StatusOr<Program> Run() {
     if (options_.model.width % options_.model.heads != 0) {
