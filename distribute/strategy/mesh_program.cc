@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "client/graph_evaluator.h"
 #include "core/attr_value.h"
-#include "core/device.h"
 #include "core/device_name.h"
-#include "core/work_queue.h"
 #include "graph/graph_import.h"
 #include "graph/passes/pass_manager.h"
-#include "kernels/register_all.h"
-#include "master/graph_preparation.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {
@@ -126,12 +123,8 @@ absl::StatusOr<Scope> BuildMeshProgram(const Scope& scope, const MeshProgramOpti
   std::unique_ptr<Graph> graph = scope.graph()->Clone();
   PassContext context = ContextOf(*graph, options);
 
-  KernelRegistry kernels;
-  RETURN_IF_ERROR(RegisterAllKernels(kernels));
-  const std::unique_ptr<WorkQueue> work_queue = WorkQueue::Create({.name = "mesh", .compute_threads = 1});
-  ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse("/job:localhost/replica:0/task:0"));
-  const std::unique_ptr<Device> device = NewCpuDevice(task, 0, work_queue.get());
-  context.evaluate = MakeEvaluator(&kernels, &graph->ops(), device.get());
+  ASSIGN_OR_RETURN(const std::unique_ptr<GraphEvaluator> evaluator, GraphEvaluator::Create(&graph->ops()));
+  context.evaluate = evaluator->evaluator();
   RETURN_IF_ERROR(Passes().Run(context, graph.get()).status());
 
   const Scope program = Scope::NewRoot();
