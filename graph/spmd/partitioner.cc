@@ -9,6 +9,7 @@
 #include "graph/spmd/choose_sharding.h"
 #include "graph/spmd/mesh_assignment.h"
 #include "graph/spmd/row_ops.h"
+#include "graph/spmd/static_shapes.h"
 #include "graph/spmd/tensor_table.h"
 
 namespace weir {
@@ -40,7 +41,7 @@ class Partitioner {
   Partitioner(const PassContext& context, const Graph& graph, MeshAssignment assignment, ShapeRefiner shapes)
       : graph_(graph),
         assignment_(std::move(assignment)),
-        shapes_(std::move(shapes)),
+        shapes_(std::move(shapes), context.FedNodes()),
         kept_(context.KeptNodes()),
         fed_(context.FedNodes()),
         result_(std::make_unique<Graph>(&graph.ops())),
@@ -70,20 +71,6 @@ class Partitioner {
   const Mesh& MeshOf(const Node& node) const { return assignment_.meshes[assignment_.mesh_of[node.id()]]; }
   int MeshIndex(const Node& node) const { return assignment_.mesh_of[node.id()]; }
 
-  // Of a tensor, or of what a variable's handle stands for.
-  bool ShapeOf(const Node& node, int output, TensorShape* shape) const {
-    PartialTensorShape partial = shapes_.shape(node, output);
-    if (node.output_type(output) == DT_RESOURCE) {
-      const auto& handle = shapes_.handle(node, output);
-      if (handle.size() != 1) return false;
-      partial = handle[0].shape;
-    }
-    absl::StatusOr<TensorShape> known = partial.AsTensorShape();
-    if (!known.ok()) return false;
-    *shape = *std::move(known);
-    return true;
-  }
-
   absl::Status Emit(const Node& node) {
     if (node.IsControlFlow()) {
       return errors::Unimplemented(
@@ -102,30 +89,12 @@ class Partitioner {
     const spmd::RuleFn rule = spmd::OpRules::All().Find(node.op());
     if (rule != nullptr) {
       spmd::RuleContext context{node, {}, {}, {}};
-      if (Describe(node, &context)) {
+      if (shapes_.Describe(node, &context)) {
         if (std::optional<OpRule> found = rule(context); found) return EmitByRule(node, *found, context);
       }
     }
     RETURN_IF_ERROR(CheckNoVariables(node));
     return node.IsStateful() && node.op() != "NoOp" ? EmitOnce(node) : EmitEverywhere(node);
-  }
-
-  // False where a shape is not known.
-  bool Describe(const Node& node, spmd::RuleContext* context) const {
-    for (int i = 0; i < node.num_inputs(); ++i) {
-      const Edge& edge = *node.input_edge(i);
-      TensorShape shape;
-      if (!ShapeOf(*edge.src, edge.src_output, &shape)) return false;
-      context->inputs.push_back(std::move(shape));
-      context->constants.push_back(fed_.contains(edge.src->name()) ? nullptr
-                                                                   : shapes_.constant(*edge.src, edge.src_output));
-    }
-    for (int i = 0; i < node.num_outputs(); ++i) {
-      TensorShape shape;
-      if (!ShapeOf(node, i, &shape)) return false;
-      context->outputs.push_back(std::move(shape));
-    }
-    return true;
   }
 
   absl::Status CheckNoVariables(const Node& node) const {
@@ -143,7 +112,7 @@ class Partitioner {
     const auto& layouts = assignment_.layouts[node.id()];
     if (i >= static_cast<int>(layouts.size()) || !layouts[i]) return std::optional<Sharding>();
     TensorShape shape;
-    if (!ShapeOf(node, i, &shape)) {
+    if (!shapes_.Find(node, i, &shape)) {
       return errors::InvalidArgument("It has a layout, but its shape is not known: give the inputs static shapes");
     }
     ASSIGN_OR_RETURN(Sharding sharding, spmd::ShardingOf(*layouts[i], shape));
@@ -176,7 +145,7 @@ class Partitioner {
     for (int i = 0; i < node.num_outputs(); ++i) {
       Value value;
       value.single = Output(once, i);
-      value.has_shape = ShapeOf(node, i, &value.shape);
+      value.has_shape = shapes_.Find(node, i, &value.shape);
       table_.Set(OldOutput(node, i), value);
       ASSIGN_OR_RETURN(const std::optional<Sharding> wanted, Wanted(node, i));
       if (!wanted) continue;
@@ -192,7 +161,7 @@ class Partitioner {
   absl::Status EmitVariable(const Node& node) {
     Value value;
     value.mesh = MeshIndex(node);
-    value.has_shape = ShapeOf(node, 0, &value.shape);
+    value.has_shape = shapes_.Find(node, 0, &value.shape);
     ASSIGN_OR_RETURN(const std::optional<Sharding> wanted, Wanted(node, 0));
     value.parts.sharding = wanted ? *wanted : Sharding::Replicated(value.has_shape ? value.shape.dims() : 0);
     const std::vector<std::string>& devices = MeshOf(node).devices();
@@ -245,8 +214,7 @@ class Partitioner {
       choice.inputs.push_back(Sharding::Replicated(value.has_shape ? value.shape.dims() : 0));
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
-      TensorShape shape;
-      choice.outputs.push_back(Sharding::Replicated(ShapeOf(node, i, &shape) ? shape.dims() : 0));
+      choice.outputs.push_back(Sharding::Replicated(shapes_.RankOf(node, i)));
     }
     return EmitParts(node, OpRule(), choice);
   }
@@ -282,7 +250,7 @@ class Partitioner {
     std::vector<Value> values(node.num_outputs());
     for (int i = 0; i < node.num_outputs(); ++i) {
       values[i].mesh = mesh;
-      values[i].has_shape = ShapeOf(node, i, &values[i].shape);
+      values[i].has_shape = shapes_.Find(node, i, &values[i].shape);
       values[i].parts.sharding = choice.outputs[i];
     }
     const bool splits_rows = rule.rows && choice.axis_of[0] != spmd::kWhole;
@@ -305,17 +273,11 @@ class Partitioner {
     return absl::OkStatus();
   }
 
-  TensorShape ShapeOfInput(const Node& node, int i) const {
-    TensorShape shape;
-    ShapeOf(*node.input_edge(i)->src, node.input_edge(i)->src_output, &shape);
-    return shape;
-  }
-
   spmd::RowPart RowsOf(const Node& node, const OpRule& rule, const Choice& choice, int device) const {
     const Mesh& mesh = MeshOf(node);
     const int axis = choice.axis_of[0], indices = rule.rows->indices;
-    const int64_t total = ShapeOfInput(node, 0).dim_size(0), size = total / mesh.axes()[axis].size;
-    const TensorShape local = LocalShape(mesh, choice.inputs[indices], ShapeOfInput(node, indices));
+    const int64_t total = shapes_.OfInput(node, 0).dim_size(0), size = total / mesh.axes()[axis].size;
+    const TensorShape local = LocalShape(mesh, choice.inputs[indices], shapes_.OfInput(node, indices));
     return {.name = absl::StrCat("spmd/", node.name()),
             .device = mesh.devices()[device],
             .first = mesh.Coordinate(device, axis) * size,
@@ -333,7 +295,7 @@ class Partitioner {
     held_ = rows.is_here;
     if (rule.rows->updates >= 0) {
       Output& updates = (*inputs)[rule.rows->updates];
-      updates = spmd::ZeroOtherRows(part, updates, held_, ShapeOfInput(node, rule.rows->updates).dims(), &emitter_);
+      updates = spmd::ZeroOtherRows(part, updates, held_, shapes_.OfInput(node, rule.rows->updates).dims(), &emitter_);
     }
     return emitter_.status();
   }
@@ -403,7 +365,7 @@ class Partitioner {
 
   const Graph& graph_;
   const MeshAssignment assignment_;
-  const ShapeRefiner shapes_;
+  const spmd::StaticShapes shapes_;
   const absl::flat_hash_set<std::string> kept_, fed_;
   std::unique_ptr<Graph> result_;
   Emitter emitter_;
