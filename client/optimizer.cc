@@ -11,6 +11,13 @@ namespace weir {
 
 namespace {
 
+// Each row once, with the sum of its values.
+Gradient AddUpRows(const Scope& scope, const Gradient& gradient) {
+  const auto rows = ops::Unique(scope, gradient.indices);
+  const Output values = ops::UnsortedSegmentSum(scope, gradient.values, rows.idx, ops::Size(scope, rows.y));
+  return Gradient(values, rows.y, gradient.dense_shape);
+}
+
 Gradient Average(const Scope& scope, const std::vector<Gradient>& parts) {
   const double scale = 1.0 / static_cast<double>(parts.size());
   InputList values, indices;
@@ -80,8 +87,12 @@ Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<Gradie
   for (const auto& [gradient, variable] : gradients) {
     if (!gradient.valid()) continue;
     const Scope beside = inner.WithDevice(scope.device()).ColocateWith(variable.handle().op());
-    updates.push_back(gradient.is_sparse() ? ApplySparse(beside, variable, gradient.values, gradient.indices)
-                                           : ApplyDense(beside, variable, gradient.values));
+    if (!gradient.is_sparse()) {
+      updates.push_back(ApplyDense(beside, variable, gradient.values));
+      continue;
+    }
+    const Gradient rows = AddsRepeatedRows() ? gradient : AddUpRows(beside, gradient);
+    updates.push_back(ApplySparse(beside, variable, rows.values, rows.indices));
   }
   if (updates.empty() && scope.ok()) {
     scope.UpdateStatus(errors::InvalidArgument("No gradients provided for any variable. Does the loss depend on one?"));
@@ -133,6 +144,7 @@ class GradientDescent : public Optimizer {
                         const Output& indices) override {
     return ops::ResourceScatterSub(scope, variable.handle(), indices, ops::Mul(scope, gradient, rate_));
   }
+  bool AddsRepeatedRows() const override { return true; }
 
  private:
   const Input rate_;

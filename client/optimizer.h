@@ -54,8 +54,11 @@ class Optimizer {
   // Called before the updates, beside the first variable: makes, once, shared values such as Adam's powers of beta.
   virtual void Prepare(const Scope& scope, const ResourceVariable& first) {}
   virtual Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) = 0;
+  // No row is named twice, unless AddsRepeatedRows.
   virtual Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                                 const Output& indices) = 0;
+  // Whether updating a row twice is the same as updating it once with the sum. Else rows are added up first.
+  virtual bool AddsRepeatedRows() const { return false; }
   // Called once, after the updates.
   virtual std::vector<Operation> Finish(const Scope& scope) { return {}; }
 

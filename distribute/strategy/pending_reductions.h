@@ -15,6 +15,7 @@ class PendingReductions {
  public:
   explicit PendingReductions(int num_replicas) : by_replica_(num_replicas) {}
 
+  bool empty() const { return by_replica_[0].empty(); }
   void BeginReplica(int replica) { current_ = replica; }
   Output Add(const Scope& scope, ReduceOp op, const Output& value);
 

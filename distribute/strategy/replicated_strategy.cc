@@ -5,14 +5,24 @@
 
 namespace weir {
 
-ReplicatedStrategy::ReplicatedStrategy(const weir::Scope& root, Layout layout, VariablePlacement placement)
-    : Strategy(root, std::move(layout), std::move(placement)) {}
+namespace {
 
-VariablePlacement ReplicatedStrategy::OnEvery(const std::vector<std::string>& devices) {
-  return [devices](const weir::Scope& scope, const TensorShape&, DataType, VariableOptions* options) {
+VariablePlacement OnFirstWithCopies(const std::vector<std::string>& devices) {
+  return [devices](const Scope& scope, const TensorShape&, DataType, VariableOptions* options) {
     options->copy_devices.assign(devices.begin() + 1, devices.end());
     return scope.is_colocated() ? scope : scope.WithDevice(devices[0]);
   };
+}
+
+}  // namespace
+
+ReplicatedStrategy::ReplicatedStrategy(const weir::Scope& root, const Layout& layout, InitialValue initial_value)
+    : Strategy(root, layout, OnFirstWithCopies(layout.devices), std::move(initial_value)) {}
+
+std::vector<weir::Scope> ReplicatedStrategy::OnEvery(absl::string_view name) const {
+  std::vector<weir::Scope> scopes;
+  for (const std::string& device : replica_devices()) scopes.push_back(Scope().WithDevice(device).SubScope(name));
+  return scopes;
 }
 
 Operation ReplicatedStrategy::ApplyGradients(Optimizer& optimizer, const PerReplicaGradients& gradients,
@@ -20,6 +30,7 @@ Operation ReplicatedStrategy::ApplyGradients(Optimizer& optimizer, const PerRepl
   const std::vector<VariableGradients> by_variable = ByVariable(gradients);
   if (!Scope().ok()) return {};
   const std::vector<std::vector<Gradient>> reduced = AllReduceGradients(op, by_variable);
+  MakeSlots(optimizer, by_variable);
   std::vector<Operation> updates;
   ForEachReplica([&](int i, const weir::Scope& scope) {
     std::vector<GradientAndVariable> own;

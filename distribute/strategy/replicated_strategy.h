@@ -12,11 +12,10 @@ class ReplicatedStrategy : public Strategy {
                            const ResourceVariable& global_step, ReduceOp op) override;
 
  protected:
-  ReplicatedStrategy(const weir::Scope& root, Layout layout, VariablePlacement placement);
-  // Puts variables on the first device, and copies on the others.
-  ReplicatedStrategy(const weir::Scope& root, const Layout& layout)
-      : ReplicatedStrategy(root, layout, OnEvery(layout.devices)) {}
-  static VariablePlacement OnEvery(const std::vector<std::string>& devices);
+  // Variables go to the first device of this graph, copies to the others.
+  explicit ReplicatedStrategy(const weir::Scope& root, const Layout& layout, InitialValue initial_value = nullptr);
+  // A scope on each replica's device.
+  std::vector<weir::Scope> OnEvery(absl::string_view name) const;
 
   // For each variable of `gradients` the reduced gradient of each replica of this graph. The default adds those of the
   // k-th variable up on the k-th device, in turn.

@@ -10,9 +10,9 @@ namespace weir {
 
 Output ReplicaContext::AllReduce(ReduceOp op, const Output& value) const { return reductions_->Add(scope_, op, value); }
 
-Strategy::Strategy(const weir::Scope& root, Layout layout, VariablePlacement placement)
+Strategy::Strategy(const weir::Scope& root, Layout layout, VariablePlacement placement, InitialValue initial_value)
     : layout_(std::move(layout)),
-      variables_(std::make_shared<StrategyVariables>(std::move(placement))),
+      variables_(std::make_shared<StrategyVariables>(std::move(placement), std::move(initial_value))),
       scope_(root.WithVariablePolicy(StrategyVariables::BetweenReplicas(variables_))) {}
 
 Strategy::~Strategy() = default;
@@ -28,10 +28,12 @@ void Strategy::ForEachReplica(const std::function<void(int replica, const weir::
     build(i, scope);
     if (!scope_.ok()) return;
     scope_.UpdateStatus(variables_->EndReplica(name()));
-    scope_.UpdateStatus(variables_->Retarget(
+    scope_.UpdateStatus(FinishReplica(
         {.graph = scope_.graph(), .outside_end = first, .first = first, .last = scope_.graph()->num_node_ids()}, i));
   }
 }
+
+absl::Status Strategy::FinishReplica(const GraphRegion& region, int i) { return variables_->Retarget(region, i); }
 
 std::vector<PerReplica> Strategy::Run(const ReplicaFunction& function, const std::vector<PerReplica>& inputs) {
   scope_.UpdateStatus(CheckReplicas(inputs));
@@ -50,12 +52,20 @@ std::vector<PerReplica> Strategy::Run(const ReplicaFunction& function, const std
         {.graph = scope.graph(), .outside_end = first, .first = first, .last = scope.graph()->num_node_ids()}, i));
   });
   if (!scope_.ok()) return {};
-  const auto all_reduce = [this](ReduceOp op, const OutputList& values) { return AllReduce(op, values); };
-  scope_.UpdateStatus(reductions.Resolve(scope_, all_reduce));
-  if (scope_.ok()) scope_.UpdateStatus(writes.Aggregate(scope_, all_reduce));
+  scope_.UpdateStatus(ResolveReductions(reductions, writes));
   auto by_value = ByValue(results);
   scope_.UpdateStatus(by_value.status());
   return scope_.ok() ? *std::move(by_value) : std::vector<PerReplica>();
+}
+
+absl::Status Strategy::ResolveReductions(const PendingReductions& reductions, const ReplicaWrites& writes) {
+  if (!layout_.in_step && !reductions.empty()) {
+    return errors::InvalidArgument("ReplicaContext::AllReduce needs replicas that take each step together; under ",
+                                   name(), " workers were given steps of their own");
+  }
+  const auto all_reduce = [this](ReduceOp op, const OutputList& values) { return AllReduce(op, values); };
+  RETURN_IF_ERROR(reductions.Resolve(scope_, all_reduce));
+  return writes.Aggregate(scope_, all_reduce);
 }
 
 absl::Status Strategy::CheckReplicas(const std::vector<PerReplica>& values) const {
@@ -117,7 +127,7 @@ Output Strategy::Reduce(ReduceOp op, const PerReplica& value, std::optional<int>
 }
 
 Output Strategy::ReduceToOne(ReduceOp op, const OutputList& values) {
-  return ReduceValues(scope_.WithDevice(layout_.devices[0]).SubScope("reduce"), op, values, num_replicas_in_sync());
+  return ReduceValues(scope_.WithDevice(layout_.devices[0]).SubScope("reduce"), op, values, num_reduced());
 }
 
 OutputList Strategy::AllReduce(ReduceOp op, const OutputList& values) {
@@ -157,6 +167,12 @@ std::vector<Strategy::VariableGradients> Strategy::ByVariable(const PerReplicaGr
     if (!collected->parts.empty()) result.push_back(*std::move(collected));
   }
   return result;
+}
+
+void Strategy::MakeSlots(Optimizer& optimizer, const std::vector<VariableGradients>& gradients) const {
+  std::vector<ResourceVariable> updated;
+  for (const VariableGradients& of_variable : gradients) updated.push_back(of_variable.variable);
+  optimizer.MakeSlots(scope_, updated);
 }
 
 absl::StatusOr<Strategy::VariableGradients> Strategy::Collect(const PerReplicaGradients& gradients, size_t k) const {

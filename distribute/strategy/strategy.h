@@ -15,6 +15,7 @@
 namespace weir {
 
 class PendingReductions;
+class ReplicaWrites;
 
 // What a model function sees of the replica that it is built for.
 class ReplicaContext {
@@ -54,6 +55,16 @@ using ReplicaFunction = std::function<OutputList(const ReplicaContext& replica, 
 // As with a Scope the first error is kept, and reported by the scope's status() or a Session's Run. Not thread-safe.
 class Strategy {
  public:
+  // What a kind of strategy makes of its options.
+  struct Layout {
+    std::string name;
+    std::vector<std::string> devices;  // one for each replica of this graph
+    int first_replica = 0;
+    int num_replicas = 0;  // in all graphs
+    // All replicas take each step together. Otherwise what one writes is written as it is.
+    bool in_step = true;
+  };
+
   virtual ~Strategy();
   Strategy(const Strategy&) = delete;
 
@@ -93,16 +104,8 @@ class Strategy {
   void ForEachReplica(const std::function<void(int replica, const weir::Scope& scope)>& build);
 
  protected:
-  struct Layout {
-    std::string name;
-    std::vector<std::string> devices;  // one for each replica of this graph
-    int first_replica = 0;
-    int num_replicas = 0;  // in all graphs
-    // All replicas take each step together. Otherwise what one writes is written as it is.
-    bool in_step = true;
-  };
-  // `placement` says where variables go.
-  Strategy(const weir::Scope& root, Layout layout, VariablePlacement placement);
+  // `placement` says where variables go; `initial_value`, if there is one, what they begin with.
+  Strategy(const weir::Scope& root, Layout layout, VariablePlacement placement, InitialValue initial_value = nullptr);
 
   // The sum or mean of `values`, one for each replica of this graph, over all replicas: as one value, and as a value
   // for each replica of this graph.
@@ -115,11 +118,19 @@ class Strategy {
     std::vector<Gradient> parts;  // one for each replica of this graph
   };
   std::vector<VariableGradients> ByVariable(const PerReplicaGradients& gradients) const;
+  // Lets the optimizer make its slots between replicas: it makes them once, not anew in each.
+  void MakeSlots(Optimizer& optimizer, const std::vector<VariableGradients>& gradients) const;
 
-  const Layout& layout() const { return layout_; }
+  // What is to be done with the ops that replica `i` of this graph has built: by default they get its own variables.
+  virtual absl::Status FinishReplica(const GraphRegion& region, int i);
+
+  const StrategyVariables& variables() const { return *variables_; }
   int num_local() const { return static_cast<int>(layout_.devices.size()); }
 
  private:
+  absl::Status ResolveReductions(const PendingReductions& reductions, const ReplicaWrites& writes);
+  // How many values a mean of ReduceToOne is of.
+  int num_reduced() const { return layout_.in_step ? num_replicas_in_sync() : num_local(); }
   absl::Status CheckReplicas(const std::vector<PerReplica>& values) const;
   absl::Status CheckReducible(const PerReplica& value) const;
   absl::StatusOr<std::vector<PerReplica>> ByValue(const std::vector<OutputList>& results) const;

@@ -68,7 +68,8 @@ ResourceVariable StrategyVariables::Make(const Scope& scope, const TensorShape& 
                                          const Initializer& initializer, const VariableOptions& options) {
   VariableOptions placed = options;
   const Scope there = placement_(scope, shape, dtype, &placed).WithVariablePolicy(nullptr);
-  const ResourceVariable variable = ResourceVariable::Make(there, shape, dtype, initializer, placed);
+  const ResourceVariable variable =
+      ResourceVariable::Make(there, shape, dtype, initial_value_ ? initial_value_(initializer) : initializer, placed);
   if (scope.ok()) List(variable, *scope.graph());
   return variable;
 }
@@ -102,7 +103,7 @@ ResourceVariable StrategyVariables::MakeInReplica(const Scope& scope, const Tens
 }
 
 void StrategyVariables::List(const ResourceVariable& variable, const Graph& graph) {
-  by_handle_[variable.handle()] = static_cast<int>(all_.size());
+  by_handle_[variable.handle()] = by_value_[variable.value()] = static_cast<int>(all_.size());
   all_.push_back({variable, graph.num_node_ids()});
   if (variable.copies().empty()) return;
   OutputList& handles = outputs_of_copies_[variable.handle()];
@@ -132,6 +133,32 @@ absl::Status StrategyVariables::Retarget(const GraphRegion& region, int i) const
     for (std::string& location : *node->mutable_def()->mutable_attr()->at("_class").mutable_list()->mutable_s()) {
       const auto copies = locations_of_copies_.find(location);
       if (copies != locations_of_copies_.end()) location = copies->second[i - 1];
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StrategyVariables::ReadAfter(const Scope& scope, const GraphRegion& region, const Operation& gate) const {
+  absl::flat_hash_map<int, Output> reads;
+  for (int id = region.first; id < region.last; ++id) {
+    Node* node = region.graph->node(id);
+    if (node == nullptr || node == gate.node()) continue;
+    for (int input = 0; input < node->num_inputs(); ++input) {
+      const Edge* edge = node->input_edge(input);
+      if (edge == nullptr) continue;
+      const Output used(edge->src, edge->src_output);
+      if (const ResourceVariable* variable = Find(used); variable != nullptr) {
+        if (!IsPartOf(*variable, *node)) region.graph->AddControlEdge(gate.node(), node);
+      } else if (const auto found = by_value_.find(used); found != by_value_.end()) {
+        const ResourceVariable& read = all_[found->second].variable;
+        Output& own = reads[found->second];
+        if (!own.valid()) {
+          const Scope after = scope.WithControlDependencies(std::vector<Operation>{gate});
+          own = read.Read(after.ColocateWith(read.handle().op()).WithName("read"));
+          RETURN_IF_ERROR(scope.status());
+        }
+        RETURN_IF_ERROR(region.graph->ReplaceInput(node, input, own.node(), own.index()));
+      }
     }
   }
   return absl::OkStatus();

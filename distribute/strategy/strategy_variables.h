@@ -17,12 +17,17 @@ namespace weir {
 using VariablePlacement =
     std::function<Scope(const Scope& scope, const TensorShape& shape, DataType dtype, VariableOptions* options)>;
 
+// Makes an initializer out of the model's: one that gives all workers the value of one, say.
+using InitialValue = std::function<Initializer(const Initializer& initializer)>;
+
 // The variables that were made under one strategy. A model function makes them for the first replica; the others find
 // them again in the order of making. While the ops of a replica are built they use the first copy; Retarget then moves
 // them to the replica's own. Not thread-safe.
 class StrategyVariables {
  public:
-  explicit StrategyVariables(VariablePlacement placement) : placement_(std::move(placement)) {}
+  // `initial_value` may be empty.
+  StrategyVariables(VariablePlacement placement, InitialValue initial_value)
+      : placement_(std::move(placement)), initial_value_(std::move(initial_value)) {}
 
   // What is made with a scope of these policies is listed here. The strategy outlives neither graph nor scopes: both
   // keep this alive.
@@ -38,6 +43,9 @@ class StrategyVariables {
   // Makes the ops of `region` that use a variable use the copy of replica `i` of this graph instead, on its device.
   absl::Status Retarget(const GraphRegion& region, int i) const;
 
+  // Makes the ops of `region` read after `gate` what they use of variables: values through reads of their own.
+  absl::Status ReadAfter(const Scope& scope, const GraphRegion& region, const Operation& gate) const;
+
   // nullptr where `handle` is none of theirs.
   const ResourceVariable* Find(const Output& handle) const;
   // Whether `node` was made with the variable: its initial assignment.
@@ -52,12 +60,13 @@ class StrategyVariables {
   void List(const ResourceVariable& variable, const Graph& graph);
 
   const VariablePlacement placement_;
+  const InitialValue initial_value_;
   struct Listed {
     ResourceVariable variable;
     int nodes_end;  // the ids of its nodes are below
   };
   std::vector<Listed> all_;
-  absl::flat_hash_map<Output, int> by_handle_;
+  absl::flat_hash_map<Output, int> by_handle_, by_value_;
   // From the handle and the value of a variable to those of its copies; from "loc:@" its handle likewise.
   absl::flat_hash_map<Output, OutputList> outputs_of_copies_;
   absl::flat_hash_map<std::string, std::vector<std::string>> locations_of_copies_;

@@ -5,6 +5,9 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "core/testing.h"
+#include "distribute/strategy/chief_thread.h"
+#include "distribute/strategy/parameter_server_strategy.h"
+#include "distribute/strategy/per_replica_feeds.h"
 
 namespace weir {
 namespace {
@@ -62,50 +65,83 @@ Example ExamplesOfStep(int step) {
   return example;
 }
 
-absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
-                                          const MakeOptimizer& make_optimizer) {
-  const Scope& scope = strategy.Scope();
-  const ResourceVariable global_step = GlobalStep(scope);
-  const int replicas = static_cast<int>(strategy.replica_devices().size());
+namespace {
+
+struct Training {
   std::vector<PerReplica> inputs;
+  PerReplica losses;
+  Output mean_loss;
+  Operation train, initialize;
+  std::vector<Output> reads;
+};
+
+absl::StatusOr<Training> Build(Strategy& strategy, const LossFunction& loss, const MakeOptimizer& make_optimizer) {
+  const Scope& scope = strategy.Scope();
+  Training training;
+  const ResourceVariable global_step = GlobalStep(scope);
   for (const DataType dtype : {DT_FLOAT, DT_INT32, DT_FLOAT}) {
-    OutputList placeholders;
-    for (const std::string& device : strategy.replica_devices()) {
-      placeholders.push_back(ops::Placeholder(scope.WithDevice(device), dtype));
-    }
-    inputs.emplace_back(placeholders);
+    training.inputs.push_back(Placeholders(strategy, dtype));
   }
   const auto function = [&](const ReplicaContext& replica, const OutputList& own) {
     return OutputList{loss(replica, own)};
   };
-  const std::vector<PerReplica> results = strategy.Run(function, inputs);
+  const std::vector<PerReplica> results = strategy.Run(function, training.inputs);
   RETURN_IF_ERROR(scope.status());
-  const Output mean_loss = strategy.Reduce(ReduceOp::kMean, results[0]);
+  training.losses = results[0];
+  training.mean_loss = strategy.Reduce(ReduceOp::kMean, results[0]);
   const std::unique_ptr<Optimizer> optimizer = make_optimizer();
-  const Operation train = strategy.Minimize(*optimizer, results[0], global_step);
-  const Operation initialize = InitializeAll(scope);
-  std::vector<Output> reads;
-  for (const ResourceVariable& variable : scope.variables()) reads.push_back(variable.Read(scope));
+  training.train = strategy.Minimize(*optimizer, results[0], global_step);
+  training.initialize = InitializeAll(scope);
+  for (const ResourceVariable& variable : scope.variables()) training.reads.push_back(variable.Read(scope));
   RETURN_IF_ERROR(scope.status());
+  return training;
+}
 
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, make_session(scope));
-  RETURN_IF_ERROR(session->RunTargets({initialize}));
+absl::StatusOr<TrainedModel> Steps(const Strategy& strategy, Session& session, const Training& training,
+                                   const Output& loss) {
   TrainedModel trained;
-  const int size = kGlobalBatch / replicas;
+  const int size = kGlobalBatch / strategy.num_replicas_in_sync();
   for (int step = 0; step < kSteps; ++step) {
     const Example example = ExamplesOfStep(step);
+    const Tensor* parts[] = {&example.features, &example.ids, &example.targets};
+    const int rows = size * training.inputs[0].size(), first = size * strategy.first_replica();
     FeedList feeds;
-    for (int i = 0; i < replicas; ++i) {
-      feeds.emplace_back(inputs[0][i], Rows(example.features, i * size, size));
-      feeds.emplace_back(inputs[1][i], Rows(example.ids, i * size, size));
-      feeds.emplace_back(inputs[2][i], Rows(example.targets, i * size, size));
+    for (int k = 0; k < 3; ++k) {
+      ASSIGN_OR_RETURN(FeedList own, SplitBatch(training.inputs[k], Rows(*parts[k], first, rows)));
+      feeds.insert(feeds.end(), own.begin(), own.end());
     }
-    ASSIGN_OR_RETURN(const std::vector<Tensor> fetched, session->Run(feeds, {mean_loss}, {train}));
+    ASSIGN_OR_RETURN(const std::vector<Tensor> fetched, session.Run(feeds, {loss}, {training.train}));
     trained.losses.push_back(fetched[0].scalar<float>());
   }
-  ASSIGN_OR_RETURN(const std::vector<Tensor> values, session->Run(reads));
-  for (size_t i = 0; i < values.size(); ++i) trained.variables[scope.variables()[i].name()] = values[i];
+  ASSIGN_OR_RETURN(const std::vector<Tensor> values, session.Run(training.reads));
+  const auto& variables = strategy.Scope().variables();
+  for (size_t i = 0; i < values.size(); ++i) trained.variables[variables[i].name()] = values[i];
   return trained;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
+                                          const MakeOptimizer& make_optimizer) {
+  ASSIGN_OR_RETURN(const Training training, Build(strategy, loss, make_optimizer));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, make_session(strategy.Scope()));
+  RETURN_IF_ERROR(session->RunTargets({training.initialize}));
+  if (const auto* ps = dynamic_cast<ParameterServerStrategy*>(&strategy); ps != nullptr && ps->start().valid()) {
+    RETURN_IF_ERROR(session->RunTargets({ps->start()}));
+  }
+  return Steps(strategy, *session, training, training.mean_loss);
+}
+
+absl::StatusOr<TrainedModel> TrainBetweenGraphs(Strategy& strategy, const std::string& target, const LossFunction& loss,
+                                                const MakeOptimizer& make_optimizer, const StartWorker& start,
+                                                const std::function<Operation(Strategy&)>& beside) {
+  ASSIGN_OR_RETURN(const Training training, Build(strategy, loss, make_optimizer));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Connect(target, strategy.Scope()));
+  RETURN_IF_ERROR(start(strategy, *session, training.initialize));
+  const Operation update = beside(strategy);
+  std::optional<ChiefThread> chief;
+  if (update.valid()) chief.emplace(session.get(), update);
+  return Steps(strategy, *session, training, training.losses[0]);
 }
 
 Output MlpLoss(const ReplicaContext& replica, const OutputList& inputs) {

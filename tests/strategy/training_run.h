@@ -36,9 +36,16 @@ using LossFunction = std::function<Output(const ReplicaContext& replica, const O
 using MakeOptimizer = std::function<std::unique_ptr<Optimizer>()>;
 using MakeSession = std::function<absl::StatusOr<std::unique_ptr<Session>>(const Scope& scope)>;
 
-// Trains for kSteps, all replicas in one graph and one step.
+// Trains for kSteps, all replicas in one graph.
 absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
                                           const MakeOptimizer& make_optimizer);
+
+// The part of one worker with a graph of its own; losses are its own. `start` initialises, or waits until it is done;
+// what `beside` gives, if it is valid, runs again and again while the worker trains.
+using StartWorker = std::function<absl::Status(Strategy& strategy, Session& session, const Operation& initialize)>;
+absl::StatusOr<TrainedModel> TrainBetweenGraphs(Strategy& strategy, const std::string& target, const LossFunction& loss,
+                                                const MakeOptimizer& make_optimizer, const StartWorker& start,
+                                                const std::function<Operation(Strategy&)>& beside);
 
 // The models.
 Output MlpLoss(const ReplicaContext& replica, const OutputList& inputs);
