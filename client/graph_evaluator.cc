@@ -1,5 +1,6 @@
 #include "client/graph_evaluator.h"
 
+#include "core/cancellation.h"
 #include "core/device.h"
 #include "core/device_name.h"
 #include "core/work_queue.h"
@@ -13,6 +14,7 @@ struct GraphEvaluator::State {
   KernelRegistry kernels;
   std::unique_ptr<WorkQueue> work_queue;
   std::unique_ptr<Device> device;
+  CancellationManager never;
 };
 
 GraphEvaluator::GraphEvaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -29,7 +31,7 @@ absl::StatusOr<std::unique_ptr<GraphEvaluator>> GraphEvaluator::Create(const OpR
 }
 
 Evaluator GraphEvaluator::evaluator() const {
-  return MakeEvaluator(&state_->kernels, state_->ops, state_->device.get());
+  return MakeEvaluator(&state_->kernels, state_->ops, state_->device.get(), &state_->never);
 }
 
 }  // namespace weir
