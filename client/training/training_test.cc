@@ -37,7 +37,8 @@ class TrainingTest : public ::testing::Test {
     EXPECT_THAT(scope_.status(), IsOk());
     const auto session = Session::Local(scope_).value();
     std::vector<std::vector<float>> values;
-    for (const Tensor& value : session->Run(outputs).value()) values.push_back(Values(value));
+    const std::vector<Tensor> tensors = session->Run(outputs).value();
+    for (const Tensor& tensor : tensors) values.push_back(Values(tensor));
     return values;
   }
   std::vector<float> Compute(const Output& output) { return Compute(std::vector<Output>{output})[0]; }
