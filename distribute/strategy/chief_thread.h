@@ -4,11 +4,13 @@
 #include <thread>
 
 #include "client/session.h"
+#include "core/cancellation.h"
 
 namespace weir {
 
 // Runs `update` (ParameterServerStrategy::update()) again and again on a thread of its own, beside the steps of the
-// workers. Ends with the session, which outlives it, or with the first error.
+// workers, until it is stopped. While a task is lost it tries again. Any other error closes the session, which outlives
+// it: the steps of workers that wait for an update would wait for ever.
 class ChiefThread {
  public:
   ChiefThread(Session* session, const Operation& update);
@@ -21,7 +23,10 @@ class ChiefThread {
   absl::Status Stop();
 
  private:
+  void Run(const Operation& update);
+
   Session* const session_;
+  CancellationManager stop_;
   absl::Status status_;  // set by the thread before it ends
   std::thread thread_;
 };

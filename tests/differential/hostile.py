@@ -330,7 +330,7 @@ class Hostile:
         rng.seed(5)
         sent, texts = 0, []
         self._start()
-        for mutant, constants in itertools.product(all_mutants(op), (False, True)):
+        for mutant, constants in itertools.product(self._chosen(op), (False, True)):
             if sent % 50 == 0:
                 self._report("hostile", op, sent)
             why = self._send(mutant, constants)
@@ -344,6 +344,12 @@ class Hostile:
         found = dict.fromkeys(re.findall(r"[^\n/]*:\d+:\d+: runtime error: [^\n]*", logs))
         self._said, texts = {**self._said, **found}, texts + ["%s: %s" % (op, line) for line in found if line not in self._said]
         return sent, texts, [], set()
+
+    def _chosen(self, op):
+        found = list(all_mutants(op)) if self._options.mutants else all_mutants(op)
+        if not self._options.mutants or len(found) <= self._options.mutants:
+            return found
+        return [found[i] for i in sorted(rng.choice(len(found), self._options.mutants, replace=False))]
 
     def _send(self, mutant, constants):
         """What went wrong, or None. A slow answer counts when it comes again, for the machine may be busy."""
