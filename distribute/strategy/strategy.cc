@@ -118,8 +118,10 @@ Output Strategy::Reduce(ReduceOp op, const PerReplica& value, std::optional<int>
     const weir::Scope scope = scope_.WithDevice(layout_.devices[i]).SubScope("reduce");
     const Tensor dimension = Tensor::Vector<int32_t>({*axis});
     sums.push_back(ops::Sum(scope, value[i], dimension));
-    const Output size = ops::GatherV2(scope, ops::Shape(scope, value[i]), dimension, Tensor::Scalar<int32_t>(0));
-    sizes.push_back(ops::Reshape(scope, ops::Cast(scope, size, value[i].type()), Tensor(DT_INT32, TensorShape({0}))));
+    if (op == ReduceOp::kSum) continue;
+    const Output size = ops::StridedSlice(scope, ops::Shape(scope, value[i]), dimension, dimension,
+                                          Tensor::Vector<int32_t>({1}), {.shrink_axis_mask = 1});
+    sizes.push_back(ops::Cast(scope, size, value[i].type()));
   }
   const Output sum = ReduceToOne(ReduceOp::kSum, sums);
   if (op == ReduceOp::kSum) return sum;

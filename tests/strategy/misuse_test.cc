@@ -147,13 +147,15 @@ TEST_F(MisuseTest, ABatchWithoutARowForEachReplica) {
 TEST_F(MisuseTest, ReduceAlongAnAxisWeighsReplicasByTheirSizes) {
   const PerReplica x = Placeholders(*strategy_, DT_FLOAT);
   const Output mean = strategy_->Reduce(ReduceOp::kMean, x, 0), sum = strategy_->Reduce(ReduceOp::kSum, x, 0);
+  const Output along_last = strategy_->Reduce(ReduceOp::kMean, x, -1);
   SessionOptions options;
   (*options.config.mutable_device_count())["CPU"] = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(root_, options));
   ASSERT_OK_AND_ASSIGN(const FeedList feeds, SplitBatch(x, AsTensor<float>({1, 2, 6})));
-  ASSERT_OK_AND_ASSIGN(const auto values, session->Run(feeds, {mean, sum}));
+  ASSERT_OK_AND_ASSIGN(const auto values, session->Run(feeds, {mean, sum, along_last}));
   EXPECT_FLOAT_EQ(values[0].scalar<float>(), 3);
   EXPECT_FLOAT_EQ(values[1].scalar<float>(), 9);
+  EXPECT_FLOAT_EQ(values[2].scalar<float>(), 3);
 }
 
 }  // namespace
