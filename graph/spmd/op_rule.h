@@ -22,8 +22,9 @@ struct RuleContext {
   std::vector<const Tensor*> constants;  // by input; nullptr where the value is not known
 
   template <typename V>
-  V Attr(const char* name, V value = {}) const {
-    return GetNodeAttr(node.def(), name, &value).ok() ? value : V{};
+  V Attr(const char* name, V otherwise = {}) const {
+    V value{};
+    return GetNodeAttr(node.def(), name, &value).ok() ? value : otherwise;
   }
   // The integers of a constant input; nullopt where it is none.
   std::optional<std::vector<int64_t>> Integers(int input) const;

@@ -324,6 +324,12 @@ std::optional<OpRule> OneHot(const RuleContext& c) {
   return rule;
 }
 
+// Without a list it drops what has size 1, and a part of a dimension may have that too.
+std::optional<OpRule> Squeeze(const RuleContext& c) {
+  if (c.Attr<std::vector<int64_t>>("squeeze_dims").empty()) return std::nullopt;
+  return Regroup(c);
+}
+
 }  // namespace
 
 void AddShapeRules(OpRules& rules) {
@@ -331,7 +337,8 @@ void AddShapeRules(OpRules& rules) {
   rules.Add({"Mean"}, Mean);
   rules.Add({"All", "Any", "EuclideanNorm", "Max", "Min", "Prod"}, OtherReduction);
   rules.Add({"L2Loss"}, L2Loss);
-  rules.Add({"ExpandDims", "Squeeze"}, Regroup);
+  rules.Add({"ExpandDims"}, Regroup);
+  rules.Add({"Squeeze"}, Squeeze);
   rules.Add({"Reshape"}, Reshape);
   rules.Add({"Transpose"}, Transpose);
   rules.Add({"BroadcastTo"}, BroadcastTo);

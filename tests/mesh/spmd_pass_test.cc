@@ -131,6 +131,13 @@ TEST(SpmdPass, ReshapesFollowTheSlowestFactor) {
   EXPECT_THAT(out, Not(HasSubstr("Collective")));
 }
 
+// Each device would have one row, which Squeeze would drop.
+TEST(SpmdPass, SqueezeWithoutAListKeepsWhatItDoesNotDrop) {
+  const std::string x = Input("x", "2,1,6", "x,unsharded,unsharded,");
+  EXPECT_THAT(Apply(x + "%y:f32 = Squeeze(%x)\n"), Not(HasSubstr("Squeeze(%spmd/x/slice")));
+  EXPECT_THAT(Apply(x + "%y:f32 = Squeeze(%x) {squeeze_dims=[1]}\n"), HasSubstr("Squeeze(%spmd/x/slice"));
+}
+
 TEST(SpmdPass, LooksUpRowsWhereTheyAre) {
   const std::string out = Apply(Input("t", "8,4", "x,unsharded,") + "%ids:i32 = Placeholder() {shape=shape[3]}\n" +
                                 "%axis:i32 = Const() {value=tensor{dtype: DT_INT32 tensor_shape { } int_val: 0}}\n"
