@@ -14,7 +14,7 @@ namespace weir {
 
 // Thread-safe. A key is in one of up to 64 shards, each with its own lock: a batch takes each lock once. A row changes
 // at once, a batch does not: a pull beside a push can see some of its rows. Memory is what AllocatorStats of the device
-// count, and some 10 % beside the rows.
+// count, and beside the rows some 13 % (of width 64).
 //
 // The table has a version, which each batch of changes and each export moves on, and each row the one of its last
 // change. Without Initialize, or Restore, rows can be neither read nor changed: a task that has lost its rows never

@@ -12,7 +12,7 @@ namespace weir {
 
 // Writes all rows (since -1), or what changed after that version, as ordinary tensors, those of each shard by
 // themselves, so that no more than one is in memory twice:
-//   NAME-info                    int64: format, width, slots, version, since, partition, partitions, shards
+//   NAME-info                    int64: format, width, slots, version, since, shards
 //   NAME/shard_12-keys           int64 [n];  -values float [n, width];  -slots float [n, slots * width]
 //   NAME/shard_12-versions, -freqs, -used   int64 [n]
 //   NAME/shard_12-removed        int64 [m], in checkpoints of changes
