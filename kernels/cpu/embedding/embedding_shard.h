@@ -64,14 +64,13 @@ class EmbeddingShard {
   void Clear();
 
   // Rows that changed after version `since`, all with -1; this export is the table's `version`. From the first one on,
-  // removals are remembered until an export names a later version.
+  // removals are remembered until an export names a later version. FailedPrecondition where changes are not known.
   absl::StatusOr<EmbeddingRows> Export(int64_t since, uint64_t version, Allocator* allocator);
-  // Overwrites rows; their versions come along. The tensors fit together.
+  // Overwrites rows; their versions come along, by which an export of changes would pass them over: none is possible
+  // until RememberRemovals or an export of all rows. The tensors fit together.
   absl::Status Import(const EmbeddingRows& rows, absl::Span<const uint32_t> positions);
   // Remembers removals from `version` on, and no others.
   void RememberRemovals(uint64_t version);
-  // Until the next export.
-  void ForgetRemovals();
   // Whether removals since this version are known.
   bool KnowsRemovalsSince(int64_t version) const;
 

@@ -61,6 +61,10 @@ void EmbeddingShard::Clear() {
 
 absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t version, Allocator* allocator) {
   MutexLock lock(mu_);
+  if (since >= 0 && !remembers_) {
+    return errors::FailedPrecondition("Rows of embedding table ", options_.name,
+                                      " were overwritten during an export of changes; the next one has to have all");
+  }
   const auto changed = [&](RowSlabs::Id id) {
     return since < 0 || slabs_.info(id).version > static_cast<uint64_t>(since);
   };
@@ -103,6 +107,9 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t ver
 absl::Status EmbeddingShard::Import(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) {
   const int64_t width = options_.width, slots = width * options_.slots();
   MutexLock lock(mu_);
+  if (positions.empty()) return absl::OkStatus();
+  remembers_ = false;
+  removals_ = {};
   for (const uint32_t i : positions) {
     const int64_t key = rows.keys.data<int64_t>()[i];
     const auto found = index_.find(key);
@@ -128,12 +135,6 @@ void EmbeddingShard::RememberRemovals(uint64_t version) {
   remembers_ = true;
   removals_ = {};
   removals_known_since_ = version;
-}
-
-void EmbeddingShard::ForgetRemovals() {
-  MutexLock lock(mu_);
-  remembers_ = false;
-  removals_ = {};
 }
 
 bool EmbeddingShard::KnowsRemovalsSince(int64_t version) const {

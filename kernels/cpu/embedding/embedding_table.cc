@@ -57,17 +57,25 @@ EmbeddingCounts EmbeddingTable::counts() const {
 }
 
 absl::StatusOr<std::shared_lock<std::shared_mutex>> EmbeddingTable::Use() const {
-  std::shared_lock lock(gate_);
-  if (is_initialized_.load()) return lock;
+  // Who sees that it is not does not hold up who waits for the gate.
+  if (is_initialized_.load()) {
+    std::shared_lock lock(gate_);
+    if (is_initialized_.load()) return lock;
+  }
   return errors::FailedPrecondition(
       "Embedding table ", options_.name, " is uninitialized: ",
       is_restoring_.load() ? "its rows are being restored" : "initialize it, or restore it from a checkpoint");
 }
 
 absl::Status EmbeddingTable::Initialize() {
+  const auto is_being_restored = [this] {
+    return errors::Aborted("Embedding table ", options_.name, " is being restored");
+  };
+  if (is_restoring_.load()) return is_being_restored();
+  is_initialized_.store(false);  // sends readers away, who would keep the gate
   std::unique_lock lock(gate_);
-  if (is_restoring_.load()) return errors::Aborted("Embedding table ", options_.name, " is being restored");
-  RaiseVersion(version_.load() + 1);
+  if (is_restoring_.load()) return is_being_restored();
+  version_.fetch_add(1);
   for (const auto& shard : shards_) shard->Clear();
   is_initialized_.store(true);
   return absl::OkStatus();

@@ -43,7 +43,8 @@ class EmbeddingTable : public Resource {
 
   int num_shards() const { return static_cast<int>(shards_.size()); }
   // Begins an export of all rows (-1) or of what changed after version `since`: gives the version to ask for next time.
-  // FailedPrecondition when not all removals since then are known; then all rows have to be exported.
+  // FailedPrecondition when not all removals since then are known; then all rows have to be exported. InvalidArgument
+  // for a version that the table has not had yet.
   absl::StatusOr<int64_t> BeginExport(int64_t since);
   absl::StatusOr<EmbeddingRows> ExportShard(int shard, int64_t since, int64_t version, Allocator* allocator);
   // Overwrites rows. The next export has to be of all rows. InvalidArgument where the tensors do not fit together.
@@ -78,7 +79,7 @@ class EmbeddingTable : public Resource {
                                     const std::function<absl::StatusOr<int64_t>(int)>& work) const;
   absl::Status CheckRows(const EmbeddingRows& rows) const;
   absl::Status ImportRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition, int partitions);
-  void RaiseVersion(uint64_t version);
+  static void Raise(std::atomic<uint64_t>& to_raise, uint64_t version);
 
   const EmbeddingOptions options_;
   std::atomic<uint64_t> version_{1};
@@ -86,6 +87,7 @@ class EmbeddingTable : public Resource {
   mutable std::shared_mutex gate_;  // shared by what reads and changes rows
   std::atomic<bool> is_initialized_{false};
   std::atomic<bool> is_restoring_{false};
+  std::atomic<uint64_t> latest_restored_{0};  // version of a row
   int shard_bits_ = 0;
   std::vector<std::unique_ptr<EmbeddingShard>> shards_;
 };

@@ -6,8 +6,10 @@
 namespace weir {
 namespace {
 
-// Later versions would leave no room to count on.
-constexpr int64_t kMaxVersion = int64_t{1} << 62;
+// More batches than anybody pushes; later versions would leave no room to count on.
+constexpr int64_t kMaxVersion = int64_t{1} << 56;
+// Rows that are pushed during a save have later versions than the save: not so many.
+constexpr uint64_t kMaxPushesDuringSave = uint64_t{1} << 32;
 
 absl::Status CheckVector(const Tensor& tensor, absl::string_view name, int64_t size, int64_t most) {
   if (tensor.dtype() != DT_INT64 || !tensor.shape().IsVector() || tensor.NumElements() != size) {
@@ -17,6 +19,12 @@ absl::Status CheckVector(const Tensor& tensor, absl::string_view name, int64_t s
     if (value < 0 || value > most) return errors::InvalidArgument(name, " has the value ", value);
   }
   return absl::OkStatus();
+}
+
+uint64_t Latest(const EmbeddingRows& rows) {
+  int64_t latest = 0;
+  for (const int64_t version : rows.versions.flat<int64_t>()) latest = std::max(latest, version);
+  return static_cast<uint64_t>(latest);
 }
 
 absl::Status CheckMatrix(const Tensor& tensor, absl::string_view name, int64_t rows, int64_t columns) {
@@ -39,15 +47,20 @@ absl::Status EmbeddingTable::CheckRows(const EmbeddingRows& rows) const {
   return CheckVector(rows.used, "used", n, UINT32_MAX);
 }
 
-void EmbeddingTable::RaiseVersion(uint64_t version) {
-  uint64_t now = version_.load();
-  while (now < version && !version_.compare_exchange_weak(now, version)) {
+void EmbeddingTable::Raise(std::atomic<uint64_t>& to_raise, uint64_t version) {
+  uint64_t now = to_raise.load();
+  while (now < version && !to_raise.compare_exchange_weak(now, version)) {
   }
 }
 
 absl::StatusOr<int64_t> EmbeddingTable::BeginExport(int64_t since) {
   ASSIGN_OR_RETURN(const auto use, Use());
   if (since < -1) return errors::InvalidArgument("since must be a version, or -1 for all rows, got ", since);
+  const uint64_t now = version_.load();
+  if (since >= 0 && static_cast<uint64_t>(since) >= now) {
+    return errors::InvalidArgument("Embedding table ", options_.name, " is at version ", now,
+                                   "; there are no changes since version ", since);
+  }
   for (const auto& shard : shards_) {
     if (since < 0 || shard->KnowsRemovalsSince(since)) continue;
     return errors::FailedPrecondition("Embedding table ", options_.name,
@@ -81,20 +94,18 @@ absl::Status EmbeddingTable::ImportRows(OpKernelContext& ctx, const EmbeddingRow
 absl::Status EmbeddingTable::Import(OpKernelContext& ctx, const EmbeddingRows& rows) {
   RETURN_IF_ERROR(CheckRows(rows));
   ASSIGN_OR_RETURN(const auto use, Use());
-  uint64_t latest = version_.load();
-  for (const int64_t version : rows.versions.flat<int64_t>()) latest = std::max(latest, static_cast<uint64_t>(version));
-  RaiseVersion(latest + 1);
-  // Rows have versions of their own, by which an export of changes would pass them over.
-  for (const auto& shard : shards_) shard->ForgetRemovals();
+  Raise(version_, std::max(version_.load(), Latest(rows)) + 1);
   return ImportRows(ctx, rows, 0, 1);
 }
 
 absl::Status EmbeddingTable::BeginRestore() {
-  std::unique_lock lock(gate_);
   if (is_restoring_.exchange(true)) {
     return errors::Aborted("Embedding table ", options_.name, " is being restored already");
   }
-  is_initialized_.store(false);
+  is_initialized_.store(false);  // sends readers away, who would keep the gate
+  std::unique_lock lock(gate_);
+  is_initialized_.store(false);  // an Initialize may have come between
+  latest_restored_.store(0);
   for (const auto& shard : shards_) shard->Clear();
   return absl::OkStatus();
 }
@@ -102,6 +113,7 @@ absl::Status EmbeddingTable::BeginRestore() {
 absl::Status EmbeddingTable::RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition,
                                          int partitions) {
   RETURN_IF_ERROR(CheckRows(rows));
+  Raise(latest_restored_, Latest(rows));
   ASSIGN_OR_RETURN(Grouping removed, Group(rows.removed));
   for (int i = 0; i < num_shards(); ++i) shards_[i]->Remove(rows.removed, removed.of(i));
   return ImportRows(ctx, rows, partition, partitions);
@@ -112,8 +124,13 @@ absl::Status EmbeddingTable::EndRestore(absl::Status status, int64_t version, bo
   if (status.ok() && (version < 0 || version > kMaxVersion)) {
     status = errors::DataLoss("An embedding table was saved with the version ", version);
   }
+  const uint64_t latest = std::max(static_cast<uint64_t>(std::max<int64_t>(version, 0)), latest_restored_.load());
+  if (status.ok() && latest - static_cast<uint64_t>(version) > kMaxPushesDuringSave) {
+    status = errors::DataLoss("An embedding table was saved with the version ", version, ", a row of it with ", latest);
+  }
   if (status.ok()) {
-    version_.store(static_cast<uint64_t>(version) + 1);
+    // Were it behind its rows, a gradient could not be as new as they are.
+    version_.store(latest + 1);
     for (const auto& shard : shards_) {
       if (whole) shard->RememberRemovals(static_cast<uint64_t>(version));
     }

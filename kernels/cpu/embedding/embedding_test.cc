@@ -1,8 +1,10 @@
 // Embedding tables through their ops.
 #include <cmath>
-#include <filesystem>
 
+#include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/bundle_writer.h"
 #include "core/op_kernel_testing.h"
+#include "core/scratch_directory_testing.h"
 #include "kernels/cpu/embedding/key_hash.h"
 #include "kernels/cpu/embedding/register.h"
 #include "kernels/ops/domain_families.h"
@@ -209,6 +211,9 @@ TEST_F(EmbeddingTest, AnExportImportsElsewhere) {
   ExpectTensorEqual(changes[6], Keys({3}));
   // An import has rows with versions of their own.
   EXPECT_THAT(RunOp("EmbeddingTableExport", {to, Step(1)}), StatusIs(absl::StatusCode::kFailedPrecondition));
+  // What has not been cannot be since when, and changes nothing.
+  EXPECT_THAT(RunOp("EmbeddingTableExport", {from, Step(1000)}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(RunOp("EmbeddingTableExport", {from, changes[7]}).status(), IsOk());
 }
 
 TEST_F(EmbeddingTest, WithoutInitializationNothingIsServed) {
@@ -234,6 +239,8 @@ TEST_F(EmbeddingTest, BadInputsAreRefused) {
   EXPECT_THAT(RunOp("EmbeddingTableImport", {table, Keys({1}), Rows({1, 2}, 2), AsTensor<float>({}, {1, 0}),
                                              Keys({INT64_MAX}), Keys({1}), Keys({1})}),
               StatusIs(kInvalid, HasSubstr("versions")));
+  EXPECT_THAT(Push(table, Keys({1}), Rows({1, 2}, 2), 0, -1, Attrs().Set("conflict_policy", "first")),
+              StatusIs(kInvalid, HasSubstr("conflict_policy")));
   EXPECT_THAT(RunOp("EmbeddingTable", {}, Table("t", 3)), StatusIs(kInvalid, HasSubstr("other attributes")));
   EXPECT_THAT(RunOp("EmbeddingTable", {}, Table("w", int64_t{1} << 40)), StatusIs(kInvalid, HasSubstr("width")));
   EXPECT_THAT(RunOp("EmbeddingTable", {}, Table("f", 3).Set("filter_freq", 1 << 20)), StatusIs(kInvalid));
@@ -258,15 +265,7 @@ TEST_F(EmbeddingTest, KeysAreDividedOnce) {
 
 class EmbeddingCheckpointTest : public EmbeddingTest {
  protected:
-  EmbeddingCheckpointTest() : directory_(std::filesystem::path(::testing::TempDir()) / UniqueName()) {
-    std::filesystem::create_directories(directory_);
-  }
-  ~EmbeddingCheckpointTest() override { std::filesystem::remove_all(directory_); }
-
-  static std::string UniqueName() {
-    return absl::StrCat("embedding.", ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  }
-  Tensor Path(const std::string& name) { return AsScalar<tstring>((directory_ / name).string()); }
+  Tensor Path(const std::string& name) { return AsScalar<tstring>(directory_.Path(name)); }
   absl::StatusOr<Tensor> Save(const Tensor& table, const std::string& file, const std::string& name,
                               const Tensor& since) {
     return RunOp1("EmbeddingTableSave", {table, Path(file), AsScalar<tstring>(name), since});
@@ -280,7 +279,22 @@ class EmbeddingCheckpointTest : public EmbeddingTest {
         .status();
   }
 
-  const std::filesystem::path directory_;
+  // Copies a checkpoint; the versions of its rows, not of the table, are greater there.
+  void MakeRowsLater(const std::string& from, const std::string& to, int64_t by) {
+    const auto files = NewPosixFileSystem();
+    ASSERT_OK_AND_ASSIGN(const auto reader, BundleReader::Open(files.get(), directory_.Path(from)));
+    ASSERT_OK_AND_ASSIGN(const auto writer, BundleWriter::Create(files.get(), directory_.Path(to)));
+    for (const BundleReader::Info& entry : reader->List()) {
+      ASSERT_OK_AND_ASSIGN(Tensor tensor, reader->Read(entry.name));
+      if (entry.name.ends_with("-versions")) {
+        for (int64_t i = 0; i < tensor.NumElements(); ++i) tensor.data<int64_t>()[i] += by;
+      }
+      ASSERT_THAT(writer->Add(entry.name, tensor), IsOk());
+    }
+    ASSERT_THAT(writer->Finish(), IsOk());
+  }
+
+  const ScratchDirectory directory_;
 };
 
 TEST_F(EmbeddingCheckpointTest, ChangesFollowAWholeCheckpoint) {
@@ -305,8 +319,31 @@ TEST_F(EmbeddingCheckpointTest, ChangesFollowAWholeCheckpoint) {
   EXPECT_EQ(Pull(table, Keys({1, 2, 3, 4})), Pull(other, Keys({1, 2, 3, 4})));
 
   EXPECT_THAT(Restore(other, {"full", "delta2"}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("changes since")));
-  EXPECT_THAT(RunOp("EmbeddingTableGather", {other, Keys({1})}), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(Restore(other, {"missing"}), StatusIs(absl::StatusCode::kNotFound));
+  // Neither has touched the table.
+  EXPECT_EQ(Pull(other, Keys({1, 2, 3, 4})), Pull(table, Keys({1, 2, 3, 4})));
+}
+
+TEST_F(EmbeddingCheckpointTest, AGradientIsAsNewAsTheRowsThatWerePushedDuringTheSave) {
+  const Tensor table = Make(Table("t", 1));
+  EXPECT_THAT(Push(table, Keys({1, 2}), Rows({1, 1}, 1)).status(), IsOk());
+  EXPECT_THAT(Save(table, "full", "t/part_0", Step(-1)).status(), IsOk());
+  MakeRowsLater("full", "later", 1000);
+  EXPECT_THAT(Restore(table, {"later"}), IsOk());
+  Pull(table, Keys({1, 2}));
+  ASSERT_OK_AND_ASSIGN(int64_t rejected, Push(table, Keys({1, 2}), Rows({1, 1}, 1), 0, version_,
+                                              Attrs().Set("conflict_policy", "reject")));
+  EXPECT_EQ(rejected, 0);
+  MakeRowsLater("full", "absurd", int64_t{1} << 50);
+  EXPECT_THAT(Restore(table, {"absurd"}), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(EmbeddingCheckpointTest, EveryPartMustBeThere) {
+  const Tensor table = Make(Table("t", 1));
+  EXPECT_THAT(Push(table, Keys({1, 2}), Rows({1, 2}, 1)).status(), IsOk());
+  EXPECT_THAT(Save(table, "gap", "t/part_1", Step(-1)).status(), IsOk());
+  EXPECT_THAT(Restore(table, {"gap"}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("lacks t/part_0")));
+  EXPECT_EQ(Of(table, kSize), 2);
 }
 
 TEST_F(EmbeddingCheckpointTest, ThePartsOfOneBecomeThePartsOfTwo) {

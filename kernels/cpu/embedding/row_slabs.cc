@@ -34,12 +34,13 @@ absl::Status RowSlabs::AddSlab() {
   if (slabs_.size() == kMaxSlabs || (is_large && AvailableMemory() < kReserve + bytes)) {
     return errors::ResourceExhausted("OOM: the embedding table cannot grow beyond ", bytes_, " bytes a shard");
   }
-  slabs_.reserve(slabs_.size() + 1);
+  slabs_.push_back(nullptr);  // may throw, so before there is a slab
   void* const slab = allocator_->AllocateRaw(bytes);
   if (slab == nullptr) {
+    slabs_.pop_back();
     return errors::ResourceExhausted("OOM when allocating ", bytes, " bytes for rows of an embedding table");
   }
-  slabs_.push_back(static_cast<char*>(slab));
+  slabs_.back() = static_cast<char*>(slab);
   used_in_last_ = 0;
   bytes_ += bytes;
   return absl::OkStatus();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFormat = 1;
 constexpr int64_t kMaxShards = 1 << 16;
-constexpr absl::string_view kInfo = "-info", kPart = "/part_";
+constexpr absl::string_view kInfo = "-info", kPart = "/part_", kPartitions = "-partitions";
 
 std::string ShardName(const std::string& name, int64_t shard) { return absl::StrFormat("%s/shard_%02d", name, shard); }
 
@@ -65,22 +65,31 @@ class Restoration {
   Restoration(EmbeddingTable& table, const std::string& name, int partition, int partitions, OpKernelContext& ctx)
       : table_(table), name_(name), partition_(partition), partitions_(partitions), ctx_(ctx) {}
 
-  absl::Status Read(const BundleReader& reader) {
-    ASSIGN_OR_RETURN(const auto parts, FindParts(reader));
-    // Where as many parts were saved as there are now, the others have nothing for this one.
-    const bool only_own = static_cast<int>(parts.size()) == partitions_ && parts.count(OwnPart()) > 0;
+  // Takes one more checkpoint into the chain; the table stays as it is.
+  absl::Status Append(std::unique_ptr<BundleReader> reader) {
+    ASSIGN_OR_RETURN(Parts parts, FindParts(*reader));
     std::map<std::string, int64_t> versions;
     for (const auto& [part, info] : parts) {
       RETURN_IF_ERROR(CheckFollows(part, info));
-      if (!only_own || part == OwnPart()) RETURN_IF_ERROR(ReadPart(reader, part, info));
       versions[part] = info.version;
     }
     versions_ = std::move(versions);
+    chain_.push_back({std::move(reader), std::move(parts)});
+    return absl::OkStatus();
+  }
+  absl::Status ReadAll() {
+    for (const auto& [reader, parts] : chain_) {
+      // Where as many parts were saved as there are now, the others have nothing for this one.
+      const bool only_own = static_cast<int>(parts.size()) == partitions_;
+      for (const auto& [part, info] : parts) {
+        if (!only_own || part == OwnPart()) RETURN_IF_ERROR(ReadPart(*reader, part, info));
+      }
+    }
     return absl::OkStatus();
   }
 
   // Whether the parts are now as they were saved.
-  bool whole() const { return static_cast<int>(versions_.size()) == partitions_ && versions_.count(OwnPart()) > 0; }
+  bool whole() const { return static_cast<int>(versions_.size()) == partitions_; }
   int64_t version() const {
     if (whole()) return versions_.at(OwnPart());
     int64_t latest = 0;
@@ -89,11 +98,14 @@ class Restoration {
   }
 
  private:
-  std::string OwnPart() const { return absl::StrCat(name_, kPart, partition_); }
+  using Parts = std::map<std::string, Info>;
 
-  absl::StatusOr<std::map<std::string, Info>> FindParts(const BundleReader& reader) const {
+  std::string PartName(int64_t part) const { return absl::StrCat(name_, kPart, part); }
+  std::string OwnPart() const { return PartName(partition_); }
+
+  absl::StatusOr<Parts> FindParts(const BundleReader& reader) const {
     const std::string start = absl::StrCat(name_, kPart);
-    std::map<std::string, Info> parts;
+    Parts parts;
     for (const BundleReader::Info& entry : reader.List()) {
       if (!absl::StartsWith(entry.name, start) || !absl::EndsWith(entry.name, kInfo)) continue;
       ASSIGN_OR_RETURN(const Tensor tensor, reader.Read(entry.name));
@@ -101,9 +113,25 @@ class Restoration {
                        Info::FromTensor(entry.name, tensor));
     }
     if (parts.empty()) return errors::NotFound("The checkpoint has no embedding table ", name_);
+    RETURN_IF_ERROR(CheckComplete(reader, parts));
     if (versions_.empty() || parts.size() == versions_.size()) return parts;
     return errors::DataLoss("The checkpoint has ", parts.size(), " parts of embedding table ", name_,
                             ", the one before ", versions_.size());
+  }
+  absl::Status CheckComplete(const BundleReader& reader, const Parts& parts) const {
+    const auto count = static_cast<int64_t>(parts.size());
+    const std::string entry = absl::StrCat(name_, kPartitions);
+    if (reader.Contains(entry)) {
+      ASSIGN_OR_RETURN(const Tensor saved, reader.Read(entry));
+      if (saved.dtype() != DT_INT64 || saved.dims() != 0 || saved.scalar<int64_t>() != count) {
+        return errors::DataLoss("The checkpoint has ", count, " parts of embedding table ", name_, "; it was saved in ",
+                                saved.DebugString());
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (parts.count(PartName(i)) == 0) return errors::DataLoss("The checkpoint lacks ", PartName(i));
+    }
+    return absl::OkStatus();
   }
   absl::Status CheckFollows(const std::string& part, const Info& info) const {
     const EmbeddingOptions& options = table_.options();
@@ -132,7 +160,12 @@ class Restoration {
   const std::string name_;
   const int partition_, partitions_;
   OpKernelContext& ctx_;
-  std::map<std::string, int64_t> versions_;  // by part, of the checkpoint read last
+  struct Link {
+    std::unique_ptr<BundleReader> reader;
+    Parts parts;
+  };
+  std::vector<Link> chain_;
+  std::map<std::string, int64_t> versions_;  // by part, of the last checkpoint
 };
 
 }  // namespace
@@ -161,18 +194,20 @@ absl::StatusOr<int64_t> RestoreTable(EmbeddingTable& table, FileSystemRegistry* 
                                      const std::vector<std::string>& prefixes, const std::string& name, int partition,
                                      int partitions, OpKernelContext& ctx) {
   if (prefixes.empty()) return errors::InvalidArgument("There is no checkpoint to restore embedding table ", name);
-  RETURN_IF_ERROR(table.BeginRestore());
   Restoration restoration(table, name, partition, partitions, ctx);
-  const auto read_all = [&]() -> absl::Status {
+  const auto open_all = [&]() -> absl::Status {
     for (const std::string& prefix : prefixes) {
+      RETURN_IF_ERROR(CheckCancelled(ctx));
       ASSIGN_OR_RETURN(FileSystem * files, file_systems->Find(prefix));
-      ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, prefix));
-      RETURN_IF_ERROR(Annotate(restoration.Read(*reader), prefix));
+      ASSIGN_OR_RETURN(std::unique_ptr<BundleReader> reader, BundleReader::Open(files, prefix));
+      RETURN_IF_ERROR(Annotate(restoration.Append(std::move(reader)), prefix));
     }
     return absl::OkStatus();
   };
-  const absl::Status status = OrOutOfMemory(read_all);
-  RETURN_IF_ERROR(table.EndRestore(status, status.ok() ? restoration.version() : 0, restoration.whole()));
+  RETURN_IF_ERROR(OrOutOfMemory(open_all));
+  RETURN_IF_ERROR(table.BeginRestore());
+  const absl::Status status = OrOutOfMemory([&] { return restoration.ReadAll(); });
+  RETURN_IF_ERROR(table.EndRestore(status, restoration.version(), restoration.whole()));
   return restoration.version();
 }
 

@@ -16,14 +16,15 @@ namespace weir {
 //   NAME/shard_12-keys           int64 [n];  -values float [n, width];  -slots float [n, slots * width]
 //   NAME/shard_12-versions, -freqs, -used   int64 [n]
 //   NAME/shard_12-removed        int64 [m], in checkpoints of changes
-// NAME is "TABLE/part_0". Gives the version to name as `since` next time. Pushes may go on meanwhile: each row is as it
-// was at some moment of the save.
+// NAME is "TABLE/part_0". Who saves all parts also writes TABLE-partitions (int64), their number. Gives the version to
+// name as `since` next time. Pushes may go on meanwhile: each row is as it was at some moment of the save.
 absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, const std::string& prefix,
                                   const std::string& name, int64_t since, OpKernelContext& ctx);
 
 // Puts the rows of the checkpoints `prefixes`, a whole one and then those of changes since, each from the one before,
 // in the place of the table's: those of all parts of table `name` whose keys belong to `partition` of `partitions`,
-// which need not be as many as were saved. DataLoss when the checkpoints do not follow each other. Gives the version.
+// which need not be as many as were saved. DataLoss when the checkpoints do not follow each other, or parts are
+// missing: then, and when one cannot be opened, the table stays as it was. Gives the version.
 absl::StatusOr<int64_t> RestoreTable(EmbeddingTable& table, FileSystemRegistry* file_systems,
                                      const std::vector<std::string>& prefixes, const std::string& name, int partition,
                                      int partitions, OpKernelContext& ctx);

@@ -10,9 +10,15 @@ absl::Status ReadPolicy(const OpKernelConstruction& ctx, ConflictPolicy* policy,
   RETURN_IF_ERROR(ctx.GetAttr("conflict_policy", &text));
   RETURN_IF_ERROR(ctx.GetAttr("staleness_bound", bound));
   if (*bound < 0) return errors::InvalidArgument("staleness_bound must not be negative, got ", *bound);
-  *policy = text == "sum"           ? ConflictPolicy::kSum
-            : text == "last_writer" ? ConflictPolicy::kLastWriter
-                                    : ConflictPolicy::kReject;
+  if (text == "sum") {
+    *policy = ConflictPolicy::kSum;
+  } else if (text == "last_writer") {
+    *policy = ConflictPolicy::kLastWriter;
+  } else if (text == "reject") {
+    *policy = ConflictPolicy::kReject;
+  } else {
+    return errors::InvalidArgument("conflict_policy cannot be '", text, "'");
+  }
   return absl::OkStatus();
 }
 
