@@ -145,7 +145,7 @@ class Partitioner {
     for (int i = 0; i < node.num_outputs(); ++i) {
       Value value;
       value.single = Output(once, i);
-      value.has_shape = shapes_.Find(node, i, &value.shape);
+      value.has_shape = shapes_.FindRank(node, i, &value.shape);
       table_.Set(OldOutput(node, i), value);
       ASSIGN_OR_RETURN(const std::optional<Sharding> wanted, Wanted(node, i));
       if (!wanted) continue;
@@ -250,7 +250,7 @@ class Partitioner {
     std::vector<Value> values(node.num_outputs());
     for (int i = 0; i < node.num_outputs(); ++i) {
       values[i].mesh = mesh;
-      values[i].has_shape = shapes_.Find(node, i, &values[i].shape);
+      values[i].has_shape = shapes_.FindRank(node, i, &values[i].shape);
       values[i].parts.sharding = choice.outputs[i];
     }
     const bool splits_rows = rule.rows && choice.axis_of[0] != spmd::kWhole;
@@ -283,7 +283,9 @@ class Partitioner {
             .first = mesh.Coordinate(device, axis) * size,
             .size = size,
             .total = total,
-            .index_dims = {local.dim_sizes().begin(), local.dim_sizes().end()}};
+            // How many there are need not be known.
+            .index_dims = local.dims() == 1 ? std::vector<int64_t>{-1}
+                                            : std::vector<int64_t>(local.dim_sizes().begin(), local.dim_sizes().end())};
   }
 
   absl::Status SelectRows(const Node& node, const OpRule& rule, const Choice& choice, int device,

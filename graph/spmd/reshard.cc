@@ -134,15 +134,15 @@ void Resharder::AllToAll(const std::string& name, int axis, int from, int to, co
 Output Resharder::Piece(const std::string& name, const Output& whole, const std::string& device, int index,
                         const Sharding& from, const Sharding& to, const TensorShape& shape) {
   const TensorShape size = LocalShape(mesh_, to, shape);
-  std::vector<int64_t> begin(shape.dims(), 0);
+  std::vector<int64_t> begin(shape.dims(), 0), sizes(shape.dims(), -1);  // -1: to the end
   bool is_all = true;
   for (int d = 0; d < shape.dims(); ++d) {
     if (to.dims[d] == kWhole || to.dims[d] == from.dims[d]) continue;
     is_all = false;
     begin[d] = mesh_.Coordinate(index, to.dims[d]) * size.dim_size(d);
+    sizes[d] = size.dim_size(d);
   }
   if (is_all) return whole;
-  const std::vector<int64_t> sizes(size.dim_sizes().begin(), size.dim_sizes().end());
   return emitter_->Add(absl::StrCat(name, "/slice"), device, "Slice",
                        {{whole}, {emitter_->Vector(device, begin)}, {emitter_->Vector(device, sizes)}});
 }

@@ -15,14 +15,18 @@ class StaticShapes {
 
   // Of a tensor, or of what a variable's handle stands for; false where it is not known.
   bool Find(const Node& node, int output, TensorShape* shape) const;
-  // Of what the node gets; an empty shape where it is not known.
+  // The same where only the rank is known; dimensions that are not are 0.
+  bool FindRank(const Node& node, int output, TensorShape* shape) const;
+  // Of what the node gets, as FindRank; an empty shape where it is not known.
   TensorShape OfInput(const Node& node, int input) const;
   // 0 where it is not known.
   int RankOf(const Node& node, int output) const;
-  // False where a shape is not known.
+  // False where a shape is not known, other than the number of rows that a scatter updates.
   bool Describe(const Node& node, RuleContext* context) const;
 
  private:
+  PartialTensorShape Known(const Node& node, int output) const;
+
   const ShapeRefiner shapes_;
   const absl::flat_hash_set<std::string> fed_;
 };
