@@ -39,9 +39,9 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   bool stop = false;
   while (!stop && (options_.max_steps == 0 || global_step_ < options_.max_steps)) {
     auto report = Step(session);
+    if (absl::IsOutOfRange(report.status())) break;  // the end of the input
     absl::Status status = report.status();
     if (status.ok()) status = SaveIfDue(session);
-    if (absl::IsOutOfRange(status)) break;  // the end of the input
     if (!status.ok()) {
       ASSIGN_OR_RETURN(const bool loss, IsLoss(session, status));
       if (!loss) return status;

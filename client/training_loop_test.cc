@@ -112,6 +112,20 @@ TEST_F(TrainingLoopTest, RunsToTheLastStepAndSaves) {
   EXPECT_EQ(Total(), 10);
 }
 
+class FailingSave : public TrainingHook {
+ public:
+  absl::Status AfterSave(Session&, int64_t global_step) override {
+    return global_step == 4 ? errors::OutOfRange("no room for the export") : absl::OkStatus();
+  }
+};
+
+TEST_F(TrainingLoopTest, AHooksErrorIsNotTheEndOfTheInput) {
+  options_.hooks = {std::make_shared<FailingSave>(), StopAtStepHook(10)};
+  TrainingLoop loop(scope_, options_);
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(scope_));
+  EXPECT_THAT(loop.Run(*session), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("no room for the export")));
+}
+
 TEST_F(TrainingLoopTest, GoesOnWhereItWasWhenTheStateIsStillThere) {
   ASSERT_THAT(Train([this] { session_->Fail(3); }), IsOk());
   EXPECT_EQ(Total(), 10);
