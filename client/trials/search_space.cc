@@ -12,6 +12,8 @@ namespace weir {
 namespace {
 
 constexpr size_t kMostCombinations = 1'000'000;
+// Below it each integer is a double of its own.
+constexpr double kInexactInteger = 0x1p53;
 
 }  // namespace
 
@@ -50,6 +52,9 @@ Parameter Parameter::Integer(int64_t least, int64_t most) {
 absl::Status Parameter::Check(const std::string& name) const {
   if (kind_ == Kind::kChoice) {
     return values_.empty() ? errors::InvalidArgument("Parameter '", name, "' has no values") : absl::OkStatus();
+  }
+  if (kind_ == Kind::kInteger && (least_ <= -kInexactInteger || most_ >= kInexactInteger)) {
+    return errors::InvalidArgument("The integers of parameter '", name, "' reach 2^53");
   }
   const double above = kind_ == Kind::kLogUniform ? 0 : -std::numeric_limits<double>::infinity();
   if (std::isfinite(least_) && std::isfinite(most_) && least_ > above && least_ <= most_) return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -26,6 +27,13 @@ std::string Outcome(const TrialResult& result) {
 
 }  // namespace
 
+double TrialContext::Get(const std::string& name) {
+  const auto found = parameters_->find(name);
+  if (found != parameters_->end()) return found->second;
+  error_.Update(errors::InvalidArgument("The trial has no parameter '", name, "'"));
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
 absl::StatusOr<std::unique_ptr<Session>> TrialContext::Connect(const Scope& scope) const {
   SessionOptions options = runner_->options_.session;
   options.config.set_isolate_session_state(true);
@@ -42,15 +50,15 @@ bool TrialContext::Report(int64_t step, double objective) {
 }
 
 bool TrialRunner::IsWorseThanMedian(int index, int64_t step, double objective) {
+  if (options_.median_stopping_after <= 0) return false;
   MutexLock lock(mu_);
   std::vector<double> others;
   for (const auto& [trial, reported] : reports_[step]) {
     if (trial != index) others.push_back(reported);
   }
-  reports_[step][index] = objective;
-  if (options_.median_stopping_after <= 0 || static_cast<int>(others.size()) < options_.median_stopping_after) {
-    return false;
-  }
+  // Of those that diverged there is no order, nor would their median tell anything.
+  if (std::isfinite(objective)) reports_[step][index] = objective;
+  if (static_cast<int>(others.size()) < options_.median_stopping_after) return false;
   const auto middle = others.begin() + static_cast<int64_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   return !(objective <= *middle);
@@ -67,7 +75,8 @@ void TrialRunner::RunOne(int64_t budget, TrialResult* result) {
   }
   if (!options_.devices.empty()) context.device_ = options_.devices[result->index % options_.devices.size()];
   const absl::Time start = absl::Now();
-  const absl::StatusOr<double> objective = function_(context);
+  absl::StatusOr<double> objective = function_(context);
+  if (!context.error_.ok()) objective = context.error_;
   result->duration += absl::Now() - start;
   result->budget = budget;
   result->status = objective.status();

@@ -21,7 +21,8 @@ class TrialRunner;
 class TrialContext {
  public:
   const HyperParameters& parameters() const { return *parameters_; }
-  double Get(const std::string& name) const { return parameters_->at(name); }
+  // Where there is no such parameter, not a number, and the trial fails with InvalidArgument.
+  double Get(const std::string& name);
   int index() const { return index_; }
   // How far to go, in the runner's unit (steps, say), from the beginning. With successive halving a trial that is kept
   // is called again with more, and goes on where it was: from its directory's checkpoint.
@@ -44,6 +45,7 @@ class TrialContext {
   int64_t budget_ = 0;
   std::string directory_, device_;
   bool stopped_ = false;
+  absl::Status error_;
 };
 
 // Returns the objective: smaller is better.

@@ -45,6 +45,11 @@ TEST(SearchSpaceTest, RandomTrialsStayWithinTheirRangesAndRepeatForASeed) {
 TEST(SearchSpaceTest, SpacesThatCannotBeAreErrors) {
   EXPECT_THAT(GridSearch({{"a", Parameter::Uniform(0, 1)}}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(GridSearch({{"a", Parameter::Choice({})}}), StatusIs(absl::StatusCode::kInvalidArgument));
+  constexpr int64_t kInexact = int64_t{1} << 53;
+  for (const Parameter& integers :
+       {Parameter::Integer(kInexact, kInexact + 10), Parameter::Integer(-kInexact, 3 - kInexact)}) {
+    EXPECT_THAT(GridSearch({{"a", integers}}), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
   EXPECT_THAT(RandomSearch({{"a", Parameter::LogUniform(0, 1)}}, 2, 1), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(RandomSearch({{"a", Parameter::Uniform(0, 1)}}, -1, 1), StatusIs(absl::StatusCode::kInvalidArgument));
 }
@@ -123,6 +128,26 @@ TEST(TrialRunnerTest, ATrialWorseThanTheMedianStops) {
   EXPECT_FALSE(results[1].stopped_early);
   EXPECT_TRUE(results[2].stopped_early);
   EXPECT_EQ(results[3].objective, 103);
+}
+
+TEST(TrialRunnerTest, ATrialThatDivergesStopsAloneAndNoOther) {
+  TrialRunner runner(
+      [](TrialContext& context) -> absl::StatusOr<double> {
+        const bool diverges = context.index() >= 2 && context.index() <= 5;
+        return context.Report(10, diverges ? std::nan("") : 1.0) ? 2.0 : 1.0;
+      },
+      {.parallel_trials = 1, .median_stopping_after = 2});
+  const std::vector<TrialResult> results = runner.Run(std::vector<HyperParameters>(8));
+  for (const TrialResult& result : results) {
+    EXPECT_EQ(result.stopped_early, result.index >= 2 && result.index <= 5) << result.index;
+  }
+}
+
+TEST(TrialRunnerTest, ATrialThatAsksForWhatIsNotThereFailsAlone) {
+  TrialRunner runner([](TrialContext& context) { return context.Get("rate"); }, {.parallel_trials = 2});
+  const std::vector<TrialResult> results = runner.Run({{{"rate", 0.5}}, {{"decay", 0.5}}});
+  EXPECT_EQ(results[0].objective, 0.5);
+  EXPECT_THAT(results[1].status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'rate'")));
 }
 
 }  // namespace
