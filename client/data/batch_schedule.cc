@@ -82,7 +82,7 @@ absl::StatusOr<Dataset> BatchByStages(const Dataset& input, const Stages& stages
 
 BatchSchedule GrowingBatches(int64_t size, double factor, int64_t batches, int64_t largest) {
   BatchSchedule schedule;
-  while (size < largest && factor > 1 && batches > 0) {
+  while (size >= 1 && size < largest && factor > 1 && batches > 0) {
     schedule.push_back({batches, size});
     const double next = std::ceil(static_cast<double>(size) * factor);
     size = next < static_cast<double>(largest) ? static_cast<int64_t>(next) : largest;

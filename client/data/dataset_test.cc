@@ -3,10 +3,12 @@
 #include "client/data/dataset.h"
 
 #include "client/data/input_stream.h"
+#include "client/initializers.h"
 #include "client/ops.h"
 #include "client/saver.h"
 #include "client/session.h"
 #include "client/training_loop.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -18,14 +20,8 @@ using ::testing::SizeIs;
 
 class DatasetTest : public ::testing::Test {
  protected:
-  DatasetTest() {
-    std::string pattern = absl::StrCat(::testing::TempDir(), "/dataset-XXXXXX");
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~DatasetTest() override { files_->DeleteRecursively(directory_).IgnoreError(); }
-
   std::string Write(const std::string& name, const std::string& bytes) {
-    const std::string path = absl::StrCat(directory_, "/", name);
+    const std::string path = directory_.Path(name);
     EXPECT_THAT(WriteStringToFile(files_.get(), path, bytes), IsOk());
     return path;
   }
@@ -63,7 +59,7 @@ class DatasetTest : public ::testing::Test {
   }
 
   const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
-  std::string directory_;
+  const ScratchDirectory directory_;
   Scope scope_ = Scope::NewRoot();
 };
 
@@ -157,6 +153,27 @@ TEST_F(DatasetTest, PadsToTheLargestOfABatch) {
   EXPECT_THAT(numbers, ElementsAre(1, -1, -1, -1));
 }
 
+TEST_F(DatasetTest, LongStringsAreNotMadeFarAhead) {
+  const ResourceVariable calls = ResourceVariable::Make(scope_.WithName("calls"), TensorShape(), DT_INT64,
+                                                        initializers::Zeros(), {.trainable = false});
+  const Output text = scope_.Constant(Tensor::Scalar<tstring>(std::string(2 << 20, 'x')));
+  const auto count = [&](const Scope& s, const OutputList&) {
+    const Operation counted = calls.AssignAdd(s, int64_t{1});
+    return OutputList{ops::Identity(s.WithControlDependencies({counted}), text)};
+  };
+  const DataIterator iterator =
+      Dataset::Range(scope_, 100).ParallelMap(count, {.num_parallel_calls = 1}).MakeIterator();
+  const OutputList next = iterator.GetNext(scope_);
+  ASSERT_THAT(scope_.status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(scope_));
+  ASSERT_THAT(session->RunTargets({calls.initializer(), iterator.initializer()}), IsOk());
+  for (int taken = 1; taken <= 20; ++taken) {
+    ASSERT_THAT(session->Run(next), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto made, session->Run({calls.value()}));
+    EXPECT_LE(made[0].scalar<int64_t>(), taken + 1);
+  }
+}
+
 TEST_F(DatasetTest, BatchesGrowByTheSchedule) {
   ASSERT_OK_AND_ASSIGN(const auto batches, ReadAll(Dataset::Range(scope_, 14).Batch({{2, 1}, {1, 3}, {0, 4}})));
   std::vector<int64_t> sizes;
@@ -171,6 +188,15 @@ TEST_F(DatasetTest, GrowingBatchesStopAtTheLargest) {
   ASSERT_THAT(schedule, SizeIs(3));
   EXPECT_EQ(schedule[1].size, 16);
   EXPECT_EQ(schedule[2].size, 30);
+}
+
+TEST_F(DatasetTest, NoBatchesGrowFromNothing) {
+  for (const int64_t size : {0, -5}) {
+    ASSERT_THAT(GrowingBatches(size, 2, 100, 30), SizeIs(1));
+    const Scope scope = Scope::NewRoot();
+    Dataset::Range(scope, 4).Batch(GrowingBatches(size, 2, 100, 30));
+    EXPECT_THAT(scope.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("batch schedule")));
+  }
 }
 
 TEST_F(DatasetTest, SchedulesThatCannotBeAreErrors) {
@@ -259,7 +285,7 @@ TEST_F(DatasetTest, APositionIsSavedAndRestoredWithWhatIsInTheBuffers) {
   const DataIterator iterator = dataset.MakeIterator("input");
   const OutputList next = iterator.GetNext(scope_);
   const Saver saver(scope_, {}, {.saveables = {iterator.Position()}, .no_variables = true});
-  const std::string prefix = absl::StrCat(directory_, "/position");
+  const std::string prefix = directory_.Path("position");
   std::vector<int64_t> expected;
   {
     ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(scope_));
@@ -293,7 +319,7 @@ TEST_F(DatasetTest, ATrainingLoopGoesOnWithTheElementAfterTheLastSaved) {
   options.global_step = GlobalStep(scope_);
   options.train = options.global_step.AssignAdd(scope_.WithControlDependencies({element}), int64_t{1});
   options.fetches = {element};
-  options.checkpoint_dir = directory_;
+  options.checkpoint_dir = directory_.path();
   options.saveables = {iterator.Position()};
   auto first = std::make_shared<Remember>(), second = std::make_shared<Remember>();
   options.hooks = {first, StopAtStepHook(4)};
@@ -326,6 +352,23 @@ TEST_F(DatasetTest, AGeneratorFeedsADataset) {
   ASSERT_OK_AND_ASSIGN(const auto elements, Read(*session, next));
   EXPECT_THAT(Numbers(elements), ElementsAre(0, 2, 4, 6, 8));
   EXPECT_THAT(feed.Await(), IsOk());
+}
+
+TEST_F(DatasetTest, AGeneratorsErrorReachesTheStepThatReadsOn) {
+  const InputStream stream(scope_, {{DT_INT64, DT_STRING}, {TensorShape({2}), TensorShape()}}, 4);
+  const DataIterator iterator = stream.dataset().MakeIterator();
+  const OutputList next = iterator.GetNext(scope_);
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(scope_));
+  ASSERT_THAT(session->RunTargets({iterator.initializer()}), IsOk());
+  GeneratorFeed feed(session.get(), &stream, [i = 0](std::vector<Tensor>* element) mutable -> absl::StatusOr<bool> {
+    if (i++ == 1) return errors::DataLoss("the camera is off");
+    *element = {Tensor::Vector<int64_t>({1, 2}), Tensor::Scalar<tstring>("x")};
+    return true;
+  });
+  EXPECT_THAT(session->Run(next), IsOk());
+  EXPECT_THAT(session->Run(next), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the camera is off")));
+  EXPECT_THAT(feed.Await(), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(session->Run(next), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
 TEST_F(DatasetTest, AFeedStopsWhileItsQueueIsFull) {

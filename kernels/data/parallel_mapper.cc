@@ -1,21 +1,19 @@
 #include "kernels/data/parallel_mapper.h"
 
+#include <algorithm>
 #include <atomic>
+
+#include "kernels/data/element_buffer.h"
 
 namespace weir {
 namespace {
 
-// Results of up to so many bytes are kept ahead, so many of them: waking a thread costs more than making one.
-constexpr int64_t kSmallResult = 64 << 10;
+// So many more calls are kept where those that there are take up to so many bytes each: waking a thread costs more than
+// making a call.
+constexpr int64_t kSmallCall = 64 << 10;
 constexpr int64_t kAhead = 16;
 // After so many calls in a row a chain lets others have its thread.
 constexpr int kCallsInARow = 8;
-
-int64_t Bytes(const Element& element) {
-  int64_t bytes = 0;
-  for (const Tensor& tensor : element) bytes += tensor.TotalBytes();
-  return bytes;
-}
 
 }  // namespace
 
@@ -35,6 +33,16 @@ ParallelMapper::~ParallelMapper() {
   loop_.reset();
   MutexLock lock(calls_->mu);
   while (calls_->chains > 0) lock.Wait(calls_->changed);
+}
+
+int64_t ParallelMapper::MostCalls() const {
+  const int64_t most = options_.parallelism + kAhead;
+  return calls_->bytes <= most * kSmallCall ? most : options_.parallelism;
+}
+
+void ParallelMapper::Count(Call* call, int64_t bytes) {
+  calls_->bytes += bytes - call->bytes;
+  call->bytes = bytes;
 }
 
 bool ParallelMapper::Read() {
@@ -58,6 +66,7 @@ bool ParallelMapper::Read() {
       return !calls_->at_end;
     }
     if (options_.is_filter) call->element = call->args;
+    Count(call.get(), std::max(ElementBytes(call->args), calls_->result_bytes));
     calls_->waiting.push_back(call);
     calls_->list.push_back(std::move(call));
     if (calls_->chains >= options_.parallelism) return true;
@@ -114,19 +123,21 @@ void ParallelMapper::Finish(const std::shared_ptr<Call>& call, absl::StatusOr<El
   } else {
     more = options_.map->Finish(std::move(result), options_.types, &element);
   }
-  const int64_t ahead = Bytes(element) <= kSmallResult ? kAhead : 0;
+  const int64_t bytes = ElementBytes(element);
   MutexLock lock(calls_->mu);
   call->is_done = true;
   call->is_end = more.ok() && !*more;
   call->status = more.status();
   call->element = std::move(element);
-  calls_->ahead = ahead;
+  Count(call.get(), bytes);
+  calls_->result_bytes = bytes;
   // Whoever waits in order waits for the first.
   if (!options_.deterministic || calls_->list.front() == call) calls_->changed.notify_all();
 }
 
 std::shared_ptr<ParallelMapper::Call> ParallelMapper::TakeReady() {
   for (auto it = calls_->list.begin(); it != calls_->list.end();) {
+    if ((*it)->is_done) Count(it->get(), 0);
     if ((*it)->is_done && (*it)->is_dropped) {
       it = calls_->list.erase(it);
       loop_->Wake(root_->device()->work_queue());
@@ -177,7 +188,10 @@ absl::Status ParallelMapper::Save(IteratorContext& ctx, StateWriter writer) {
   if (status.ok()) status = input_->Save(ctx, writer.Scope("input"));
   if (status.ok()) {
     MutexLock lock(calls_->mu);
-    std::erase_if(calls_->list, [](const std::shared_ptr<Call>& call) { return call->is_dropped; });
+    std::erase_if(calls_->list, [this](const std::shared_ptr<Call>& call) {
+      if (call->is_dropped) Count(call.get(), 0);
+      return call->is_dropped;
+    });
     writer.Int("count", static_cast<int64_t>(calls_->list.size()));
     writer.Int("input_at_end", calls_->at_end ? 1 : 0);
     for (size_t i = 0; i < calls_->list.size(); ++i) {
@@ -203,6 +217,7 @@ absl::Status ParallelMapper::Restore(IteratorContext& ctx, const StateReader& re
     ASSIGN_OR_RETURN(call->is_end, reader.Int(absl::StrCat("is_end", i), 0, 1));
     if (call->status.ok() && !call->is_end) {
       ASSIGN_OR_RETURN(call->element, reader.Tensors(absl::StrCat("element", i), options_.types));
+      Count(call.get(), ElementBytes(call->element));
     }
     calls_->list.push_back(std::move(call));
   }

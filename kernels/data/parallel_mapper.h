@@ -13,8 +13,8 @@ namespace weir {
 
 // Reads its input on a blocking thread and calls the function on the compute threads, in at most `parallelism` chains:
 // one call after the other, as long as there are some to make, so that threads need not wake each other for each. Keeps
-// at most `parallelism` calls and results, and some more where results are small. Results come in the order of the
-// input, or, where that is not asked for, as they are ready. Used by one thread at a time, as iterators are.
+// at most `parallelism` calls and results, and some more where what they hold is small. Results come in the order of
+// the input, or, where that is not asked for, as they are ready. Used by one thread at a time, as iterators are.
 class ParallelMapper {
  public:
   struct Options {
@@ -40,12 +40,14 @@ class ParallelMapper {
     absl::Status status;
     Element args;
     Element element;
+    int64_t bytes = 0;  // what it holds or, before it is done, will hold if its result is like the last
   };
   struct Calls : Monitor {
     std::deque<std::shared_ptr<Call>> list GUARDED_BY(mu);     // in the order of the input
     std::deque<std::shared_ptr<Call>> waiting GUARDED_BY(mu);  // those of the list that were not yet made
     int64_t chains GUARDED_BY(mu) = 0;                         // that make calls; none: all that were made are done
-    int64_t ahead GUARDED_BY(mu) = 0;                          // how many more than `parallelism` there may be
+    int64_t bytes GUARDED_BY(mu) = 0;                          // of all calls of the list
+    int64_t result_bytes GUARDED_BY(mu) = int64_t{1} << 40;    // of the last result; at first nobody knows
     bool at_end GUARDED_BY(mu) = false;
   };
 
@@ -54,7 +56,9 @@ class ParallelMapper {
   // Makes calls until none is waiting. Ends, or goes on elsewhere, when a call does.
   void RunChain();
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<Element> result);
-  int64_t MostCalls() const { return options_.parallelism + calls_->ahead; }
+  // Both under the lock of the calls.
+  int64_t MostCalls() const;
+  void Count(Call* call, int64_t bytes);
   // The element that the call was for, or none, as the predicate's result says.
   absl::StatusOr<bool> Filter(absl::StatusOr<Element> result, Call* call) const;
   // The call whose turn it is; null when there is none yet.
