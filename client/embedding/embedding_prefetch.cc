@@ -1,5 +1,6 @@
 #include "client/embedding/embedding_prefetch.h"
 
+#include "absl/time/time.h"
 #include "client/ops.h"
 
 namespace weir {
@@ -19,51 +20,85 @@ void ForEachOutput(Pull& pull, Fn&& fn) {
 EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<EmbeddingPull>& pulls,
                                      const std::vector<Output>& others, int64_t ahead)
     : pulls_(pulls), others_(others) {
+  if (ahead < 1) {
+    scope.UpdateStatus(errors::InvalidArgument("Batches must be pulled at least one ahead, got ", ahead));
+    return;
+  }
   const Scope inner = scope.SubScope("prefetch");
-  InputList values;
+  InputList values, nothing;
   DataTypeVector types;
   const auto add = [&](const Output& output) {
     values.emplace_back(output);
+    nothing.emplace_back(inner.Constant(Tensor(output.type(), TensorShape({0}))));
     types.push_back(output.type());
   };
+  // Before a batch goes the error that there is in its place, or none.
+  failure_ = ops::Placeholder(inner.WithName("failure"), DT_STRING, {.shape = TensorShape()});
+  const Output none = inner.Constant(Tensor::Scalar<tstring>(""));
+  add(none);
+  nothing[0] = failure_;
   for (const EmbeddingPull& pull : pulls_) ForEachOutput(pull, add);
   for (const Output& other : others_) add(other);
-  const std::string name = absl::StrCat(inner.name(), "/queue");
-  stage_ = ops::Stage(inner, values, {.capacity = ahead, .shared_name = name});
-  clear_ = ops::StageClear(inner, types, {.capacity = ahead, .shared_name = name});
-  const OutputList taken = ops::Unstage(inner, types, {.capacity = ahead, .shared_name = name});
+  const Output queue =
+      ops::FIFOQueueV2(inner, types, {.capacity = ahead, .shared_name = absl::StrCat(inner.name(), "/queue")});
+  enqueue_ = ops::QueueEnqueueV2(inner, queue, values);
+  fail_ = ops::QueueEnqueueV2(inner, queue, nothing);
+  close_ = ops::QueueCloseV2(inner, queue);
+  close_now_ = ops::QueueCloseV2(inner, queue, {.cancel_pending_enqueues = true});
+  destroy_ = ops::DestroyResourceOp(inner, queue);
+  const OutputList taken = ops::QueueDequeueV2(inner, queue, types);
   if (!scope.ok()) return;
-  size_t next = 0;
-  const auto take = [&](Output& output) { output = taken[next++]; };
+  const Operation check = ops::Assert(inner, ops::Equal(inner, taken[0], none), {taken[0]});
+  const Scope checked = inner.WithControlDependencies({check});
+  size_t next = 1;
+  const auto take = [&](Output& output) { output = ops::Identity(checked, taken[next++]); };
   for (EmbeddingPull& pull : pulls_) ForEachOutput(pull, take);
   for (Output& other : others_) take(other);
 }
 
 EmbeddingPrefetch::~EmbeddingPrefetch() { Stop().IgnoreError(); }
 
-void EmbeddingPrefetch::Start(Session& session, Feeds feeds, int64_t first) {
+absl::Status EmbeddingPrefetch::Start(Session& session, Feeds feeds, int64_t first) {
   Stop().IgnoreError();
+  // A queue that was closed stays so; the next step makes another.
+  RETURN_IF_ERROR(session.RunTargets({destroy_}));
   session_ = &session;
   stopping_ = false;
   status_ = absl::OkStatus();
-  thread_ = std::thread([this, &session, feeds = std::move(feeds), first] { PullAll(session, feeds, first); });
+  ended_ = std::make_unique<absl::Notification>();
+  thread_ = std::thread([this, &session, feeds = std::move(feeds), first] {
+    PullAll(session, feeds, first);
+    ended_->Notify();
+  });
+  return absl::OkStatus();
 }
 
 void EmbeddingPrefetch::PullAll(Session& session, const Feeds& feeds, int64_t step) {
-  for (; status_.ok() && !stopping_; ++step) {
+  absl::Status status;
+  for (; status.ok() && !stopping_; ++step) {
     const absl::StatusOr<FeedList> batch = feeds(step);
-    status_ = batch.ok() ? session.Run(*batch, {}, {stage_}).status() : batch.status();
+    status = batch.ok() ? session.Run(*batch, {}, {enqueue_}).status() : batch.status();
+    if (batch.ok() && absl::IsOutOfRange(status)) status = errors::Internal("A pull failed: ", status.ToString());
   }
+  if (stopping_) return;
+  status_ = status;
+  // The steps take what was pulled. Where telling them fails, so do they.
+  if (!absl::IsOutOfRange(status)) {
+    const std::string failure = absl::StrCat("The pull of a batch failed: ", status.ToString());
+    session.Run({{failure_, Tensor::Scalar<tstring>(failure)}}, {}, {fail_}).IgnoreError();
+  }
+  session.RunTargets({close_}).IgnoreError();
 }
 
 absl::Status EmbeddingPrefetch::Stop() {
   if (!thread_.joinable()) return absl::OkStatus();
   stopping_ = true;
-  // A pull that waits for room gets it, and is the last one.
-  const absl::Status cleared = session_->RunTargets({clear_});
+  do {
+    // CANCELLED where it is closed already. After another error the thread may wait for room still.
+    session_->RunTargets({close_now_}).IgnoreError();
+  } while (!ended_->WaitForNotificationWithTimeout(absl::Milliseconds(100)));
   thread_.join();
-  if (cleared.ok()) session_->RunTargets({clear_}).IgnoreError();
-  return status_.ok() ? cleared : status_;
+  return status_;
 }
 
 }  // namespace weir

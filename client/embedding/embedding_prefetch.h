@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/session.h"
 
@@ -17,25 +19,28 @@ namespace weir {
 //   EmbeddingPrefetch prefetch(worker, {users.Pull(worker, user_keys), items.Pull(worker, item_keys)}, {ratings}, 2);
 //   const EmbeddingPull& users_now = prefetch.pulls()[0];
 //   // … the training step, of users_now and prefetch.others()[0] …
-//   prefetch.Start(session, feeds, global_step);  // feeds(step) of the placeholders before the queue
+//   RETURN_IF_ERROR(prefetch.Start(session, feeds, global_step));  // feeds(step) of the placeholders before the queue
 //   // … session.Run of training steps …
-//   prefetch.Stop();
+//   RETURN_IF_ERROR(prefetch.Stop());
 //
-// Start and Stop are called from one thread. Steps that take more batches than were pulled wait.
+// Start and Stop are called from one thread. A step waits until a batch was pulled. The steps behind the last one fail:
+// OUT_OF_RANGE at the end of the input and after Stop; when a feed or a pull failed, the first one has INVALID_ARGUMENT
+// with that error in the message.
 class EmbeddingPrefetch {
  public:
   EmbeddingPrefetch(const Scope& scope, const std::vector<EmbeddingPull>& pulls, const std::vector<Output>& others,
-                    int64_t ahead);
+                    int64_t ahead);  // at least 1
   ~EmbeddingPrefetch();
 
   const std::vector<EmbeddingPull>& pulls() const { return pulls_; }
   const std::vector<Output>& others() const { return others_; }
 
-  // Pulls for step `first` and those behind it on a thread of its own, until Stop or an error. The session outlives it.
+  // Pulls for step `first` and those behind it on a thread of its own, until Stop or an error; OUT_OF_RANGE from
+  // `feeds` is the end of the input. What an earlier run has left in the queue is dropped. The session outlives it.
   using Feeds = std::function<absl::StatusOr<FeedList>(int64_t step)>;
-  void Start(Session& session, Feeds feeds, int64_t first);
-  // Ends the thread and empties the queue, so that a training can go on from any step. Gives the error that ended the
-  // pulls, if one did.
+  absl::Status Start(Session& session, Feeds feeds, int64_t first);
+  // Ends the thread; Start goes on from any step. Gives what ended the pulls before, if anything did: OUT_OF_RANGE at
+  // the end of the input.
   absl::Status Stop();
 
  private:
@@ -43,9 +48,11 @@ class EmbeddingPrefetch {
 
   std::vector<EmbeddingPull> pulls_;
   std::vector<Output> others_;
-  Operation stage_, clear_;
+  Output failure_;
+  Operation enqueue_, fail_, close_, close_now_, destroy_;
   Session* session_ = nullptr;  // while the thread is there
   std::thread thread_;
+  std::unique_ptr<absl::Notification> ended_;
   std::atomic<bool> stopping_{false};
   absl::Status status_;  // the thread's, until it is joined
 };

@@ -36,6 +36,7 @@ EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable
   for (const EmbeddingVariable& variable : variables) {
     initializers.push_back(variable.initializer());
     flags.emplace_back(variable.is_initialized());
+    partitions_.emplace(variable.name(), variable.num_parts());
     for (int i = 0; i < variable.num_parts(); ++i) AddPart(inner, variable, i);
   }
   if (parts_.empty()) {
@@ -76,8 +77,8 @@ absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoin
                      std::find(chain_.begin(), chain_.end(), name) == chain_.end();
   if (delta) {
     const absl::Status saved = SaveSince(session, path, chain_, versions_);
-    // A table does not know all that was removed; then everything is written.
-    if (!absl::IsFailedPrecondition(saved)) return saved;
+    // A table does not know all that was removed, or begins anew; then everything is written.
+    if (!absl::IsFailedPrecondition(saved) && !absl::IsInvalidArgument(saved)) return saved;
   }
   const std::vector<int64_t> everything(parts_.size(), -1);
   return SaveSince(session, path, {}, everything);
@@ -102,6 +103,9 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
     prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, parts_.size(), parts_.size() + 1));
     ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefixes.back()));
     RETURN_IF_ERROR(writer->Add(kChain, Tensor::Vector<tstring>(std::vector<tstring>(chain.begin(), chain.end()))));
+    for (const auto& [name, parts] : partitions_) {
+      RETURN_IF_ERROR(writer->Add(absl::StrCat(name, "-partitions"), Tensor::Scalar(parts)));
+    }
     RETURN_IF_ERROR(writer->Finish());
     RETURN_IF_ERROR(MergeBundles(files, prefixes, path));
     std::vector<int64_t> result;
@@ -115,7 +119,9 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
   last_was_delta_ = !chain.empty();
   chain_ = chain;
   chain_.emplace_back(BaseName(path));
-  return DeleteUnneeded(files, std::string(DirName(path)));
+  // What stays for now goes after another save.
+  DeleteUnneeded(files, std::string(DirName(path))).IgnoreError();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> EmbeddingSaver::ReadChain(FileSystem* files, const std::string& path) const {
@@ -157,7 +163,9 @@ absl::Status EmbeddingSaver::DeleteUnneeded(FileSystem* files, const std::string
   for (const std::string& checkpoint : state->all) {
     needed.emplace(BaseName(checkpoint));
     const absl::StatusOr<std::vector<std::string>> chain = ReadChain(files, PathBeside(checkpoint));
-    if (chain.ok()) needed.insert(chain->begin(), chain->end());
+    if (absl::IsNotFound(chain.status())) continue;  // it has no embeddings
+    RETURN_IF_ERROR(chain.status());
+    needed.insert(chain->begin(), chain->end());
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> indexes, files->Glob(JoinPath(dir, absl::StrCat("*", kIndex))));
   for (const std::string& index : indexes) {

@@ -1,6 +1,7 @@
 // Checkpoints of embeddings: all rows now and then, and in between what changed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ struct EmbeddingSaverOptions {
 // Beside the checkpoint "dir/model.ckpt-100" of the variables, the embeddings' rows are
 // "dir/embeddings/model.ckpt-100", with the names of the checkpoints that it follows in the tensor "embedding_chain".
 // Each task writes what it holds; then the parts are merged under the final name, so that a reader finds all of it or
-// nothing. The tasks and the client must see the same files. Checkpoints that none of the variables' needs are deleted.
+// nothing. The tasks and the client must see the same files. Checkpoints that none of the variables' needs are deleted,
+// unless one of these cannot be read now.
 class EmbeddingSaver : public TrainingState {
  public:
   // Adds ops to the scope's graph.
@@ -50,6 +52,7 @@ class EmbeddingSaver : public TrainingState {
 
   const EmbeddingSaverOptions options_;
   std::vector<Part> parts_;
+  std::map<std::string, int64_t> partitions_;  // by embedding
   Operation initialize_;
   Output is_whole_;
   std::vector<std::string> chain_;  // names of what the next delta follows; empty: the next has all rows

@@ -1,5 +1,6 @@
 // Embeddings and partitioned variables in a local session.
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "client/embedding/embedding_prefetch.h"
@@ -11,25 +12,22 @@
 #include "client/ops.h"
 #include "client/saver.h"
 #include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/checkpoint_state.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class EmbeddingVariableTest : public ::testing::Test {
  protected:
-  EmbeddingVariableTest() : directory_(std::filesystem::path(::testing::TempDir()) / Name()) {
-    std::filesystem::create_directories(directory_);
-  }
-  ~EmbeddingVariableTest() override { std::filesystem::remove_all(directory_); }
-  static std::string Name() {
-    return absl::StrCat("embedding_variable.", ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
 
-  const std::filesystem::path directory_;
+  const ScratchDirectory directory_;
 };
 
 // An embedding of width 2 in so many parts, and a step that adds 1 to the rows of the keys that are fed.
@@ -132,20 +130,110 @@ TEST_F(EmbeddingVariableTest, AMissingLinkIsAnError) {
     counter.Add({step});
     ASSERT_THAT(counter.saver->Save(*counter.session, Path(absl::StrCat("model-", step))), IsOk());
   }
-  std::filesystem::remove(directory_ / "embeddings" / "model-2.index");
+  std::filesystem::remove(Path("embeddings/model-2.index"));
   EXPECT_THAT(counter.saver->Restore(*counter.session, Path("model-3")), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_OK_AND_ASSIGN(bool whole, counter.saver->IsWhole(*counter.session));
   EXPECT_TRUE(whole);  // what was there has stayed
   EXPECT_THAT(counter.Get({1, 2, 3}), ElementsAre(1, 1, 1));
 }
 
-TEST_F(EmbeddingVariableTest, PullsGoAheadOfSteps) {
-  const Scope scope = Scope::NewRoot();
+TEST_F(EmbeddingVariableTest, EveryPartMustBeThere) {
+  Counter counter(3);
+  ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+  counter.Add({1, 2, 3, 4, 5});
+  ASSERT_THAT(counter.saver->Save(*counter.session, Path("model-1")), IsOk());
+  // A checkpoint without the last part.
+  const auto files = NewPosixFileSystem();
+  ASSERT_OK_AND_ASSIGN(const auto whole, BundleReader::Open(files.get(), Path("embeddings/model-1")));
+  ASSERT_OK_AND_ASSIGN(const auto rest, BundleWriter::Create(files.get(), Path("embeddings/model-2")));
+  for (const BundleReader::Info& entry : whole->List()) {
+    if (entry.name.starts_with("counter/part_2")) continue;
+    ASSERT_OK_AND_ASSIGN(const Tensor tensor, whole->Read(entry.name));
+    ASSERT_THAT(rest->Add(entry.name, tensor), IsOk());
+  }
+  ASSERT_THAT(rest->Finish(), IsOk());
+  EXPECT_THAT(counter.saver->Restore(*counter.session, Path("model-2")), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(counter.Get({1, 2, 3, 4, 5}), ElementsAre(1, 1, 1, 1, 1));
+}
+
+TEST_F(EmbeddingVariableTest, NothingIsDeletedWhileACheckpointCannotBeRead) {
+  Counter counter(1);
+  ASSERT_THAT(counter.saver->Initialize(*counter.session), IsOk());
+  for (int64_t step = 1; step <= 3; ++step) {
+    counter.Add({step});
+    ASSERT_THAT(counter.saver->Save(*counter.session, Path(absl::StrCat("model-", step))), IsOk());
+  }
+  const auto files = NewPosixFileSystem();
+  ASSERT_THAT(
+      WriteCheckpointState(files.get(), directory_.path(), {.latest = Path("model-2"), .all = {Path("model-2")}}),
+      IsOk());
+  std::ofstream(Path("embeddings/model-2.index"), std::ios::trunc) << "cut off";
+  EXPECT_THAT(counter.saver->Save(*counter.session, Path("model-4")), IsOk());
+  EXPECT_FALSE(counter.saver->last_was_delta());
+  EXPECT_TRUE(std::filesystem::exists(Path("embeddings/model-1.index")));
+}
+
+EmbeddingVariable SummedRows(const Scope& scope) {
   EmbeddingVariableOptions options{.width = 1, .devices = {"", ""}};
   options.optimizer = {.kind = EmbeddingOptimizer::Kind::kGradientDescent, .learning_rate = 1};
   options.initializer = "constant";
   options.initializer_params = {0};
-  const EmbeddingVariable variable = EmbeddingVariable::Make(scope, options);
+  return EmbeddingVariable::Make(scope, options);
+}
+
+TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
+  const Scope scope = Scope::NewRoot();
+  const EmbeddingVariable variable = SummedRows(scope);
+  const Output keys = ops::Placeholder(scope, DT_INT64);
+  EmbeddingPrefetch prefetch(scope, {variable.Pull(scope, keys)}, {keys}, 2);
+  ASSERT_THAT(scope.status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
+  const Output batch = prefetch.others()[0];
+  const auto until = [&](int64_t end, const absl::Status& status) {
+    return [=](int64_t step) -> absl::StatusOr<FeedList> {
+      if (step == end) return status;
+      return FeedList{{keys, Tensor::Vector<int64_t>({step})}};
+    };
+  };
+  // The rows are not there yet.
+  ASSERT_THAT(prefetch.Start(*session, until(9, errors::Internal("not reached")), 0), IsOk());
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("uninitialized")));
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kFailedPrecondition));
+
+  ASSERT_THAT(session->RunTargets({variable.initializer()}), IsOk());
+  ASSERT_THAT(prefetch.Start(*session, until(3, errors::OutOfRange("the end")), 0), IsOk());
+  for (int64_t step = 0; step < 3; ++step) {
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({batch}));
+    ExpectTensorEqual(out[0], Tensor::Vector<int64_t>({step}));
+  }
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("the end")));
+
+  ASSERT_THAT(prefetch.Start(*session, until(3, errors::DataLoss("a bad record")), 2), IsOk());
+  EXPECT_THAT(session->Run({batch}).status(), IsOk());
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a bad record")));
+  EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kDataLoss));
+
+  // Stop does not wait for room, and sends away who waits for a batch.
+  ASSERT_THAT(prefetch.Start(*session, until(-1, errors::Internal("not reached")), 0), IsOk());
+  EXPECT_THAT(session->Run({batch}).status(), IsOk());
+  EXPECT_THAT(prefetch.Stop(), IsOk());
+  absl::Status left;
+  for (int i = 0; left.ok() && i < 3; ++i) left = session->Run({batch}).status();
+  EXPECT_THAT(left, StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(EmbeddingVariableTest, AQueueOfBatchesHasABound) {
+  const Scope scope = Scope::NewRoot();
+  const Output keys = ops::Placeholder(scope, DT_INT64);
+  const EmbeddingPrefetch prefetch(scope, {}, {keys}, 0);
+  EXPECT_THAT(scope.status(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(EmbeddingVariableTest, PullsGoAheadOfSteps) {
+  const Scope scope = Scope::NewRoot();
+  const EmbeddingVariable variable = SummedRows(scope);
   const Output keys = ops::Placeholder(scope, DT_INT64);
   EmbeddingPrefetch prefetch(scope, {variable.Pull(scope, keys)}, {keys}, 2);
   const EmbeddingPull& pull = prefetch.pulls()[0];
@@ -156,12 +244,10 @@ TEST_F(EmbeddingVariableTest, PullsGoAheadOfSteps) {
   ASSERT_THAT(scope.status(), IsOk());
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
   ASSERT_THAT(session->RunTargets({variable.initializer()}), IsOk());
-  prefetch.Start(
-      *session,
-      [&](int64_t step) -> absl::StatusOr<FeedList> {
-        return FeedList{{keys, Tensor::Vector<int64_t>({step, step, 99})}};
-      },
-      5);
+  const auto feeds = [&](int64_t step) -> absl::StatusOr<FeedList> {
+    return FeedList{{keys, Tensor::Vector<int64_t>({step, step, 99})}};
+  };
+  ASSERT_THAT(prefetch.Start(*session, feeds, 5), IsOk());
   for (int64_t step = 5; step < 15; ++step) {
     ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({}, {prefetch.others()[0]}, {push}));
     ExpectTensorEqual(out[0], Tensor::Vector<int64_t>({step, step, 99}));
@@ -179,6 +265,7 @@ TEST(PartitionerTest, DivideAsTensorFlowDoes) {
   EXPECT_THAT(partitioners::FixedSize(30)(TensorShape({7, 2}), DT_FLOAT), ElementsAre(7, 1));
   EXPECT_THAT(partitioners::MinMax(10)(shape, DT_FLOAT), ElementsAre(1, 1));
   EXPECT_THAT(partitioners::MinMax(10, 0, 100'000)(shape, DT_FLOAT), ElementsAre(3, 1));
+  EXPECT_THAT(partitioners::MinMax(2, 0, 0)(shape, DT_FLOAT), ElementsAre(2, 1));
   EXPECT_THAT(partitioners::MinMax(2, 0, 100'000)(shape, DT_FLOAT), ElementsAre(2, 1));
   EXPECT_THAT(partitioners::AxisSize(100'000)(shape, DT_FLOAT), ElementsAre(3, 1));  // 390 rows each
   EXPECT_THAT(partitioners::AxisSize(1)(TensorShape({4, 64}), DT_FLOAT), ElementsAre(4, 1));
@@ -192,6 +279,7 @@ TEST(ByteBalancedDevicesTest, TheEmptiestTaskIsNext) {
   EXPECT_EQ(devices.Next(30), "/job:ps/task:1");
   EXPECT_EQ(devices.Next(50), "/job:ps/task:1");
   EXPECT_EQ(devices.Next(1), "/job:ps/task:0");
+  EXPECT_EQ(ByteBalancedDevices("ps", 0).Next(1), "/job:ps");
 }
 
 // Rows [0, 1], [2, 3], …

@@ -62,7 +62,8 @@ Partitioner FixedSize(int64_t parts, int axis) {
 
 Partitioner MinMax(int64_t max_parts, int axis, int64_t min_slice_bytes) {
   return [=](const TensorShape& shape, DataType dtype) {
-    return Along(shape, axis, std::min(max_parts, CeilDiv(BytesOf(shape, dtype), min_slice_bytes)));
+    return Along(shape, axis,
+                 std::min(max_parts, CeilDiv(BytesOf(shape, dtype), std::max<int64_t>(1, min_slice_bytes))));
   };
 }
 
@@ -78,6 +79,7 @@ Partitioner AxisSize(int64_t max_part_bytes, int axis, int64_t max_parts) {
 }  // namespace partitioners
 
 std::string ByteBalancedDevices::Next(int64_t bytes) {
+  if (bytes_.empty()) return absl::StrCat("/job:", job_);
   const auto least = std::min_element(bytes_.begin(), bytes_.end());
   *least += bytes;
   return absl::StrCat("/job:", job_, "/task:", least - bytes_.begin());

@@ -1,6 +1,7 @@
 // One variable in parts, on several devices.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,10 +24,10 @@ Partitioner AxisSize(int64_t max_part_bytes, int axis = 0, int64_t max_parts = 0
 
 }  // namespace partitioners
 
-// Gives each variable to the task of `job` that has the fewest bytes so far.
+// Gives each variable to the task of `job` that has the fewest bytes so far; without tasks, to the job.
 class ByteBalancedDevices {
  public:
-  ByteBalancedDevices(std::string job, int tasks) : job_(std::move(job)), bytes_(tasks) {}
+  ByteBalancedDevices(std::string job, int tasks) : job_(std::move(job)), bytes_(std::max(tasks, 0)) {}
   std::string Next(int64_t bytes);
   const std::vector<int64_t>& bytes() const { return bytes_; }
 

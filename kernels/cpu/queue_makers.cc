@@ -9,8 +9,18 @@ namespace weir {
 namespace {
 
 class QueueKernel : public ResourceKernel<Queue> {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    RETURN_IF_ERROR(ResourceKernel<Queue>::Compute(ctx));
+    if (shared_.is_private) return absl::OkStatus();
+    // DestroyResourceOp may have taken it away since this kernel ran first.
+    const auto make = [&] { return Make(ctx, shared_.name); };
+    return ctx.resources()->LookupOrCreate<Queue>(shared_.container, shared_.name, make).status();
+  }
+
  protected:
   absl::Status Configure(OpKernelConstruction& ctx) override {
+    ASSIGN_OR_RETURN(shared_, ResourceName::Read(ctx));
     options_.kind = ctx.op();
     if (ctx.op().ends_with("V2")) options_.kind.resize(options_.kind.size() - 2);
     options_.padded = options_.kind == "PaddingFIFOQueue";
@@ -70,6 +80,7 @@ class QueueKernel : public ResourceKernel<Queue> {
     return absl::OkStatus();
   }
 
+  ResourceName shared_;
   Queue::Options options_;
 };
 
