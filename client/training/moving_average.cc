@@ -6,15 +6,30 @@
 namespace weir {
 namespace {
 
-// What the variable's own initializer assigns.
-Output InitialValue(const ResourceVariable& variable) {
-  const Edge* edge = variable.initializer().node()->input_edge(1);
-  return Output(edge->src, edge->src_output);
+bool Assigns(const Node& node, const Output& handle) {
+  if (node.op() != "AssignVariableOp") return false;
+  const Edge* variable = node.input_edge(0);
+  return variable->src == handle.node() && variable->src_output == handle.index();
 }
 
+// What the variable's own initializer assigns. Where there are copies, that is one of those on which the initializer of
+// all depends.
+Output InitialValue(const ResourceVariable& variable) {
+  if (!variable.initializer().valid()) return {};
+  std::vector<const Node*> nodes = {variable.initializer().node()};
+  for (const Edge* edge : nodes[0]->in_edges()) nodes.push_back(edge->src);
+  for (const Node* node : nodes) {
+    if (!Assigns(*node, variable.handle())) continue;
+    const Edge* value = node->input_edge(1);
+    return Output(value->src, value->src_output);
+  }
+  return {};
+}
+
+// With all copies that a strategy keeps of the average.
 Operation Move(const Scope& scope, const ResourceVariable& average, const Output& value, const Output& weight) {
-  const Output distance = ops::Sub(scope, average.Read(scope), value);
-  return ops::AssignSubVariableOp(scope, average.handle(), ops::Mul(scope, distance, weight));
+  const Output distance = ops::Sub(scope, value, average.Read(scope));
+  return average.AssignAdd(scope, ops::Mul(scope, distance, weight));
 }
 
 }  // namespace
@@ -36,11 +51,12 @@ Operation ExponentialMovingAverage::Apply(const Scope& scope, std::vector<Resour
   std::vector<Operation> updates;
   for (const ResourceVariable& variable : variables) {
     if (!variable.valid()) continue;
-    const Scope beside = scope.Root().ColocateWith(variable.handle().op());
+    // A strategy places the average and its copies as it does the variable's.
+    const Scope beside = variable.copies().empty() ? scope.Root().ColocateWith(variable.handle().op()) : scope.Root();
     const ResourceVariable average = ResourceVariable::Make(
         beside.WithName(absl::StrCat(variable.name(), "/", options_.name)), variable.shape(), variable.dtype(),
         [&](const Scope&, const TensorShape&, DataType) { return InitialValue(variable); }, {.trainable = false});
-    const Scope update = scope.ColocateWith(variable.handle().op());
+    const Scope update = variable.copies().empty() ? scope.ColocateWith(variable.handle().op()) : scope;
     updates.push_back(Move(update, average, variable.Read(update), Weight(update, variable.dtype())));
     followed_.push_back({variable, average});
   }
