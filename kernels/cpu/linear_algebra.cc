@@ -73,20 +73,24 @@ absl::Status LinearKernel::ComputeAs(OpKernelContext& ctx, DataType type) {
   }
   std::vector<Tensor> outputs;
   std::vector<int64_t> sizes;
+  bool is_empty = true;
   for (const DimVector& item : dims) {
     const bool absent = item == DimVector{-1};
     TensorShape shape = absent ? TensorShape() : batch;
     ASSIGN_OR_RETURN(const TensorShape one, TensorShape::Build(absent ? DimVector{} : item));
     RETURN_IF_ERROR(shape.Append(one));
     sizes.push_back(one.num_elements());
+    is_empty = is_empty && (absent || shape.num_elements() == 0);
     ASSIGN_OR_RETURN(Tensor tensor, ctx.allocate_temp(type, shape));
     if (absent) *tensor.data<Scalar>() = Scalar(0);
     outputs.push_back(std::move(tensor));
   }
+  // Matrices without elements may have any number of rows, and come in any number.
+  const int64_t items = is_empty ? 0 : batch.num_elements();
   std::mutex mutex;
   absl::Status status;
   const double cost = std::max(1.0, Cost(args.in_sizes));
-  ParallelRanges(ctx, batch.num_elements(), static_cast<int64_t>(cost), [&](int64_t begin, int64_t end) {
+  ParallelRanges(ctx, items, static_cast<int64_t>(cost), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       MatrixArgs<Scalar> item{args.in_sizes, {}, {}};
       for (int i = 0; i < inputs; ++i) {

@@ -90,6 +90,15 @@ TEST_F(NumericTest, CountingIgnoresWhatIsTooLargeAndRefusesWhatIsNegative) {
   });
 }
 
+// For ever, if each row or matrix were visited.
+TEST_F(NumericTest, MatricesWithoutElementsTakeNoTime) {
+  const int64_t huge = int64_t{1} << 62;
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> qr, RunOp("Qr", {Tensor(DT_FLOAT, TensorShape({huge, 0}))}));
+  EXPECT_EQ(qr[0].shape(), TensorShape({huge, 0}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> svd, RunOp("Svd", {Tensor(DT_FLOAT, TensorShape({1 << 30, 0, 3}))}));
+  EXPECT_EQ(svd[0].shape(), TensorShape({1 << 30, 0}));
+}
+
 TEST_F(NumericTest, LinearAlgebra) {
   const Tensor a = F({4, 2, 2, 3}, {2, 2});
   ASSERT_OK_AND_ASSIGN(Tensor inverse, RunOp1("MatrixInverse", {a}));
