@@ -8,6 +8,7 @@
 #include "client/ops.h"
 #include "client/optimizer.h"
 #include "core/file_system.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -57,12 +58,10 @@ ServingInput Serving(const Scope& scope) {
 class EstimatorTest : public ::testing::Test {
  protected:
   EstimatorTest() {
-    std::string pattern = absl::StrCat(::testing::TempDir(), "/estimator-XXXXXX");
-    config_.model_dir = mkdtemp(pattern.data());
+    config_.model_dir = directory_.path();
     config_.checkpoint_steps = 10;
     config_.evaluator_poll = absl::Milliseconds(5);
   }
-  ~EstimatorTest() override { files_->DeleteRecursively(config_.model_dir).IgnoreError(); }
 
   size_t Count(const std::string& pattern) {
     return files_->Glob(JoinPath(config_.model_dir, pattern)).value_or(std::vector<std::string>()).size();
@@ -74,6 +73,7 @@ class EstimatorTest : public ::testing::Test {
   }
   TrainSpec Train(int64_t steps) const { return {.input = Training(), .options = {.max_steps = steps}}; }
 
+  const ScratchDirectory directory_;
   const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
   RunConfig config_;
 };
@@ -126,6 +126,16 @@ TEST_F(EstimatorTest, TheBestStaysTheBestForALaterProcess) {
   EXPECT_EQ(worse, "");
   ASSERT_OK_AND_ASSIGN(const std::string better, run(0.4));
   EXPECT_NE(better, "");
+}
+
+TEST_F(EstimatorTest, AnyNumberIsBetterThanNone) {
+  const Evaluation none, diverged{.values = {{"loss", NAN}}}, some{.values = {{"loss", 7}}};
+  for (const IsBetter& is_better : {SmallerLoss(), LargerMetric("loss")}) {
+    for (const Evaluation& without : {none, diverged}) {
+      EXPECT_TRUE(is_better(without, some));
+      EXPECT_FALSE(is_better(some, without));
+    }
+  }
 }
 
 TEST_F(EstimatorTest, AnEvaluatorGivesUpWhenNoCheckpointComes) {

@@ -1,6 +1,7 @@
 #include "client/estimator/exporter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -97,6 +98,13 @@ class Best : public Exporter {
   std::optional<Evaluation> best_;
 };
 
+// None where there is no such value, or it is not a number: any number is better.
+std::optional<double> Number(const Evaluation& evaluation, const std::string& name) {
+  const auto found = evaluation.values.find(name);
+  if (found == evaluation.values.end() || std::isnan(found->second)) return std::nullopt;
+  return found->second;
+}
+
 }  // namespace
 
 std::unique_ptr<Exporter> LatestExporter(ExporterOptions options) {
@@ -105,14 +113,15 @@ std::unique_ptr<Exporter> LatestExporter(ExporterOptions options) {
 
 IsBetter SmallerLoss() {
   return [](const Evaluation& best, const Evaluation& candidate) {
-    return candidate.values.at("loss") < best.values.at("loss");
+    const std::optional<double> before = Number(best, "loss"), now = Number(candidate, "loss");
+    return now.has_value() && (!before.has_value() || *now < *before);
   };
 }
 
 IsBetter LargerMetric(const std::string& name) {
   return [name](const Evaluation& best, const Evaluation& candidate) {
-    const auto before = best.values.find(name), now = candidate.values.find(name);
-    return now != candidate.values.end() && (before == best.values.end() || now->second > before->second);
+    const std::optional<double> before = Number(best, name), now = Number(candidate, name);
+    return now.has_value() && (!before.has_value() || *now > *before);
   };
 }
 

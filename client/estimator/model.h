@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/data/dataset.h"
+#include "client/input_context.h"
 #include "client/scope.h"
 #include "client/variables.h"
 
@@ -38,11 +39,7 @@ struct ModelSpec {
 using ModelFunction =
     std::function<ModelSpec(const Scope& scope, const OutputList& input, const ModelContext& context)>;
 
-// Which of how many processes that read the same input this is: the dataset's Shard.
-struct InputContext {
-  int num_input_pipelines = 1;
-  int input_pipeline_id = 0;
-};
+// Each process that trains has a pipeline.
 using InputFunction = std::function<Dataset(const Scope& scope, const InputContext& context)>;
 
 // What an exported model is fed with, by name, and what the model function gets of it.

@@ -4,16 +4,10 @@
 #include <functional>
 #include <vector>
 
+#include "client/input_context.h"
 #include "distribute/strategy/strategy.h"
 
 namespace weir {
-
-// For which of the strategy's pipelines a dataset is made.
-struct InputContext {
-  int num_input_pipelines = 1;
-  int input_pipeline_id = 0;
-  int num_replicas_in_sync = 1;
-};
 
 // A dataset (a variant) and what its elements are.
 struct DatasetOutput {

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/file_system.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/cluster/server_process.h"
@@ -27,8 +28,6 @@ constexpr absl::Duration kPoll = absl::Milliseconds(20);
 class EstimatorProcessTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = absl::StrCat(::testing::TempDir(), "/estimator-XXXXXX");
-    directory_ = mkdtemp(pattern.data());
     for (const auto& [job, tasks] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"worker", 2}, {"ps", 2}}) {
       for (int i = 0; i < tasks; ++i) {
         ASSERT_OK_AND_ASSIGN(std::unique_ptr<ReservedPort> port, ReservedPort::Create());
@@ -42,7 +41,6 @@ class EstimatorProcessTest : public ::testing::Test {
       for (const auto& [name, process] : processes_) ADD_FAILURE() << name << ":\n" << process->Log();
     }
     processes_.clear();
-    files_->DeleteRecursively(directory_).IgnoreError();
   }
 
   void Start(const std::string& job, int index) {
@@ -55,8 +53,8 @@ class EstimatorProcessTest : public ::testing::Test {
     options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
                          "--steps",      "2000",   "--checkpoint-steps", "50"};
     options.environment = {absl::StrCat("TF_CONFIG=", TfConfigJson(config))};
-    options.log_file = absl::StrCat(directory_, "/", name, ".log");
-    options.ready_file = absl::StrCat(directory_, "/", name, ".ready");
+    options.log_file = directory_.Path(absl::StrCat(name, ".log"));
+    options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
     processes_[name] = std::make_unique<ServerProcess>(std::move(options));
     ASSERT_THAT(processes_[name]->Launch(), IsOk());
   }
@@ -92,10 +90,10 @@ class EstimatorProcessTest : public ::testing::Test {
   bool AwaitEnd(const std::string& name) {
     return Await([&] { return processes_[name]->pid() == -1; });
   }
-  std::string model_dir() const { return directory_ + "/model"; }
+  std::string model_dir() const { return directory_.Path("model"); }
 
   const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
-  std::string directory_;
+  const ScratchDirectory directory_;
   TfConfig config_;
   std::vector<std::unique_ptr<ReservedPort>> ports_;
   std::map<std::string, std::unique_ptr<ServerProcess>> processes_;

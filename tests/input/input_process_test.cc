@@ -5,7 +5,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
-#include "core/file_system.h"
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 
@@ -18,12 +18,9 @@ constexpr char kWorker[] = "/job:worker/task:1";
 class InputProcessTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = absl::StrCat(::testing::TempDir(), "/input-XXXXXX");
-    directory_ = mkdtemp(pattern.data());
     ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start(
                                        {.program = WEIR_PROGRAM, .jobs = {{"ps", 1}, {"worker", 2}}, .restart = true}));
   }
-  ~InputProcessTest() override { NewPosixFileSystem()->DeleteRecursively(directory_).IgnoreError(); }
 
   // A loop that adds an element of `iterator` to a variable of the ps with each step.
   TrainingLoopOptions AddUp(const DataIterator& iterator) {
@@ -33,14 +30,14 @@ class InputProcessTest : public ::testing::Test {
     options.global_step = GlobalStep(on_ps);
     const Operation add = total_.AssignAdd(on_ps, iterator.GetNext(scope_)[0]);
     options.train = options.global_step.AssignAdd(on_ps.WithControlDependencies({add}), int64_t{1});
-    options.checkpoint_dir = directory_;
+    options.checkpoint_dir = directory_.path();
     options.checkpoint_steps = 4;
     options.recovery_timeout = absl::Seconds(20);
     return options;
   }
   absl::StatusOr<std::unique_ptr<Session>> Connect() { return Session::Connect(cluster_->Target("worker", 0), scope_); }
 
-  std::string directory_;
+  const ScratchDirectory directory_;
   std::unique_ptr<ProcessCluster> cluster_;
   const Scope scope_ = Scope::NewRoot();
   ResourceVariable total_;

@@ -16,7 +16,7 @@ namespace {
 constexpr int kTrials = 4;
 
 // Minimises (w - 3)^2 from 0 on the trial's task; `between` runs after its first step. Gives what is left.
-absl::StatusOr<double> Descend(const TrialContext& context, const std::function<void()>& between) {
+absl::StatusOr<double> Descend(TrialContext& context, const std::function<void()>& between) {
   const Scope scope = Scope::NewRoot().WithDevice(context.device());
   const ResourceVariable w =
       ResourceVariable::Make(scope.WithName("w"), TensorShape(), DT_FLOAT, initializers::Zeros());
