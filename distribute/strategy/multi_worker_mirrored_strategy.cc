@@ -32,12 +32,7 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   }
   std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
                                                         const std::vector<VariableGradients>& gradients) override {
-    const std::vector<weir::Scope> scopes = OnEvery("reduce");
-    std::vector<std::vector<Gradient>> reduced;
-    for (const VariableGradients& of_variable : gradients) {
-      reduced.push_back(collectives_.AllReduceGradients(scopes, op, of_variable.parts));
-    }
-    return reduced;
+    return AllReduceGradientsBy(collectives_, op, gradients);
   }
 
  private:

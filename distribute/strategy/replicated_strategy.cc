@@ -51,4 +51,14 @@ std::vector<std::vector<Gradient>> ReplicatedStrategy::AllReduceGradients(
   return reduced;
 }
 
+std::vector<std::vector<Gradient>> ReplicatedStrategy::AllReduceGradientsBy(
+    CollectiveReduction& collectives, ReduceOp op, const std::vector<VariableGradients>& gradients) const {
+  const std::vector<weir::Scope> scopes = OnEvery("reduce");
+  std::vector<std::vector<Gradient>> reduced;
+  for (const VariableGradients& of_variable : gradients) {
+    reduced.push_back(collectives.AllReduceGradients(scopes, op, of_variable.parts));
+  }
+  return reduced;
+}
+
 }  // namespace weir

@@ -1,6 +1,7 @@
 // What strategies with a copy of each variable for each replica have in common.
 #pragma once
 
+#include "distribute/strategy/collective_reduction.h"
 #include "distribute/strategy/strategy.h"
 
 namespace weir {
@@ -21,6 +22,9 @@ class ReplicatedStrategy : public Strategy {
   // k-th variable up on the k-th device, in turn.
   virtual std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
                                                                 const std::vector<VariableGradients>& gradients);
+  // The same by collectives of all replicas.
+  std::vector<std::vector<Gradient>> AllReduceGradientsBy(CollectiveReduction& collectives, ReduceOp op,
+                                                          const std::vector<VariableGradients>& gradients) const;
 };
 
 }  // namespace weir

@@ -24,7 +24,7 @@ TEST_P(MultiWorkerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
 
   ASSERT_OK_AND_ASSIGN(const auto cluster,
                        ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"worker", kWorkers}}}));
-  std::vector<std::future<absl::StatusOr<TrainedModel>>> workers;
+  std::vector<FutureModel> workers;
   for (int i = 0; i < kWorkers; ++i) {
     workers.push_back(std::async(std::launch::async, [&, i]() -> absl::StatusOr<TrainedModel> {
       ASSIGN_OR_RETURN(const auto strategy,
@@ -35,17 +35,7 @@ TEST_P(MultiWorkerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
           [](Strategy&) { return Operation(); });
     }));
   }
-  std::vector<TrainedModel> trained;
-  for (auto& worker : workers) {
-    auto model = worker.get();
-    ASSERT_THAT(model, IsOk());
-    trained.push_back(*std::move(model));
-  }
-  for (int step = 0; step < kSteps; ++step) {
-    float mean = 0;
-    for (const TrainedModel& model : trained) mean += model.losses[step] / kWorkers;
-    EXPECT_NEAR(mean, expected.losses[step], 1e-4F * (1 + expected.losses[step])) << "step " << step;
-  }
+  ExpectMeanLosses(workers, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, MultiWorkerBetweenGraphsTest, testing::Range(0, 3));

@@ -185,7 +185,7 @@ TEST(ParameterServerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
     RETURN_IF_ERROR(session.RunTargets({initialize}));
     return session.RunTargets({ps.start()});
   };
-  std::vector<std::future<absl::StatusOr<TrainedModel>>> workers;
+  std::vector<FutureModel> workers;
   for (int i = 0; i < kWorkers; ++i) {
     workers.push_back(std::async(std::launch::async, [&, i]() -> absl::StatusOr<TrainedModel> {
       ASSIGN_OR_RETURN(
@@ -196,17 +196,7 @@ TEST(ParameterServerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
                                 [&](Strategy&) { return strategy->update(); });
     }));
   }
-  std::vector<TrainedModel> trained;
-  for (auto& worker : workers) {
-    auto model = worker.get();
-    ASSERT_THAT(model, IsOk());
-    trained.push_back(*std::move(model));
-  }
-  for (int step = 0; step < kSteps; ++step) {
-    float mean = 0;
-    for (const TrainedModel& model : trained) mean += model.losses[step] / kWorkers;
-    EXPECT_NEAR(mean, expected.losses[step], 1e-4F * (1 + expected.losses[step])) << "step " << step;
-  }
+  ExpectMeanLosses(workers, expected);
 }
 
 }  // namespace

@@ -191,6 +191,20 @@ Output StatisticsLoss(const ReplicaContext& replica, const OutputList& inputs) {
   return ops::Identity(scope.WithControlDependencies(std::vector<Operation>{moved, kept, counted}), loss);
 }
 
+void ExpectMeanLosses(std::vector<FutureModel>& workers, const TrainedModel& expected) {
+  std::vector<TrainedModel> trained;
+  for (FutureModel& worker : workers) {
+    auto model = worker.get();
+    ASSERT_THAT(model, IsOk());
+    trained.push_back(*std::move(model));
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    float mean = 0;
+    for (const TrainedModel& model : trained) mean += model.losses[step] / static_cast<float>(trained.size());
+    EXPECT_NEAR(mean, expected.losses[step], 1e-4F * (1 + expected.losses[step])) << "step " << step;
+  }
+}
+
 void ExpectSameTraining(const TrainedModel& actual, const TrainedModel& expected, float tolerance) {
   ASSERT_EQ(actual.losses.size(), expected.losses.size());
   for (size_t i = 0; i < expected.losses.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,9 @@ Output EmbeddingLoss(const ReplicaContext& replica, const OutputList& inputs);
 // Normalises by a moving mean that each replica moves; counts examples; keeps the mean target of a step.
 Output StatisticsLoss(const ReplicaContext& replica, const OutputList& inputs);
 
+// Waits for all workers: the mean of their losses is `expected`'s in every step.
+using FutureModel = std::future<absl::StatusOr<TrainedModel>>;
+void ExpectMeanLosses(std::vector<FutureModel>& workers, const TrainedModel& expected);
 void ExpectSameTraining(const TrainedModel& actual, const TrainedModel& expected, float tolerance = 2e-5F);
 
 }  // namespace weir
