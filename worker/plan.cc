@@ -258,11 +258,15 @@ class PlanCompiler {
     MarkUnreadOutputs();
   }
 
-  // Gives each reader of `node` its source: a constant, the output's own slot (one reader), or a slot of its own.
+  // Gives each reader of `node` its source: a constant, the output's own slot (the last reader), or a slot of its own.
+  // The last, for as soon as it is activated it may take the value away, which the others are asked about before.
   void AssignReaders(const Node& node) {
     const uint32_t constant = constant_[node.id()], argument = argument_[node.id()];
     const uint32_t id = plan_id_[node.id()];
-    std::vector<bool> own_slot_taken(node.num_outputs(), false);
+    std::vector<const Edge*> last_reader(node.num_outputs(), nullptr);
+    for (const Edge* edge : node.out_edges()) {
+      if (!edge->is_control()) last_reader[edge->src_output] = edge;
+    }
     for (const Edge* edge : node.out_edges()) {
       if (edge->is_control()) continue;
       PlanNode& reader = plan_node(edge->dst);
@@ -272,8 +276,7 @@ class PlanCompiler {
         continue;
       }
       const bool stays = argument == kNone && OutputsStay(plan_->nodes[id]);
-      if (stays && !own_slot_taken[edge->src_output]) {
-        own_slot_taken[edge->src_output] = true;
+      if (stays && last_reader[edge->src_output] == edge) {
         source = plan_->nodes[id].first_output + edge->src_output;
         edge_slot_[edge] = PlanEdge::kNoSlot;
       } else {
