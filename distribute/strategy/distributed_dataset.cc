@@ -1,7 +1,5 @@
 #include "distribute/strategy/distributed_dataset.h"
 
-#include <algorithm>
-
 #include "client/ops.h"
 #include "core/device_name.h"
 
@@ -97,7 +95,7 @@ DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunc
   scope.UpdateStatus(pipelines.status());
   std::vector<OutputList> by_component;
   std::vector<Operation> initializers;
-  const int replicas = std::max(strategy.num_replicas_in_sync(), static_cast<int>(strategy.replica_devices().size()));
+  const int replicas = strategy.num_replicas();
   for (size_t p = 0; scope.ok() && p < pipelines->size(); ++p) {
     const Pipeline& pipeline = (*pipelines)[p];
     // Every task has as many replicas as this one.

@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   ASSIGN_OR_RETURN(std::vector<std::string> workers, DevicesOf(options.cluster, options.worker_job));
   const int num_workers = static_cast<int>(workers.size());
   RETURN_IF_ERROR(CheckOptions(options, num_workers));
-  Layout layout{.name = kName, .devices = std::move(workers), .num_replicas = num_workers};
+  Layout layout{.name = kName, .devices = std::move(workers), .num_replicas = num_workers, .all_replicas = num_workers};
   layout.in_step = options.steps == WorkerSteps::kTogether;
   if (options.worker >= 0) {
     layout.devices = {layout.devices[options.worker]};

@@ -117,6 +117,9 @@ class PipelineBuilder {
       costs.push_back(layer.cost);
       names.push_back(layer.name);
     }
+    for (int s = 0; s < num_stages(); ++s) {
+      if (options_.stages[s].size() == 0) return errors::InvalidArgument("Stage ", s, " of the pipeline has no device");
+    }
     if (options_.micro_batches < 1) return errors::InvalidArgument("A pipeline needs a micro-batch at least");
     absl::StatusOr<std::vector<int>> first = CutLayers(costs, num_stages());
     if (!first.ok()) return Annotate(first.status(), absl::StrCat("Layers ", absl::StrJoin(names, ", ")));

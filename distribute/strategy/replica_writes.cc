@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "client/ops.h"
 #include "distribute/strategy/reduction.h"
+#include "graph/function_library.h"
 
 namespace weir {
 namespace {
@@ -10,11 +11,41 @@ namespace {
 enum class Effect { kReads, kAssigns, kAdds, kUpdates };
 
 // What an op does to the variable whose handle is its input 0.
-Effect EffectOf(const Node& node) {
-  if (node.op() == "AssignVariableOp") return Effect::kAssigns;
-  if (node.op() == "AssignAddVariableOp" || node.op() == "AssignSubVariableOp") return Effect::kAdds;
-  const bool gathers = absl::StartsWith(node.op(), "ResourceGather");
-  return absl::StartsWith(node.op(), "Resource") && !gathers ? Effect::kUpdates : Effect::kReads;
+Effect EffectOf(absl::string_view op) {
+  if (op == "AssignVariableOp") return Effect::kAssigns;
+  if (op == "AssignAddVariableOp" || op == "AssignSubVariableOp") return Effect::kAdds;
+  const bool gathers = absl::StartsWith(op, "ResourceGather");
+  return absl::StartsWith(op, "Resource") && !gathers ? Effect::kUpdates : Effect::kReads;
+}
+
+// Where a handle comes from, through what hands it on. `conditional`: that need not run, or runs many times.
+Output OriginOf(const Edge& edge, bool* conditional) {
+  *conditional = false;
+  Output handle(edge.src, edge.src_output);
+  for (;;) {
+    const Node& node = *handle.node();
+    const bool gates = node.op() == "Switch" || node.op() == "Enter";
+    if ((!gates && node.op() != "Identity") || node.input_edge(0) == nullptr) return handle;
+    *conditional |= gates;
+    handle = Output(node.input_edge(0)->src, node.input_edge(0)->src_output);
+  }
+}
+
+// Whether the functions that `node` calls (If, While, PartitionedCall, ...) assign to any variable.
+bool CallsWriters(const Graph& graph, const Node& node) {
+  std::vector<std::string> called;
+  for (const auto& [name, value] : node.def().attr()) {
+    if (value.has_func()) called.push_back(value.func().name());
+    for (const auto& function : value.list().func()) called.push_back(function.name());
+  }
+  if (called.empty()) return false;
+  const FunctionLibrary reachable = graph.functions().ReachableFrom(called);
+  for (const std::string& name : reachable.Names()) {
+    for (const tensorflow::NodeDef& inner : reachable.Find(name)->node_def()) {
+      if (EffectOf(inner.op()) != Effect::kReads) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -29,10 +60,12 @@ absl::Status ReplicaWrites::Collect(const GraphRegion& region, int i) {
   for (int id = region.first; id < region.last; ++id) {
     Node* node = region.graph->node(id);
     if (node == nullptr || node->num_inputs() == 0 || node->input_edge(0) == nullptr) continue;
-    const Edge& edge = *node->input_edge(0);
-    const ResourceVariable* variable = variables_->Find(Output(edge.src, edge.src_output));
-    const Effect effect = EffectOf(*node);
-    if (variable == nullptr || effect == Effect::kReads || IsPerReplica(*variable)) continue;
+    RETURN_IF_ERROR(CheckCalls(*region.graph, *node, i));
+    const Effect effect = EffectOf(node->op());
+    if (effect == Effect::kReads) continue;
+    bool conditional = false;
+    const ResourceVariable* variable = variables_->Find(OriginOf(*node->input_edge(0), &conditional));
+    if (variable == nullptr || IsPerReplica(*variable)) continue;
     if (variables_->IsPartOf(*variable, *node)) continue;
     const std::string what =
         absl::StrCat("Under ", strategy_, " '", node->name(), "' (", node->op(), ") writes the variable '",
@@ -45,8 +78,28 @@ absl::Status ReplicaWrites::Collect(const GraphRegion& region, int i) {
                                      ", and the variable has no aggregation: give VariableOptions one, or make it "
                                      "synchronised on read, or write it outside of Run");
     }
+    if (conditional) {
+      return errors::InvalidArgument(what,
+                                     " within a Cond or a WhileLoop, where the replicas cannot agree upon it: assign "
+                                     "after it, or make the variable synchronised on read");
+    }
     const Edge& value = *node->input_edge(1);
     by_replica_[i].push_back({*variable, node, Output(value.src, value.src_output)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplicaWrites::CheckCalls(const Graph& graph, const Node& node, int i) const {
+  for (int input = 0; input < node.num_inputs(); ++input) {
+    const Edge* edge = node.input_edge(input);
+    if (edge == nullptr || edge->src->output_type(edge->src_output) != DT_RESOURCE) continue;
+    bool conditional = false;
+    const ResourceVariable* variable = variables_->Find(OriginOf(*edge, &conditional));
+    if (variable == nullptr || IsPerReplica(*variable) || !CallsWriters(graph, node)) continue;
+    return errors::InvalidArgument("Under ", strategy_, " '", node.name(), "' (", node.op(), ") of replica ",
+                                   first_replica_ + i, " gives the variable '", variable->name(),
+                                   "' to functions that assign to variables, which the replicas cannot agree upon: "
+                                   "assign outside of functions, or make the variable synchronised on read");
   }
   return absl::OkStatus();
 }
@@ -74,7 +127,7 @@ absl::Status ReplicaWrites::Aggregate(const Scope& scope, const AllReduce& all_r
     OutputList values;
     for (const auto& writes : by_replica_) values.push_back(writes[k].value);
     const bool one_for_all = variable.copies().empty() && by_replica_.size() > 1;
-    if (one_for_all && EffectOf(*by_replica_[0][k].node) == Effect::kAdds) {
+    if (one_for_all && EffectOf(by_replica_[0][k].node->op()) == Effect::kAdds) {
       values = Shares(scope, aggregation, values);
     } else if (aggregation == VariableAggregation::kOnlyFirstReplica) {
       values = all_reduce(ReduceOp::kSum, OfFirstReplica(scope, values));

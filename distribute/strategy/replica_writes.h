@@ -24,7 +24,7 @@ class ReplicaWrites {
         by_replica_(num_local) {}
 
   // Finds the assignments in what replica `i` of this graph has built. InvalidArgument for one to a variable without
-  // aggregation, and for updates other than assignments.
+  // aggregation, for one within control flow or a function, and for updates other than assignments.
   absl::Status Collect(const GraphRegion& region, int i);
 
   using AllReduce = std::function<OutputList(ReduceOp op, const OutputList& values)>;
@@ -37,6 +37,7 @@ class ReplicaWrites {
     Output value;
   };
   bool IsPerReplica(const ResourceVariable& variable) const;
+  absl::Status CheckCalls(const Graph& graph, const Node& node, int i) const;
   absl::Status CheckAlike() const;
   OutputList OfFirstReplica(const Scope& scope, const OutputList& values) const;
   // One variable, to which each replica adds its part.

@@ -1,6 +1,7 @@
 // How a model is replicated: one interface for one device, several, parameter servers and several workers.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -60,7 +61,8 @@ class Strategy {
     std::string name;
     std::vector<std::string> devices;  // one for each replica of this graph
     int first_replica = 0;
-    int num_replicas = 0;  // in all graphs
+    int num_replicas = 0;  // whose gradients make one update, in all graphs
+    int all_replicas = 0;  // in all graphs, where they are more than those; 0: no more
     // All replicas take each step together. Otherwise what one writes is written as it is.
     bool in_step = true;
   };
@@ -75,7 +77,9 @@ class Strategy {
   // All whose gradients make one update, and the devices of those that this graph holds.
   int num_replicas_in_sync() const { return layout_.num_replicas; }
   const std::vector<std::string>& replica_devices() const { return layout_.devices; }
-  // The replica_id_in_sync_group of the first of them.
+  // All that train, in step or not.
+  int num_replicas() const { return std::max(layout_.num_replicas, layout_.all_replicas); }
+  // The place of this graph's first replica among all.
   int first_replica() const { return layout_.first_replica; }
 
   // Calls `function` for each replica of this graph with that replica's part of `inputs`. Gives what it returned, a

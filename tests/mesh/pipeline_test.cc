@@ -110,6 +110,8 @@ TEST(Pipeline, RefusesWhatDoesNotFit) {
   EXPECT_THAT(uneven.status().message(), HasSubstr("The batch 'input:0' of 8 does not divide into 3 micro-batches"));
   EXPECT_FALSE(Pipelined({.stages = Stages(2), .micro_batches = 0}).ok());
   EXPECT_FALSE(Pipelined({.stages = {}, .micro_batches = 1}).ok());
+  EXPECT_THAT(Pipelined({.stages = {Mesh()}, .micro_batches = 1}).status().message(),
+              HasSubstr("Stage 0 of the pipeline has no device"));
 }
 
 TEST(Pipeline, NamesALayerThatBreaksTheChain) {

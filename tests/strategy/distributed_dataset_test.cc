@@ -6,6 +6,7 @@
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/strategy/mirrored_strategy.h"
 #include "distribute/strategy/multi_worker_mirrored_strategy.h"
+#include "distribute/strategy/parameter_server_strategy.h"
 
 namespace weir {
 namespace {
@@ -56,6 +57,26 @@ TEST(DistributedDatasetTest, CutsGlobalBatchesAmongTasks) {
   ASSERT_THAT(root.status(), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Connect(cluster->Target("worker", 0), root));
   ExpectBatches(*session, dataset, {{{0, 1}, {2}, {3}}, {{4, 5}, {6}, {7}}, {{8, 9}, {10}, {11}}});
+}
+
+TEST(DistributedDatasetTest, AsynchronousWorkersWithGraphsOfTheirOwnShareTheInput) {
+  ASSERT_OK_AND_ASSIGN(const ClusterSpec cluster,
+                       ClusterSpec::FromJson(R"({"ps": ["localhost:1"], "worker": ["localhost:2", "localhost:3"]})"));
+  for (int worker = 0; worker < 2; ++worker) {
+    const Scope root = Scope::NewRoot();
+    ASSERT_OK_AND_ASSIGN(const auto strategy,
+                         ParameterServerStrategy::Create(
+                             root, {.cluster = cluster, .worker = worker, .steps = WorkerSteps::kAsynchronous}));
+    InputContext seen;
+    DistributeDataset(*strategy, [&seen](const Scope& scope, const InputContext& input) {
+      seen = input;
+      return Counting(1)(scope, input);
+    });
+    ASSERT_THAT(root.status(), IsOk());
+    EXPECT_EQ(seen.num_input_pipelines, 2);
+    EXPECT_EQ(seen.input_pipeline_id, worker);
+    EXPECT_EQ(seen.num_replicas_in_sync, 1);
+  }
 }
 
 TEST(DistributedDatasetTest, NamesWhatCannotBeCut) {

@@ -1,9 +1,13 @@
 // What users of strategies get wrong, and what they are told.
+#include <google/protobuf/text_format.h>
+
+#include "client/cond.h"
 #include "client/layers.h"
 #include "client/ops.h"
 #include "core/testing.h"
 #include "distribute/strategy/mirrored_strategy.h"
 #include "distribute/strategy/per_replica_feeds.h"
+#include "graph/function_library.h"
 
 namespace weir {
 namespace {
@@ -76,6 +80,74 @@ TEST_F(MisuseTest, AWriteWithoutAggregation) {
         return OutputList();
       },
       "the variable 'w' in replica 0, and the variable has no aggregation");
+}
+
+TEST_F(MisuseTest, AWriteWithinABranch) {
+  ExpectError(
+      [](const ReplicaContext& replica, const OutputList&) {
+        const ResourceVariable w =
+            Make(replica.scope(), "w", 3, {.trainable = false, .aggregation = VariableAggregation::kSum});
+        const Output yes = replica.scope().Constant(true);
+        return Cond(
+            replica.scope(), yes,
+            [&](const Scope& scope) {
+              w.Assign(scope, ops::ZerosLike(scope, w.value()));
+              return OutputList{scope.Constant(1)};
+            },
+            [](const Scope& scope) { return OutputList{scope.Constant(2)}; });
+      },
+      "within a Cond or a WhileLoop");
+}
+
+TEST_F(MisuseTest, AWriteWithinAFunction) {
+  tensorflow::FunctionDef clear;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"pb(
+                                                              signature {
+                                                                name: "Clear"
+                                                                input_arg { name: "w" type: DT_RESOURCE }
+                                                                is_stateful: true
+                                                              }
+                                                              node_def {
+                                                                name: "zeros"
+                                                                op: "Const"
+                                                                attr {
+                                                                  key: "dtype"
+                                                                  value { type: DT_FLOAT }
+                                                                }
+                                                                attr {
+                                                                  key: "value"
+                                                                  value {
+                                                                    tensor {
+                                                                      dtype: DT_FLOAT
+                                                                      tensor_shape { dim { size: 3 } }
+                                                                      float_val: 0
+                                                                    }
+                                                                  }
+                                                                }
+                                                              }
+                                                              node_def {
+                                                                name: "clear"
+                                                                op: "AssignVariableOp"
+                                                                input: "w"
+                                                                input: "zeros:output:0"
+                                                                attr {
+                                                                  key: "dtype"
+                                                                  value { type: DT_FLOAT }
+                                                                }
+                                                              }
+                                                              control_ret { key: "clear" value: "clear" })pb",
+                                                            &clear));
+  ASSERT_THAT(root_.graph()->mutable_functions()->Add(clear), IsOk());
+  ExpectError(
+      [](const ReplicaContext& replica, const OutputList&) {
+        const ResourceVariable w =
+            Make(replica.scope(), "w", 3, {.trainable = false, .aggregation = VariableAggregation::kSum});
+        tensorflow::NameAttrList function;
+        function.set_name("Clear");
+        ops::StatefulPartitionedCall(replica.scope(), {w.handle()}, {}, function);
+        return OutputList();
+      },
+      "gives the variable 'w' to functions that assign to variables");
 }
 
 TEST_F(MisuseTest, AnOptimizerWithinAReplica) {
