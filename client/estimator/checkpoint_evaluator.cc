@@ -13,10 +13,14 @@ absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
   const absl::StatusOr<Evaluation> evaluation =
       estimator_.Evaluate(spec_.input, {.steps = spec_.steps, .checkpoint = *newest});
   // The trainer deletes the oldest: the next look finds a newer one.
-  if (absl::IsNotFound(evaluation.status()) && estimator_.LatestCheckpoint().value_or("") != *newest) return false;
+  const auto was_deleted = [&](const absl::Status& status) {
+    return absl::IsNotFound(status) && estimator_.LatestCheckpoint().value_or("") != *newest;
+  };
+  if (was_deleted(evaluation.status())) return false;
   RETURN_IF_ERROR(evaluation.status());
   RETURN_IF_ERROR(Write(*evaluation));
-  RETURN_IF_ERROR(RunExporters(*newest, *evaluation));
+  const absl::Status exported = RunExporters(*newest, *evaluation);
+  if (!was_deleted(exported)) RETURN_IF_ERROR(exported);
   evaluated_ = *newest;
   evaluated_step_ = evaluation->global_step;
   if (spec_.report) spec_.report(*evaluation);

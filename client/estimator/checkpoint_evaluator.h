@@ -16,7 +16,7 @@ class CheckpointEvaluator {
   CheckpointEvaluator(const Estimator& estimator, const EvalSpec& spec) : estimator_(estimator), spec_(spec) {}
 
   // Evaluates the newest checkpoint unless it has done so already, writes the events and runs the exporters. False when
-  // there was nothing new.
+  // there was nothing new, or the trainer deleted it meanwhile; deleted after its evaluation it is not exported.
   absl::StatusOr<bool> EvaluateNewest();
   // The global step of the last evaluation; -1 before the first.
   int64_t evaluated_step() const { return evaluated_step_; }

@@ -12,6 +12,7 @@
 #include "core/file_system.h"
 #include "core/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "distribute/cluster/environment.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/cluster/server_process.h"
 #include "distribute/cluster/tf_config.h"
@@ -52,7 +53,7 @@ class EstimatorProcessTest : public ::testing::Test {
     options.name = name;
     options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
                          "--steps",      "2000",   "--checkpoint-steps", "50"};
-    options.environment = {absl::StrCat("TF_CONFIG=", TfConfigJson(config))};
+    options.environment = EnvironmentWith("TF_CONFIG", TfConfigJson(config));
     options.log_file = directory_.Path(absl::StrCat(name, ".log"));
     options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
     processes_[name] = std::make_unique<ServerProcess>(std::move(options));
