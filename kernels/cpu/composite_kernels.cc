@@ -79,9 +79,10 @@ class ToComponentsKernel : public OpKernel {
     }
     for (size_t i = 0; i < types_.size(); ++i) {
       if (value->components[i].dtype() != types_[i]) {
-        return errors::InvalidArgument("Tensor component ", i, " had dtype ",
-                                       DataTypeName(value->components[i].dtype()), "; expected dtype ",
-                                       DataTypeName(types_[i]));
+        return errors::InvalidArgument(
+            "Tensor component ", i, " had dtype ",
+            tensorflow::DataType_Name(static_cast<tensorflow::DataType>(value->components[i].dtype())),
+            "; expected dtype ", tensorflow::DataType_Name(static_cast<tensorflow::DataType>(types_[i])));
       }
       ctx.set_output(static_cast<int>(i), value->components[i]);
     }

@@ -8,9 +8,10 @@
 namespace weir {
 namespace {
 
-// The problem that an image of shape `input` and a filter make. InvalidArgument where they do not fit.
+// The problem that an image of shape `input` and a filter make. InvalidArgument, which starts with `label`, where they
+// do not fit.
 absl::StatusOr<ConvolutionShape> MakeProblem(const WindowAttrs& attrs, const TensorShape& input,
-                                             const TensorShape& filter) {
+                                             const TensorShape& filter, absl::string_view label = "") {
   if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
   if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
   if (filter.num_elements() == 0) {
@@ -22,8 +23,8 @@ absl::StatusOr<ConvolutionShape> MakeProblem(const WindowAttrs& attrs, const Ten
   shape.in_channels = input.dim_size(attrs.ChannelAxis());
   shape.out_channels = filter.dim_size(3);
   if (shape.in_channels % filter.dim_size(2) != 0) {
-    return errors::InvalidArgument("input depth must be evenly divisible by filter depth: ", shape.in_channels, " vs ",
-                                   filter.dim_size(2));
+    return errors::InvalidArgument(label, "input depth must be evenly divisible by filter depth: ", shape.in_channels,
+                                   " vs ", filter.dim_size(2));
   }
   shape.groups = shape.in_channels / filter.dim_size(2);
   if (shape.groups == 0) return errors::InvalidArgument("number of groups must be positive: ", input.ToString());
@@ -114,7 +115,8 @@ class ConvolutionKernel : public OpKernel {
       return errors::InvalidArgument(
           "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ", in.dims());
     }
-    ASSIGN_OR_RETURN(const ConvolutionShape shape, MakeProblem(attrs_, in, filter.shape()));
+    ASSIGN_OR_RETURN(const ConvolutionShape shape,
+                     MakeProblem(attrs_, in, filter.shape(), absl::StrCat(Label(), ": ")));
     RETURN_IF_ERROR(CheckGradient(shape, gradient.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in));
     return Run(ctx, shape, {output->raw_data(), filter.raw_data(), gradient.raw_data()}, *output);
@@ -124,7 +126,8 @@ class ConvolutionKernel : public OpKernel {
     const Tensor& input = ctx.input(0);
     const Tensor& gradient = ctx.input(2);
     ASSIGN_OR_RETURN(const TensorShape filter, ShapeFromTensor(ctx.input(1), "filter_sizes"));
-    ASSIGN_OR_RETURN(const ConvolutionShape shape, MakeProblem(attrs_, input.shape(), filter));
+    ASSIGN_OR_RETURN(const ConvolutionShape shape,
+                     MakeProblem(attrs_, input.shape(), filter, absl::StrCat(Label(), ": ")));
     RETURN_IF_ERROR(CheckGradient(shape, gradient.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, filter));
     return Run(ctx, shape, {input.raw_data(), output->raw_data(), gradient.raw_data()}, *output);
@@ -134,15 +137,18 @@ class ConvolutionKernel : public OpKernel {
     return attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out, shape.out_channels);
   }
 
+  const char* Label() const {
+    return kind_ == ConvolutionKind::kBackpropInput ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
+  }
+
   absl::Status CheckGradient(const ConvolutionShape& shape, const TensorShape& gradient) const {
-    const char* const label =
-        kind_ == ConvolutionKind::kBackpropInput ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
+    const char* const label = Label();
     if (gradient.dims() != 4) {
       return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", gradient.ToString());
     }
     if (gradient.dim_size(0) != shape.batch) {
       return errors::InvalidArgument(label, ": input and out_backprop must have the same batch size. Input batch: ",
-                                     shape.batch, ", outbackprop batch: ", gradient.dim_size(0));
+                                     shape.batch, ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
     }
     if (gradient.dim_size(attrs_.ChannelAxis()) != shape.out_channels) {
       return errors::InvalidArgument(label, ": filter and out_backprop must have the same out_depth");

@@ -364,7 +364,7 @@ class LeastSquaresKernel : public OpKernel {
     int MatrixInputs() const override { return 2; }
     absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
       if (in[0].rows != in[1].rows) {
-        return errors::InvalidArgument("Input matrix and rhs are incompatible: ", in[0].rows, " rows and ", in[1].rows);
+        return errors::InvalidArgument("Input matrix and rhs are incompatible.");
       }
       return std::vector<DimVector>{{in[0].columns, in[1].columns}};
     }

@@ -110,9 +110,10 @@ class MatrixSetDiagKernel : public OpKernel {
     RETURN_IF_ERROR(expected.SetDim(expected.dims() - 1, m.diagonal()));
     if (diagonal.shape() != expected) {
       return errors::InvalidArgument(
-          "must have diagonal.shape == input.shape[:-2] + min(input.shape[-2:]), but received "
-          "input shape: ",
-          shape.ToString(), " and diagonal shape: ", diagonal.shape().ToString());
+          "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to "
+          "the longests diagonal in range [lower_diag_index:upper_diag_index].\nInput shape: ",
+          shape.ToString(), "\nDiagonal shape: ", diagonal.shape().ToString(),
+          "\nExpected diagonal shape: ", expected.ToString());
     }
     const Tensor input = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));

@@ -69,7 +69,7 @@ class FusedPadConvolutionKernel : public OpKernel {
     const std::vector<int64_t> pads(amounts.begin(), amounts.end());
     for (int i = 0; i < 8; ++i) {
       const bool spatial = i >= 2 && i < 6;
-      if (pads[i] < 0) return errors::InvalidArgument("paddings must be non-negative");
+      if (pads[i] < 0) return errors::InvalidArgument("Paddings must be non-negative");
       if (!spatial && pads[i] != 0) return errors::InvalidArgument("Only spatial paddings are supported");
       const int64_t most = spatial ? resized[(i - 2) / 2] - (reflect_ ? 1 : 0) : 0;
       if (pads[i] > most) {

@@ -91,12 +91,12 @@ class NonMaxSuppressionKernel : public OpKernel {
     }
     SelectionRule rule;
     rule.most = ctx.input(2).scalar<int32_t>();
-    if (rule.most < 0) return errors::InvalidArgument("output size must be non-negative");
     rule.overlap = overlap_;
     if (ctx.num_inputs() > 3) {
       ASSIGN_OR_RETURN(rule.overlap, ScalarFloat(ctx, 3, "iou_threshold"));
       RETURN_IF_ERROR(CheckOverlap(rule.overlap));
     }
+    if (rule.most < 0) return errors::InvalidArgument("output size must be non-negative");
     if (ctx.num_inputs() > 4) {
       ASSIGN_OR_RETURN(rule.least_score, ScalarFloat(ctx, 4, "score_threshold"));
     }
@@ -109,7 +109,10 @@ class NonMaxSuppressionKernel : public OpKernel {
     const int64_t n = boxes.dim_size(0);
     if (n > std::numeric_limits<int32_t>::max()) return errors::InvalidArgument("Too many boxes: ", n);
     if (scores.dims() != 1) return errors::InvalidArgument("scores must be 1-D", scores.shape().ToString());
-    if (scores.dim_size(0) != n) return errors::InvalidArgument("scores has incompatible shape");
+    if (scores.dim_size(0) != n) {
+      return errors::InvalidArgument("scores has incompatible shape (Dimensions must be equal, but are ", n, " and ",
+                                     scores.dim_size(0), ")");
+    }
     ASSIGN_OR_RETURN(const Tensor corners, ConvertTensor(ctx, boxes, DT_FLOAT));
     ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, scores, DT_FLOAT));
     Selection selected = Select(corners.data<float>(), values.data<float>(), n, rule);

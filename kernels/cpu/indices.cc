@@ -1,5 +1,7 @@
 #include "kernels/cpu/indices.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 
 namespace weir {
@@ -25,6 +27,17 @@ absl::Status Indices::CheckRange(int64_t limit, absl::string_view name) const {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status MismatchOfRows(const TensorShape& indices, const TensorShape& updates) {
+  const int outer = indices.dims() - 1;
+  const auto sizes = [outer](const TensorShape& shape) {
+    const absl::Span<const int64_t> shown = shape.dim_sizes().first(std::min(outer, shape.dims()));
+    return shown.size() == 1 ? absl::StrCat(shown[0]) : absl::StrCat("[", absl::StrJoin(shown, ","), "]");
+  };
+  return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.ToString(),
+                                 "] = ", sizes(indices), " must match dimensions [0,", outer,
+                                 ") of updates[shape=", updates.ToString(), "] = ", sizes(updates));
 }
 
 std::string ElementName(const TensorShape& shape, int64_t flat) {

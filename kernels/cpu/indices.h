@@ -31,6 +31,9 @@ class Indices {
 // "[1,0]" for the element at `flat` of a tensor of that shape, "" for a scalar.
 std::string ElementName(const TensorShape& shape, int64_t flat);
 
+// InvalidArgument: the updates of a scatter do not have the outer dimensions of its indices, [.., depth].
+absl::Status MismatchOfRows(const TensorShape& indices, const TensorShape& updates);
+
 // The dimensions of a shape or size given as a tensor: an int32 or int64 vector.
 absl::StatusOr<TensorShape> ShapeFromTensor(const Tensor& tensor, absl::string_view name);
 // An int32 or int64 tensor of one element; `name` is for the error.

@@ -14,7 +14,7 @@ absl::Status SetSummary(OpKernelContext& ctx, const tensorflow::Summary& summary
 
 absl::StatusOr<std::string> StringScalar(const Tensor& tensor, const char* name) {
   if (tensor.dtype() == DT_STRING && tensor.dims() == 0) return tensor.scalar<tstring>();
-  return errors::InvalidArgument(name, " must be scalar, got shape ", tensor.shape().ToString());
+  return errors::InvalidArgument(name, " must be a scalar, got shape ", tensor.shape().ToString());
 }
 
 class HistogramSummaryKernel : public OpKernel {

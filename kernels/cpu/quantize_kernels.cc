@@ -47,8 +47,12 @@ absl::Status CheckLimits(const Tensor& limits, const Slices& slices, int64_t axi
   if (axis == -1 ? limits.NumElements() == 1 : limits.dims() == 1 && limits.dim_size(0) == slices.count) {
     return absl::OkStatus();
   }
-  return errors::InvalidArgument(name, " must be ", axis == -1 ? "a scalar" : "a vector of the size of the axis",
-                                 ", got shape ", limits.shape().ToString());
+  if (axis == -1) return errors::InvalidArgument(name, " must be a scalar, got shape ", limits.shape().ToString());
+  return errors::InvalidArgument(
+      "If axis is specified, ", name,
+      " must be a 1-D tensor whose size matches the axis dimension of the input and output tensors, but ", name,
+      " is a ", limits.dims(), "-D tensor of size ", limits.NumElements(), " and input's axis dimension is of size ",
+      slices.count);
 }
 
 template <typename T>

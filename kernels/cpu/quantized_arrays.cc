@@ -68,6 +68,10 @@ class QuantizedReshapeKernel : public OpKernel {
       dims[unknown] = input.NumElements() / known;
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(dims));
+    if (shape.num_elements() != input.NumElements()) {
+      return errors::InvalidArgument("Input to reshape is a tensor with ", input.NumElements(),
+                                     " values, but the requested shape has ", shape.num_elements());
+    }
     ASSIGN_OR_RETURN(Tensor reshaped, input.Reshaped(shape));
     ctx.set_output(0, std::move(reshaped));
     SetRange(ctx, 1, range);

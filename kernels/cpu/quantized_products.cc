@@ -39,7 +39,7 @@ class QuantizedMatMulKernel : public OpKernel {
     const int64_t rows = a.dim_size(transpose_a_ ? 1 : 0), inner = a.dim_size(transpose_a_ ? 0 : 1),
                   columns = b.dim_size(transpose_b_ ? 0 : 1);
     if (b.dim_size(transpose_b_ ? 1 : 0) != inner) {
-      return errors::InvalidArgument("Matrix size-compatible: In[0]: ", a.shape().ToString(),
+      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
                                      ", In[1]: ", b.shape().ToString());
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({rows, columns}));

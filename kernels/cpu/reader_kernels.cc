@@ -43,6 +43,7 @@ class ReaderKernel : public ResourceKernel<Reader> {
  protected:
   absl::Status Configure(OpKernelConstruction& ctx) override {
     kind_ = ctx.op();
+    node_ = ctx.name();
     if (kind_.ends_with("V2")) kind_.resize(kind_.size() - 2);
     if (kind_ == "TextLineReader") return ctx.GetAttr("skip_header_lines", &skip_header_lines_);
     if (kind_ == "FixedLengthRecordReader") {
@@ -52,8 +53,8 @@ class ReaderKernel : public ResourceKernel<Reader> {
     }
     return absl::OkStatus();
   }
-  absl::StatusOr<std::shared_ptr<Reader>> Make(OpKernelContext& ctx, const std::string& name) override {
-    return std::make_shared<Reader>(kind_, name, MakeSource());
+  absl::StatusOr<std::shared_ptr<Reader>> Make(OpKernelContext&, const std::string&) override {
+    return std::make_shared<Reader>(kind_, node_, MakeSource());
   }
   std::string TypeName() const override { return kind_; }
 
@@ -66,7 +67,7 @@ class ReaderKernel : public ResourceKernel<Reader> {
     return NewIdentitySource();
   }
 
-  std::string kind_;
+  std::string kind_, node_;
   int64_t skip_header_lines_ = 0;
   FixedLengthFormat format_;
   Compression compression_ = Compression::kNone;

@@ -93,9 +93,9 @@ class ReadVariableKernel : public OpKernel {
     return errors::FailedPrecondition(
         "Could not find variable ", handle.name,
         ". This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized. "
-        "Error while reading resource variable ",
-        handle.name, " from Container: ", handle.container, ". This could mean that the variable was uninitialized. ",
-        why);
+        "Debug info: container=",
+        handle.container, ", status error message=", why, ". Error while reading resource variable ", handle.name,
+        " from Container: ", handle.container, ". This could mean that the variable was uninitialized.");
   }
 
   DataType dtype_ = DT_INVALID;

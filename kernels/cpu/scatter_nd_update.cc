@@ -31,11 +31,7 @@ absl::StatusOr<Slices> FindSlices(const TensorShape& params, const Indices& indi
   if (absl::MakeConstSpan(expected) != updates.dim_sizes()) {
     const bool rows_match =
         updates.dims() >= outer && updates.dim_sizes().first(outer) == shape.dim_sizes().first(outer);
-    if (!rows_match) {
-      return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", shape.ToString(),
-                                     "] must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
-                                     "]");
-    }
+    if (!rows_match) return MismatchOfRows(shape, updates);
     return errors::InvalidArgument("Dimensions [", depth, ",", params.dims(), ") of input[shape=", params.ToString(),
                                    "] must match dimensions [", outer, ",", updates.dims(),
                                    ") of updates[shape=", updates.ToString(), "]");

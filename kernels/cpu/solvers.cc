@@ -66,9 +66,11 @@ class MatrixSolveKernel : public LinearKernel {
  private:
   int MatrixInputs() const override { return 2; }
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    RETURN_IF_ERROR(CheckSquare(in[0]));
+    if (in[0].rows != in[0].columns) {
+      return errors::InvalidArgument("First input (lhs) must be a square matrix.");
+    }
     if (in[0].rows != in[1].rows) {
-      return errors::InvalidArgument("Input matrix and rhs are incompatible: ", in[0].rows, " rows and ", in[1].rows);
+      return errors::InvalidArgument("Input matrix and rhs are incompatible.");
     }
     return std::vector<DimVector>{{in[0].columns, in[1].columns}};
   }
@@ -145,7 +147,7 @@ class CholeskyKernel : public LinearKernel {
 class CholeskyGradKernel : public LinearKernel {
   int MatrixInputs() const override { return 2; }
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    RETURN_IF_ERROR(CheckSquare(in[0]));
+    if (in[0].rows != in[0].columns) return errors::InvalidArgument("Inputs must be a square matrices.");
     if (in[0].rows != in[1].rows || in[0].columns != in[1].columns) {
       return errors::InvalidArgument("Inputs must have the same shape.");
     }

@@ -19,7 +19,7 @@ absl::Status CheckBlocks(const BlockProblem& problem, const char* amounts) {
       return errors::InvalidArgument("All values in block_shape must be positive, got value, ", problem.blocks[i],
                                      " at index ", i, ".");
     if (problem.before[i] < 0 || problem.after[i] < 0) {
-      return errors::InvalidArgument(amounts, " must be non-negative");
+      return errors::InvalidArgument(amounts[0] == 'c' ? "Crops" : "Paddings", " must be non-negative");
     }
   }
   return absl::OkStatus();

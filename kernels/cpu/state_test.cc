@@ -271,7 +271,7 @@ TEST_F(StateTest, BadInputsAreErrors) {
       {"ResourceScatterNdAdd",
        {v, AsTensor<int32_t>({1}, {1, 1}), AsTensor<float>({1, 2})},
        Code::kInvalidArgument,
-       "Dimensions [0,1) of indices[shape=[1,1]] must match dimensions [0,1) of updates[shape=[2]]",
+       "Dimensions [0,1) of indices[shape=[1,1]] = 1 must match dimensions [0,1) of updates[shape=[2]] = 2",
        {}},
       {"ResourceScatterNdAdd", {v, AsScalar<int32_t>(1), one}, Code::kInvalidArgument, "rank at least one", {}},
       {"ResourceScatterNdAdd",

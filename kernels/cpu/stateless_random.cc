@@ -38,16 +38,17 @@ absl::StatusOr<Philox> PhiloxFromKeyAndCounter(const Tensor& key, const Tensor& 
     return errors::InvalidArgument("alg must be of shape [], not ", algorithm.shape().ToString());
   }
   const int32_t id = algorithm.scalar<int32_t>();
-  if (id == kThreeFry) return errors::InvalidArgument("The ThreeFry algorithm is not implemented on CPU");
-  if (id != kPhilox && id != kAutoSelect) return errors::InvalidArgument("Unsupported algorithm id: ", id);
+  if (id != kThreeFry && id != kPhilox && id != kAutoSelect)
+    return errors::InvalidArgument("Unsupported algorithm id: ", id);
   if (key.dims() != 1 || key.dim_size(0) != 1) {
     return errors::InvalidArgument("key must have shape [1], not ", key.shape().ToString(),
                                    ". (Note that batched keys are not supported yet.)");
   }
   if (counter.dims() != 1 || counter.dim_size(0) < 2) {
-    return errors::InvalidArgument("counter must be a vector with length at least 2; got shape ",
-                                   counter.shape().ToString());
+    return errors::InvalidArgument("counter must be a vector with length at least 2; got shape: ",
+                                   counter.shape().ToString(), ". (Note that batched counters are not supported yet.)");
   }
+  if (id == kThreeFry) return errors::InvalidArgument("The ThreeFry algorithm is not implemented on CPU");
   const uint64_t k = key.data<uint64_t>()[0];
   const uint64_t* c = counter.data<uint64_t>();
   const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };

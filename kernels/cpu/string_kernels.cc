@@ -317,8 +317,7 @@ class DecodeBase64Kernel : public OpKernel {
     return MapStrings<tstring>(ctx, [](const tstring& in, tstring* out) {
       absl::string_view text = in;
       for (int i = 0; i < 2 && !text.empty() && text.back() == '=' && in.size() % 4 == 0; ++i) text.remove_suffix(1);
-      if (text.size() % 4 == 1)
-        return errors::InvalidArgument("Base64 string length cannot be 1 modulo 4, but is ", in.size());
+      if (text.size() % 4 == 1) return errors::InvalidArgument("Base64 string length cannot be 1 modulo 4.");
       out->clear();
       uint32_t bits = 0;
       int have = 0;

@@ -25,13 +25,9 @@ class TridiagonalMatMulKernel : public LinearKernel {
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
     constexpr const char* kNames[] = {"superdiagonal", "main diagonal", "subdiagonal"};
     for (int i = 0; i < 3; ++i) {
-      if (in[i].rows != 1) {
-        return errors::InvalidArgument("Expected ", kNames[i], " to have 1 row, got ", in[i].rows);
-      }
-      if (in[i].columns != in[3].rows) {
-        return errors::InvalidArgument("Expected same length of diagonals and rhs rows, got ", in[i].columns, " and ",
-                                       in[3].rows);
-      }
+      if (in[i].rows == 1 && in[i].columns == in[3].rows) continue;
+      return errors::InvalidArgument("Invalid ", kNames[i], " shape. Expected 1 row of ", in[3].rows,
+                                     ", as rhs has, got ", in[i].rows, " of ", in[i].columns);
     }
     return std::vector<DimVector>{{in[3].rows, in[3].columns}};
   }

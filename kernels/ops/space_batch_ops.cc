@@ -55,7 +55,9 @@ absl::Status BlockShape(InferenceContext& c, bool to_batch) {
   for (size_t i = 0; i < blocks->size(); ++i) {
     const int64_t block = (*blocks)[i], before = (*around)[2 * i], after = (*around)[2 * i + 1];
     if (block < 1) return errors::InvalidArgument("block_shape must be positive, got ", block);
-    if (before < 0 || after < 0) return errors::InvalidArgument("paddings and crops must be non-negative");
+    if (before < 0 || after < 0) {
+      return errors::InvalidArgument(to_batch ? "Paddings must be non-negative" : "Crops must be non-negative");
+    }
     int64_t& size = dims[i + 1];
     if (to_batch) {
       if (size != kUnknown) {

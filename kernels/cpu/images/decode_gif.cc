@@ -127,7 +127,7 @@ void Deinterlace(Frame* frame) {
 
 class Decoder {
  public:
-  explicit Decoder(absl::string_view contents) : bytes_(contents) {}
+  explicit Decoder(absl::string_view contents) : size_(contents.size()), bytes_(contents) {}
 
   absl::Status ReadFrames(bool all) {
     absl::string_view signature;
@@ -138,11 +138,15 @@ class Decoder {
       return errors::InvalidArgument("failed to open gif file: the header is not complete");
     }
     // What is whole is shown even if the rest is not there.
-    int kind;
+    int kind = 0;
     bool good = true;
-    while (good && (all || frames_.empty()) && bytes_.Byte(&kind) && kind != ';') {
+    while (good && (all || frames_.empty()) && (good = bytes_.Byte(&kind)) && kind != ';') {
       good = kind == '!' ? Extension() : kind == ',' && Image();
       if (pixels_ > Pixels::kMaxBytes) return errors::InvalidArgument("Image too large: GIF of ", pixels_, " pixels");
+    }
+    if (frames_.empty() && !good) {
+      return errors::InvalidArgument("Invalid GIF data (size ", size_,
+                                     "), failed to slurp gif file: Failed to read from given file");
     }
     if (frames_.empty()) return errors::InvalidArgument("gif file does not contain any image");
     return absl::OkStatus();
@@ -210,6 +214,7 @@ class Decoder {
     return true;
   }
 
+  const size_t size_;
   Bytes bytes_;
   std::vector<Color> colors_;
   std::vector<Frame> frames_;

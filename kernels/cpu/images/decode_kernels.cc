@@ -79,6 +79,7 @@ class DecodeImageKernel : public OpKernel {
       case ImageFormat::kGif:
         return Gif(contents);
       case ImageFormat::kBmp:
+        if (channels_ == 1) return errors::InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got 1");
         if (op_ != "DecodeBmp" && op_ != "DecodeImage") {
           return errors::InvalidArgument(
               "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: ",
@@ -100,7 +101,12 @@ class DecodeImageKernel : public OpKernel {
   int Channels() const { return op_ == "DecodeGif" ? 3 : static_cast<int>(channels_); }
 
   absl::StatusOr<Pixels> Jpeg(OpKernelContext& ctx, absl::string_view contents) const {
-    if (channels_ == 4) return errors::InvalidArgument("`channels` must be 0, 1, or 3 for JPEG, but got ", channels_);
+    if (channels_ == 4) {
+      if (op_ != "DecodeJpeg" && op_ != "DecodeAndCropJpeg") {
+        return errors::InvalidArgument("JPEG does not support 4 channels");
+      }
+      return errors::InvalidArgument("`channels` must be 0, 1, or 3 for JPEG, but got ", channels_);
+    }
     if (op_ == "DecodeBmp") {
       return errors::InvalidArgument(
           "Trying to decode JPEG format using DecodeBmp op. Use `decode_jpeg` or `decode_image` instead.");

@@ -75,8 +75,8 @@ struct Reader {
   Reader(const Reader&) = delete;
 
   absl::Status Error(absl::string_view contents) const {
-    return errors::InvalidArgument("Invalid JPEG data or crop window, data size ", contents.size(), ". ",
-                                   errors.message);
+    return errors::InvalidArgument("jpeg::Uncompress failed. Invalid JPEG data or crop window. Data size ",
+                                   contents.size(), ": ", errors.message);
   }
 
   jpeg_decompress_struct info{};

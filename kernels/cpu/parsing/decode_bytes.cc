@@ -92,7 +92,7 @@ class DecodeCompressedKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("compression_type", &type_));
     if (type_.empty() || type_ == "ZLIB" || type_ == "GZIP") return absl::OkStatus();
-    return errors::InvalidArgument("Only ZLIB, GZIP or NONE are supported compressions, got ", type_);
+    return errors::InvalidArgument("Only ZLIB, ZSTD, GZIP or NONE are supported compressions, got ", type_);
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {

@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<const FeatureList*>> Collect(const SequenceBatch& bat
     for (int step = 0; lists[i] != nullptr && step < lists[i]->feature_size(); ++step) {
       const DataType type = FeatureType(lists[i]->feature(step));
       if (type == spec.type || type == DT_INVALID) continue;
-      return errors::InvalidArgument("Name: ", batch.name(i), ", Feature list: ", spec.key, ", Index: ", step,
+      return errors::InvalidArgument("Name: ", batch.name(i), ", Feature List: ", spec.key, ", Index: ", step,
                                      ".  Data types don't match. Expected type: ", DataTypeName(spec.type));
     }
   }

@@ -38,7 +38,7 @@ class RaggedCrossKernel : public OpKernel {
     const auto count = [&](char kind) { return std::count(order_.begin(), order_.end(), kind); };
     if (count('R') != ragged_ || count('S') != sparse_ || count('D') != dense_ ||
         static_cast<int>(order_.size()) != ragged_ + sparse_ + dense_) {
-      return errors::InvalidArgument("input_order '", order_, "' does not fit the inputs");
+      return errors::InvalidArgument("Invalid length for input_order: '", order_, "' does not fit the inputs");
     }
     if (order_.empty()) return errors::InvalidArgument("tf.ragged.cross requires at least one input tensor.");
     return absl::OkStatus();
@@ -116,8 +116,9 @@ class RaggedCrossKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(const DimVector splits, ReadRowSplits(Splits(ctx, i)));
     if (splits.back() != column.values.NumElements()) {
-      return errors::InvalidArgument("Invalid row splits: they end at ", splits.back(), ", there are ",
-                                     column.values.NumElements(), " values");
+      return errors::InvalidArgument(
+          "Invalid ragged splits: last element of ragged splits must be the number of ragged values(",
+          column.values.NumElements(), ") but is ", splits.back());
     }
     column.starts.assign(splits.begin(), splits.end());
     return column;

@@ -55,14 +55,17 @@ absl::StatusOr<PartialTensorShape> WantedShape(const Tensor& tensor) {
 
 // The default can be broadcast to one value.
 absl::Status CheckDefault(const TensorShape& initial, const TensorShape& values) {
-  const auto incompatible = [&] {
+  const auto incompatible = [&](const std::string& why) {
     return errors::InvalidArgument("default_value.shape=", initial.ToString(),
-                                   " and rt_input.flat_values.shape=", values.ToString(), " are incompatible");
+                                   " and rt_input.flat_values.shape=", values.ToString(), " are incompatible", why);
   };
-  if (initial.dims() > 0 && initial.dims() >= values.dims()) return incompatible();
+  if (initial.dims() > 0 && initial.dims() >= values.dims()) return incompatible("");
   for (int d = 1; d <= initial.dims(); ++d) {
     const int64_t size = initial.dim_size(initial.dims() - d);
-    if (size != 1 && size != values.dim_size(values.dims() - d)) return incompatible();
+    const int64_t of_values = values.dim_size(values.dims() - d);
+    if (size == 1 || size == of_values) continue;
+    return incompatible(absl::StrCat(": default_value.shape[", -d, "] = ", size, " but rt_input.flat_values.shape[", -d,
+                                     "] = ", of_values));
   }
   return absl::OkStatus();
 }

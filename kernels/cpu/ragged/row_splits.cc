@@ -27,7 +27,10 @@ absl::StatusOr<std::vector<DimVector>> ReadNestedSplits(const OpKernelContext& c
     ASSIGN_OR_RETURN(DimVector splits, ReadRowSplits(ctx.input(first + i)));
     nested.push_back(std::move(splits));
   }
-  if (values.dims() == 0) return errors::InvalidArgument("Ragged values must have at least one dimension");
+  if (values.dims() == 0) {
+    return errors::InvalidArgument(
+        "Final value of ragged splits must match the length the corresponding ragged values. The values are a scalar");
+  }
   for (int i = 0; i < count; ++i) {
     const int64_t rows = i + 1 < count ? static_cast<int64_t>(nested[i + 1].size()) - 1 : values.dim_size(0);
     if (nested[i].back() != rows) {

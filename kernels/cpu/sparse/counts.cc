@@ -68,7 +68,7 @@ absl::StatusOr<Occurrences> RaggedOccurrences(const Tensor& splits, const Tensor
   Occurrences result;
   result.has_rows = true;
   result.rows = splits.NumElements() - 1;
-  if (result.rows < 1) return errors::InvalidArgument("Must provide at least 2 elements for the splits argument");
+  if (result.rows < 0) return errors::InvalidArgument("Must provide at least 2 elements for the splits argument");
   const int64_t* const split = splits.data<int64_t>();
   if (split[0] != 0) return errors::InvalidArgument("Splits must start with 0, not with ", split[0]);
   if (split[result.rows] != values.NumElements()) {

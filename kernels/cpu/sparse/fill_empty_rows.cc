@@ -93,7 +93,9 @@ class FillEmptyRowsKernel : public OpKernel {
     if (initial.dims() != 0) {
       return errors::InvalidArgument("default_value must be a scalar, saw: ", initial.shape().ToString());
     }
-    if (shape.NumElements() == 0) return errors::InvalidArgument("Dense shape cannot be empty.");
+    if (shape.NumElements() == 0 && (!kSparse || indices.dim_size(1) == 0)) {
+      return errors::InvalidArgument("Dense shape cannot be empty.");
+    }
     if (kSparse && indices.dim_size(1) != shape.NumElements()) {
       return errors::InvalidArgument("The length of `dense_shape` (", shape.NumElements(),
                                      ") must match the second dimension of `indices` (", indices.dim_size(1), ").");

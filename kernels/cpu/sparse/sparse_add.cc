@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
@@ -21,8 +22,7 @@ absl::StatusOr<SparseTensor> ReadOperand(const OpKernelContext& ctx, int first) 
 absl::Status CheckSameShape(const SparseTensor& a, const SparseTensor& b) {
   if (a.rank() == 0) return errors::InvalidArgument("Invalid input_a shape. Received: []");
   if (a.rank() != b.rank()) {
-    return errors::InvalidArgument("Operands do not have the same ranks; got shapes: ", IndexText(a.shape()), " and ",
-                                   IndexText(b.shape()));
+    return errors::InvalidArgument("Input indices must have the same dimension, got ", a.rank(), " and ", b.rank());
   }
   for (int d = 0; d < a.rank(); ++d) {
     if (a.shape()[d] == b.shape()[d]) continue;
@@ -258,7 +258,8 @@ class SparseTensorDenseAddKernel : public OpKernel {
         const int64_t index = flat[next++];
         if (index < 0 || index >= shape.dim_size(d)) {
           return errors::InvalidArgument("Sparse tensor has an invalid index on dimension ", d, ": a_indices(", i, ",",
-                                         d, ") = ", index, ", dense tensor shape: ", shape.ToString());
+                                         d, ") = ", index,
+                                         ", dense tensor shape: ", absl::StrJoin(shape.dim_sizes(), " "));
         }
         result[i] += index * steps[d];
       }

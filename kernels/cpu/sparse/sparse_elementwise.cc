@@ -63,8 +63,8 @@ class SparseSparseKernel : public OpKernel {
     ASSIGN_OR_RETURN(const SparseTensor a, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2)));
     ASSIGN_OR_RETURN(const SparseTensor b, SparseTensor::Read(ctx.input(3), ctx.input(4), ctx.input(5)));
     if (a.rank() != b.rank()) {
-      return errors::InvalidArgument("Operands do not have the same ranks; got shapes: ", IndexText(a.shape()), " and ",
-                                     IndexText(b.shape()));
+      return errors::InvalidArgument("Operands do not have the same ranks; got shapes: ", absl::StrJoin(a.shape(), " "),
+                                     " and ", absl::StrJoin(b.shape(), " "));
     }
     for (int d = 0; d < a.rank(); ++d) {
       if (a.shape()[d] == b.shape()[d]) continue;
@@ -109,7 +109,8 @@ class SparseSoftmaxKernel : public OpKernel {
     ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2),
                                                                   {"sp_indices", "sp_values", "sp_shape"}));
     if (input.rank() < 2) {
-      return errors::InvalidArgument("Input should have rank >= 2, but received shape: ", IndexText(input.shape()));
+      return errors::InvalidArgument("Input should have rank >= 2, but received shape: ",
+                                     absl::StrJoin(input.shape(), " "));
     }
     RETURN_IF_ERROR(input.DenseShape().status());
     RETURN_IF_ERROR(input.CheckBounds());

@@ -12,6 +12,14 @@ namespace {
 class SparseReorderKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
+    const TensorShape& indices_shape = ctx.input(0).shape();
+    if (indices_shape.dims() != 2) {
+      return errors::InvalidArgument("Sparse indices must be rank 2 but is rank ", indices_shape.dims());
+    }
+    if (indices_shape.dim_size(1) != ctx.input(2).NumElements()) {
+      return errors::InvalidArgument("Index rank (", indices_shape.dim_size(1), ") and shape rank (",
+                                     ctx.input(2).NumElements(), ") do not match");
+    }
     ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2)));
     const std::vector<int64_t> order = SortedEntries(input.indices().data<int64_t>(), input.entries(), input.rank());
     if (std::is_sorted(order.begin(), order.end())) {
@@ -72,7 +80,13 @@ class SparseConcatKernel : public OpKernel {
  private:
   static absl::Status ReadParts(OpKernelContext& ctx, std::vector<SparseTensor>* parts) {
     const int n = ctx.num_inputs() / 3;
+    const int64_t rank = ctx.input(2 * n).NumElements();
     for (int i = 0; i < n; ++i) {
+      const Tensor& shape = ctx.input(2 * n + i);
+      if (shape.dims() == 1 && shape.NumElements() != rank) {
+        return errors::InvalidArgument("Ranks of all input tensors must match: expected ", rank, " but got ",
+                                       shape.NumElements(), " at position ", i);
+      }
       absl::StatusOr<SparseTensor> part =
           SparseTensor::Read(ctx.input(i), ctx.input(n + i), ctx.input(2 * n + i), {"indices", "values", "shapes"});
       if (!part.ok()) {
@@ -88,10 +102,6 @@ class SparseConcatKernel : public OpKernel {
     DimVector sizes(parts[0].shape().begin(), parts[0].shape().end());
     for (size_t i = 1; i < parts.size(); ++i) {
       const absl::Span<const int64_t> other = parts[i].shape();
-      if (other.size() != sizes.size()) {
-        return errors::InvalidArgument("Ranks of all input tensors must match: expected ", sizes.size(), " but got ",
-                                       other.size(), " at position ", i);
-      }
       for (size_t d = 0; d < sizes.size(); ++d) {
         if (static_cast<int>(d) == axis) {
           if (__builtin_add_overflow(sizes[d], other[d], &sizes[d])) {

@@ -43,6 +43,20 @@ absl::StatusOr<TensorShape> ResolveTarget(const TensorShape& shape, absl::Span<c
   return result;
 }
 
+absl::Status CheckSizes(const DimVector& sizes) {
+  int64_t product = 1;
+  for (const int64_t size : sizes) {
+    if (size < 0) return errors::InvalidArgument("Expected shape dimensions to be non-negative, got ", size);
+    const int64_t next = MultiplyWithoutOverflow(product, size);
+    if (next < 0) {
+      return errors::InvalidArgument("Encountered overflow when multiplying ", product, " with ", size,
+                                     ", result: ", next);
+    }
+    product = next;
+  }
+  return absl::OkStatus();
+}
+
 class SparseReshapeKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -55,9 +69,13 @@ class SparseReshapeKernel : public OpKernel {
 absl::Status ReshapeSparse(OpKernelContext& ctx, const Tensor& indices, const Tensor& shape, const Tensor& target,
                            int indices_output, int shape_output) {
   if (indices.dims() != 2) {
-    return errors::InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
+    return errors::InvalidArgument("Input must be a matrix. Input indices have shape ", indices.shape().ToString());
+  }
+  if (shape.dims() != 1) {
+    return errors::InvalidArgument("Input shape must be a vector. It has shape ", shape.shape().ToString());
   }
   ASSIGN_OR_RETURN(const DimVector from_sizes, ReadVector(shape, "shape"));
+  RETURN_IF_ERROR(CheckSizes(from_sizes));
   if (target.dims() != 1) {
     return errors::InvalidArgument("Target shape should be a vector but received shape ", target.shape().ToString());
   }

@@ -64,13 +64,17 @@ TEST_F(SparseTest, IndicesAreCheckedWhereTheyAddressMemory) {
 }
 
 TEST_F(SparseTest, PartsMustAgree) {
-  for (const char* op : {"SparseReorder", "SerializeSparse", "AddSparseToTensorsMap", "SparseSoftmax"}) {
+  for (const char* op : {"SerializeSparse", "AddSparseToTensorsMap", "SparseSoftmax"}) {
     ExpectError(op, {Longs({0, 1}), values_, shape_}, "should be a matrix");
     ExpectError(op, {indices_, AsScalar(1.f), shape_}, "should be a vector");
     ExpectError(op, {indices_, values_, Rows({3, 4}, 2)}, "should be a vector");
     ExpectError(op, {indices_, Floats({1, 2}), shape_}, "must match first dimension of indices");
     ExpectError(op, {indices_, values_, Longs({3})}, "must match second dimension of indices");
   }
+  ExpectError("SparseReorder", {Longs({0, 1}), values_, shape_}, "Sparse indices must be rank 2 but is rank 1");
+  ExpectError("SparseReorder", {indices_, values_, Longs({3})}, "Index rank (2) and shape rank (1) do not match");
+  ExpectError("SparseReorder", {indices_, AsScalar(1.f), shape_}, "should be a vector");
+  ExpectError("SparseReorder", {indices_, Floats({1, 2}), shape_}, "must match first dimension of indices");
   ExpectError("SparseSoftmax", {indices_, values_, Longs({3, -4})}, "-4");
   ExpectError("SparseSoftmax", {indices_, values_, Longs({int64_t{1} << 40, int64_t{1} << 40})}, "2**63");
 }

@@ -179,7 +179,7 @@ class UnicodeEncodeKernel : public OpKernel {
         UChar32 code = codes[i];
         if (!U_IS_UNICODE_CHAR(code)) {
           if (options_.strict) {
-            return errors::InvalidArgument("Code point is out of range for Unicode, or a noncharacter.");
+            return errors::InvalidArgument("Code point is out of range for Unicode, or is a surrogate.");
           }
           if (options_.ignore) continue;
           code = options_.replacement;
