@@ -19,6 +19,7 @@
 #include "kernels/cpu/tensor_map.h"
 #include "kernels/cpu/text/register.h"
 #include "kernels/cpu/text_kernels.h"
+#include "kernels/data/compressed_element.h"
 #include "kernels/data/families.h"
 #include "kernels/data/rare_families.h"
 #include "kernels/ops/coordination_families.h"
@@ -87,6 +88,7 @@ absl::Status RegisterAllVariants(VariantRegistry& variants) {
   RETURN_IF_ERROR(RegisterTensorMapVariants(variants));
   RETURN_IF_ERROR(RegisterTensorVariants(variants));
   RETURN_IF_ERROR(RegisterCompositeVariants(variants));
+  RETURN_IF_ERROR(RegisterCompressedElementVariants(variants));
   RETURN_IF_ERROR(RegisterCsrVariants(variants));
   return RegisterRaggedVariants(variants);
 }

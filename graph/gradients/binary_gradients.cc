@@ -181,6 +181,7 @@ absl::Status RegisterBinaryGradients(GradientRegistry& registry) {
       {"Select", Select},
       {"SelectV2", SelectV2},
       {"AddN", AddN},
+      {"AccumulateNV2", AddN},
       {"BroadcastTo", BroadcastTo},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));

@@ -35,22 +35,24 @@ BinaryLoop FindAdd(DataType type) {
   }
 }
 
+// AddN; and AccumulateNV2, whose attribute tells a shape ahead of its inputs.
 class AddNKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     add_ = FindAdd(ctx.input_types()[0]);
     name_ = ctx.name();
+    accumulates_ = ctx.op() == "AccumulateNV2";
     return absl::OkStatus();
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape shape = ctx.input(0).shape();
     for (int i = 1; i < ctx.num_inputs(); ++i) {
-      if (ctx.input(i).shape() != shape) {
-        return errors::InvalidArgument("Inputs to operation ", name_,
-                                       " of type AddN must have the same size and shape.  Input 0: ", shape.ToString(),
-                                       " != input ", i, ": ", ctx.input(i).shape().ToString());
-      }
+      if (ctx.input(i).shape() == shape) continue;
+      if (accumulates_) return errors::InvalidArgument("Parameters and update must be the same size");
+      return errors::InvalidArgument("Inputs to operation ", name_,
+                                     " of type AddN must have the same size and shape.  Input 0: ", shape.ToString(),
+                                     " != input ", i, ": ", ctx.input(i).shape().ToString());
     }
     if (ctx.num_inputs() == 1) {
       ctx.set_output(0, ctx.input(0));
@@ -76,6 +78,7 @@ class AddNKernel : public OpKernel {
 
  private:
   std::string name_;
+  bool accumulates_ = false;
   BinaryLoop add_ = nullptr;
 };
 
@@ -336,6 +339,7 @@ absl::Status RegisterMiscellaneousMathKernels(KernelRegistry& kernels) {
 #undef WEIR_TYPE
   };
   RETURN_IF_ERROR(kernels.Register<AddNKernel>(Kernel("AddN").Cpu().Types("T", kNumbers)));
+  RETURN_IF_ERROR(kernels.Register<AddNKernel>(Kernel("AccumulateNV2").Cpu().Types("T", kNumbers)));
   RETURN_IF_ERROR(kernels.Register<AddNVariantsKernel>(Kernel("AddN").Cpu().Types("T", {DT_VARIANT})));
   const DataTypeVector range_types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64};
   RETURN_IF_ERROR(kernels.Register<RangeKernel>(

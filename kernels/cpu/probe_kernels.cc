@@ -95,7 +95,7 @@ class SleepKernel : public BlockingKernel {
   }
 };
 
-// What a kernel says that was chosen by its label.
+// What a kernel says, which may have been chosen by its label.
 template <const char* kText>
 class LabelKernel : public OpKernel {
  public:
@@ -104,6 +104,8 @@ class LabelKernel : public OpKernel {
     return absl::OkStatus();
   }
 };
+constexpr char kFact[] = "0! == 1",
+               kLabelledFact[] = "Sergey Brin and Batman have never been seen at the same place at the same time.";
 constexpr char kDefaultLabel[] = "My label is: default", kFirstLabel[] = "My label is: overload_1",
                kSecondLabel[] = "My label is: overload_2";
 
@@ -137,6 +139,52 @@ class FixedAnswerKernel : public OpKernel {
   bool answer_ = false;
 };
 
+// The older kind of handle to a queue.
+class FakeQueueKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    handle_.Init(ctx);
+    return absl::OkStatus();
+  }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const ResourceHandle* resource, ResourceFromInput(ctx, 0));
+    MutexLock lock(mu_);
+    // The first one: who has the reference reads it while others run.
+    if (!handle_.is_set()) handle_.Set(*resource);
+    handle_.Give(ctx, 0);
+    return absl::OkStatus();
+  }
+
+ private:
+  Mutex mu_;
+  HandleOutput handle_;
+};
+
+class NameOfTypeKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    DataType type;
+    RETURN_IF_ERROR(ctx.GetAttr("T", &type));
+    name_ = DataTypeName(type);
+    return absl::OkStatus();
+  }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ctx.set_output(0, Tensor::Scalar<tstring>(name_));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string name_;
+};
+
+class OneKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ctx.set_output(0, Tensor::Scalar<float>(1));
+    return absl::OkStatus();
+  }
+};
+
 class TimestampKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -157,6 +205,13 @@ absl::Status RegisterProbeKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<LabelKernel<kDefaultLabel>>(Kernel("KernelLabelRequired").Cpu()));
   RETURN_IF_ERROR(kernels.Register<LabelKernel<kFirstLabel>>(Kernel("KernelLabelRequired").Cpu().Label("overload_1")));
   RETURN_IF_ERROR(kernels.Register<LabelKernel<kSecondLabel>>(Kernel("KernelLabelRequired").Cpu().Label("overload_2")));
+  RETURN_IF_ERROR(kernels.Register<LabelKernel<kFact>>(Kernel("Fact").Cpu()));
+  for (const char* label : {"sergey", "Sergey"}) {
+    RETURN_IF_ERROR(kernels.Register<LabelKernel<kLabelledFact>>(Kernel("Fact").Cpu().Label(label)));
+  }
+  RETURN_IF_ERROR(kernels.Register<FakeQueueKernel>(Kernel("FakeQueue").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<NameOfTypeKernel>(Kernel("DtypeWithDefaultOp").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<OneKernel>(Kernel("TestAttr").Cpu().Types("T", {DT_FLOAT})));
   RETURN_IF_ERROR(kernels.Register<ConstructionFailsKernel>(Kernel("ConstructionFails").Cpu()));
   RETURN_IF_ERROR(kernels.Register<GetDeadlineKernel>(Kernel("GetDeadline").Cpu()));
   RETURN_IF_ERROR(kernels.Register<TimestampKernel>(Kernel("Timestamp").Cpu()));

@@ -1,28 +1,19 @@
 #include "kernels/cpu/rare_families.h"
 
+#include "kernels/cpu/inspection_families.h"
 #include "kernels/cpu/unbatching.h"
 
 namespace weir {
 
 absl::Status RegisterRareKernels(KernelRegistry& kernels) {
   for (auto* family : {
-           &RegisterTridiagonalKernels,
-           &RegisterSchurKernels,
-           &RegisterLuKernels,
-           &RegisterQuantizeKernels,
-           &RegisterCtcBeamKernels,
-           &RegisterApproxTopKKernels,
-           &RegisterRecordInputKernels,
-           &RegisterProbeKernels,
-           &RegisterDebugKernels,
-           &RegisterBatchingKernels,
-           &RegisterUnbatchingKernels,
-           &RegisterQuantizedMatMulKernels,
-           &RegisterQuantizedArrayKernels,
-           &RegisterRequantizeKernels,
-           &RegisterMapDefunKernels,
-           &RegisterGatedRecurrentKernels,
-           &RegisterTensorMapKernels,
+           &RegisterTridiagonalKernels,    &RegisterSchurKernels,      &RegisterLuKernels,
+           &RegisterQuantizeKernels,       &RegisterCtcBeamKernels,    &RegisterApproxTopKKernels,
+           &RegisterRecordInputKernels,    &RegisterProbeKernels,      &RegisterDebugKernels,
+           &RegisterBatchingKernels,       &RegisterUnbatchingKernels, &RegisterQuantizedMatMulKernels,
+           &RegisterQuantizedArrayKernels, &RegisterRequantizeKernels, &RegisterMapDefunKernels,
+           &RegisterGatedRecurrentKernels, &RegisterTensorMapKernels,  &RegisterImmutableConstKernels,
+           &RegisterTensorHealthKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -2,6 +2,7 @@
 
 #include "core/function_runtime.h"
 #include "core/out_of_memory.h"
+#include "kernels/data/dataset_output.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -163,10 +164,16 @@ absl::Status DatasetKernel::Compute(OpKernelContext& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     if (!ctx.input(i).IsInitialized()) return errors::InvalidArgument("Input ", i, " has no value");
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<DatasetBase> dataset, MakeDataset(NodeInputs(ctx, node_)));
+  const NodeInputs inputs(ctx, node_);
+  ASSIGN_OR_RETURN(std::shared_ptr<DatasetBase> dataset, MakeDataset(inputs));
+  return SetDatasetOutput(inputs, std::move(dataset));
+}
+
+absl::Status SetDatasetOutput(const NodeInputs& inputs, std::shared_ptr<DatasetBase> dataset) {
+  OpKernelContext& ctx = inputs.ctx();
   DatasetOrigin origin;
-  origin.node = node_.node();
-  origin.functions = node_.library();
+  origin.node = inputs.node().node();
+  origin.functions = inputs.node().library();
   for (int i = 0; i < ctx.num_inputs(); ++i) origin.inputs.push_back(ctx.locked_input(i));
   dataset->set_origin(std::move(origin));
   if (dataset->depth() > kMaxDatasetDepth) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/out_of_memory.h"
+#include "kernels/data/asserted_chain.h"
 
 namespace weir {
 namespace {
@@ -120,6 +121,7 @@ absl::StatusOr<std::unique_ptr<IteratorResource::Pass>> IteratorResource::Begin(
     RETURN_IF_ERROR(CheckTypesMatch(types_, pass->dataset->output_types()));
     RETURN_IF_ERROR(CheckShapesCompatible(shapes_, pass->dataset->output_shapes()));
   }
+  RETURN_IF_ERROR(CheckAssertedNext(*pass->dataset));
   ASSIGN_OR_RETURN(pass->iterator, pass->dataset->MakeIterator(ctx));
   return pass;
 }

@@ -1,4 +1,5 @@
 #include "kernels/data/rare_families.h"
+#include "kernels/data/saved_families.h"
 
 namespace weir {
 
@@ -13,7 +14,16 @@ absl::Status RegisterRareDataKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterParseExampleDatasetKernels(kernels));
   RETURN_IF_ERROR(RegisterMultiDeviceIteratorKernels(kernels));
   RETURN_IF_ERROR(RegisterProbeDatasetKernels(kernels));
-  return RegisterRecordWriterKernels(kernels);
+  RETURN_IF_ERROR(RegisterRecordWriterKernels(kernels));
+  RETURN_IF_ERROR(RegisterAssertedChainKernels(kernels));
+  RETURN_IF_ERROR(RegisterCompressionKernels(kernels));
+  RETURN_IF_ERROR(RegisterFingerprintKernels(kernels));
+  RETURN_IF_ERROR(RegisterSnapshotShardKernels(kernels));
+  RETURN_IF_ERROR(RegisterSaveDatasetKernels(kernels));
+  RETURN_IF_ERROR(RegisterLoadDatasetKernels(kernels));
+  RETURN_IF_ERROR(RegisterSnapshotKernels(kernels));
+  RETURN_IF_ERROR(RegisterFlatteningKernels(kernels));
+  return RegisterBatchSizeKernels(kernels);
 }
 
 }  // namespace weir

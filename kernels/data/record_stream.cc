@@ -1,5 +1,6 @@
 #include "kernels/data/record_stream.h"
 
+#include <snappy.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -81,6 +82,33 @@ class InflatingStream : public ByteStream {
   bool is_between_members_ = true;  // a file may hold several compressed parts, one after the other
 };
 
+// Blocks, each behind its compressed length in four bytes, the highest first.
+class UnsnappingStream : public ByteStream {
+ public:
+  explicit UnsnappingStream(std::unique_ptr<FileStream> input) : input_(std::move(input)) {}
+
+  absl::StatusOr<absl::string_view> Refill() override {
+    std::string length;
+    RETURN_IF_ERROR(input_->Read(4, &length));
+    if (length.empty()) return absl::string_view();
+    uint32_t size = 0;
+    for (const char byte : length) size = size << 8 | static_cast<uint8_t>(byte);
+    compressed_.clear();
+    if (length.size() == 4) RETURN_IF_ERROR(input_->Read(size, &compressed_));
+    size_t made = 0;
+    if (length.size() < 4 || compressed_.size() < size ||
+        !snappy::GetUncompressedLength(compressed_.data(), compressed_.size(), &made) || made > kMaxBuffer ||
+        !snappy::Uncompress(compressed_.data(), compressed_.size(), &output_)) {
+      return errors::DataLoss("Snappy cannot uncompress ", input_->path(), " before byte ", input_->position());
+    }
+    return absl::string_view(output_);
+  }
+
+ private:
+  const std::unique_ptr<FileStream> input_;
+  std::string compressed_, output_;
+};
+
 // `length` bytes and their checksum. False at the end of the stream.
 absl::StatusOr<bool> ReadChecksummed(ByteStream& stream, uint64_t offset, uint64_t length, std::string* data) {
   constexpr uint64_t kChecksum = 4;
@@ -113,6 +141,7 @@ absl::StatusOr<std::unique_ptr<ByteStream>> ByteStream::Open(FileSystem* files, 
   const size_t size = std::min(buffer_size > 0 ? buffer_size : kDefaultBuffer, kMaxBuffer);
   auto plain = std::make_unique<FileStream>(std::move(file), size);
   if (compression == Compression::kNone) return plain;
+  if (compression == Compression::kSnappy) return std::make_unique<UnsnappingStream>(std::move(plain));
   return std::make_unique<InflatingStream>(std::move(plain), compression, std::max<size_t>(size, 1024));
 }
 

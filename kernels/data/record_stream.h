@@ -9,9 +9,11 @@
 
 namespace weir {
 
-enum class Compression { kNone, kZlib, kGzip };
+enum class Compression { kNone, kZlib, kGzip, kSnappy };
 // "", "ZLIB" or "GZIP"; InvalidArgument otherwise.
 absl::StatusOr<Compression> ParseCompression(absl::string_view name);
+// How many bytes, at most, are compressed together by Snappy.
+inline constexpr size_t kSnappyBlock = 256 << 10;
 
 // Bytes in order, with a buffer. Not thread-safe; blocks.
 class ByteStream {

@@ -103,6 +103,14 @@ absl::Status RegisterDebugOps(OpRegistry& ops) {
                                    .Attr("gated_grpc: bool = false")
                                    .AllowsUninitializedInput()
                                    .Shape(VectorShape)));
+  RETURN_IF_ERROR(ops.Register(Op("DebugNumericSummaryV2")
+                                   .Input("input: T")
+                                   .Output("output: output_dtype")
+                                   .Attr("output_dtype: {float, double} = DT_FLOAT")
+                                   .Attr("T: type")
+                                   .Attr("tensor_debug_mode: int = -1")
+                                   .Attr("tensor_id: int = -1")
+                                   .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(Op("DebugGradientIdentity")
                                    .Input("input: T")
                                    .Output("output: T")

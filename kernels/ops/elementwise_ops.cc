@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/common_shapes.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/op_shapes.h"
 
@@ -407,6 +407,17 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
           .Commutative()
           .Aggregate()
           .Shape(shapes::MergeAll)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("AccumulateNV2")
+          .Input("inputs: N * T")
+          .Output("sum: T")
+          .Attr("N: int >= 1")
+          .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, "
+                "qint16, quint16, uint16, complex128, half, uint32, uint64}")
+          .Attr("shape: shape")
+          .Commutative()
+          .Aggregate()
+          .Shape(shapes::FromShapeAttr)));
   RETURN_IF_ERROR(ops.Register(Op("Select")
                                    .Input("condition: bool")
                                    .Input("t: T")

@@ -1,5 +1,5 @@
 // Ops that look at a runtime rather than compute.
-#include "graph/shape_inference.h"
+#include "graph/common_shapes.h"
 #include "kernels/ops/rare_families.h"
 
 namespace weir {
@@ -7,6 +7,11 @@ namespace {
 
 absl::Status SecondShape(InferenceContext& c) {
   c.set_output(0, c.input(1));
+  return absl::OkStatus();
+}
+// Container and name.
+absl::Status NameShape(InferenceContext& c) {
+  c.set_output(0, c.Vector(2));
   return absl::OkStatus();
 }
 
@@ -53,6 +58,23 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Output("dup: resource")
                                    .Stateful()
                                    .Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("FakeQueue").Input("resource: resource").Output("handle: Ref(string)").Stateful().Shape(NameShape)));
+  RETURN_IF_ERROR(ops.Register(Op("Fact").Output("fact: string").Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(
+      ops.Register(Op("TestAttr").Output("out: T").Attr("T: {float, double}").Stateful().Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(ops.Register(Op("DtypeWithDefaultOp")
+                                   .Input("in: T")
+                                   .Output("dtype: string")
+                                   .Attr("T: type = DT_UINT8")
+                                   .Stateful()
+                                   .Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("ImmutableConst")
+                                   .Output("tensor: dtype")
+                                   .Attr("dtype: type")
+                                   .Attr("shape: shape")
+                                   .Attr("memory_region_name: string")
+                                   .Shape(shapes::FromShapeAttr)));
   // Python's functions cannot be called from here: these have no kernel.
   RETURN_IF_ERROR(ops.Register(Op("PyFunc")
                                    .Input("input: Tin")

@@ -1,4 +1,5 @@
 #include "kernels/ops/rare_families.h"
+#include "kernels/ops/saved_families.h"
 
 namespace weir {
 
@@ -10,6 +11,8 @@ absl::Status RegisterRareOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterRareDatasetOps(ops));
   RETURN_IF_ERROR(RegisterBatchingOps(ops));
   RETURN_IF_ERROR(RegisterTensorMapOps(ops));
+  RETURN_IF_ERROR(RegisterSavedDatasetOps(ops));
+  RETURN_IF_ERROR(RegisterProtoOps(ops));
   return RegisterQuantizedOps(ops);
 }
 

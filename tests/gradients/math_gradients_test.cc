@@ -71,6 +71,9 @@ std::vector<OpCase> BinaryCases() {
   cases.push_back(Twice({"SelectV2", {C(condition), X({2, 2}), X({2})}}));
   cases.push_back({"SelectV2", {C(condition), X({}), X({3, 2, 2})}});
   cases.push_back({"AddN", {List({X({2, 2}), X({2, 2}), X({2, 2})})}});
+  cases.push_back({"AccumulateNV2",
+                   {List({X({2, 2}), X({2, 2}), X({2, 2})})},
+                   Attrs().Set("shape", PartialTensorShape(TensorShape({2, 2})))});
   cases.push_back(Twice({"BroadcastTo", {X({2, 1}), Ints({3, 2, 4})}}));
   return cases;
 }

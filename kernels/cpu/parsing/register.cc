@@ -1,6 +1,7 @@
 #include "kernels/cpu/parsing/register.h"
 
 #include "kernels/cpu/parsing/families.h"
+#include "kernels/cpu/parsing/proto_families.h"
 
 namespace weir {
 
@@ -11,7 +12,9 @@ absl::Status RegisterParsingKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterDecodeCsvKernels(kernels));
   RETURN_IF_ERROR(RegisterDecodeJsonKernels(kernels));
   RETURN_IF_ERROR(RegisterEditDistanceKernels(kernels));
-  return RegisterRemappingKernels(kernels);
+  RETURN_IF_ERROR(RegisterRemappingKernels(kernels));
+  RETURN_IF_ERROR(RegisterDecodeProtoKernels(kernels));
+  return RegisterEncodeProtoKernels(kernels);
 }
 
 }  // namespace weir

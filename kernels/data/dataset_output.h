@@ -1,0 +1,13 @@
+// For kernels that have to wait before they can make a dataset.
+#pragma once
+
+#include <memory>
+
+#include "kernels/data/dataset_kernel.h"
+
+namespace weir {
+
+// Makes a dataset the node's output, with the node as its origin. ResourceExhausted for a chain that is too deep.
+absl::Status SetDatasetOutput(const NodeInputs& inputs, std::shared_ptr<DatasetBase> dataset);
+
+}  // namespace weir
