@@ -21,7 +21,3 @@ if(WEIR_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
 endif()
-
-if(WEIR_ENABLE_CUDA)
-  find_package(CUDAToolkit 12 REQUIRED)
-endif()

@@ -14,14 +14,14 @@ endif()
 
 # One instruction set for every file: types with alignment (Eigen's) must agree across translation units.
 if(WEIR_MARCH AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  add_compile_options(-march=${WEIR_MARCH})
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=${WEIR_MARCH}>)
 endif()
 
 # GCC's -O2 vectorises no loop whose length it does not know; ours are plain loops that rely on it. Nobody here reads
 # errno after a math function or traps on floating-point exceptions, and both keep loops scalar. Values stay IEEE's.
-add_compile_options(-fno-math-errno -fno-trapping-math)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno> $<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-fvect-cost-model=dynamic)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fvect-cost-model=dynamic>)
 endif()
 
 if(WEIR_SANITIZER)
@@ -36,13 +36,13 @@ if(WEIR_SANITIZER STREQUAL "thread")
 endif()
 
 add_library(weir_warnings INTERFACE)
-target_compile_options(weir_warnings INTERFACE
-  -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wno-sign-compare)
+set(WEIR_WARNINGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wnon-virtual-dtor
+    -Woverloaded-virtual -Wno-sign-compare)
+target_compile_options(weir_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${WEIR_WARNINGS}>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives on every moved absl::InlinedVector.
-  target_compile_options(weir_warnings INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(weir_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
 endif()
 if(WEIR_WERROR)
-  target_compile_options(weir_warnings INTERFACE -Werror)
+  target_compile_options(weir_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "core/file_system.h"
+#include "core/physical_device.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
 namespace weir {
@@ -53,6 +54,9 @@ void Device::ToProto(tensorflow::DeviceAttributes* attributes) const {
   attributes->set_memory_limit(memory_limit_);
   attributes->set_incarnation(incarnation_);
   attributes->mutable_locality();
+  if (const auto* physical = dynamic_cast<const PhysicalDevice*>(this); physical != nullptr) {
+    attributes->set_physical_device_desc(physical->physical_description());
+  }
 }
 
 std::unique_ptr<Device> NewCpuDevice(const DeviceName& task, int id, WorkQueue* work_queue, int64_t memory_limit) {

@@ -4,7 +4,7 @@
     scripts/check_layering.py [file…]      (all of git's C++ files, by default)
 
 LAYERS is the order: a folder may use itself and what stands to its left. NEVER holds what a folder may not use
-although the order would allow it. Tests (tests/, *_test.cc, *_testing.*) may use everything; nothing uses them.
+although the order would allow it. The CUDA toolkit's headers are for TOOLKIT_FOLDERS alone, whatever the rest. Tests (tests/, *_test.cc, *_testing.*) may use everything; nothing uses them.
 """
 
 import re
@@ -30,6 +30,8 @@ RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 GRPC = r"grpc(pp)?/|.*\.grpc\.pb\.h$"
 NCCL = r"nccl"
 CUDA = r"(cuda|cublas|cudnn|nvrtc|nccl)[^/]*\.h$|core/cuda/|kernels/cuda/"
+TOOLKIT = re.compile(r"(cuda|cublas|cudnn|nvrtc|nccl|cupti|cub/|device_launch)[^\"]*$")
+TOOLKIT_FOLDERS = ("core/cuda/", "kernels/cuda/", "distribute/collective/nccl/")
 THREADS = r"(thread|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)$|core/work_queue\.h$"
 IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.h)$"
 
@@ -43,7 +45,7 @@ NEVER = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
-TEST_FILE = re.compile(r"^tests/|_test\.(cc|cu|h)$|_testing\.(cc|h)$|/testing(/|\.h$)")
+TEST_FILE = re.compile(r"^tests/|_test\.(cc|cu|h)$|_testing\.(cc|cu|h)$|/testing(/|\.h$)")
 SOURCE = re.compile(r"\.(cc|h|cu|cuh|inc)$")
 
 
@@ -79,6 +81,8 @@ def errors_of(path, text, exists):
             continue
         if TEST_FILE.search(include) or include.startswith(("gtest/", "gmock/")):
             yield number, f"{include} is for tests alone"
+        if TOOLKIT.match(include) and not path.startswith(TOOLKIT_FOLDERS):
+            yield number, f"the CUDA toolkit is for {', '.join(TOOLKIT_FOLDERS)} alone: {include}"
         if target and target != own and RANK[target] >= RANK[own]:
             yield number, f"{own} may not use {target}: {include}"
         for pattern, what in NEVER.get(own.split("/")[0], []):

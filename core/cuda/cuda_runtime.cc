@@ -1,0 +1,105 @@
+#include "core/cuda/cuda_runtime.h"
+
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "core/cuda/cuda_status.h"
+#include "core/cuda/cuda_stream.h"
+
+namespace weir {
+namespace {
+
+class CudaRuntime : public GpuRuntime {
+ public:
+  CudaRuntime(int ordinal, GpuProperties properties) : ordinal_(ordinal), properties_(std::move(properties)) {}
+
+  const GpuProperties& properties() const override { return properties_; }
+
+  absl::StatusOr<GpuMemoryInfo> MemoryInfo() override {
+    CudaDeviceScope scope(ordinal_);
+    GpuMemoryInfo info;
+    RETURN_IF_CUDA_ERROR(cudaMemGetInfo(&info.free, &info.total), "cudaMemGetInfo");
+    return info;
+  }
+
+  absl::StatusOr<void*> AllocateDevice(size_t bytes) override {
+    if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, "AllocateDevice");
+    CudaDeviceScope scope(ordinal_);
+    void* data = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaMalloc(&data, bytes), absl::StrCat("cudaMalloc of ", bytes, " bytes"));
+    return data;
+  }
+  absl::Status FreeDevice(void* data) override {
+    CudaDeviceScope scope(ordinal_);
+    return CudaStatus(cudaFree(data), "cudaFree");
+  }
+  absl::StatusOr<void*> AllocatePinned(size_t bytes) override {
+    if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, "AllocatePinned");
+    CudaDeviceScope scope(ordinal_);
+    void* data = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaHostAlloc(&data, bytes, cudaHostAllocPortable),
+                         absl::StrCat("cudaHostAlloc of ", bytes, " bytes"));
+    return data;
+  }
+  absl::Status FreePinned(void* data) override {
+    CudaDeviceScope scope(ordinal_);
+    return CudaStatus(cudaFreeHost(data), "cudaFreeHost");
+  }
+
+  absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override {
+    CudaDeviceScope scope(ordinal_);
+    cudaStream_t stream = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    return std::make_unique<CudaStream>(this, ordinal_, std::string(name), stream);
+  }
+  absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override {
+    CudaDeviceScope scope(ordinal_);
+    cudaEvent_t event = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    return std::make_unique<CudaEvent>(ordinal_, event);
+  }
+
+ private:
+  const int ordinal_;
+  const GpuProperties properties_;
+};
+
+std::string PciBusId(const cudaDeviceProp& device) {
+  return absl::StrFormat("%04x:%02x:%02x.0", device.pciDomainID, device.pciBusID, device.pciDeviceID);
+}
+
+}  // namespace
+
+absl::StatusOr<int> CountCudaDevices() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    return GpuStatus(GpuError::kNoDevice, "cudaGetDeviceCount");
+  }
+  if (error == cudaSuccess) return count;
+  return errors::Unavailable(CudaStatus(error, "cudaGetDeviceCount").message());
+}
+
+absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal) {
+  ASSIGN_OR_RETURN(const int count, CountCudaDevices());
+  if (ordinal < 0 || ordinal >= count) {
+    return GpuStatus(GpuError::kInvalidDevice, absl::StrCat("GPU ", ordinal, " of ", count));
+  }
+  cudaDeviceProp device;
+  RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&device, ordinal), "cudaGetDeviceProperties");
+  CudaDeviceScope scope(ordinal);
+  RETURN_IF_CUDA_ERROR(cudaFree(nullptr), "starting the device");  // makes its context
+  return std::make_unique<CudaRuntime>(ordinal, GpuProperties{.name = device.name,
+                                                              .pci_bus_id = PciBusId(device),
+                                                              .compute_major = device.major,
+                                                              .compute_minor = device.minor,
+                                                              .multiprocessors = device.multiProcessorCount,
+                                                              .memory_bytes = device.totalGlobalMem});
+}
+
+GpuPlatform CudaPlatform() {
+  return {.count = CountCudaDevices,
+          .open = [](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> { return NewCudaRuntime(id); }};
+}
+
+}  // namespace weir

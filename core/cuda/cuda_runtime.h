@@ -1,0 +1,21 @@
+// The CUDA runtime behind core/gpu/gpu_runtime.h.
+#pragma once
+
+#include <memory>
+
+#include "core/gpu/gpu_devices.h"
+#include "core/gpu/gpu_runtime.h"
+
+namespace weir {
+
+// How many devices there are; CUDA_VISIBLE_DEVICES counts, as it does for every CUDA program. UNAVAILABLE with the
+// reason where there is no driver, no device or none that this build's driver interface understands.
+absl::StatusOr<int> CountCudaDevices();
+
+// The device of that ordinal. Its streams do not wait for the legacy default stream.
+absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal);
+
+// Both, for MakeGpuDevices.
+GpuPlatform CudaPlatform();
+
+}  // namespace weir

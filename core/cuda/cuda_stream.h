@@ -1,0 +1,85 @@
+// Streams, events and graphs of a CUDA device. For core/cuda/ alone.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "core/gpu/gpu_runtime.h"
+
+namespace weir {
+
+// Makes `ordinal` the calling thread's device for as long as it lives.
+class CudaDeviceScope {
+ public:
+  explicit CudaDeviceScope(int ordinal);
+  ~CudaDeviceScope();
+  CudaDeviceScope(const CudaDeviceScope&) = delete;
+
+ private:
+  int before_ = -1;  // no change
+};
+
+class CudaEvent : public GpuEvent {
+ public:
+  CudaEvent(int ordinal, cudaEvent_t event) : ordinal_(ordinal), event_(event) {}
+  ~CudaEvent() override;
+  absl::StatusOr<bool> IsDone() override;
+  absl::Status Synchronize(absl::Time deadline) override;
+  cudaEvent_t native() const { return event_; }
+
+ private:
+  const int ordinal_;
+  const cudaEvent_t event_;
+};
+
+class CudaGraph : public GpuGraph {
+ public:
+  CudaGraph(int ordinal, cudaGraphExec_t executable, size_t num_operations)
+      : ordinal_(ordinal), executable_(executable), num_operations_(num_operations) {}
+  ~CudaGraph() override;
+  size_t num_operations() const override { return num_operations_; }
+  cudaGraphExec_t native() const { return executable_; }
+
+ private:
+  const int ordinal_;
+  const cudaGraphExec_t executable_;
+  const size_t num_operations_;
+};
+
+class CudaStream : public GpuStream {
+ public:
+  CudaStream(GpuRuntime* runtime, int ordinal, std::string name, cudaStream_t stream)
+      : runtime_(runtime), ordinal_(ordinal), name_(std::move(name)), stream_(stream) {}
+  ~CudaStream() override;
+  const std::string& name() const override { return name_; }
+  GpuRuntime* runtime() const override { return runtime_; }
+
+  absl::Status CopyToDevice(void* device, const void* pinned, size_t bytes) override;
+  absl::Status CopyToHost(void* pinned, const void* device, size_t bytes) override;
+  absl::Status CopyOnDevice(void* to, const void* from, size_t bytes) override;
+  absl::Status Fill(void* device, uint8_t value, size_t bytes) override;
+  absl::Status Launch(const GpuKernel& kernel, absl::Span<const char> args,
+                      absl::Span<const GpuAccess> accesses) override;
+  absl::Status Call(absl::AnyInvocable<void()> callback) override;
+  absl::Status Record(GpuEvent* event) override;
+  absl::Status Wait(const GpuEvent& event) override;
+  absl::StatusOr<bool> IsIdle() override;
+  absl::Status Synchronize(absl::Time deadline) override;
+  absl::Status BeginCapture(GpuCaptureMode mode) override;
+  absl::StatusOr<std::unique_ptr<GpuGraph>> EndCapture() override;
+  bool IsCapturing() const override;
+  absl::Status LaunchGraph(GpuGraph* graph) override;
+  void* native() const override { return stream_; }
+
+ private:
+  absl::Status Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, absl::string_view what);
+  std::string What(absl::string_view operation) const;
+
+  GpuRuntime* const runtime_;
+  const int ordinal_;
+  const std::string name_;
+  const cudaStream_t stream_;
+};
+
+}  // namespace weir

@@ -1,0 +1,143 @@
+#include "core/gpu/gpu_config.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+using VirtualDevices = tensorflow::GPUOptions::Experimental::VirtualDevices;
+
+size_t ParsedCount(const tensorflow::ConfigProto& config, size_t num_physical) {
+  const auto count = config.device_count().find("GPU");
+  if (count == config.device_count().end()) return num_physical;
+  return std::min(num_physical, static_cast<size_t>(std::max(0, count->second)));
+}
+
+absl::Status CheckVirtualDevices(const tensorflow::GPUOptions& options, size_t num_gpus, size_t num_visible) {
+  const auto& virtual_devices = options.experimental().virtual_devices();
+  if (options.per_process_gpu_memory_fraction() > 0) {
+    return errors::InvalidArgument("It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.");
+  }
+  if (num_gpus < virtual_devices.size()) {
+    return errors::Unknown("Not enough GPUs to create virtual devices. num_gpus_to_use: ", num_gpus,
+                           " #virtual_devices: ", virtual_devices.size());
+  }
+  if (!options.visible_device_list().empty() && num_visible != virtual_devices.size()) {
+    return errors::InvalidArgument(
+        "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices list. "
+        "#GPUs in visible_device_list: ",
+        num_visible, " virtual_devices.size(): ", virtual_devices.size());
+  }
+  for (int i = 0; i < virtual_devices.size(); ++i) {
+    const VirtualDevices& parts = virtual_devices[i];
+    if (parts.priority_size() > 0 && parts.priority_size() != parts.memory_limit_mb_size()) {
+      return errors::InvalidArgument(
+          "Number of virtual device priorities specified doesn't match with number of "
+          "memory_limit_mb specified for GPU# ",
+          i, " memory_limit_mb size: ", parts.memory_limit_mb_size(), " and priority size: ", parts.priority_size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One limit per part of the device, in bytes.
+absl::Status Divide(const VirtualDevices& parts, int id, const GpuMemoryInfo& memory, bool allow_growth,
+                    std::vector<GpuDeviceConfig>* configs) {
+  for (int i = 0; i < parts.memory_limit_mb_size(); ++i) {
+    const double bytes = parts.memory_limit_mb(i) * static_cast<double>(kMiB);
+    if (!(bytes >= 1 && bytes <= static_cast<double>(memory.total))) {
+      return errors::InvalidArgument("memory_limit_mb of virtual device ", i, " on GPU# ", id, " is ",
+                                     parts.memory_limit_mb(i), "; the device has ", memory.total / kMiB, " MB");
+    }
+    configs->push_back({.physical_id = id,
+                        .memory_limit = static_cast<size_t>(bytes),
+                        .allow_growth = allow_growth,
+                        .priority = parts.priority_size() > 0 ? parts.priority(i) : 0});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int num_devices) {
+  std::vector<int> order;
+  if (list.empty()) {
+    order.resize(num_devices);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  for (absl::string_view entry : absl::StrSplit(list, ',')) {
+    int id = 0;
+    if (!absl::SimpleAtoi(entry, &id)) {
+      return errors::InvalidArgument("Could not parse entry in 'visible_device_list': '", entry,
+                                     "'. visible_device_list = ", list);
+    }
+    if (id < 0 || id >= num_devices) {
+      return errors::InvalidArgument("'visible_device_list' listed an invalid Device id '", id,
+                                     "' but visible device count is ", num_devices);
+    }
+    if (std::find(order.begin(), order.end(), id) != order.end()) {
+      return errors::InvalidArgument("visible_device_list contained a duplicate entry: ", list);
+    }
+    order.push_back(id);
+  }
+  return order;
+}
+
+size_t ReservedGpuMemory(size_t available, int compute_major) {
+  if (available < 2048 * kMiB) return 225 * kMiB;
+  if (compute_major <= 6) return 500 * kMiB;
+  return compute_major == 7 ? 1050 * kMiB : 1536 * kMiB;
+}
+
+absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
+                                      const GpuMemoryInfo& memory) {
+  const double fraction = options.per_process_gpu_memory_fraction();
+  if (!(fraction >= 0)) return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction);
+  if (fraction > 1 || options.experimental().use_unified_memory()) {
+    return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction,
+                                   "; more memory than the device has needs unified memory, which is not supported");
+  }
+  if (fraction > 0) return static_cast<size_t>(fraction * static_cast<double>(memory.total));
+  const size_t reserved = ReservedGpuMemory(memory.free, properties.compute_major);
+  return memory.free > reserved ? memory.free - reserved : memory.free;
+}
+
+absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::ConfigProto& config,
+                                                           absl::Span<const PhysicalGpu> physical) {
+  const tensorflow::GPUOptions& options = config.gpu_options();
+  const auto& virtual_devices = options.experimental().virtual_devices();
+  const size_t count = ParsedCount(config, physical.size());
+  std::vector<GpuDeviceConfig> configs;
+  if (count == 0 && virtual_devices.empty()) return configs;
+  ASSIGN_OR_RETURN(std::vector<int> visible,
+                   ParseVisibleDevices(options.visible_device_list(), static_cast<int>(physical.size())));
+  const size_t num_gpus = std::min(count, visible.size());
+  if (!virtual_devices.empty()) RETURN_IF_ERROR(CheckVirtualDevices(options, num_gpus, visible.size()));
+  visible.resize(virtual_devices.empty() ? num_gpus : virtual_devices.size());
+  for (size_t i = 0; i < visible.size(); ++i) {
+    const PhysicalGpu& gpu = physical[visible[i]];
+    if (!virtual_devices.empty() && virtual_devices[static_cast<int>(i)].memory_limit_mb_size() > 0) {
+      RETURN_IF_ERROR(
+          Divide(virtual_devices[static_cast<int>(i)], visible[i], gpu.memory, options.allow_growth(), &configs));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const size_t limit, GpuMemoryLimit(options, gpu.properties, gpu.memory));
+    configs.push_back({.physical_id = visible[i], .memory_limit = limit, .allow_growth = options.allow_growth()});
+  }
+  return configs;
+}
+
+std::string PhysicalGpuDescription(int id, const GpuProperties& properties) {
+  return absl::StrCat("device: ", id, ", name: ", properties.name, ", pci bus id: ", properties.pci_bus_id,
+                      ", compute capability: ", properties.compute_major, ".", properties.compute_minor);
+}
+
+}  // namespace weir

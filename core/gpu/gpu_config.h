@@ -1,0 +1,51 @@
+// What GPUOptions say about a task's GPUs, as TensorFlow reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/gpu/gpu_runtime.h"
+#include "core/status.h"
+
+namespace tensorflow {
+class ConfigProto;
+class GPUOptions;
+}  // namespace tensorflow
+
+namespace weir {
+
+// One /device:GPU:n that a task is to offer.
+struct GpuDeviceConfig {
+  int physical_id = 0;      // among the devices that CUDA shows (after CUDA_VISIBLE_DEVICES)
+  size_t memory_limit = 0;  // bytes
+  bool allow_growth = false;
+  int priority = 0;  // of its streams
+};
+
+// The physical devices in the order of visible_device_list; all of `num_devices` when it is empty. InvalidArgument, in
+// TensorFlow's words, for what is no number, out of range, or listed twice.
+absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int num_devices);
+
+// Bytes that stay for the driver and libraries where no limit is asked for.
+size_t ReservedGpuMemory(size_t available, int compute_major);
+
+// The memory limit of a device that is not divided. InvalidArgument for a fraction below 0 or above 1: more than there
+// is needs unified memory, which is not supported.
+absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
+                                      const GpuMemoryInfo& memory);
+
+// The devices to make of `num_devices` physical ones: device_count["GPU"] at most, divided as virtual_devices says.
+// `describe` gives a physical device's properties and memory. Errors are TensorFlow's.
+struct PhysicalGpu {
+  GpuProperties properties;
+  GpuMemoryInfo memory;
+};
+absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::ConfigProto& config,
+                                                           absl::Span<const PhysicalGpu> physical);
+
+// DeviceAttributes.physical_device_desc: "device: 0, name: NVIDIA H100 80GB HBM3, pci bus id: 0000:00:05.0, compute
+// capability: 9.0".
+std::string PhysicalGpuDescription(int id, const GpuProperties& properties);
+
+}  // namespace weir

@@ -1,0 +1,135 @@
+#include "core/gpu/gpu_config.h"
+
+#include "core/testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+
+namespace weir {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(VisibleDevicesTest, AllInOrderUnlessListed) {
+  EXPECT_THAT(*ParseVisibleDevices("", 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(*ParseVisibleDevices("2,0", 3), ElementsAre(2, 0));
+  EXPECT_THAT(*ParseVisibleDevices("", 0), IsEmpty());
+}
+
+TEST(VisibleDevicesTest, ErrorsAreTensorFlows) {
+  const auto expect = [](const char* list, const char* message) {
+    EXPECT_THAT(ParseVisibleDevices(list, 2), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  expect("0,abc", "Could not parse entry in 'visible_device_list': 'abc'. visible_device_list = 0,abc");
+  expect("0,", "Could not parse entry in 'visible_device_list': ''");
+  expect("99999999999", "Could not parse entry");
+  expect("0,8", "'visible_device_list' listed an invalid Device id '8' but visible device count is 2");
+  expect("-1", "'visible_device_list' listed an invalid Device id '-1'");
+  expect("0,0", "visible_device_list contained a duplicate entry: 0,0");
+}
+
+class ConfigureGpusTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::vector<GpuDeviceConfig>> Configure() { return ConfigureGpus(config_, physical_); }
+  std::vector<int> PhysicalIds() {
+    std::vector<int> ids;
+    const auto devices = Configure();
+    EXPECT_THAT(devices, IsOk());
+    for (const GpuDeviceConfig& device : devices.value_or(std::vector<GpuDeviceConfig>()))
+      ids.push_back(device.physical_id);
+    return ids;
+  }
+  void ExpectError(absl::StatusCode code, const char* message) {
+    EXPECT_THAT(Configure(), StatusIs(code, HasSubstr(message)));
+  }
+  tensorflow::GPUOptions& options() { return *config_.mutable_gpu_options(); }
+  tensorflow::GPUOptions::Experimental::VirtualDevices& AddVirtual(std::vector<float> limits) {
+    auto* parts = options().mutable_experimental()->add_virtual_devices();
+    for (float limit : limits) parts->add_memory_limit_mb(limit);
+    return *parts;
+  }
+
+  tensorflow::ConfigProto config_;
+  std::vector<PhysicalGpu> physical_ = std::vector<PhysicalGpu>(
+      2, {.properties = {.name = "G", .pci_bus_id = "0000:00:05.0", .compute_major = 9, .compute_minor = 0},
+          .memory = {.free = 10000 * kMiB, .total = 16000 * kMiB}});
+};
+
+TEST_F(ConfigureGpusTest, EachDeviceTakesWhatIsFreeButForAReserve) {
+  ASSERT_OK_AND_ASSIGN(const auto devices, Configure());
+  ASSERT_EQ(devices.size(), 2);
+  EXPECT_EQ(devices[1].physical_id, 1);
+  EXPECT_EQ(devices[0].memory_limit, (10000 - 1536) * kMiB);
+  EXPECT_FALSE(devices[0].allow_growth);
+}
+
+TEST_F(ConfigureGpusTest, AFractionIsOfAllMemory) {
+  options().set_per_process_gpu_memory_fraction(0.25);
+  options().set_allow_growth(true);
+  EXPECT_EQ(Configure()->at(0).memory_limit, 4000 * kMiB);
+  EXPECT_TRUE(Configure()->at(0).allow_growth);
+  options().set_per_process_gpu_memory_fraction(1.5);
+  ExpectError(absl::StatusCode::kInvalidArgument, "unified memory");
+  options().set_per_process_gpu_memory_fraction(-1);
+  ExpectError(absl::StatusCode::kInvalidArgument, "per_process_gpu_memory_fraction is -1");
+}
+
+TEST_F(ConfigureGpusTest, DeviceCountAndVisibleListChoose) {
+  options().set_visible_device_list("1");
+  EXPECT_THAT(PhysicalIds(), ElementsAre(1));
+  options().set_visible_device_list("1,0");
+  (*config_.mutable_device_count())["GPU"] = 1;
+  EXPECT_THAT(PhysicalIds(), ElementsAre(1));
+  (*config_.mutable_device_count())["GPU"] = 0;
+  EXPECT_THAT(PhysicalIds(), IsEmpty());
+  (*config_.mutable_device_count())["GPU"] = -3;
+  EXPECT_THAT(PhysicalIds(), IsEmpty());
+}
+
+TEST_F(ConfigureGpusTest, VirtualDevicesDivideADevice) {
+  AddVirtual({1000, 2000.5}).add_priority(-1);
+  options().mutable_experimental()->mutable_virtual_devices(0)->add_priority(-2);
+  AddVirtual({});
+  ASSERT_OK_AND_ASSIGN(const auto devices, Configure());
+  ASSERT_EQ(devices.size(), 3);
+  EXPECT_EQ(devices[0].memory_limit, 1000 * kMiB);
+  EXPECT_EQ(devices[1].memory_limit, 2000 * kMiB + kMiB / 2);
+  EXPECT_EQ(devices[1].physical_id, 0);
+  EXPECT_EQ(devices[1].priority, -2);
+  EXPECT_EQ(devices[2].physical_id, 1);
+  EXPECT_EQ(devices[2].memory_limit, (10000 - 1536) * kMiB);
+}
+
+TEST_F(ConfigureGpusTest, VirtualDevicesErrorsAreTensorFlows) {
+  AddVirtual({100});
+  options().set_per_process_gpu_memory_fraction(0.1);
+  ExpectError(absl::StatusCode::kInvalidArgument, "It's invalid to set per_process_gpu_memory_fraction");
+  options().clear_per_process_gpu_memory_fraction();
+  options().set_visible_device_list("0,1");
+  ExpectError(absl::StatusCode::kInvalidArgument, "The number of GPUs in visible_device_list doesn't match");
+  (*config_.mutable_device_count())["GPU"] = 0;
+  ExpectError(absl::StatusCode::kUnknown, "Not enough GPUs to create virtual devices.");
+  config_.clear_device_count();
+  options().clear_visible_device_list();
+  options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, -5);
+  ExpectError(absl::StatusCode::kInvalidArgument, "memory_limit_mb of virtual device 0 on GPU# 0 is -5");
+  options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, 1e30f);
+  ExpectError(absl::StatusCode::kInvalidArgument, "the device has 16000 MB");
+}
+
+TEST_F(ConfigureGpusTest, NoDevices) {
+  physical_.clear();
+  EXPECT_THAT(PhysicalIds(), IsEmpty());
+  AddVirtual({100});
+  ExpectError(absl::StatusCode::kUnknown, "num_gpus_to_use: 0 #virtual_devices: 1");
+}
+
+TEST_F(ConfigureGpusTest, TheDescriptionIsTensorFlows) {
+  EXPECT_EQ(PhysicalGpuDescription(1, physical_[1].properties),
+            "device: 1, name: G, pci bus id: 0000:00:05.0, compute capability: 9.0");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,173 @@
+#include "core/gpu/gpu_device.h"
+
+#include <cstring>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "core/logging.h"
+
+namespace weir {
+namespace {
+
+uint64_t RandomIncarnation() {
+  std::random_device entropy;
+  uint64_t incarnation = 0;
+  while (incarnation == 0) incarnation = (uint64_t{entropy()} << 32) | entropy();
+  return incarnation;
+}
+
+DeviceName GpuName(DeviceName task, int id) {
+  task.type = kDeviceGpu;
+  task.id = id;
+  return task;
+}
+
+absl::Status CheckCopyable(const Tensor& tensor, absl::string_view device) {
+  if (tensor.dtype() == DT_STRING || tensor.dtype() == DT_RESOURCE || tensor.dtype() == DT_VARIANT) {
+    return errors::InvalidArgument("A tensor of type ", DataTypeName(tensor.dtype()), " cannot be copied to or from ",
+                                   device);
+  }
+  if (!tensor.IsInitialized()) return errors::Internal("An uninitialised tensor was to be copied to or from ", device);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct GpuDevice::Core {
+  Core(std::shared_ptr<GpuRuntime> runtime_in, const Options& options, std::unique_ptr<GpuStream> compute_in,
+       std::unique_ptr<GpuStream> to_device_in, std::unique_ptr<GpuStream> to_host_in)
+      : runtime(std::move(runtime_in)),
+        compute(std::move(compute_in)),
+        to_device(std::move(to_device_in)),
+        to_host(std::move(to_host_in)),
+        memory(runtime.get(), {.name = absl::StrCat("GPU_", options.id, "_bfc"),
+                               .memory = GpuAllocator::Memory::kDevice,
+                               .limit = options.config.memory_limit,
+                               .allow_growth = options.config.allow_growth,
+                               .retry_for = options.retry_for}),
+        pinned(runtime.get(), {.name = "gpu_host_bfc",
+                               .memory = GpuAllocator::Memory::kPinned,
+                               .limit = options.pinned_limit,
+                               .allow_growth = true,
+                               .retry_for = options.retry_for}),
+        tensors(&memory, compute.get()),
+        arriving_tensors(&memory, to_device.get()) {}
+
+  const std::shared_ptr<GpuRuntime> runtime;
+  const std::unique_ptr<GpuStream> compute, to_device, to_host;
+  GpuAllocator memory, pinned;
+  GpuTensorAllocator tensors, arriving_tensors;
+};
+
+class GpuDevice::PinnedBuffer : public TensorBuffer {
+ public:
+  PinnedBuffer(std::shared_ptr<Core> core, void* data, size_t bytes)
+      : TensorBuffer(data, bytes), core_(std::move(core)) {}
+
+ private:
+  ~PinnedBuffer() override { core_->pinned.Free(data()); }
+
+  const std::shared_ptr<Core> core_;
+};
+
+absl::StatusOr<std::unique_ptr<GpuDevice>> GpuDevice::Create(std::shared_ptr<GpuRuntime> runtime, WorkQueue* work_queue,
+                                                             Options options) {
+  ASSIGN_OR_RETURN(auto compute, runtime->CreateStream("compute"));
+  ASSIGN_OR_RETURN(auto to_device, runtime->CreateStream("to device"));
+  ASSIGN_OR_RETURN(auto to_host, runtime->CreateStream("to host"));
+  auto core =
+      std::make_shared<Core>(std::move(runtime), options, std::move(compute), std::move(to_device), std::move(to_host));
+  std::unique_ptr<GpuDevice> device(new GpuDevice(std::move(core), work_queue, std::move(options)));
+  WEIR_LOG(INFO) << "Created device " << device->name() << " with " << (device->options_.config.memory_limit >> 20)
+                 << " MB memory: -> " << device->physical_description();
+  return device;
+}
+
+GpuDevice::GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options)
+    : Device(GpuName(options.task, options.id), RandomIncarnation(), static_cast<int64_t>(options.config.memory_limit)),
+      core_(std::move(core)),
+      work_queue_(work_queue),
+      options_(std::move(options)),
+      completions_(options_.completions) {}
+
+GpuDevice::~GpuDevice() {
+  resources()->Clear();
+  const absl::Time deadline = absl::Now() + options_.completions.patience;
+  for (GpuStream* stream : {core_->compute.get(), core_->to_device.get(), core_->to_host.get()}) {
+    if (const absl::Status status = stream->Synchronize(deadline); !status.ok()) {
+      WEIR_LOG(WARNING).With("device", name())
+          << "stream '" << stream->name() << "' has not ended: " << status.message();
+    }
+  }
+}
+
+Allocator* GpuDevice::allocator() { return &core_->tensors; }
+GpuRuntime& GpuDevice::runtime() { return *core_->runtime; }
+GpuStream& GpuDevice::compute() { return *core_->compute; }
+GpuAllocator& GpuDevice::memory() { return core_->memory; }
+
+std::string GpuDevice::physical_description() const {
+  return PhysicalGpuDescription(options_.config.physical_id, core_->runtime->properties());
+}
+
+absl::Status GpuDevice::Order(GpuStream& before, GpuStream& after) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<GpuEvent> event, core_->runtime->CreateEvent());
+  RETURN_IF_ERROR(before.Record(event.get()));
+  return after.Wait(*event);
+}
+
+absl::StatusOr<Tensor> GpuDevice::AllocatePinned(const Tensor& like) {
+  const size_t bytes = static_cast<size_t>(like.TotalBytes());
+  ASSIGN_OR_RETURN(void* const data, core_->pinned.Allocate(bytes, nullptr, absl::Now() + options_.retry_for));
+  return Tensor::FromBuffer(like.dtype(), like.shape(), new PinnedBuffer(core_, data, bytes));
+}
+
+absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {
+  RETURN_IF_ERROR(CheckCopyable(host, name()));
+  absl::StatusOr<Tensor> device = Tensor::Allocate(&core_->arriving_tensors, host.dtype(), host.shape());
+  if (!device.ok()) return Explain(device.status());
+  if (host.NumElements() == 0) return device;
+  const size_t bytes = static_cast<size_t>(host.TotalBytes());
+  ASSIGN_OR_RETURN(const Tensor pinned, AllocatePinned(host));
+  core_->runtime->HostAccess("staging", GpuAccess::Write(pinned.raw_data(), bytes));
+  std::memcpy(pinned.raw_data(), host.raw_data(), bytes);
+  // Whatever comes of it, the memory is the streams' until they are through with it.
+  core_->pinned.AddUse(pinned.raw_data(), core_->to_device.get());
+  core_->memory.AddUse(device->raw_data(), core_->compute.get());
+  RETURN_IF_ERROR(core_->to_device->CopyToDevice(device->raw_data(), pinned.raw_data(), bytes));
+  RETURN_IF_ERROR(Order(*core_->to_device, *core_->compute));
+  return device;
+}
+
+absl::StatusOr<Tensor> GpuDevice::StartToHost(const Tensor& device) {
+  RETURN_IF_ERROR(CheckCopyable(device, name()));
+  if (device.NumElements() == 0) return Tensor::Allocate(host_allocator(), device.dtype(), device.shape());
+  ASSIGN_OR_RETURN(Tensor host, AllocatePinned(device));
+  RETURN_IF_ERROR(Order(*core_->compute, *core_->to_host));
+  core_->pinned.AddUse(host.raw_data(), core_->to_host.get());
+  core_->memory.AddUse(device.raw_data(), core_->to_host.get());
+  RETURN_IF_ERROR(core_->to_host->CopyToHost(host.raw_data(), device.raw_data(), device.TotalBytes()));
+  return host;
+}
+
+void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done) {
+  absl::StatusOr<Tensor> host = StartToHost(device);
+  if (!host.ok() || host->NumElements() == 0) return done(std::move(host));
+  completions_.Then(core_->to_host.get(), [this, host = *std::move(host), done = std::move(done)](absl::Status status) {
+    if (!status.ok()) return done(std::move(status));
+    core_->runtime->HostAccess("arrived", GpuAccess::Read(host.raw_data(), host.TotalBytes()));
+    done(host);
+  });
+}
+
+absl::Status GpuDevice::Explain(absl::Status error) const {
+  if (!absl::IsResourceExhausted(error)) return error;
+  const std::string failure = core_->memory.LastFailure();
+  if (failure.empty() || absl::StrContains(error.message(), failure)) return error;
+  absl::Status explained(error.code(), absl::StrCat(error.message(), "; ", failure));
+  error.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { explained.SetPayload(url, payload); });
+  return explained;
+}
+
+}  // namespace weir

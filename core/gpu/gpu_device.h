@@ -1,0 +1,76 @@
+// /device:GPU:n: one GPU, or a part of one, as a device of a task.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/device.h"
+#include "core/gpu/gpu_allocator.h"
+#include "core/gpu/gpu_completion_queue.h"
+#include "core/gpu/gpu_config.h"
+#include "core/gpu/gpu_runtime.h"
+#include "core/physical_device.h"
+#include "core/tensor.h"
+
+namespace weir {
+
+// Tensors of its allocator are used on one stream, compute(), in the order in which kernels enqueue their work; the
+// host does not wait for it. Copies have streams of their own, ordered with compute() by events.
+class GpuDevice : public Device, public PhysicalDevice {
+ public:
+  struct Options {
+    DeviceName task;
+    int id = 0;  // n
+    GpuDeviceConfig config;
+    // For memory by which tensors come and go.
+    size_t pinned_limit = size_t{64} << 30;
+    // How long an allocation waits for memory that other threads free, before it is refused.
+    absl::Duration retry_for = absl::Seconds(10);
+    GpuCompletionQueue::Options completions;
+  };
+  // Several devices share a runtime where one GPU is divided. `work_queue` outlives the device. Errors are the
+  // runtime's.
+  static absl::StatusOr<std::unique_ptr<GpuDevice>> Create(std::shared_ptr<GpuRuntime> runtime, WorkQueue* work_queue,
+                                                           Options options);
+  // Waits for the streams, as long as completions' patience at most. No tensor of it is left.
+  ~GpuDevice() override;
+
+  Allocator* allocator() override;
+  WorkQueue* work_queue() override { return work_queue_; }
+  std::string physical_description() const override;
+
+  GpuRuntime& runtime();
+  GpuStream& compute();
+  GpuAllocator& memory();
+  GpuCompletionQueue& completions() { return completions_; }
+
+  // The same elements in device memory, for whatever is enqueued on compute() from now on. Returns when `host` may be
+  // overwritten. InvalidArgument for types that are objects.
+  absl::StatusOr<Tensor> ToDevice(const Tensor& host);
+  // The same elements in pinned host memory, when all that is enqueued on compute() now has been done. `done` runs
+  // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
+  // device.
+  void ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done);
+  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that.
+  absl::Status Explain(absl::Status error) const;
+
+ private:
+  // Streams and memory: kept also by host tensors that came from the device.
+  struct Core;
+  class PinnedBuffer;
+
+  GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options);
+  // Memory that the host may write, of as many bytes as `like` has.
+  absl::StatusOr<Tensor> AllocatePinned(const Tensor& like);
+  // What follows on `after` waits for what is enqueued on `before`.
+  absl::Status Order(GpuStream& before, GpuStream& after);
+  absl::StatusOr<Tensor> StartToHost(const Tensor& device);
+
+  const std::shared_ptr<Core> core_;
+  WorkQueue* const work_queue_;
+  const Options options_;
+  GpuCompletionQueue completions_;
+};
+
+}  // namespace weir

@@ -1,0 +1,21 @@
+#include "core/gpu/gpu_op_kernel.h"
+
+#include "tensorflow/core/framework/node_def.pb.h"
+
+namespace weir {
+
+absl::Status GpuOpKernel::Init(OpKernelConstruction& ctx) {
+  device_ = dynamic_cast<GpuDevice*>(ctx.device());
+  if (device_ == nullptr) {
+    return errors::Internal("Node '", ctx.name(), "' (", ctx.op(), ") has a kernel for GPUs, but is on ",
+                            ctx.device()->name());
+  }
+  return InitOnGpu(ctx);
+}
+
+absl::Status GpuOpKernel::Compute(OpKernelContext& ctx) {
+  const GpuAllocationScope scope(ctx.node_def().name());
+  return device_->Explain(Enqueue(ctx, device_->compute()));
+}
+
+}  // namespace weir
