@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/device_code.h"
+
 namespace weir::functor {
 
 template <typename T>
@@ -21,7 +23,7 @@ using Wrapping = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
 #define WEIR_WRAPPING_FUNCTOR(Name, op)                                                    \
   struct Name {                                                                            \
     template <typename T>                                                                  \
-    T operator()(T x, T y) const {                                                         \
+    WEIR_DEVICE_CODE T operator()(T x, T y) const {                                        \
       if constexpr (std::is_integral_v<T>) {                                               \
         return static_cast<T>(static_cast<Wrapping<T>>(x) op static_cast<Wrapping<T>>(y)); \
       } else {                                                                             \
@@ -36,7 +38,7 @@ WEIR_WRAPPING_FUNCTOR(Mul, *)
 
 struct SquaredDifference {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     const T d = Sub()(x, y);
     if constexpr (kIsComplexPair<T>) {
       return d * std::conj(d);
@@ -47,32 +49,32 @@ struct SquaredDifference {
 };
 struct Divide {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return x / y;
   }
 };
 struct DivNoNan {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return y == T(0) ? T(0) : x / y;
   }
 };
 struct MulNoNan {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return y == T(0) ? T(0) : x * y;
   }
 };
 // NaN in either operand gives NaN.
 struct Maximum {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return (x >= y) | (x != x) ? x : y;
   }
 };
 struct Minimum {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return (x <= y) | (x != x) ? x : y;
   }
 };
@@ -85,7 +87,7 @@ inline constexpr char kDivisionByZero[] = "Integer division by zero";
 struct IntegerDivide {
   static constexpr bool kFails = true;
   template <typename T>
-  T operator()(T x, T y, bool* ok) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y, bool* ok) const {
     if (y == 0) return *ok = false, T(0);
     if (std::is_signed_v<T> && y == T(-1)) return static_cast<T>(Wrapping<T>(0) - static_cast<Wrapping<T>>(x));
     return static_cast<T>(x / y);
@@ -94,7 +96,7 @@ struct IntegerDivide {
 struct IntegerRemainder {
   static constexpr bool kFails = true;
   template <typename T>
-  T operator()(T x, T y, bool* ok) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y, bool* ok) const {
     if (y == 0) return *ok = false, T(0);
     if (std::is_signed_v<T> && y == T(-1)) return T(0);
     return static_cast<T>(x % y);
@@ -103,7 +105,7 @@ struct IntegerRemainder {
 struct IntegerFloorDivide {
   static constexpr bool kFails = true;
   template <typename T>
-  T operator()(T x, T y, bool* ok) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y, bool* ok) const {
     const T quotient = IntegerDivide()(x, y, ok);
     if (!std::is_signed_v<T> || y == 0 || y == T(-1)) return quotient;
     return static_cast<T>(quotient - (x % y != 0 && (x < 0) != (y < 0)));
@@ -113,7 +115,7 @@ struct IntegerFloorDivide {
 struct IntegerFloorRemainder {
   static constexpr bool kFails = true;
   template <typename T>
-  T operator()(T x, T y, bool* ok) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y, bool* ok) const {
     const T remainder = IntegerRemainder()(x, y, ok);
     return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
   }
@@ -121,25 +123,25 @@ struct IntegerFloorRemainder {
 
 struct FloorDivide {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return std::floor(x / y);
   }
 };
 struct TruncateDivide {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return std::trunc(x / y);
   }
 };
 struct Remainder {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return std::fmod(x, y);
   }
 };
 struct FloorRemainder {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     const T remainder = std::fmod(x, y);
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
   }
@@ -149,7 +151,7 @@ struct FloorRemainder {
 
 struct Pow {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return std::pow(x, y);
   }
 };
@@ -157,7 +159,7 @@ inline constexpr char kNegativePower[] = "Integers to negative integer powers ar
 struct IntegerPow {
   static constexpr bool kFails = true;
   template <typename T>
-  T operator()(T x, T y, bool* ok) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y, bool* ok) const {
     if (std::is_signed_v<T> && y < 0) return *ok = false, T(0);
     Wrapping<T> base = static_cast<Wrapping<T>>(x), power = 1;
     for (auto n = static_cast<uint64_t>(y); n != 0; n >>= 1, base *= base) {
@@ -168,19 +170,19 @@ struct IntegerPow {
 };
 struct Xlogy {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return x == T(0) ? T(0) : x * std::log(y);
   }
 };
 struct Xdivy {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return x == T(0) ? T(0) : x / y;
   }
 };
 struct Xlog1py {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     if (x == T(0)) return T(0);
     if constexpr (kIsComplexPair<T>) {
       return x * std::log(T(1) + y);
@@ -191,13 +193,13 @@ struct Xlog1py {
 };
 struct Atan2 {
   template <typename T>
-  T operator()(T y, T x) const {
+  WEIR_DEVICE_CODE T operator()(T y, T x) const {
     return std::atan2(y, x);
   }
 };
 struct NextAfter {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return std::nextafter(x, y);
   }
 };
@@ -206,31 +208,31 @@ struct NextAfter {
 
 struct TanhGrad {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return dy * (T(1) - y * y);
   }
 };
 struct SigmoidGrad {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return dy * y * (T(1) - y);
   }
 };
 struct SqrtGrad {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return dy * T(0.5) / y;
   }
 };
 struct RsqrtGrad {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return dy * T(-0.5) * y * (y * y);
   }
 };
 struct ReciprocalGrad {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return -dy * (y * y);
   }
 };
@@ -238,19 +240,19 @@ struct ReciprocalGrad {
 template <typename F>
 struct ConjugateFirst {
   template <typename T>
-  T operator()(T y, T dy) const {
+  WEIR_DEVICE_CODE T operator()(T y, T dy) const {
     return F()(std::conj(y), dy);
   }
 };
 
 // --- Comparisons, logic, bits ---
 
-#define WEIR_COMPARISON_FUNCTOR(Name, op) \
-  struct Name {                           \
-    template <typename T>                 \
-    bool operator()(T x, T y) const {     \
-      return x op y;                      \
-    }                                     \
+#define WEIR_COMPARISON_FUNCTOR(Name, op)              \
+  struct Name {                                        \
+    template <typename T>                              \
+    WEIR_DEVICE_CODE bool operator()(T x, T y) const { \
+      return x op y;                                   \
+    }                                                  \
   };
 WEIR_COMPARISON_FUNCTOR(Less, <)
 WEIR_COMPARISON_FUNCTOR(LessEqual, <=)
@@ -259,23 +261,23 @@ WEIR_COMPARISON_FUNCTOR(GreaterEqual, >=)
 #undef WEIR_COMPARISON_FUNCTOR
 struct Equal {
   template <typename T>
-  bool operator()(const T& x, const T& y) const {
+  WEIR_DEVICE_CODE bool operator()(const T& x, const T& y) const {
     return x == y;
   }
 };
 struct NotEqual {
   template <typename T>
-  bool operator()(const T& x, const T& y) const {
+  WEIR_DEVICE_CODE bool operator()(const T& x, const T& y) const {
     return x != y;
   }
 };
 
-#define WEIR_BITS_FUNCTOR(Name, op)  \
-  struct Name {                      \
-    template <typename T>            \
-    T operator()(T x, T y) const {   \
-      return static_cast<T>(x op y); \
-    }                                \
+#define WEIR_BITS_FUNCTOR(Name, op)                 \
+  struct Name {                                     \
+    template <typename T>                           \
+    WEIR_DEVICE_CODE T operator()(T x, T y) const { \
+      return static_cast<T>(x op y);                \
+    }                                               \
   };
 WEIR_BITS_FUNCTOR(And, &)
 WEIR_BITS_FUNCTOR(Or, |)
@@ -283,31 +285,31 @@ WEIR_BITS_FUNCTOR(Xor, ^)
 #undef WEIR_BITS_FUNCTOR
 // Shift counts are clamped to what the type can bear.
 template <typename T>
-T ClampShift(T count) {
+WEIR_DEVICE_CODE T ClampShift(T count) {
   constexpr T kMost = sizeof(T) * 8 - 1;
   return count < 0 ? T(0) : count > kMost ? kMost : count;
 }
 struct LeftShift {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return static_cast<T>(static_cast<Wrapping<T>>(x) << ClampShift(y));
   }
 };
 struct RightShift {
   template <typename T>
-  T operator()(T x, T y) const {
+  WEIR_DEVICE_CODE T operator()(T x, T y) const {
     return static_cast<T>(x >> ClampShift(y));
   }
 };
 struct MakeComplex {
   template <typename T>
-  std::complex<T> operator()(T re, T im) const {
+  WEIR_DEVICE_CODE std::complex<T> operator()(T re, T im) const {
     return {re, im};
   }
 };
 struct Concatenate {
   template <typename T>
-  T operator()(const T& x, const T& y) const {
+  WEIR_DEVICE_CODE T operator()(const T& x, const T& y) const {
     return x + y;
   }
 };

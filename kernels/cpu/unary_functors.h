@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/device_code.h"
+
 namespace weir::functor {
 
 template <typename T>
@@ -15,13 +17,13 @@ inline constexpr bool kIsComplex<std::complex<T>> = true;
 
 // Signed integers wrap on overflow.
 template <typename T>
-T Wrap(std::make_unsigned_t<T> value) {
+WEIR_DEVICE_CODE T Wrap(std::make_unsigned_t<T> value) {
   return static_cast<T>(value);
 }
 
 struct Neg {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       return Wrap<T>(std::make_unsigned_t<T>(0) - std::make_unsigned_t<T>(x));
     } else {
@@ -31,7 +33,7 @@ struct Neg {
 };
 struct Abs {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       return x < 0 ? Neg()(x) : x;
     } else {
@@ -41,7 +43,7 @@ struct Abs {
 };
 struct Sign {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (kIsComplex<T>) {
       return x == T(0) ? T(0) : x / std::abs(x);
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -53,7 +55,7 @@ struct Sign {
 };
 struct Square {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       const uint64_t wide = static_cast<uint64_t>(x);
       return static_cast<T>(wide * wide);
@@ -64,25 +66,25 @@ struct Square {
 };
 struct Reciprocal {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     return T(1) / x;
   }
 };
 struct Rsqrt {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     return T(1) / std::sqrt(x);
   }
 };
 struct Sigmoid {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     return T(1) / (T(1) + std::exp(-x));
   }
 };
 struct RoundHalfToEven {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       return x;
     } else {
@@ -92,74 +94,74 @@ struct RoundHalfToEven {
 };
 struct Invert {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     return static_cast<T>(~x);
   }
 };
 struct PopulationCount {
   template <typename T>
-  uint8_t operator()(T x) const {
+  WEIR_DEVICE_CODE uint8_t operator()(T x) const {
     return static_cast<uint8_t>(__builtin_popcountll(static_cast<std::make_unsigned_t<T>>(x)));
   }
 };
 struct IsNan {
   template <typename T>
-  bool operator()(T x) const {
+  WEIR_DEVICE_CODE bool operator()(T x) const {
     return x != x;
   }
 };
 struct IsInf {
   template <typename T>
-  bool operator()(T x) const {
+  WEIR_DEVICE_CODE bool operator()(T x) const {
     return std::abs(x) == std::numeric_limits<T>::infinity();
   }
 };
 struct IsFinite {
   template <typename T>
-  bool operator()(T x) const {
+  WEIR_DEVICE_CODE bool operator()(T x) const {
     return std::abs(x) < std::numeric_limits<T>::infinity();
   }
 };
 struct LogicalNot {
-  bool operator()(bool x) const { return !x; }
+  WEIR_DEVICE_CODE bool operator()(bool x) const { return !x; }
 };
 struct Conj {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     return std::conj(x);
   }
 };
 struct Real {
   template <typename T>
-  T operator()(std::complex<T> x) const {
+  WEIR_DEVICE_CODE T operator()(std::complex<T> x) const {
     return x.real();
   }
 };
 struct Imag {
   template <typename T>
-  T operator()(std::complex<T> x) const {
+  WEIR_DEVICE_CODE T operator()(std::complex<T> x) const {
     return x.imag();
   }
 };
 struct ComplexAbs {
   template <typename T>
-  T operator()(std::complex<T> x) const {
+  WEIR_DEVICE_CODE T operator()(std::complex<T> x) const {
     return std::abs(x);
   }
 };
 struct Angle {
   template <typename T>
-  T operator()(std::complex<T> x) const {
+  WEIR_DEVICE_CODE T operator()(std::complex<T> x) const {
     return std::arg(x);
   }
 };
 
-#define WEIR_STD_FUNCTOR(Name, function) \
-  struct Name {                          \
-    template <typename T>                \
-    T operator()(T x) const {            \
-      return std::function(x);           \
-    }                                    \
+#define WEIR_STD_FUNCTOR(Name, function)       \
+  struct Name {                                \
+    template <typename T>                      \
+    WEIR_DEVICE_CODE T operator()(T x) const { \
+      return std::function(x);                 \
+    }                                          \
   };
 WEIR_STD_FUNCTOR(Sqrt, sqrt)
 WEIR_STD_FUNCTOR(Exp, exp)
@@ -184,7 +186,7 @@ WEIR_STD_FUNCTOR(Erfc, erfc)
 
 struct Log1p {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (kIsComplex<T>) {
       // log|1+x| without cancellation near zero; the argument is exact enough as it is.
       using R = typename T::value_type;
@@ -197,7 +199,7 @@ struct Log1p {
 };
 struct Expm1 {
   template <typename T>
-  T operator()(T x) const {
+  WEIR_DEVICE_CODE T operator()(T x) const {
     if constexpr (kIsComplex<T>) {
       using R = typename T::value_type;
       const R a = std::expm1(x.real()), s = std::sin(x.imag() / 2);
