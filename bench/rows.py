@@ -112,11 +112,34 @@ class AllReduce(Steps):
         return lambda: runner.seconds(count) / count, runner.close
 
 
+@dataclass
+class Straggler:
+    """Updates of synchronous training while one of four workers takes ten times as long, beside those while none does."""
+
+    name: str
+    work: str
+    backup_workers: int
+    unit: str = "ms"
+    rounds: int = 3
+    peer: str = "no_straggler"
+    steps: int = 40
+
+    def open(self, side, graphs):
+        runner = side.straggler(10 if side.name == "weir" else 1, self.backup_workers)
+        return lambda: runner.seconds(self.steps) / self.steps, runner.close
+
+
 def all_reduces():
     sizes = (("1k", "1 KiB", 1 << 10, 50), ("64k", "64 KiB", 64 << 10, 50), ("1m", "1 MiB", 1 << 20, 20),
              ("16m", "16 MiB", 16 << 20, 4), ("64m", "64 MiB", 64 << 20, 2))
     return [AllReduce(f"all_reduce_{tasks}_{name}", f"all-reduce of {words} among {tasks} processes", per=per,
                       jobs={"worker": tasks}, size=size) for tasks in (2, 4) for name, words, size, per in sizes]
+
+
+def on_workers(graph, work, **options):
+    """A row for each number of workers, beside one parameter server."""
+    return [Steps(f"{graph}_{count}", f"{work}, {count} worker{'s' if count > 1 else ''}", "ms",
+                  jobs={"ps": 1, "worker": count}, **options) for count in (1, 2, 4, 8)]
 
 
 SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
@@ -142,12 +165,16 @@ ROWS = [
     Steps("pull_64m", "pull 64 MiB from a ps process, TCP", "ms", jobs=PS, rounds=5, weir_flags=TCP),
     Steps("pull_1m_host", "pull 1 MiB from a ps process, best transport", "ms", graph="pull_1m", jobs=PS),
     Steps("pull_64m_host", "pull 64 MiB from a ps process, best transport", "ms", graph="pull_64m", jobs=PS, rounds=5),
-    Steps("pull_push_100m", "pull and push a dense 100 MB variable", "ms", jobs=PS, rounds=5),
+    *on_workers("scalar", "pull and push a scalar"),
+    *on_workers("dense", "pull and push a dense 100 MB variable", rounds=5),
+    *on_workers("rows", "pull and push 4,096 rows of 64 of a variable, Zipf keys"),
+    *on_workers("embedding", "pull and push 4,096 rows of 64 of an embedding table, Zipf keys"),
     *all_reduces(),
-    Steps("embedding_1", "pull and push 4,096 rows of 64, Zipf keys, 1 worker", "ms", jobs={"ps": 1, "worker": 1}),
-    Steps("embedding_2", "pull and push 4,096 rows of 64, Zipf keys, 2 workers", "ms", jobs={"ps": 1, "worker": 2}),
-    Steps("embedding_4", "pull and push 4,096 rows of 64, Zipf keys, 4 workers", "ms", jobs={"ps": 1, "worker": 4}),
-    Steps("embedding_8", "pull and push 4,096 rows of 64, Zipf keys, 8 workers", "ms", jobs={"ps": 1, "worker": 8}),
+    *on_workers("scaling", "weak scaling: MLP 784-512-512-10, batch 100 a worker, SGD on a parameter server"),
+    Steps("mirrored", "MirroredStrategy on 2 devices, MLP 784-512-512-10, batch 100 each", "ms", peer="by_hand", rounds=15),
+    Steps("mirrored_small", "MirroredStrategy on 2 devices, MLP 784-64-10, batch 100 each", "ms", peer="by_hand", rounds=15),
+    Straggler("straggler", "synchronous ps, 1 of 4 workers 10 times as slow, 1 backup worker", backup_workers=1),
+    Straggler("straggler_alone", "synchronous ps, 1 of 4 workers 10 times as slow, no backup worker", backup_workers=0),
     Steps("mlp_sgd", "MLP 784-512-512-10, batch 100, SGD", "ms"),
     Steps("mlp_adam", "MLP 784-512-512-10, batch 100, Adam", "ms"),
     Steps("mlp_small", "MLP 784-64-10, batch 100, SGD", "ms"),

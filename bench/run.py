@@ -30,13 +30,14 @@ def shown(value, unit=""):
 
 
 def table(lines):
-    rows = [("work", "weir", "peer", "ratio")]
+    rows = [("work", "weir", "peer", "ratio", "peer is")]
     for line in lines:
         unit = " " + line["unit"]
-        rows.append((line["work"], shown(line["weir"], unit), shown(line["peer"], unit), shown(line["ratio"], "x")))
+        rows.append((line["work"], shown(line["weir"], unit), shown(line["peer"], unit), shown(line["ratio"], "x"),
+                     line["peer_name"] or "-"))
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     return "\n".join(row[0].ljust(widths[0]) + "".join("  " + row[i].rjust(widths[i]) for i in range(1, 4))
-                     for row in rows)
+                     + "  " + row[4] for row in rows)
 
 
 def main():
@@ -50,7 +51,7 @@ def main():
         names = " ".join(row.name for row in ROWS)
         sys.exit(f"bench: no row {', '.join(sorted(unknown))}; rows are: {names}")
 
-    weir, peers = Weir(options.programs), {}
+    weir, peers = Weir(options.programs), {name: Weir(options.programs, name) for name in ("by_hand", "no_straggler")}
     if options.peer_python:
         peers["tensorflow"] = TensorFlow(options.programs, options.peer_python)
     if (options.programs / "gloo_peer").exists():

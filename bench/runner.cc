@@ -17,10 +17,22 @@ std::string Prepare(Runner& runner, const std::string& graph, const std::string&
   for (const std::string& node : spec.init) {
     if (error = runner.RunTarget(node); !error.empty()) return error;
   }
-  return runner.RunSteps(1);
+  return "";
 }
 
 }  // namespace
+
+std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps) {
+  std::string error = run_steps(1);
+  if (error.empty()) std::cout << "ready" << std::endl;
+  for (int count; error.empty() && std::cin >> count;) {
+    const auto start = std::chrono::steady_clock::now();
+    error = run_steps(count);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (error.empty()) std::cout << elapsed.count() << std::endl;
+  }
+  return error;
+}
 
 int RunnerMain(int argc, char** argv, Runner& runner) {
   if (argc < 2 || argc > 3) {
@@ -28,13 +40,7 @@ int RunnerMain(int argc, char** argv, Runner& runner) {
     return 2;
   }
   std::string error = Prepare(runner, argv[1], argc == 3 ? argv[2] : "");
-  if (error.empty()) std::cout << "ready" << std::endl;
-  for (int count; error.empty() && std::cin >> count;) {
-    const auto start = std::chrono::steady_clock::now();
-    error = runner.RunSteps(count);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    if (error.empty()) std::cout << elapsed.count() << std::endl;
-  }
+  if (error.empty()) error = AnswerOnDemand([&runner](int count) { return runner.RunSteps(count); });
   if (error.empty()) return 0;
   std::fprintf(stderr, "%s: %s\n", argv[1], error.c_str());
   return 1;

@@ -1,6 +1,7 @@
-// The conversation between bench/run.py and a runner: a program that holds one session and times steps on demand.
+// The conversation between bench/run.py and a runner: a program that times steps on demand.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "bench/step_spec.h"
@@ -18,9 +19,12 @@ class Runner {
   virtual std::string RunSteps(int count) = 0;
 };
 
-// Usage: PROGRAM GRAPH [TARGET], which reads GRAPH.pb and GRAPH.spec, opens the session, initialises, runs a step and
-// prints "ready". Then each line N on standard input runs N steps and prints how many seconds they took. Ends with
-// standard input. Returns the exit status; errors go to standard error.
+// Runs a step and prints "ready". Then each line N on standard input runs N steps and prints how many seconds they
+// took. Ends with standard input, or with an error of `run_steps`, which it gives.
+std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps);
+
+// Usage: PROGRAM GRAPH [TARGET], which reads GRAPH.pb and GRAPH.spec, opens the session, initialises, and answers on
+// demand. Returns the exit status; errors go to standard error.
 int RunnerMain(int argc, char** argv, Runner& runner);
 
 }  // namespace weir::bench

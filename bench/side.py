@@ -110,14 +110,17 @@ class Cluster:
 
 
 class Weir:
-    name = "weir"
-
-    def __init__(self, programs):
+    def __init__(self, programs, name="weir"):
+        self.name = name  # another: the same programs run something else, which Weir is compared with
         self.programs = programs
         self.env = dict(os.environ)
 
     def runner(self, graph, target=None):
         return Runner([str(self.programs / "weir_bench"), str(graph)] + ([target] if target else []), self.env)
+
+    def straggler(self, slowdown, backup_workers):
+        return Runner([str(self.programs / "weir_straggler"), str(self.programs / "weir"), str(slowdown),
+                       str(backup_workers)], self.env)
 
     def server_command(self, cluster, job, index, ready_file, weir_flags):
         return [str(self.programs / "weir"), "server", "--job", job, "--index", str(index), "--cluster", cluster,

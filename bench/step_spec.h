@@ -23,8 +23,10 @@ struct StepSpec {
   std::vector<std::string> targets;
   std::vector<std::string> init;  // run once, in this order, before the first step
   bool optimize = true;           // false: graph optimizers off, since the graph would vanish
+  int cpu_devices = 1;            // of a session in process
 
-  // Written and read as lines: "feed NODE TYPE DIMS", "fetch NODE", "target NODE", "init NODE", "optimize off".
+  // Written and read as lines: "feed NODE TYPE DIMS", "fetch NODE", "target NODE", "init NODE", "optimize off",
+  // "cpu_devices COUNT".
   std::string ToText() const;
   // False, with `error` set, for a line that is none of these.
   static bool FromText(const std::string& text, StepSpec* spec, std::string* error);

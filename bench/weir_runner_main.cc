@@ -33,6 +33,7 @@ class WeirRunner : public Runner {
     Scope scope = Scope::NewRoot();
     RETURN_IF_ERROR(ImportGraphDef({}, std::move(def), scope.graph()));
     SessionOptions options;
+    (*options.config.mutable_device_count())["CPU"] = spec.cpu_devices;
     if (!spec.optimize) {
       auto* graph_options = options.config.mutable_graph_options();
       graph_options->mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);

@@ -6,32 +6,47 @@ namespace weir::bench {
 namespace {
 
 constexpr char kPs[] = "/job:ps/task:0";
-constexpr char kWorker[] = "/job:worker/task:0";
+
+std::string Worker(int task) { return absl::StrCat("/job:worker/task:", task); }
 
 absl::Status WriteWorkers(const std::string& path, int tasks) {
   GraphWriter graph;
   for (int task = 0; task < tasks; ++task) {
-    graph.set_device(absl::StrCat("/job:worker/task:", task));
+    graph.set_device(Worker(task));
     graph.spec().targets.push_back(graph.NoOp(absl::StrCat("nothing_", task), {}));
   }
   graph.spec().optimize = false;
   return graph.Write(path);
 }
 
-// The worker reads the variable of the ps; `push` sends the value back as a gradient.
-absl::Status WritePull(const std::string& path, int64_t bytes, bool push) {
+// The worker reads the variable of the ps.
+absl::Status WritePull(const std::string& path, int64_t bytes) {
   GraphWriter graph;
   graph.set_device(kPs);
-  const std::string variable = graph.OnesVariable("variable", bytes / 4);
-  const std::string read = graph.Read("read", variable);
+  const std::string read = graph.Read("read", graph.OnesVariable("variable", bytes / 4));
+  graph.set_device(Worker(0));
+  graph.spec().targets = {graph.NoOp("done", {graph.Float("Identity", "pulled", {read})})};
+  graph.spec().optimize = false;
+  return graph.Write(path);
+}
+
+// Each worker reads the variable of the ps and sends its value back as a gradient.
+absl::Status WritePullPush(const std::string& path, const std::vector<int64_t>& dims, int workers) {
+  GraphWriter graph;
+  graph.set_device(kPs);
+  const GraphWriter::Names filled = {graph.Const("dims", Tensor::Vector<int64_t>(dims)),
+                                     graph.Const("one", Tensor::Scalar<float>(1))};
+  const std::string ones = graph.Add("Fill", "ones", filled).Attr("T", DT_FLOAT).Attr("index_type", DT_INT64);
+  const std::string variable = graph.Variable("variable", dims, ones);
   const std::string rate = graph.Const("rate", Tensor::Scalar<float>(0));
-  graph.set_device(kWorker);
-  const std::string pulled = graph.Float("Identity", "pulled", {read});
-  if (push) {
+  for (int i = 0; i < workers; ++i) {
     graph.set_device(kPs);
-    graph.spec().targets = {graph.Float("ResourceApplyGradientDescent", "pushed", {variable, rate, pulled})};
-  } else {
-    graph.spec().targets = {graph.NoOp("done", {pulled})};
+    const std::string read = graph.Read(absl::StrCat("read_", i), variable);
+    graph.set_device(Worker(i));
+    const std::string pulled = graph.Float("Identity", absl::StrCat("pulled_", i), {read});
+    graph.set_device(kPs);
+    graph.spec().targets.push_back(
+        graph.Float("ResourceApplyGradientDescent", absl::StrCat("pushed_", i), {variable, rate, pulled}));
   }
   graph.spec().optimize = false;
   return graph.Write(path);
@@ -41,10 +56,14 @@ absl::Status WritePull(const std::string& path, int64_t bytes, bool push) {
 
 absl::Status WriteClusterGraphs(const std::string& folder) {
   for (int tasks : {1, 2, 4, 8}) RETURN_IF_ERROR(WriteWorkers(absl::StrCat(folder, "/workers_", tasks), tasks));
-  RETURN_IF_ERROR(WritePull(folder + "/pull_4k", 4 << 10, false));
-  RETURN_IF_ERROR(WritePull(folder + "/pull_1m", 1 << 20, false));
-  RETURN_IF_ERROR(WritePull(folder + "/pull_64m", 64 << 20, false));
-  return WritePull(folder + "/pull_push_100m", 100'000'000, true);
+  RETURN_IF_ERROR(WritePull(folder + "/pull_4k", 4 << 10));
+  RETURN_IF_ERROR(WritePull(folder + "/pull_1m", 1 << 20));
+  RETURN_IF_ERROR(WritePull(folder + "/pull_64m", 64 << 20));
+  for (int workers : {1, 2, 4, 8}) {
+    RETURN_IF_ERROR(WritePullPush(absl::StrCat(folder, "/scalar_", workers), {}, workers));
+    RETURN_IF_ERROR(WritePullPush(absl::StrCat(folder, "/dense_", workers), {25'000'000}, workers));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteCheckpointGraphs(const std::string& folder) {

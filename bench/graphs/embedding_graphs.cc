@@ -49,7 +49,7 @@ std::string Keys(GraphWriter& graph, const std::string& name, int worker) {
 
 std::string OnWorker(int worker) { return absl::StrCat("/job:worker/task:", worker); }
 
-absl::Status WriteDense(const std::string& path, int workers) {
+absl::Status WriteRows(const std::string& path, int workers) {
   GraphWriter graph;
   graph.set_device(kPs);
   const std::string dims = graph.Const("dims", Tensor::Vector<int32_t>({kRows, kWidth}));
@@ -121,7 +121,8 @@ absl::Status WriteEmbeddingGraphs(const std::string& folder) {
   for (int workers : {1, 2, 4, 8}) {
     const std::string path = absl::StrCat(folder, "/embedding_", workers);
     RETURN_IF_ERROR(WriteEmbedding(path + ".weir", workers));
-    RETURN_IF_ERROR(WriteDense(path + ".tensorflow", workers));
+    RETURN_IF_ERROR(WriteRows(path + ".tensorflow", workers));
+    RETURN_IF_ERROR(WriteRows(absl::StrCat(folder, "/rows_", workers), workers));
   }
   return absl::OkStatus();
 }

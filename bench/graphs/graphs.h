@@ -11,12 +11,17 @@ namespace weir::bench {
 absl::Status WriteExecutorGraphs(const std::string& folder);
 // mlp_sgd, mlp_adam, mlp_small, convnet: forward, backward and update, as a client's library writes them.
 absl::Status WriteTrainingGraphs(const std::string& folder);
-// workers_N (a NoOp on each of N tasks), pull_SIZE and pull_push_100m (a variable on /job:ps, read on /job:worker).
+// workers_N (a NoOp on each of N tasks), pull_SIZE (a variable on /job:ps, read on /job:worker), scalar_N and dense_N
+// (N workers read a variable, of 100 MB the latter, and send as much back).
 absl::Status WriteClusterGraphs(const std::string& folder);
 // all_reduce_P_SIZE: means of vectors of that size on P tasks, a step has several.
 absl::Status WriteCollectiveGraphs(const std::string& folder);
-// embedding_N.weir and embedding_N.tensorflow: N workers pull and push 4,096 rows of 64 numbers each, by Zipf keys.
+// rows_N: N workers pull and push 4,096 rows of 64 numbers each, by Zipf keys. embedding_N: the same; the rows are
+// those of a variable for TensorFlow (".tensorflow"), of a table that grows for Weir (".weir").
 absl::Status WriteEmbeddingGraphs(const std::string& folder);
+// mirrored, mirrored_small (".weir": MirroredStrategy on two devices, ".by_hand": without), scaling_N
+// (ParameterServerStrategy, N workers that take each step together).
+absl::Status WriteStrategyGraphs(const std::string& folder);
 // checkpoint_save, checkpoint_restore: 16 variables of 64 MiB, under FOLDER/checkpoint.
 absl::Status WriteCheckpointGraphs(const std::string& folder);
 // input_records, input_images, input_csv: a batch a step of pipelines over files under FOLDER/input.

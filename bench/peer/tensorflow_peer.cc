@@ -13,6 +13,8 @@ namespace {
 // serialised.
 constexpr unsigned char kOptimizersOff[] = {0x52, 18,   0x1a, 11,   0x18, 0xff, 0xff, 0xff, 0xff, 0xff,
                                             0xff, 0xff, 0xff, 0xff, 0x01, 0x52, 3,    0x98, 0x01, 0x01};
+// ConfigProto{device_count{key: "CPU" value: N}}, up to its N.
+constexpr char kDeviceCount[] = {0x0a, 7, 0x0a, 3, 'C', 'P', 'U', 0x10, 1};
 
 class TensorFlowRunner : public Runner {
  public:
@@ -33,7 +35,8 @@ class TensorFlowRunner : public Runner {
 
     TF_SessionOptions* options = TF_NewSessionOptions();
     if (!target.empty()) TF_SetTarget(options, target.c_str());
-    if (!spec.optimize) TF_SetConfig(options, kOptimizersOff, sizeof(kOptimizersOff), status_);
+    const std::string config = Config(spec);
+    TF_SetConfig(options, config.data(), config.size(), status_);
     session_ = TF_NewSession(graph_, options, status_);
     TF_DeleteSessionOptions(options);
     if (Failed()) return Message();
@@ -58,6 +61,14 @@ class TensorFlowRunner : public Runner {
   }
 
  private:
+  // A serialised ConfigProto.
+  static std::string Config(const StepSpec& spec) {
+    std::string config(kDeviceCount, sizeof(kDeviceCount));
+    config.back() = static_cast<char>(spec.cpu_devices);
+    if (!spec.optimize) config.append(reinterpret_cast<const char*>(kOptimizersOff), sizeof(kOptimizersOff));
+    return config;
+  }
+
   bool Failed() const { return TF_GetCode(status_) != TF_OK; }
   std::string Message() const { return TF_Message(status_); }
 

@@ -9,7 +9,7 @@
 #include "core/testing.h"
 #include "distribute/collective/collective_conformance_testing.h"
 #include "distribute/collective/in_process_communicator.h"
-#include "distribute/collective/simulated_network_testing.h"
+#include "distribute/collective/simulated_network.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include "distribute/collective/algorithms.h"
 #include "distribute/collective/cost_model.h"
 #include "distribute/collective/scheduled_collective.h"
-#include "distribute/collective/simulated_network_testing.h"
+#include "distribute/collective/simulated_network.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "distribute/collective/simulated_network_testing.h"
+#include "distribute/collective/simulated_network.h"
 
 #include <algorithm>
 #include <utility>
