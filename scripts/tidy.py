@@ -103,7 +103,7 @@ def main():
     entries = {}
     for entry in json.loads(database.read_text()):
         path = Path(entry["file"])
-        if path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build"):
+        if path.suffix == ".cc" and path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build"):
             entries[path] = arguments_of(entry)
     if options.files:
         asked = {Path(name).resolve() for name in options.files}
