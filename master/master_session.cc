@@ -229,7 +229,8 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .step_id = step_id,
                              .deadline = StepDeadline(call, options, options_.config),
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options()),
-                             .timers = options_.timers};
+                             .timers = options_.timers,
+                             .ended = ended_steps_};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
     MutexLock lock(steps_mu_);
@@ -460,6 +461,7 @@ void MasterSession::Close() {
     client_graphs_.swap(client_graphs);
     callables_.swap(callables);
   }
+  ended_steps_->Flush();
   client_graphs.clear();
   callables.clear();
   tasks_.Disconnect();

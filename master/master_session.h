@@ -91,6 +91,7 @@ class MasterSession {
 
   const Options options_;
   SessionTasks tasks_;
+  const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
 

@@ -167,19 +167,17 @@ absl::Status Step::Wait() {
 }
 
 void Step::Cleanup() {
-  struct Call {
-    tensorflow::CleanupGraphRequest request;
-    tensorflow::CleanupGraphResponse response;
-    std::shared_ptr<WorkerInterface> worker;
-  };
-  const CallOptions call{.deadline = absl::Now() + absl::Seconds(5)};
-  for (const auto& part : graph_->parts()) {
-    auto pending = std::make_shared<Call>();
-    pending->worker = part.worker;
-    pending->request.set_step_id(options_.step_id);
-    // A task that cannot be reached has lost the step's state, or drops it with the session.
-    part.worker->CleanupGraphAsync(call, &pending->request, &pending->response,
-                                   [pending](const absl::Status& status) {});
+  bool has_ended_well;
+  {
+    MutexLock lock(mu_);
+    has_ended_well = !is_partial_ && error_.ok();
+  }
+  // Within this process a call costs nothing.
+  const bool is_local = graph_->parts().size() == 1 && graph_->parts()[0].is_local;
+  if (has_ended_well && !is_local && options_.ended != nullptr) {
+    options_.ended->Add(options_.step_id, graph_);
+  } else {
+    EndedSteps::Cleanup(options_.step_id, *graph_);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
+#include "master/ended_steps.h"
 
 namespace weir {
 
@@ -25,6 +26,7 @@ class Step {
     absl::Time deadline = absl::InfiniteFuture();
     tensorflow::ExecutorOpts exec_opts;
     TimerQueue* timers = nullptr;
+    std::shared_ptr<EndedSteps> ended;  // null: tasks hear at once that the step is over
   };
 
   Step(Options options, std::shared_ptr<const ClientGraph> graph);
