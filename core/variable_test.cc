@@ -1,5 +1,8 @@
 #include "core/variable.h"
 
+#include <future>
+#include <thread>
+
 #include "gtest/gtest.h"
 
 namespace weir {
@@ -24,6 +27,24 @@ TEST(VariableTest, AnUpdateOfASharedValueLeavesReadersAlone) {
   EXPECT_EQ(variable.tensor()->data<float>()[1], 2);
   variable.tensor()->data<float>()[1] = 5;
   EXPECT_EQ(reader.data<float>()[1], 2);
+}
+
+TEST(VariableTest, AnUpdateWaitsForBriefReadersRatherThanCloneTheValue) {
+  Variable variable(DT_FLOAT);
+  *variable.tensor() = Tensor::Vector<float>({1, 2});
+  void* const before = variable.tensor()->raw_data();
+  std::promise<void> began;
+  std::thread reader([&] {
+    std::shared_lock reading(*variable.brief_readers());
+    const Tensor value = *variable.tensor();
+    began.set_value();
+    std::this_thread::yield();
+    EXPECT_EQ(value.data<float>()[1], 2);
+  });
+  began.get_future().wait();
+  ASSERT_TRUE(PrepareToUpdate(variable, CpuAllocator()).ok());
+  EXPECT_EQ(variable.tensor()->raw_data(), before);
+  reader.join();
 }
 
 TEST(VariableTest, AnUninitializedVariableHasNothingToPrepare) {

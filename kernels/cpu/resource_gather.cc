@@ -3,6 +3,7 @@
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/row_prefetch.h"
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
@@ -21,7 +22,8 @@ class ResourceGatherKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Tensor params, ReadVariable(ctx, 0));
+    ASSIGN_OR_RETURN(const BriefRead variable, ReadVariableBriefly(ctx, 0));
+    const Tensor& params = variable.value;
     ASSIGN_OR_RETURN(Indices indices, Indices::Read(ctx.input(1)));
     if (params.dtype() != dtype_) {
       return errors::InvalidArgument("Trying to gather ", DataTypeName(dtype_), " from a variable of type ",
@@ -45,9 +47,14 @@ class ResourceGatherKernel : public OpKernel {
     const char* const from = static_cast<const char*>(params.raw_data());
     char* const to = static_cast<char*>(output->raw_data());
     ParallelRanges(ctx, indices.size(), SlicePicoseconds(bytes), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = i / per_batch * rows + indices[i];
-        CopyElements(dtype_, to + i * bytes, from + row * bytes, elements);
+      while (begin < end) {
+        const int64_t b = begin / per_batch, batch_end = std::min(end, (b + 1) * per_batch);
+        const char* const first = from + b * rows * bytes;
+        const RowPrefetch prefetch(first, bytes, indices.data(), batch_end);
+        for (; begin < batch_end; ++begin) {
+          prefetch.At(begin);
+          CopyElements(dtype_, to + begin * bytes, first + indices[begin] * bytes, elements);
+        }
       }
     });
     return absl::OkStatus();
@@ -81,7 +88,8 @@ class ResourceGatherNdKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Tensor params, ReadVariable(ctx, 0));
+    ASSIGN_OR_RETURN(const BriefRead variable, ReadVariableBriefly(ctx, 0));
+    const Tensor& params = variable.value;
     ASSIGN_OR_RETURN(Indices indices, Indices::Read(ctx.input(1)));
     if (params.dtype() != dtype_) {
       return errors::InvalidArgument("Trying to gather ", DataTypeName(dtype_), " from a variable of type ",

@@ -1,5 +1,6 @@
 // ScatterUpdate, ScatterAdd and the like: rows of a variable, on references and on resources.
 #include "kernels/cpu/indices.h"
+#include "kernels/cpu/row_prefetch.h"
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
@@ -44,7 +45,9 @@ class ScatterKernel : public OpKernel {
     const int64_t step = updates.dims() == 0 ? 0 : 1;
     char* const x = static_cast<char*>(params.raw_data());
     const char* const y = static_cast<const char*>(updates.raw_data());
+    const RowPrefetch prefetch(x, row_bytes, indices.data(), indices.size());
     for (int64_t i = 0; i < indices.size(); ++i) {
+      prefetch.At(i);
       loop_(x + indices[i] * row_bytes, y + step * i * row_bytes, step, row);
     }
     return absl::OkStatus();

@@ -25,14 +25,30 @@ absl::StatusOr<VariableRef> FindVariable(const OpKernelContext& ctx, int i) {
   return VariableRef{tensor, mutex, std::move(variable)};
 }
 
+namespace {
+
+absl::Status Uninitialized(int i) {
+  return errors::FailedPrecondition("Attempting to use uninitialized value: input ", i,
+                                    " is a variable that nothing has been assigned to");
+}
+
+}  // namespace
+
 absl::StatusOr<Tensor> ReadVariable(const OpKernelContext& ctx, int i) {
   ASSIGN_OR_RETURN(VariableRef variable, FindVariable(ctx, i));
   std::lock_guard<std::mutex> lock(*variable.mutex);
-  if (!variable.IsInitialized()) {
-    return errors::FailedPrecondition("Attempting to use uninitialized value: input ", i,
-                                      " is a variable that nothing has been assigned to");
-  }
+  if (!variable.IsInitialized()) return Uninitialized(i);
   return *variable.tensor;
+}
+
+absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i) {
+  BriefRead read;
+  ASSIGN_OR_RETURN(read.variable, LookupVariable(ctx, i));
+  std::lock_guard<std::mutex> lock(*read.variable->mutex());
+  if (!read.variable->is_initialized()) return Uninitialized(i);
+  read.lock = std::shared_lock(*read.variable->brief_readers());
+  read.value = *read.variable->tensor();
+  return read;
 }
 
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator) {
@@ -48,7 +64,8 @@ bool ReadersSeeUpdates(const Tensor& value) {
 }
 
 absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator) {
-  if (variable.resource == nullptr && ReadersSeeUpdates(*variable.tensor)) return absl::OkStatus();
+  if (variable.resource != nullptr) return PrepareToUpdate(*variable.resource, allocator);
+  if (ReadersSeeUpdates(*variable.tensor)) return absl::OkStatus();
   return EnsureExclusive(*variable.tensor, allocator);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "absl/container/inlined_vector.h"
 #include "core/op_kernel.h"
@@ -34,6 +35,15 @@ absl::StatusOr<std::shared_ptr<Variable>> LookupVariable(const OpKernelContext& 
 absl::StatusOr<VariableRef> FindVariable(const OpKernelContext& ctx, int i);
 // A reference to the value of the variable behind input i, taken under its lock. FailedPrecondition when it has none.
 absl::StatusOr<Tensor> ReadVariable(const OpKernelContext& ctx, int i);
+
+// A value that updates wait for, rather than clone it, until this is gone: for who reads some of it at once.
+struct BriefRead {
+  std::shared_ptr<Variable> variable;
+  std::shared_lock<std::shared_mutex> lock;
+  Tensor value;
+};
+// The same of the resource variable that input i names.
+absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i);
 
 // Makes `tensor`'s buffer writable in place by its only user: whoever took a reference to it keeps the old contents.
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
