@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct GpuRuntimeWorld {
   std::function<absl::StatusOr<std::unique_ptr<GpuRuntime>>()> make;
   GpuKernel affine;
 };
+inline void PrintTo(const GpuRuntimeWorld& world, std::ostream* os) { *os << world.name; }
 
 class GpuRuntimeConformance : public testing::TestWithParam<GpuRuntimeWorld> {
  protected:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,13 @@
 namespace weir {
 
 struct GpuKernelWorld {
+  std::string name;
   // UNAVAILABLE, with the reason, where there is no such device: the tests skip.
   std::function<absl::StatusOr<std::shared_ptr<GpuRuntime>>()> make;
   // Races and the like, after each op.
   std::function<void(GpuRuntime&)> check = [](GpuRuntime&) {};
 };
+inline void PrintTo(const GpuKernelWorld& world, std::ostream* os) { *os << world.name; }
 
 // Runs single ops on a GPU: inputs are copied there, outputs back.
 class GpuElementwise : public testing::TestWithParam<GpuKernelWorld> {

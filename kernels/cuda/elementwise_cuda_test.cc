@@ -5,8 +5,9 @@
 namespace weir {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise,
-                         testing::Values(GpuKernelWorld{.make = [] { return CudaPlatform().open(0); }}));
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise, testing::Values(GpuKernelWorld{.name = "Cuda", .make = [] {
+                                                                                return CudaPlatform().open(0);
+                                                                              }}));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
   const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();

@@ -6,6 +6,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise,
                          testing::Values(GpuKernelWorld{
+                             .name = "Simulated",
                              .make = [] { return std::make_shared<SimulatedGpu>(SimulatedGpu::Options()); },
                              .check =
                                  [](GpuRuntime& runtime) {
