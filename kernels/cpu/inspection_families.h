@@ -1,4 +1,4 @@
-// Families of CPU kernels that look into files and tensors.
+// Families of CPU kernels that look into files and tensors, and that factor sparse matrices.
 #pragma once
 
 #include "core/kernel_registry.h"
@@ -8,5 +8,6 @@ namespace weir {
 
 absl::Status RegisterImmutableConstKernels(KernelRegistry& kernels);
 absl::Status RegisterTensorHealthKernels(KernelRegistry& kernels);
+absl::Status RegisterCsrCholeskyKernels(KernelRegistry& kernels);
 
 }  // namespace weir

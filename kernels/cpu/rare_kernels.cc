@@ -7,13 +7,13 @@ namespace weir {
 
 absl::Status RegisterRareKernels(KernelRegistry& kernels) {
   for (auto* family : {
-           &RegisterTridiagonalKernels,    &RegisterSchurKernels,      &RegisterLuKernels,
-           &RegisterQuantizeKernels,       &RegisterCtcBeamKernels,    &RegisterApproxTopKKernels,
-           &RegisterRecordInputKernels,    &RegisterProbeKernels,      &RegisterDebugKernels,
-           &RegisterBatchingKernels,       &RegisterUnbatchingKernels, &RegisterQuantizedMatMulKernels,
-           &RegisterQuantizedArrayKernels, &RegisterRequantizeKernels, &RegisterMapDefunKernels,
-           &RegisterGatedRecurrentKernels, &RegisterTensorMapKernels,  &RegisterImmutableConstKernels,
-           &RegisterTensorHealthKernels,
+           &RegisterTridiagonalKernels,    &RegisterSchurKernels,       &RegisterLuKernels,
+           &RegisterQuantizeKernels,       &RegisterCtcBeamKernels,     &RegisterApproxTopKKernels,
+           &RegisterRecordInputKernels,    &RegisterProbeKernels,       &RegisterDebugKernels,
+           &RegisterBatchingKernels,       &RegisterUnbatchingKernels,  &RegisterQuantizedMatMulKernels,
+           &RegisterQuantizedArrayKernels, &RegisterRequantizeKernels,  &RegisterMapDefunKernels,
+           &RegisterGatedRecurrentKernels, &RegisterTensorMapKernels,   &RegisterImmutableConstKernels,
+           &RegisterTensorHealthKernels,   &RegisterCsrCholeskyKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -116,6 +116,31 @@ absl::Status TransposeShape(InferenceContext& c) {
   return SetMatrix(c, shape, "type");
 }
 
+// The shape of a square matrix, or a batch of them, in input 0.
+absl::StatusOr<PartialTensorShape> SquareShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(const PartialTensorShape shape, MatrixShape(c, 0));
+  if (!shape.unknown_rank()) RETURN_IF_ERROR(c.MergeDim(c.Dim(shape, -2), c.Dim(shape, -1)).status());
+  return shape;
+}
+
+// One number for each row.
+absl::Status OrderingShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(const PartialTensorShape shape, SquareShape(c));
+  if (shape.unknown_rank()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(PartialTensorShape order, c.Subshape(shape, 0, -1));
+  c.set_output(0, std::move(order));
+  return absl::OkStatus();
+}
+
+absl::Status CholeskyShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(const PartialTensorShape shape, SquareShape(c));
+  if (!shape.unknown_rank()) {
+    ASSIGN_OR_RETURN(const PartialTensorShape order, c.Subshape(shape, 0, -1));
+    RETURN_IF_ERROR(c.Merge(order, c.input(1)).status());
+  }
+  return SetMatrix(c, shape, "type");
+}
+
 constexpr char kT[] = "T: {float, double, complex64, complex128}";
 constexpr char kType[] = "type: {float, double, complex64, complex128}";
 
@@ -182,6 +207,14 @@ absl::Status RegisterCsrOps(OpRegistry& ops) {
                                    .Attr("adjoint_a: bool = false")
                                    .Attr("adjoint_b: bool = false")
                                    .Shape(SparseMatMulShape)));
+  RETURN_IF_ERROR(
+      ops.Register(Op("SparseMatrixOrderingAMD").Input("input: variant").Output("output: int32").Shape(OrderingShape)));
+  RETURN_IF_ERROR(ops.Register(Op("SparseMatrixSparseCholesky")
+                                   .Input("input: variant")
+                                   .Input("permutation: int32")
+                                   .Output("output: variant")
+                                   .Attr(kType)
+                                   .Shape(CholeskyShape)));
   return ops.Register(Op("SparseMatrixTranspose")
                           .Input("input: variant")
                           .Output("output: variant")

@@ -7,6 +7,7 @@ from tensorflow.python.framework import test_ops
 
 from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
 from table_data import NOTYPE, Dataset, numbers, raw, variant
+from table_domain import of_shape
 
 ops = tf.raw_ops
 NUMBER = dict(output_types=[I64], output_shapes=[[]])
@@ -236,6 +237,37 @@ row("DecodeProtoV2", 0, plain(
     {"bytes": texts(b"\xba\x02\x03\x01\x02\x03", b"\xb8\x02\x05", b"\x2a\x02\x01\x02", b"\x2d\x01\x00\x00\x00"), "field_names": ["int32s", "int32"], "output_types": [I32, I64], **ALL_FIELDS},
     {"bytes": texts(b"\x10\x01\x12\x04\x08\x03\x12\x00"), "field_names": ["dim", "unknown_rank"], "output_types": [STRING, BOOL], "message_type": "tensorflow.TensorShapeProto"}))
 known("DecodeProtoV2", "output 2 at 2,0: 2, should be 0", "a packed value of a field that is not repeated: TensorFlow counts it and does not read it")
+
+# Factors of sparse matrices. The order that keeps a factor sparse is one of many.
+SYMMETRIC = np.array([[4, 1, 0, 0, 1], [1, 5, 0, 0, 0], [0, 0, 3, 1, 0], [0, 0, 1, 6, 2], [1, 0, 0, 2, 7.]])
+
+
+def csr(matrix):
+    return ops.DenseToCSRSparseMatrix(dense_input=matrix, indices=tf.where(tf.not_equal(matrix, 0)))
+
+
+def factors(t):
+    steps = []
+    imaginary = np.triu(SYMMETRIC, 1) * 0.5j if t.is_complex else 0
+    one = SYMMETRIC + imaginary - np.transpose(imaginary)
+    for matrix, order in ((one, [0, 1, 2, 3, 4]), (one, [2, 3, 4, 1, 0]), (np.stack([one, one * 2]), [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]), (np.tril(one), [4, 3, 2, 1, 0]),
+                          (-one, [0, 1, 2, 3, 4]), (one, [0, 1, 2, 3, 9]), (one, [0, 1, 2, 3, 3]), (one * 0, [0, 1, 2, 3, 4]), (np.zeros((0, 0)), [])):
+        factor = ops.SparseMatrixSparseCholesky(input=csr(of_shape(Fed(matrix, t))), permutation=of_shape(Fed(np.array(order), I32)), type=t)
+        steps += [ops.CSRSparseMatrixToDense(sparse_input=factor, type=t), ops.CSRSparseMatrixComponents(csr_sparse_matrix=factor, index=0, type=t)[0]]
+    return steps
+
+
+def ordered(t):
+    matrix = csr(of_shape(Fed(np.stack([SYMMETRIC, np.eye(5)]), t)))
+    order = ops.SparseMatrixOrderingAMD(input=matrix)
+    dense = ops.CSRSparseMatrixToDense(sparse_input=ops.SparseMatrixSparseCholesky(input=matrix, permutation=order, type=t), type=t)
+    back = tf.argsort(order)
+    product = tf.matmul(dense, dense, transpose_b=True)
+    return [tf.sort(order), tf.round(tf.gather(tf.gather(product, back, batch_dims=1), back, batch_dims=1, axis=2))]
+
+
+program("SparseMatrixSparseCholesky", 64, factors, [F32, F64, C64, C128])
+program("SparseMatrixOrderingAMD", 0, ordered, [F64])
 
 # What looks into files and tensors.
 FILE = os.path.join(tempfile.gettempdir(), "weir_table_saved.bin")

@@ -43,6 +43,30 @@ TEST_F(CsrTest, Products) {
   EXPECT_THAT(RunOp("SparseMatrixMatMul", {AsTensor<float>({1}), b}), StatusIs(kInvalid));
 }
 
+TEST_F(CsrTest, FactorsOfPositiveDefiniteMatrices) {
+  // [[4, 2, 0], [2, 5, 0], [0, 0, 9]]
+  const Tensor indices = AsTensor<int64_t>({0, 0, 0, 1, 1, 0, 1, 1, 2, 2}, {5, 2}), size = AsTensor<int64_t>({3, 3});
+  const auto factor = [&](float corner, std::vector<int32_t> order) -> absl::StatusOr<Tensor> {
+    ASSIGN_OR_RETURN(const Tensor m,
+                     RunOp1("SparseTensorToCSRSparseMatrix", {indices, AsTensor<float>({4, 2, 2, 5, corner}), size}));
+    return RunOp1("SparseMatrixSparseCholesky", {m, AsTensor<int32_t>(std::move(order))},
+                  Attrs().Set("type", DT_FLOAT));
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor plain, factor(9, {0, 1, 2}));
+  ExpectTensorEqual(Dense(plain), AsTensor<float>({2, 0, 0, 1, 2, 0, 0, 0, 3}, {3, 3}));
+  ASSERT_OK_AND_ASSIGN(const Tensor turned, factor(16, {2, 0, 1}));
+  ExpectTensorEqual(Dense(turned), AsTensor<float>({4, 0, 0, 0, 2, 0, 0, 1, 2}, {3, 3}));
+  EXPECT_THAT(factor(-9, {0, 1, 2}), StatusIs(kInvalid, HasSubstr("failed for batch index 0")));
+  for (const std::vector<int32_t>& order : std::vector<std::vector<int32_t>>{{0, 1, 3}, {0, 1, 1}, {0, -1, 2}}) {
+    EXPECT_THAT(factor(9, order), StatusIs(kInvalid, HasSubstr("failed for batch index 0")));
+  }
+  EXPECT_THAT(factor(9, {0, 1}), StatusIs(kInvalid, HasSubstr("2 != 3")));
+  EXPECT_THAT(RunOp("SparseMatrixOrderingAMD", {matrix_}),
+              StatusIs(kInvalid, HasSubstr("must be square; got: 2 != 3")));
+  ASSERT_OK_AND_ASSIGN(const Tensor order, RunOp1("SparseMatrixOrderingAMD", {plain}));
+  ExpectTensorEqual(order, AsTensor<int32_t>({2, 0, 1}));
+}
+
 TEST_F(CsrTest, EntriesInAnyOrder) {
   ASSERT_OK_AND_ASSIGN(const Tensor matrix, RunOp1("SparseTensorToCSRSparseMatrix",
                                                    {AsTensor<int64_t>({1, 2, 0, 1, 1, 0}, {3, 2}),
