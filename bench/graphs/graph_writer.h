@@ -27,7 +27,7 @@ class GraphWriter {
       SetNodeAttr(name, value, def_);
       return *this;
     }
-    operator std::string() const { return def_->name(); }
+    operator std::string() const { return def_->name(); }  // NOLINT(google-explicit-constructor): its name
 
    private:
     tensorflow::NodeDef* def_;
