@@ -12,6 +12,7 @@
 #include "core/resource_manager.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "core/wire/wire_options.h"
 
 namespace weir {
 
@@ -44,6 +45,7 @@ struct CollectiveParams {
   Reduction reduction = Reduction::kAdd;
   bool is_mean = false;    // divides what was reduced by the group's size
   bool is_source = false;  // this member broadcasts
+  WireOptions wire;        // all members say the same
   absl::Duration timeout = absl::InfiniteDuration();
 };
 

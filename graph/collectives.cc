@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "core/attr_value.h"
 #include "core/tensor.h"
 #include "core/tensor_proto.h"
 #include "graph/function_library.h"
@@ -103,6 +104,15 @@ int64_t CollectiveGraphKey(const Graph& graph) {
   uint64_t hash = kSeed;
   for (const int32_t instance : instances) hash = Combine(static_cast<uint64_t>(static_cast<int64_t>(instance)), hash);
   return static_cast<int64_t>(hash);
+}
+
+void AskForWire(const WireOptions& wire, Graph* graph) {
+  for (Node* node : graph->nodes()) {
+    if (!IsCollective(node->op()) || node->def().attr().contains(kWireAttr)) continue;
+    WireOptions own = wire;
+    if (!absl::StrContains(node->op(), "Reduce")) own.cast = WireCast::kNone;
+    if (own.any()) SetNodeAttr(kWireAttr, own.ToString(), node->mutable_def());
+  }
 }
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/attr_value.h"
+#include "core/device.h"
 #include "graph/control_flow.h"
 #include "graph/control_loop.h"
 #include "graph/function_library.h"
@@ -32,10 +33,11 @@ class Partitioner {
     int src_id;
     int src_output;
     std::string dst_device;
+    std::string wire;
     friend bool operator==(const CutKey&, const CutKey&) = default;
     template <typename H>
     friend H AbslHashValue(H h, const CutKey& k) {
-      return H::combine(std::move(h), k.src_id, k.src_output, k.dst_device);
+      return H::combine(std::move(h), k.src_id, k.src_output, k.dst_device, k.wire);
     }
   };
 
@@ -102,41 +104,105 @@ class Partitioner {
                                      " takes a reference to the output of '", src.name(), "' on ",
                                      src.assigned_device(), "; a reference cannot leave its device");
     }
-    auto [it, inserted] = received_.try_emplace(CutKey{src.id(), edge.src_output, dst.assigned_device()});
-    if (inserted) it->second = MakePair(edge, dst, RemoveRef(type));
+    WireOptions wire;
+    if (!edge.is_control() && IsPlainType(RemoveRef(type))) {
+      ASSIGN_OR_RETURN(wire, WireOf(src, dst));
+    }
+    const std::string wire_text = wire.ToString();
+    auto [it, inserted] = received_.try_emplace(CutKey{src.id(), edge.src_output, dst.assigned_device(), wire_text});
+    if (inserted && wire.any()) {
+      ASSIGN_OR_RETURN(it->second, MakeEncodedPair(edge, dst, RemoveRef(type), wire_text));
+    } else if (inserted) {
+      it->second = MakePair(edge, dst, RemoveRef(type));
+    }
     return edge.is_control() ? absl::StrCat("^", it->second) : it->second;
+  }
+
+  // How the tensor travels.
+  absl::StatusOr<WireOptions> WireOf(const Node& src, const Node& dst) const {
+    if (options_.knows_wire == nullptr || !options_.knows_wire(options_.location(src)) ||
+        !options_.knows_wire(options_.location(dst))) {
+      return WireOptions();
+    }
+    for (const Node* node : {&src, &dst}) {
+      if (FindAttr(node->def(), kWireAttr) == nullptr) continue;
+      std::string text;
+      RETURN_IF_ERROR(GetNodeAttr(node->def(), kWireAttr, &text));
+      const absl::StatusOr<WireOptions> wire = WireOptions::Parse(text);
+      if (wire.ok()) return wire;
+      return Annotate(wire.status(), absl::StrCat("Attribute ", kWireAttr, " of node '", node->name(), "'"));
+    }
+    return options_.wire;
   }
 
   std::string MakePair(const Edge& edge, const Node& dst, DataType type) {
     const Node& src = *edge.src;
-    const std::string tensor_name = absl::StrCat("edge_", next_edge_++, "_", src.name());
     std::string source = OutputName(src, edge.src_output);
     if (edge.is_control()) source = AddControlToken(src);
+    const std::string received = AddTransfer(src, src.assigned_device(), source, dst, dst.assigned_device(), type);
+    return edge.is_control() ? AddControlReceiver(received, src, dst) : received;
+  }
 
+  // Encoded beside `src` and decoded beside `dst`, on CPUs of their tasks.
+  absl::StatusOr<std::string> MakeEncodedPair(const Edge& edge, const Node& dst, DataType type,
+                                              const std::string& wire) {
+    const Node& src = *edge.src;
+    ASSIGN_OR_RETURN(const std::string src_cpu, CpuBeside(src));
+    ASSIGN_OR_RETURN(const std::string dst_cpu, CpuBeside(dst));
+    tensorflow::NodeDef* encode = PartOf(src)->add_node();
+    encode->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_encode_", next_edge_)));
+    encode->set_op("_WireEncode");
+    encode->set_device(src_cpu);
+    encode->add_input(OutputName(src, edge.src_output));
+    SetNodeAttr("T", type, encode);
+    SetNodeAttr("wire", wire, encode);
+    const std::string encoded = encode->name();
+    const std::string received = AddTransfer(src, src_cpu, encoded, dst, dst_cpu, DT_UINT8);
+
+    tensorflow::NodeDef* decode = PartOf(dst)->add_node();
+    decode->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_decode_", next_edge_)));
+    decode->set_op("_WireDecode");
+    decode->set_device(dst_cpu);
+    decode->add_input(received);
+    SetNodeAttr("T", type, decode);
+    return decode->name();
+  }
+
+  static absl::StatusOr<std::string> CpuBeside(const Node& node) {
+    ASSIGN_OR_RETURN(DeviceName device, DeviceName::ParseFull(node.assigned_device()));
+    if (device.type == kDeviceCpu) return node.assigned_device();
+    device.type = kDeviceCpu;
+    device.id = 0;
+    return device.ToString();
+  }
+
+  // A pair for `source`, from one device to the other; gives the _Recv's name.
+  std::string AddTransfer(const Node& src, const std::string& src_device, const std::string& source, const Node& dst,
+                          const std::string& dst_device, DataType type) {
+    const std::string tensor_name = absl::StrCat("edge_", next_edge_++, "_", src.name());
     tensorflow::NodeDef* send = PartOf(src)->add_node();
     send->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_send_", next_edge_)));
     send->set_op("_Send");
-    send->set_device(src.assigned_device());
+    send->set_device(src_device);
     send->add_input(source);
     SetNodeAttr("T", type, send);
-    SetTransferAttrs(tensor_name, src, dst, send);
+    SetTransferAttrs(tensor_name, src_device, dst_device, send);
 
     tensorflow::NodeDef* recv = PartOf(dst)->add_node();
     recv->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_recv_", next_edge_)));
     recv->set_op("_Recv");
-    recv->set_device(dst.assigned_device());
+    recv->set_device(dst_device);
     SetNodeAttr("tensor_type", type, recv);
-    SetTransferAttrs(tensor_name, src, dst, recv);
+    SetTransferAttrs(tensor_name, src_device, dst_device, recv);
     if (Node* trigger = loops_.Trigger(info_.InputFrame(dst), dst.assigned_device())) {
       recv->add_input(absl::StrCat("^", trigger->name()));
     }
-    return edge.is_control() ? AddControlReceiver(*recv, src, dst) : recv->name();
+    return recv->name();
   }
 
   // In TensorFlow a _Recv that got a dead tensor is not dead itself: who waited for it would run. An op that reads the
   // tensor is dead.
-  std::string AddControlReceiver(const tensorflow::NodeDef& recv, const Node& src, const Node& dst) {
-    const std::string& token = recv.name();
+  std::string AddControlReceiver(const std::string& token, const Node& src, const Node& dst) {
     tensorflow::NodeDef* receiver = PartOf(dst)->add_node();
     receiver->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_done_", next_edge_)));
     receiver->set_op("Identity");
@@ -158,12 +224,12 @@ class Partitioner {
     return token->name();
   }
 
-  void SetTransferAttrs(const std::string& tensor_name, const Node& src, const Node& dst,
+  void SetTransferAttrs(const std::string& tensor_name, const std::string& src_device, const std::string& dst_device,
                         tensorflow::NodeDef* def) const {
     SetNodeAttr("tensor_name", tensor_name, def);
-    SetNodeAttr("send_device", src.assigned_device(), def);
-    SetNodeAttr("send_device_incarnation", static_cast<int64_t>(options_.incarnation(src.assigned_device())), def);
-    SetNodeAttr("recv_device", dst.assigned_device(), def);
+    SetNodeAttr("send_device", src_device, def);
+    SetNodeAttr("send_device_incarnation", static_cast<int64_t>(options_.incarnation(src_device)), def);
+    SetNodeAttr("recv_device", dst_device, def);
     SetNodeAttr("client_terminated", false, def);
   }
 

@@ -23,11 +23,11 @@ std::string Placeholder(const std::string& name, const std::string& device) {
   return NodeText(name, "Placeholder", {}, device, "attr { key: 'dtype' value { type: DT_FLOAT } }");
 }
 
-absl::StatusOr<absl::btree_map<std::string, tensorflow::GraphDef>> Cut(const std::string& text) {
+absl::StatusOr<absl::btree_map<std::string, tensorflow::GraphDef>> Cut(const std::string& text,
+                                                                       PartitionOptions options = {}) {
   Graph graph(&TestOps());
   RETURN_IF_ERROR(ImportGraphDef(ImportOptions(), GraphDefFromText(text), &graph));
   for (Node* node : graph.nodes()) node->set_assigned_device(node->requested_device());
-  PartitionOptions options;
   options.location = [](const Node& node) { return node.assigned_device(); };
   options.incarnation = [](absl::string_view device) { return device == kA ? uint64_t{11} : uint64_t{22}; };
   return PartitionGraph(options, &graph);
@@ -130,6 +130,70 @@ TEST(PartitionTest, AConstantThatEntersTheLoopElsewhereGoesRoundThere) {
   ASSERT_OK_AND_ASSIGN(auto parts, Cut(loop));
   EXPECT_EQ(OfOp(parts[kB], "NextIteration").size(), 1);
   EXPECT_EQ(OfOp(parts[kB], "Enter").size(), 2);
+}
+
+// Consumers may ask for different wires.
+std::string Consumer(const std::string& name, const std::string& input, const std::string& wire) {
+  return NodeText(
+      name, "Neg", {input}, kB,
+      absl::StrCat("attr { key: 'T' value { type: DT_FLOAT } } attr { key: '_weir_wire' value { s: '", wire, "' } }"));
+}
+
+PartitionOptions AllKnowWire() {
+  PartitionOptions options;
+  options.knows_wire = [](const std::string&) { return true; };
+  return options;
+}
+
+TEST(PartitionTest, WhatAsksForItIsEncodedAndDecoded) {
+  ASSERT_OK_AND_ASSIGN(auto parts, Cut(Placeholder("p", kA) + Consumer("n", "p", "bf16+lz4") +
+                                           Consumer("m", "p", "bf16+lz4") + Consumer("o", "p", "snappy"),
+                                       AllKnowWire()));
+  const auto encodes = OfOp(parts[kA], "_WireEncode");
+  ASSERT_EQ(encodes.size(), 2);
+  EXPECT_EQ(encodes[0]->input(0), "p");
+  EXPECT_EQ(encodes[0]->attr().at("wire").s(), "bf16+lz4");
+  EXPECT_EQ(encodes[1]->attr().at("wire").s(), "snappy");
+  const auto sends = OfOp(parts[kA], "_Send");
+  ASSERT_EQ(sends.size(), 2);
+  EXPECT_EQ(sends[0]->input(0), encodes[0]->name());
+  EXPECT_EQ(sends[0]->attr().at("T").type(), tensorflow::DT_UINT8);
+  const auto decodes = OfOp(parts[kB], "_WireDecode");
+  ASSERT_EQ(decodes.size(), 2);
+  EXPECT_EQ(Find(parts[kB], decodes[0]->input(0))->op(), "_Recv");
+  EXPECT_EQ(decodes[0]->attr().at("T").type(), tensorflow::DT_FLOAT);
+  EXPECT_EQ(Find(parts[kB], "n")->input(0), decodes[0]->name());
+  EXPECT_EQ(Find(parts[kB], "m")->input(0), decodes[0]->name());
+  EXPECT_EQ(Find(parts[kB], "o")->input(0), decodes[1]->name());
+}
+
+TEST(PartitionTest, NothingIsEncodedForALocationThatDoesNotKnowHow) {
+  for (const char* stranger : {kA, kB}) {
+    PartitionOptions options;
+    options.knows_wire = [stranger](const std::string& location) { return location != stranger; };
+    options.wire.compression = WireCompression::kLz4;
+    ASSERT_OK_AND_ASSIGN(auto parts, Cut(Placeholder("p", kA) + Consumer("n", "p", "bf16"), options));
+    EXPECT_TRUE(OfOp(parts[kA], "_WireEncode").empty());
+    EXPECT_EQ(Find(parts[kB], "n")->input(0), OfOp(parts[kB], "_Recv")[0]->name());
+  }
+}
+
+TEST(PartitionTest, ControlEdgesAreNotEncodedAndOthersAsTheSessionSays) {
+  PartitionOptions options = AllKnowWire();
+  options.wire.compression = WireCompression::kLz4;
+  ASSERT_OK_AND_ASSIGN(auto parts, Cut(Placeholder("p", kA) + Placeholder("q", kB) +
+                                           NodeText("n", "Neg", {"q", "^p"}, kB) + NodeText("m", "Neg", {"p"}, kB),
+                                       options));
+  const auto encodes = OfOp(parts[kA], "_WireEncode");
+  ASSERT_EQ(encodes.size(), 1);
+  EXPECT_EQ(encodes[0]->attr().at("wire").s(), "lz4");
+  EXPECT_EQ(OfOp(parts[kA], "_Send").size(), 2);
+}
+
+TEST(PartitionTest, AWireThatIsNoneIsAnErrorThatNamesTheNode) {
+  EXPECT_THAT(Cut(Placeholder("p", kA) + Consumer("n", "p", "zip"), AllKnowWire()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::AllOf(::testing::HasSubstr("'n'"), ::testing::HasSubstr("zip"))));
 }
 
 TEST(PartitionTest, EveryPartIsAGraph) {

@@ -30,6 +30,7 @@
 #include "kernels/ops/rare_families.h"
 #include "kernels/ops/record_families.h"
 #include "kernels/ops/text_ops.h"
+#include "kernels/wire/register.h"
 
 namespace weir {
 
@@ -48,6 +49,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterAccumulatorOps(ops));
   RETURN_IF_ERROR(RegisterBarrierOps(ops));
   RETURN_IF_ERROR(RegisterCollectiveOps(ops));
+  RETURN_IF_ERROR(RegisterWireOps(ops));
   RETURN_IF_ERROR(RegisterStagingOps(ops));
   RETURN_IF_ERROR(RegisterReaderOps(ops));
   RETURN_IF_ERROR(RegisterLegacySequenceOps(ops));
@@ -109,6 +111,7 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterBarrierKernels(kernels));
   RETURN_IF_ERROR(RegisterCollectiveKernels(kernels));
   RETURN_IF_ERROR(RegisterCommunicatorKernels(kernels));
+  RETURN_IF_ERROR(RegisterWireKernels(kernels));
   RETURN_IF_ERROR(RegisterStagingKernels(kernels));
   RETURN_IF_ERROR(RegisterMutexKernels(kernels));
   RETURN_IF_ERROR(RegisterReaderKernels(kernels));

@@ -18,6 +18,15 @@ absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   return name.TaskName();
 }
 
+absl::flat_hash_set<std::string> TasksThatKnowWire(const SessionTasks& tasks) {
+  absl::flat_hash_set<std::string> knowing;
+  for (const tensorflow::DeviceAttributes& device : tasks.Devices()) {
+    if (device.physical_device_desc() != kWireMark) continue;
+    if (const auto task = TaskOf(device.name()); task.ok()) knowing.insert(*task);
+  }
+  return knowing;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
@@ -70,7 +79,12 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     ASSIGN_OR_RETURN(std::string task, TaskOf(ends.fetch_nodes[i]->assigned_device()));
     parts[task].fetches.push_back(fetch_position[i]);
   }
+  AskForWire(options.wire, graph.get());
   PartitionOptions partition;
+  partition.knows_wire = [knowing = TasksThatKnowWire(tasks)](const std::string& task) {
+    return knowing.contains(task);
+  };
+  partition.wire.compression = options.wire.compression;
   partition.location = [](const Node& node) { return TaskOf(node.assigned_device()).value_or(""); };
   partition.incarnation = [&tasks](absl::string_view device) { return tasks.DeviceIncarnation(device); };
   ASSIGN_OR_RETURN(auto graphs, PartitionGraph(partition, graph.get()));

@@ -9,6 +9,7 @@
 #include "core/kernel_registry.h"
 #include "core/status.h"
 #include "core/timer_queue.h"
+#include "core/wire/wire_options.h"
 #include "graph/graph.h"
 #include "master/session_tasks.h"
 
@@ -46,6 +47,7 @@ class ClientGraph {
     Device* fold_on = nullptr;  // computes what depends on constants alone; nullptr: that is left to the steps
     absl::Duration call_timeout = absl::Seconds(60);
     std::string collective_leader;  // the task that the session names; empty: the cluster's default
+    WireOptions wire;               // of collectives and transfers whose nodes say nothing
   };
 
   // Takes over `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error when

@@ -81,6 +81,15 @@ bool SuggestsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsNotFound(status);
 }
 
+absl::StatusOr<WireOptions> WireOfSession(const tensorflow::RPCOptions& options) {
+  const std::string& algorithm = options.compression_algorithm();
+  // TensorFlow's, of gRPC's messages: those of Weir hold what is compressed already, where it is.
+  if (algorithm == "deflate" || algorithm == "gzip") return WireOptions();
+  absl::StatusOr<WireOptions> wire = WireOptions::Parse(algorithm);
+  if (!wire.ok()) return Annotate(wire.status(), "ConfigProto.rpc_options.compression_algorithm");
+  return wire;
+}
+
 absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is closed."); }
 
 }  // namespace
@@ -91,6 +100,7 @@ MasterSession::MasterSession(Options options)
 MasterSession::~MasterSession() { Close(); }
 
 absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::GraphDef& graph) {
+  RETURN_IF_ERROR(WireOfSession(options_.config.rpc_options()).status());
   RETURN_IF_ERROR(tasks_.Connect(call));
   MutexLock lock(mu_);
   graph_ = std::make_unique<Graph>(options_.ops);
@@ -190,7 +200,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .allow_soft_placement = options_.config.allow_soft_placement(),
                                .timers = options_.timers,
                                .fold_on = options_.fold_on,
-                               .collective_leader = options_.config.experimental().collective_group_leader()};
+                               .collective_leader = options_.config.experimental().collective_group_leader(),
+                               .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
   if (SuggestsTaskLoss(built.status())) needs_refresh_ = true;
   return built;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
 #include "kernels/cpu/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
@@ -93,7 +94,11 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
 
 void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*,
                             tensorflow::GetStatusResponse* response, DoneCallback done) {
-  for (const Device* device : options_.devices) device->ToProto(response->add_device_attributes());
+  for (const Device* device : options_.devices) {
+    tensorflow::DeviceAttributes* const attributes = response->add_device_attributes();
+    device->ToProto(attributes);
+    if (device->type() == kDeviceCpu) attributes->set_physical_device_desc(kWireMark);
+  }
   done(absl::OkStatus());
 }
 

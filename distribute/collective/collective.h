@@ -13,6 +13,7 @@
 #include "core/collective.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "core/wire/wire_options.h"
 
 namespace weir {
 
@@ -59,6 +60,7 @@ struct CollectiveCall {
   std::vector<int> permutation;
   const void* input = nullptr;
   void* output = nullptr;
+  WireOptions wire;                             // the same on every member; barriers have none
   int64_t sequence = 0;                         // of the call among those of the group: the same on every member
   std::optional<Algorithm> algorithm;           // nullopt: what the cost model says; the same on every member
   CancellationManager* cancellation = nullptr;  // lives until `done`

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "distribute/collective/flat_call.h"
 
 namespace weir {
@@ -15,6 +16,39 @@ constexpr int64_t kHandOverBytes = 256 << 10;
 bool IsReceive(const Move& move) {
   return move.kind == Move::Kind::kReceive || move.kind == Move::Kind::kReceiveReduce;
 }
+
+// A message that may be compressed has this much before it, on its own.
+constexpr int64_t kLengthBytes = sizeof(int64_t);
+
+// Of the message that tells how long the one with `tag` is: rounds of schedules are not negative.
+MessageTag LengthTag(MessageTag tag) {
+  tag.round = -1 - tag.round;
+  return tag;
+}
+
+absl::Status FromRank(absl::Status status, const Move& move) {
+  return Annotate(std::move(status), absl::StrCat("From rank ", move.peer));
+}
+
+// A move's two messages end as one. Thread-safe.
+class BothSent {
+ public:
+  explicit BothSent(Communicator::SentCallback done) : done_(std::move(done)) {}
+  void Sent(const absl::Status& status) {
+    {
+      MutexLock lock(mu_);
+      status_.Update(status);
+      if (--pending_ > 0) return;
+    }
+    done_(status_);
+  }
+
+ private:
+  Mutex mu_;
+  int pending_ = 2;
+  absl::Status status_;
+  Communicator::SentCallback done_;
+};
 
 }  // namespace
 
@@ -90,7 +124,9 @@ void ScheduleRun::Advance(int lane) {
         if (move.kind != Move::Kind::kSend) continue;
         const char* const begin = From(move.from);
         Hold();
-        state.sending.push_back({begin, begin + move.count * options_.element_bytes, m});
+        // A peer reads what was packed, not the elements.
+        const size_t read_bytes = options_.codec.changes() ? 0 : move.count * options_.element_bytes;
+        state.sending.push_back({begin, begin + read_bytes, m});
       }
     }
     for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) {
@@ -110,6 +146,7 @@ void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
   const MessageTag tag{options_.sequence, lane, step.round};
   const size_t num_bytes = move.count * options_.element_bytes;
   if (move.kind == Move::Kind::kSend) {
+    if (options_.codec.changes()) return PostPacked(lane, step, move_index);
     options_.communicator->Send(move.peer, tag, {From(move.from), num_bytes},
                                 [self = shared_from_this(), lane, move_index](const absl::Status& status) {
                                   self->Sent(lane, move_index, status);
@@ -117,10 +154,55 @@ void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
     return;
   }
   Hold();
-  options_.communicator->Receive(move.peer, tag, static_cast<int64_t>(num_bytes),
+  if (options_.codec.MayCompress(move.count)) return PostReceiveOfLength(lane, step, move_index);
+  PostReceive(lane, tag, move_index,
+              options_.codec.changes() ? options_.codec.CastBytes(move.count) : static_cast<int64_t>(num_bytes));
+}
+
+void ScheduleRun::PostReceive(int lane, const MessageTag& tag, uint32_t move_index, int64_t num_bytes) {
+  options_.communicator->Receive(options_.schedule.moves[move_index].peer, tag, num_bytes,
                                  [self = shared_from_this(), lane, move_index](absl::StatusOr<ReceivedBytes> received) {
                                    self->Received(lane, move_index, std::move(received));
                                  });
+}
+
+void ScheduleRun::PostReceiveOfLength(int lane, const Step& step, uint32_t move_index) {
+  const Move& move = options_.schedule.moves[move_index];
+  const MessageTag tag{options_.sequence, lane, step.round};
+  auto learned = [self = shared_from_this(), lane, move_index, tag](absl::StatusOr<ReceivedBytes> length) {
+    if (!length.ok()) return self->Received(lane, move_index, length.status());
+    int64_t num_bytes = 0;
+    std::memcpy(&num_bytes, length->bytes().data(), kLengthBytes);
+    { const ReceivedBytes let_go = *std::move(length); }
+    const Move& moved = self->options_.schedule.moves[move_index];
+    if (absl::Status lie = self->options_.codec.CheckSize(num_bytes, moved.count); !lie.ok()) {
+      return self->Received(lane, move_index, FromRank(std::move(lie), moved));
+    }
+    self->PostReceive(lane, tag, move_index, num_bytes);
+  };
+  options_.communicator->Receive(move.peer, LengthTag(tag), kLengthBytes, std::move(learned));
+}
+
+void ScheduleRun::PostPacked(int lane, const Step& step, uint32_t move_index) {
+  const Move& move = options_.schedule.moves[move_index];
+  const MessageTag tag{options_.sequence, lane, step.round};
+  const int64_t length_bytes = options_.codec.MayCompress(move.count) ? kLengthBytes : 0;
+  absl::StatusOr<WireCodec::Packed> packed =
+      options_.codec.Pack(From(move.from), move.count, length_bytes, CpuAllocator());
+  if (!packed.ok()) return Sent(lane, move_index, packed.status());
+  Communicator::SentCallback sent = [self = shared_from_this(), lane, move_index, bytes = packed->bytes](
+                                        const absl::Status& status) { self->Sent(lane, move_index, status); };
+  if (length_bytes == 0) {
+    options_.communicator->Send(move.peer, tag, packed->message, std::move(sent));
+    return;
+  }
+  auto* const length = static_cast<char*>(packed->bytes.raw_data());
+  const auto num_bytes = static_cast<int64_t>(packed->message.size());
+  std::memcpy(length, &num_bytes, kLengthBytes);
+  auto both = std::make_shared<BothSent>(std::move(sent));
+  const auto half_sent = [both](const absl::Status& status) { both->Sent(status); };
+  options_.communicator->Send(move.peer, LengthTag(tag), {length, kLengthBytes}, half_sent);
+  options_.communicator->Send(move.peer, tag, packed->message, half_sent);
 }
 
 void ScheduleRun::Sent(int lane, uint32_t move_index, const absl::Status& status) {
@@ -163,15 +245,27 @@ void ScheduleRun::Received(int lane, uint32_t move_index, absl::StatusOr<Receive
 void ScheduleRun::Consume(int lane, uint32_t move_index, ReceivedBytes received) {
   const Move& move = options_.schedule.moves[move_index];
   if (!failed_.load(std::memory_order_acquire)) {
-    const absl::Span<const char> bytes = received.bytes();
-    if (move.kind == Move::Kind::kReceive) {
-      std::memcpy(To(move.to), bytes.data(), bytes.size());
-    } else {
-      options_.reduce(To(move.to), From(move.from), bytes.data(), move.count);
+    if (absl::Status status = Take(move, received.bytes()); !status.ok()) {
+      Fail(FromRank(std::move(status), move));
     }
   }
   { const ReceivedBytes let_go = std::move(received); }
   StepEnded(lane);
+}
+
+absl::Status ScheduleRun::Take(const Move& move, absl::Span<const char> message) {
+  const bool reduces = move.kind == Move::Kind::kReceiveReduce;
+  if (options_.codec.changes()) {
+    return reduces ? options_.codec.UnpackCombine(message, move.count, options_.reduce, From(move.from),
+                                                  options_.rounds_from, To(move.to))
+                   : options_.codec.Unpack(message, move.count, To(move.to));
+  }
+  if (reduces) {
+    options_.reduce(To(move.to), From(move.from), message.data(), move.count);
+  } else {
+    std::memcpy(To(move.to), message.data(), message.size());
+  }
+  return absl::OkStatus();
 }
 
 void ScheduleRun::StepEnded(int lane) {
@@ -227,7 +321,10 @@ void ScheduleRun::Release() {
     MutexLock lock(status_mu_);
     status = status_;
   }
-  if (status.ok()) owner_.reset();
+  if (status.ok()) {
+    options_.codec.Round(options_.output, options_.rounded_elements);
+    owner_.reset();
+  }
   std::exchange(done_, nullptr)(std::move(status));
 }
 

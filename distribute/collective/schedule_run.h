@@ -7,6 +7,7 @@
 
 #include "core/mutex.h"
 #include "core/tensor.h"
+#include "core/wire/wire_codec.h"
 #include "core/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
@@ -28,6 +29,9 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     char* output = nullptr;
     size_t element_bytes = 1;
     ReduceFunction reduce = nullptr;
+    WireCodec codec;
+    bool rounds_from = false;      // see WireCodec::UnpackCombine
+    int64_t rounded_elements = 0;  // of the output, in the end: what stayed here is as what was sent
     WorkQueue* work_queue = nullptr;
     CancellationManager* cancellation = nullptr;
     std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
@@ -60,9 +64,14 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
   void Advance(int lane);
   bool Overwrites(const LaneState& state, const Step& step) const REQUIRES(state.mu);
   void Post(int lane, const Step& step, uint32_t move_index);
+  void PostPacked(int lane, const Step& step, uint32_t move_index);
+  // Learns how long the message is, and receives it.
+  void PostReceiveOfLength(int lane, const Step& step, uint32_t move_index);
+  void PostReceive(int lane, const MessageTag& tag, uint32_t move_index, int64_t num_bytes);
   void Sent(int lane, uint32_t move_index, const absl::Status& status);
   void Received(int lane, uint32_t move_index, absl::StatusOr<ReceivedBytes> received);
   void Consume(int lane, uint32_t move_index, ReceivedBytes received);
+  absl::Status Take(const Move& move, absl::Span<const char> message);
   void StepEnded(int lane);
   void Fail(const absl::Status& status);
   void AbandonSends();

@@ -64,14 +64,24 @@ std::string Described(const CollectiveCall& call) {
   if (Reduces(call.kind)) absl::StrAppend(&text, " ", Name(call.reduction));
   if (IsRooted(call.kind)) absl::StrAppend(&text, " at ", call.root);
   if (call.algorithm) absl::StrAppend(&text, " by ", Name(*call.algorithm));
+  if (call.wire.any()) absl::StrAppend(&text, " as ", call.wire.ToString());
   return text;
 }
 
-Schedule Plan(const CollectiveCall& call, size_t element_bytes, const Communicator& communicator) {
-  const Topology& topology = communicator.topology();
-  const double bytes = static_cast<double>(call.count) * static_cast<double>(element_bytes);
-  const AlgorithmChoice choice = call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
-                                                : ChooseAlgorithm(call.kind, bytes, topology);
+// How many elements of the output are, on whatever rank, as they were sent. What a reduction keeps for itself is not.
+int64_t RoundedElements(const CollectiveCall& call, int size) {
+  if (size == 1 || call.kind == CollectiveKind::kReduceScatter || call.kind == CollectiveKind::kReduce) return 0;
+  return call.kind == CollectiveKind::kAllGather ? call.count * size : call.count;
+}
+
+// `wire_bytes`: those of all elements of the call in messages, as far as they are known before.
+AlgorithmChoice Choose(const CollectiveCall& call, int64_t wire_bytes, const Topology& topology) {
+  const auto bytes = static_cast<double>(wire_bytes);
+  return call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
+                        : ChooseAlgorithm(call.kind, bytes, topology);
+}
+
+Schedule Plan(const CollectiveCall& call, const AlgorithmChoice& choice, const Communicator& communicator) {
   return MakeSchedule({.kind = call.kind,
                        .algorithm = choice.algorithm,
                        .rank = communicator.rank(),
@@ -80,7 +90,7 @@ Schedule Plan(const CollectiveCall& call, size_t element_bytes, const Communicat
                        .permutation = call.permutation,
                        .in_place = call.input == call.output,
                        .lanes = choice.lanes},
-                      topology);
+                      communicator.topology());
 }
 
 }  // namespace
@@ -99,7 +109,11 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
                            .work_queue = options_.work_queue,
                            .cancellation = call.cancellation,
                            .owner = call.owner};
-  if (call.kind != CollectiveKind::kBarrier) run.element_bytes = DataTypeSize(call.dtype);
+  if (call.kind != CollectiveKind::kBarrier) {
+    run.element_bytes = DataTypeSize(call.dtype);
+    if (call.wire.any()) run.codec = WireCodec(call.wire, call.dtype);
+    run.rounded_elements = RoundedElements(call, size());
+  }
   if (Reduces(call.kind)) {
     auto reduce = ReduceFunctionFor(call.dtype, call.reduction);
     if (!reduce.ok()) return refuse(reduce.status());
@@ -110,7 +124,11 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
                         .dtype = call.kind == CollectiveKind::kBarrier ? DT_UINT8 : call.dtype,
                         .shape = options_.shape.empty() ? absl::StrCat("[", call.count, "]") : options_.shape});
   auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {
-    run.schedule = Plan(call, run.element_bytes, *communicator_);
+    const int64_t element_bytes = run.codec.changes() ? run.codec.CastBytes(1) : run.element_bytes;
+    const AlgorithmChoice choice = Choose(call, call.count * element_bytes, communicator_->topology());
+    // Both of two partners keep the sum of what they have: it has to be the same.
+    run.rounds_from = choice.algorithm == Algorithm::kRecursiveDoubling;
+    run.schedule = Plan(call, choice, *communicator_);
     return ScheduleRun::Create(std::move(run), done);
   });
   if (!started.ok()) return refuse(started.status());

@@ -149,6 +149,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     }
     CollectiveCall call{.kind = *kind, .dtype = output_->dtype(), .reduction = params_.reduction};
     call.root = source;
+    call.wire = params_.wire;
     call.count = params_.type == CollectiveType::kBroadcast ? output_->NumElements() : input_.NumElements();
     call.input = input_.raw_data();
     call.output = output_->raw_data();

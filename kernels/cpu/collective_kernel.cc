@@ -93,6 +93,10 @@ absl::Status AllocateCollectiveOutput(OpKernelContext& ctx, const CollectivePara
 
 absl::Status CollectiveKernel::Init(OpKernelConstruction& ctx) {
   params_.name = ctx.name();
+  if (!ctx.HasAttr(kWireAttr)) return absl::OkStatus();
+  std::string wire;
+  RETURN_IF_ERROR(ctx.GetAttr(kWireAttr, &wire));
+  ASSIGN_OR_RETURN(params_.wire, WireOptions::Parse(wire));
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "absl/strings/str_format.h"
+#include "core/attr_value.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/transport/grpc_master_client.h"
@@ -29,8 +30,9 @@ constexpr char kGraph[] = R"(
 // A client at the task's own master, which runs the task's part.
 class Member {
  public:
-  Member(const ProcessCluster& cluster, int index)
-      : index_(index), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
+  // `wire`: how messages look; see core/wire/wire_options.h.
+  Member(const ProcessCluster& cluster, int index, std::string wire = "")
+      : index_(index), wire_(std::move(wire)), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
 
   absl::Status Connect() {
     tensorflow::CreateSessionRequest request;
@@ -38,6 +40,7 @@ class Member {
     if (!google::protobuf::TextFormat::ParseFromString(graph, request.mutable_graph_def())) {
       return errors::Internal("The graph does not parse");
     }
+    if (!wire_.empty()) SetNodeAttr("_weir_wire", wire_, request.mutable_graph_def()->mutable_node(1));
     tensorflow::CreateSessionResponse response;
     RETURN_IF_ERROR(master_.CreateSession(Soon(), request, &response));
     session_ = response.session_handle();
@@ -55,6 +58,7 @@ class Member {
   static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(60)}; }
 
   const int index_;
+  const std::string wire_;
   GrpcMasterClient master_;
   std::string session_;
 };
@@ -113,6 +117,36 @@ class CollectiveClusterTest : public testing::Test {
 
 TEST_F(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
   for (int step = 0; step < 10; ++step) ExpectSums();
+}
+
+TEST_F(CollectiveClusterTest, MessagesAreCastAndCompressed) {
+  for (int i = 0; i < kMembers; ++i) {
+    members_[i] = std::make_unique<Member>(*cluster_, i, "bf16+lz4");
+    ASSERT_THAT(members_[i]->Connect(), IsOk());
+  }
+  Tensor x(DT_FLOAT, TensorShape({100000}));
+  for (int i = 0; i < 100000; ++i) x.data<float>()[i] = static_cast<float>(i / 1000) + 0.3f;
+  std::vector<std::future<absl::StatusOr<Tensor>>> sums;
+  for (int i = 0; i < kMembers; ++i) {
+    sums.push_back(std::async(std::launch::async, [this, i, &x] { return members_[i]->Sum(x); }));
+  }
+  ASSERT_OK_AND_ASSIGN(const Tensor first, sums[0].get());
+  for (int i = 0; i < 100000; ++i) {
+    const float expected = 3 * x.data<float>()[i];
+    ASSERT_NEAR(first.data<float>()[i], expected, expected / 64) << i;
+  }
+  for (int i = 1; i < kMembers; ++i) {
+    ASSERT_OK_AND_ASSIGN(const Tensor sum, sums[i].get());
+    ExpectTensorEqual(sum, first);
+  }
+}
+
+TEST_F(CollectiveClusterTest, MembersThatAskForOtherMessagesFailTogether) {
+  members_[2] = std::make_unique<Member>(*cluster_, 2, "fp16");
+  ASSERT_THAT(members_[2]->Connect(), IsOk());
+  for (auto& result : Start({0, 1, 2})) {
+    EXPECT_THAT(result.get().status(), StatusIs(absl::StatusCode::kInternal, HasSubstr("all-reduce Add as fp16")));
+  }
 }
 
 TEST_F(CollectiveClusterTest, StepsRunSideBySide) {

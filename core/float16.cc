@@ -1,4 +1,4 @@
-#include "kernels/cpu/float16.h"
+#include "core/float16.h"
 
 #include <bit>
 #include <cstring>

@@ -1,0 +1,34 @@
+// How tensors look between tasks, where somebody asks for less than their bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/status.h"
+
+namespace weir {
+
+// Of float elements; others travel as they are.
+enum class WireCast : uint8_t { kNone, kHalf, kBfloat16 };
+// Of blocks of bytes.
+enum class WireCompression : uint8_t { kNone, kLz4, kSnappy };
+
+// The attribute of a node that asks for them, in the text of WireOptions.
+inline constexpr char kWireAttr[] = "_weir_wire";
+// In the DeviceAttributes.physical_device_desc of a CPU: its task has the ops that encode and decode.
+inline constexpr char kWireMark[] = "weir-wire-1";
+
+struct WireOptions {
+  WireCast cast = WireCast::kNone;
+  WireCompression compression = WireCompression::kNone;
+
+  friend bool operator==(const WireOptions&, const WireOptions&) = default;
+  bool any() const { return cast != WireCast::kNone || compression != WireCompression::kNone; }
+  // "bf16", "fp16", "lz4", "snappy", or one of the former, '+' and one of the latter; empty: nothing is asked for.
+  // InvalidArgument for another text.
+  static absl::StatusOr<WireOptions> Parse(absl::string_view text);
+  std::string ToString() const;
+};
+
+}  // namespace weir
