@@ -1,7 +1,9 @@
 #include "client/embedding/embedding_prefetch.h"
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/ops.h"
+#include "core/attr_value.h"
 
 namespace weir {
 namespace {
@@ -33,10 +35,12 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
     types.push_back(output.type());
   };
   // Before a batch goes the error that there is in its place, or none.
-  failure_ = ops::Placeholder(inner.WithName("failure"), DT_STRING, {.shape = TensorShape()});
-  const Output none = inner.Constant(Tensor::Scalar<tstring>(""));
-  add(none);
-  nothing[0] = failure_;
+  code_ = ops::Placeholder(inner.WithName("code"), DT_INT32, {.shape = TensorShape()});
+  message_ = ops::Placeholder(inner.WithName("message"), DT_STRING, {.shape = TensorShape()});
+  add(inner.Constant(Tensor::Scalar<int32_t>(0)));
+  add(inner.Constant(Tensor::Scalar<tstring>("")));
+  nothing[0] = code_;
+  nothing[1] = message_;
   for (const EmbeddingPull& pull : pulls_) ForEachOutput(pull, add);
   for (const Output& other : others_) add(other);
   const Output queue =
@@ -48,9 +52,12 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
   destroy_ = ops::DestroyResourceOp(inner, queue);
   const OutputList taken = ops::QueueDequeueV2(inner, queue, types);
   if (!scope.ok()) return;
-  const Operation check = ops::Assert(inner, ops::Equal(inner, taken[0], none), {taken[0]});
+  const Operation check =
+      ops::Assert(inner, ops::Equal(inner, taken[0], Tensor::Scalar<int32_t>(0)), {taken[0], taken[1]});
+  if (!scope.ok()) return;
+  SetNodeAttr("_kernel", "status", check.node()->mutable_def());
   const Scope checked = inner.WithControlDependencies({check});
-  size_t next = 1;
+  size_t next = 2;
   const auto take = [&](Output& output) { output = ops::Identity(checked, taken[next++]); };
   for (EmbeddingPull& pull : pulls_) ForEachOutput(pull, take);
   for (Output& other : others_) take(other);
@@ -82,12 +89,26 @@ void EmbeddingPrefetch::PullAll(Session& session, const Feeds& feeds, int64_t st
   }
   if (stopping_) return;
   status_ = status;
-  // The steps take what was pulled. Where telling them fails, so do they.
-  if (!absl::IsOutOfRange(status)) {
-    const std::string failure = absl::StrCat("The pull of a batch failed: ", status.ToString());
-    session.Run({{failure_, Tensor::Scalar<tstring>(failure)}}, {}, {fail_}).IgnoreError();
-  }
+  if (!absl::IsOutOfRange(status)) Tell(session, status);
   session.RunTargets({close_}).IgnoreError();
+}
+
+// Behind a queue that is closed without it, a step would take the failure for the end of the input.
+void EmbeddingPrefetch::Tell(Session& session, const absl::Status& status) const {
+  constexpr absl::Duration kPause = absl::Milliseconds(50);
+  const std::string message = absl::StrCat("The pull of a batch failed: ", status.message());
+  const FeedList feeds = {{code_, Tensor::Scalar<int32_t>(status.raw_code())},
+                          {message_, Tensor::Scalar<tstring>(message)}};
+  while (!stopping_ && !session.Run(feeds, {}, {fail_}).ok()) absl::SleepFor(kPause);
+}
+
+EmbeddingPrefetch::Feeds EmbeddingPrefetch::FollowSteps(Session& session, Feeds feeds) {
+  return [this, &session, feeds = std::move(feeds),
+          expected = int64_t{-1}](int64_t step) mutable -> absl::StatusOr<FeedList> {
+    if (step != expected) RETURN_IF_ERROR(Start(session, feeds, step));
+    expected = step + 1;
+    return FeedList();
+  };
 }
 
 absl::Status EmbeddingPrefetch::Stop() {

@@ -23,9 +23,12 @@ namespace weir {
 //   // … session.Run of training steps …
 //   RETURN_IF_ERROR(prefetch.Stop());
 //
-// Start and Stop are called from one thread. A step waits until a batch was pulled. The steps behind the last one fail:
-// OUT_OF_RANGE at the end of the input and after Stop; when a feed or a pull failed, the first one has INVALID_ARGUMENT
-// with that error in the message.
+// A TrainingLoop gets `options.feeds = prefetch.FollowSteps(session, feeds)` in the place of Start.
+//
+// Start, Stop and what FollowSteps gives are called from one thread. A step waits until a batch was pulled. The steps
+// behind the last one fail: OUT_OF_RANGE at the end of the input and after Stop; when a feed or a pull failed, the
+// first one has that error. So a parameter server that is lost while it is pulled from is what a TrainingLoop recovers
+// from.
 class EmbeddingPrefetch {
  public:
   EmbeddingPrefetch(const Scope& scope, const std::vector<EmbeddingPull>& pulls, const std::vector<Output>& others,
@@ -39,16 +42,21 @@ class EmbeddingPrefetch {
   // `feeds` is the end of the input. What an earlier run has left in the queue is dropped. The session outlives it.
   using Feeds = std::function<absl::StatusOr<FeedList>(int64_t step)>;
   absl::Status Start(Session& session, Feeds feeds, int64_t first);
+  // To be asked before each step for its feeds, of which there are none: pulls begin with the first step that it is
+  // asked for, and anew with one that does not follow the one before. The session and this outlive it.
+  Feeds FollowSteps(Session& session, Feeds feeds);
   // Ends the thread; Start goes on from any step. Gives what ended the pulls before, if anything did: OUT_OF_RANGE at
   // the end of the input.
   absl::Status Stop();
 
  private:
   void PullAll(Session& session, const Feeds& feeds, int64_t step);
+  // Lets the step behind the last batch fail with `status`.
+  void Tell(Session& session, const absl::Status& status) const;
 
   std::vector<EmbeddingPull> pulls_;
   std::vector<Output> others_;
-  Output failure_;
+  Output code_, message_;
   Operation enqueue_, fail_, close_, close_now_, destroy_;
   Session* session_ = nullptr;  // while the thread is there
   std::thread thread_;

@@ -197,7 +197,7 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
   };
   // The rows are not there yet.
   ASSERT_THAT(prefetch.Start(*session, until(9, errors::Internal("not reached")), 0), IsOk());
-  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("uninitialized")));
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("uninitialized")));
   EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kFailedPrecondition));
 
@@ -212,8 +212,16 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
 
   ASSERT_THAT(prefetch.Start(*session, until(3, errors::DataLoss("a bad record")), 2), IsOk());
   EXPECT_THAT(session->Run({batch}).status(), IsOk());
-  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a bad record")));
+  EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a bad record")));
   EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kDataLoss));
+
+  // Who follows the steps begins anew where one is made again.
+  const EmbeddingPrefetch::Feeds follow = prefetch.FollowSteps(*session, until(-1, errors::Internal("not reached")));
+  for (const int64_t step : {4, 5, 6, 5, 6, 2}) {
+    ASSERT_OK_AND_ASSIGN(const FeedList none, follow(step));
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run(none, {batch}));
+    ExpectTensorEqual(out[0], Tensor::Vector<int64_t>({step}));
+  }
 
   // Stop does not wait for room, and sends away who waits for a batch.
   ASSERT_THAT(prefetch.Start(*session, until(-1, errors::Internal("not reached")), 0), IsOk());
@@ -222,6 +230,42 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
   absl::Status left;
   for (int i = 0; left.ok() && i < 3; ++i) left = session->Run({batch}).status();
   EXPECT_THAT(left, StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(EmbeddingVariableTest, SynchronousWorkersPushTogether) {
+  const Scope scope = Scope::NewRoot();
+  EmbeddingVariableOptions options{.width = 1, .devices = {"", ""}};
+  options.optimizer = {.kind = EmbeddingOptimizer::Kind::kAdagrad, .learning_rate = 1};
+  options.initializer = "constant";
+  options.initializer_params = {0};
+  const EmbeddingVariable alone = EmbeddingVariable::Make(scope.WithName("alone"), options);
+  options.synchronous_workers = 2;
+  const EmbeddingVariable together = EmbeddingVariable::Make(scope.WithName("together"), options);
+  const Output step = scope.Constant(Tensor::Scalar<int64_t>(0));
+  const auto push_of = [&](const EmbeddingVariable& variable, std::vector<int64_t> keys, int worker) {
+    const EmbeddingPull pull = variable.Pull(scope, scope.Constant(Tensor::Vector<int64_t>(keys)));
+    const Output loss = ops::Neg(scope, ops::Sum(scope, variable.Embed(scope, pull), Tensor::Vector<int32_t>({0, 1})));
+    return variable.Push(scope, pull, Gradients(scope, {loss}, {pull.unique})[0], step, worker);
+  };
+  const Operation first = push_of(together, {7, 8, 9}, 0), second = push_of(together, {9, 10}, 1);
+  const Operation both = push_of(alone, {7, 8, 9, 9, 10}, 0);
+  const auto rows_of = [&](const EmbeddingVariable& variable) {
+    const Output keys = scope.Constant(Tensor::Vector<int64_t>({7, 8, 9, 10}));
+    return variable.Embed(scope, variable.Pull(scope, keys));
+  };
+  const Output rows = rows_of(together), expected = rows_of(alone);
+  ASSERT_THAT(scope.status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
+  ASSERT_THAT(session->RunTargets({together.initializer(), alone.initializer()}), IsOk());
+  // One alone waits, and changes nothing.
+  tensorflow::RunOptions limit;
+  limit.set_timeout_in_ms(200);
+  EXPECT_THAT(session->Run({}, {}, {first}, limit), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  ASSERT_THAT(session->RunTargets({first, second, both}), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({rows, expected}));
+  ExpectTensorEqual(out[0], out[1]);
+  push_of(together, {1}, 2);
+  EXPECT_THAT(scope.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 synchronous workers")));
 }
 
 TEST_F(EmbeddingVariableTest, AQueueOfBatchesHasABound) {

@@ -1,6 +1,10 @@
 #include "client/embedding/embedding_variable.h"
 
+#include <algorithm>
+
 #include "client/ops.h"
+#include "client/wire.h"
+#include "core/attr_value.h"
 
 namespace weir {
 namespace {
@@ -81,11 +85,14 @@ EmbeddingPull EmbeddingVariable::Pull(const Scope& scope, const Output& keys) co
   const Scope inner = scope.SubScope("pull");
   const Output flat = ops::Reshape(inner, keys, Tensor::Vector<int32_t>({-1}));
   const auto divided = ops::EmbeddingPartition(inner, flat, num_parts());
+  if (!scope.ok()) return {};
+  SetWire(scope, divided.idx.op(), options_.wire);
   EmbeddingPull pull;
   pull.keys = divided.parts;
   InputList rows;
   for (int i = 0; i < num_parts(); ++i) {
     const auto gathered = ops::EmbeddingTableGather(Beside(inner, i), tables_[i], pull.keys[i]);
+    SetWire(scope, gathered.output.op(), options_.wire);
     rows.emplace_back(gathered.output);
     pull.versions.push_back(gathered.version);
   }
@@ -101,10 +108,15 @@ Output EmbeddingVariable::Embed(const Scope& scope, const EmbeddingPull& pull) c
 }
 
 Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull, const Gradient& gradient,
-                                  const Output& global_step) const {
+                                  const Output& global_step, int worker) const {
   if (!gradient.valid()) {
     scope.UpdateStatus(errors::InvalidArgument("No gradient of embedding '", name_,
                                                "' was given. Does the loss depend on what was pulled?"));
+    return Operation();
+  }
+  if (worker < 0 || worker >= std::max(1, options_.synchronous_workers)) {
+    scope.UpdateStatus(errors::InvalidArgument("Embedding '", name_, "' has pushes of ", options_.synchronous_workers,
+                                               " synchronous workers, and none of worker ", worker));
     return Operation();
   }
   const Scope inner = scope.SubScope("push");
@@ -124,6 +136,13 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
   std::vector<Operation> pushes;
   for (size_t i = 0; scope.ok() && i < parts.size(); ++i) {
     pushes.push_back(Apply(inner, static_cast<int>(i), pull, parts[i], global_step));
+    if (!scope.ok()) break;
+    SetWire(scope, pushes.back(), options_.wire);
+    if (options_.synchronous_workers == 0) continue;
+    tensorflow::NodeDef* const push = pushes.back().node()->mutable_def();
+    SetNodeAttr("_kernel", "together", push);
+    SetNodeAttr("_weir_worker", worker, push);
+    SetNodeAttr("_weir_workers", options_.synchronous_workers, push);
   }
   return ops::NoOp(inner.WithControlDependencies(pushes).WithName("done"));
 }

@@ -45,6 +45,12 @@ struct EmbeddingVariableOptions {
   // was pulled are dropped.
   std::string conflict_policy = "sum";
   int64_t staleness_bound = 0;
+  // Above 0: the pushes of so many workers wait for each other, and the sum of one of each is applied once.
+  int synchronous_workers = 0;
+
+  // How keys, rows and gradients pass between tasks ("bf16+lz4", say; see client/wire.h); empty: as the session says.
+  // Keys are compressed alone.
+  std::string wire;
 };
 
 // A batch of keys and the rows that belong to them.
@@ -74,9 +80,10 @@ class EmbeddingVariable {
   // The rows in the order of the batch: the shape of its keys, and then the width.
   Output Embed(const Scope& scope, const EmbeddingPull& pull) const;
   // Applies the gradient with respect to pull.unique: duplicates are added up here, each part gets its own.
-  // `global_step` (int64 scalar) is what rows age by, and Adam's steps.
-  Operation Push(const Scope& scope, const EmbeddingPull& pull, const Gradient& gradient,
-                 const Output& global_step) const;
+  // `global_step` (int64 scalar) is what rows age by, and Adam's steps. `worker`: whose push it is, of
+  // synchronous_workers.
+  Operation Push(const Scope& scope, const EmbeddingPull& pull, const Gradient& gradient, const Output& global_step,
+                 int worker = 0) const;
   // Removes rows that have outlived steps_to_live or seconds_to_live.
   Operation Evict(const Scope& scope, const Output& global_step) const;
 

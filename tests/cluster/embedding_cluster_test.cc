@@ -3,6 +3,7 @@
 #include <map>
 #include <thread>
 
+#include "client/embedding/embedding_prefetch.h"
 #include "client/embedding/embedding_saver.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/gradients.h"
@@ -112,6 +113,61 @@ TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
   std::vector<float> expected(kKeys);
   for (int64_t key = 0; key < kKeys; ++key) all[key] = key;
   for (int64_t step = 0; step < kSteps; ++step) {
+    for (int64_t key : KeysOf(step)) ++expected[key];
+  }
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({{keys, Tensor::Vector<int64_t>(all)}}, {rows}));
+  for (int64_t key = 0; key < kKeys; ++key) EXPECT_EQ(out[0].flat<float>()[3 * key], expected[key]) << key;
+  EXPECT_THAT(session->Close(), IsOk());
+  std::filesystem::remove_all(directory);
+}
+
+// Pulls run ahead of the steps while parameter servers are killed: the loop recovers, and every batch counts once.
+TEST(EmbeddingClusterTest, PullsThatFailAheadOfTheStepsAreRecoveredFrom) {
+  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_prefetch_cluster";
+  std::filesystem::remove_all(directory);
+  ASSERT_OK_AND_ASSIGN(
+      std::unique_ptr<ProcessCluster> cluster,
+      ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"ps", 2}, {"worker", 1}}, .restart = true}));
+  const Scope scope = Scope::NewRoot();
+  const ResourceVariable global_step = GlobalStep(scope.WithDevice("/job:ps/task:0"));
+  EmbeddingVariableOptions embedding{.width = 3, .devices = {"/job:ps/task:0", "/job:ps/task:1"}};
+  embedding.optimizer = {.kind = EmbeddingOptimizer::Kind::kGradientDescent, .learning_rate = 1};
+  embedding.initializer = "constant";
+  embedding.initializer_params = {0};
+  const EmbeddingVariable counters = EmbeddingVariable::Make(scope.WithName("ahead"), embedding);
+  const Scope worker = scope.WithDevice("/job:worker/task:0");
+  const Output keys = ops::Placeholder(worker, DT_INT64);
+  EmbeddingPrefetch prefetch(worker, {counters.Pull(worker, keys)}, {}, 3);
+  const EmbeddingPull& pull = prefetch.pulls()[0];
+  const Output loss = ops::Neg(worker, ops::Sum(worker, counters.Embed(worker, pull), Tensor::Vector<int32_t>({0, 1})));
+  const std::vector<Gradient> gradients = Gradients(worker, {loss}, {pull.unique});
+  const Output rows = counters.Embed(worker, counters.Pull(worker, keys));
+  ASSERT_THAT(scope.status(), IsOk());
+  const Operation push = counters.Push(worker, pull, gradients[0], global_step.value());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Connect(cluster->Target("worker", 0), scope));
+
+  auto killer = std::make_shared<Killer>(cluster.get(), std::map<int64_t, int>{{8, 1}, {16, 0}});
+  TrainingLoopOptions options;
+  options.global_step = global_step;
+  options.train = global_step.AssignAdd(
+      scope.ColocateWith(global_step.handle().op()).WithControlDependencies(std::vector<Operation>{push}), int64_t{1});
+  options.feeds = prefetch.FollowSteps(*session, [&](int64_t step) -> absl::StatusOr<FeedList> {
+    return FeedList{{keys, Tensor::Vector<int64_t>(KeysOf(step))}};
+  });
+  options.hooks = {StopAtStepHook(24), killer};
+  options.checkpoint_dir = directory.string();
+  options.states = {
+      std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{counters}, EmbeddingSaverOptions{})};
+  options.checkpoint_steps = 5;
+  TrainingLoop loop(scope, options);
+  ASSERT_OK_AND_ASSIGN(int64_t reached, loop.Run(*session));
+  EXPECT_EQ(reached, 24);
+  EXPECT_EQ(killer->recoveries, 2);
+  EXPECT_THAT(prefetch.Stop(), IsOk());
+  std::vector<int64_t> all(kKeys);
+  std::vector<float> expected(kKeys);
+  for (int64_t key = 0; key < kKeys; ++key) all[key] = key;
+  for (int64_t step = 0; step < 24; ++step) {
     for (int64_t key : KeysOf(step)) ++expected[key];
   }
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({{keys, Tensor::Vector<int64_t>(all)}}, {rows}));

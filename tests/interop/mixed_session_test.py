@@ -89,6 +89,21 @@ class OnBoth:
             np.testing.assert_array_equal(result, (value + 1) * 2 - 1)
             self.assertEqual(ended, b"x" * 3000000 + b"lr.")
 
+    def test_compression_that_tensorflow_does_not_know(self):
+        """What is compressed between Weir's tasks passes as it is from and to TensorFlow's."""
+        config = tf1.ConfigProto(operation_timeout_in_ms=STEP_MS)
+        config.rpc_options.compression_algorithm = "lz4"
+        x = tf1.placeholder(tf.float32, [None])
+        with tf.device(WEIR):
+            there = x + 1
+        with tf.device(TENSORFLOW):
+            back = there * 2
+        with tf.device(WEIR):
+            end = back - 1
+        value = np.ones(100000, np.float32)
+        with tf1.Session(cluster.target(job=self.master), config=config) as session:
+            np.testing.assert_array_equal(session.run(end, {x: value}), 3 * value)
+
     def test_control_edges_cross(self):
         for here, there in self.both_ways():
             with tf.device(here):

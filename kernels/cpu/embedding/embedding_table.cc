@@ -73,6 +73,7 @@ absl::Status EmbeddingTable::Initialize() {
   };
   if (is_restoring_.load()) return is_being_restored();
   is_initialized_.store(false);  // sends readers away, who would keep the gate
+  barrier_->Abort(errors::Aborted("Embedding table ", options_.name, " was initialized"));
   std::unique_lock lock(gate_);
   if (is_restoring_.load()) return is_being_restored();
   version_.fetch_add(1);

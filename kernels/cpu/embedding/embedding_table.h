@@ -9,6 +9,7 @@
 
 #include "core/op_kernel.h"
 #include "kernels/cpu/embedding/embedding_shard.h"
+#include "kernels/cpu/embedding/push_barrier.h"
 
 namespace weir {
 
@@ -60,6 +61,8 @@ class EmbeddingTable : public Resource {
   absl::Status RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition, int partitions);
 
   EmbeddingCounts counts() const;
+  // For pushes that are applied together. Those that wait are ABORTED when the rows go: by Initialize, by BeginRestore.
+  PushBarrier& barrier() { return *barrier_; }
 
  private:
   // The positions of keys, those of one shard after the other.
@@ -88,6 +91,7 @@ class EmbeddingTable : public Resource {
   std::atomic<bool> is_initialized_{false};
   std::atomic<bool> is_restoring_{false};
   std::atomic<uint64_t> latest_restored_{0};  // version of a row
+  const std::shared_ptr<PushBarrier> barrier_ = std::make_shared<PushBarrier>();
   int shard_bits_ = 0;
   std::vector<std::unique_ptr<EmbeddingShard>> shards_;
 };

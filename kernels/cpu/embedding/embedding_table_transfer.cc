@@ -103,6 +103,7 @@ absl::Status EmbeddingTable::BeginRestore() {
     return errors::Aborted("Embedding table ", options_.name, " is being restored already");
   }
   is_initialized_.store(false);  // sends readers away, who would keep the gate
+  barrier_->Abort(errors::Aborted("Embedding table ", options_.name, " is being restored"));
   std::unique_lock lock(gate_);
   is_initialized_.store(false);  // an Initialize may have come between
   latest_restored_.store(0);

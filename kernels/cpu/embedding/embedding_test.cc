@@ -1,6 +1,8 @@
 // Embedding tables through their ops.
 #include <cmath>
+#include <optional>
 
+#include "absl/time/clock.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/op_kernel_testing.h"
@@ -18,6 +20,23 @@ Tensor Keys(std::initializer_list<int64_t> keys) { return AsTensor<int64_t>(keys
 
 Tensor Rows(std::initializer_list<float> values, int64_t width) {
   return AsTensor<float>(values, {static_cast<int64_t>(values.size()) / width, width});
+}
+
+// The inverse of KeyHash.
+int64_t KeyOfHash(uint64_t hash) {
+  const auto unshifted = [](uint64_t y, int shift) {
+    uint64_t x = y;
+    for (int known = shift; known < 64; known += shift) x = y ^ (x >> shift);
+    return x;
+  };
+  const auto inverse = [](uint64_t odd) {
+    uint64_t x = odd;
+    for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
+    return x;
+  };
+  uint64_t x = unshifted(hash, 31) * inverse(0x94D049BB133111EB);
+  x = unshifted(x, 27) * inverse(0xBF58476D1CE4E5B9);
+  return static_cast<int64_t>(unshifted(x, 30) - 0x9E3779B97F4A7C15);
 }
 
 Tensor Step(int64_t step) { return AsScalar<int64_t>(step); }
@@ -261,6 +280,113 @@ TEST_F(EmbeddingTest, KeysAreDividedOnce) {
   }
   EXPECT_EQ(together.size(), 4);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(together[out[2].flat<int32_t>()[i]], keys.flat<int64_t>()[i]);
+}
+
+// Keys whose hashes have the same low half: a table that looks there goes through all of them for each.
+TEST_F(EmbeddingTest, KeysThatWereMadeUpToCollideAreDividedInTime) {
+  constexpr int kKeys = 200000;
+  Tensor keys(DT_INT64, TensorShape({kKeys}));
+  for (int i = 0; i < kKeys; ++i) keys.data<int64_t>()[i] = KeyOfHash(static_cast<uint64_t>(i) << 40);
+  ASSERT_EQ(KeyHash(keys.data<int64_t>()[77]), uint64_t{77} << 40);
+  const absl::Time start = absl::Now();
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, RunOp("EmbeddingPartition", {keys}, Attrs().Set("num_partitions", 1)));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  ExpectTensorEqual(out[0], keys);
+}
+
+TEST_F(EmbeddingTest, AStepFailsAsThePullDidThatItNeeds) {
+  Register(
+      [](OpRegistry& ops) {
+        return ops.Register(Op("Assert")
+                                .Input("condition: bool")
+                                .Input("data: T")
+                                .Attr("T: list(type)")
+                                .Attr("summarize: int = 3")
+                                .Stateful());
+      },
+      [](KernelRegistry&) { return absl::OkStatus(); });
+  const auto assert_status = [&](bool holds, const Tensor& code) {
+    return RunOp("Assert", {AsScalar<bool>(holds), code, AsScalar<tstring>("gone")}, Attrs().Set("_kernel", "status"))
+        .status();
+  };
+  EXPECT_THAT(assert_status(true, AsScalar<int32_t>(0)), IsOk());
+  EXPECT_THAT(assert_status(false, AsScalar<int32_t>(14)), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("gone")));
+  for (const int32_t code : {-1, 0, 17, 1 << 30}) {
+    EXPECT_THAT(assert_status(false, AsScalar<int32_t>(code)), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  EXPECT_THAT(assert_status(false, AsTensor<int32_t>({1, 2})), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// One worker's push, which waits.
+class EmbeddingBarrierTest : public EmbeddingTest {
+ protected:
+  struct Pending {
+    std::unique_ptr<OpKernel> kernel;
+    std::optional<absl::Status> status;
+  };
+  std::unique_ptr<Pending> Start(const Tensor& table, int worker, int workers, const Tensor& keys,
+                                 const Tensor& gradients) {
+    auto pending = std::make_unique<Pending>();
+    const std::vector<TestInput> inputs = {table, AsScalar<float>(1), keys, gradients, Step(-1), Step(0)};
+    auto kernel = MakeOp("EmbeddingTableApplyAdagrad", inputs,
+                         Attrs().Set("_kernel", "together").Set("_weir_worker", worker).Set("_weir_workers", workers));
+    if (!kernel.ok()) {
+      pending->status = kernel.status();
+      return pending;
+    }
+    pending->kernel = *std::move(kernel);
+    RunKernelAsync(static_cast<AsyncOpKernel&>(*pending->kernel), inputs,
+                   [p = pending.get()](const absl::StatusOr<std::vector<Tensor>>& out) { p->status = out.status(); });
+    return pending;
+  }
+};
+
+TEST_F(EmbeddingBarrierTest, TheSumOfAllPushesIsAppliedOnce) {
+  const Tensor table = Make(Table("together", 2, "adagrad")), once = Make(Table("once", 2, "adagrad"));
+  const auto first = Start(table, 1, 3, Keys({1, 2}), Rows({1, 2, 3, 4}, 2));
+  const auto second = Start(table, 0, 3, Keys({2}), Rows({5, 6}, 2));
+  EXPECT_FALSE(first->status || second->status);
+  const auto third = Start(table, 2, 3, Keys({}), Rows({}, 2));
+  for (const auto* pending : {&first, &second, &third}) {
+    ASSERT_TRUE((*pending)->status);
+    EXPECT_THAT(*(*pending)->status, IsOk());
+  }
+  EXPECT_THAT(RunOp("EmbeddingTableApplyAdagrad",
+                    {once, AsScalar<float>(1), Keys({1, 2}), Rows({1, 2, 8, 10}, 2), Step(-1), Step(0)})
+                  .status(),
+              IsOk());
+  EXPECT_EQ(Pull(table, Keys({1, 2})), Pull(once, Keys({1, 2})));
+}
+
+TEST_F(EmbeddingBarrierTest, WhatEndsAWait) {
+  const Tensor table = Make(Table("ended", 1, "adagrad"));
+  const auto replaced = Start(table, 0, 2, Keys({1}), Rows({1}, 1));
+  const auto other = Start(table, 1, 3, Keys({1}), Rows({1}, 1));
+  ASSERT_TRUE(other->status);
+  EXPECT_THAT(*other->status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("as one of 3, others as of 2")));
+  const auto initialized = Start(table, 0, 2, Keys({1}), Rows({1}, 1));
+  ASSERT_TRUE(replaced->status);
+  EXPECT_THAT(*replaced->status, StatusIs(absl::StatusCode::kAborted, HasSubstr("Worker 0 has pushed again")));
+  ASSERT_THAT(RunOp("EmbeddingTableInitialize", {table}).status(), IsOk());
+  ASSERT_TRUE(initialized->status);
+  EXPECT_THAT(*initialized->status, StatusIs(absl::StatusCode::kAborted, HasSubstr("was initialized")));
+  EXPECT_EQ(Of(table, kPushed), 0);
+  const auto cancelled = Start(table, 1, 2, Keys({1}), Rows({1}, 1));
+  cancellation().StartCancel(errors::DeadlineExceeded("too late"));
+  ASSERT_TRUE(cancelled->status);
+  EXPECT_THAT(*cancelled->status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+TEST_F(EmbeddingBarrierTest, WorkersThatCannotBeAreRefused) {
+  const Tensor table = Make(Table("refused", 1, "adagrad"));
+  for (const auto& [worker, workers] : std::vector<std::pair<int, int>>{{2, 2}, {-1, 2}, {0, 0}, {0, 1 << 20}}) {
+    const auto refused = Start(table, worker, workers, Keys({1}), Rows({1}, 1));
+    ASSERT_TRUE(refused->status);
+    EXPECT_THAT(*refused->status, StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  const auto misfit = Start(table, 0, 2, Keys({1, 2}), Rows({1}, 1));
+  ASSERT_TRUE(misfit->status);
+  EXPECT_THAT(*misfit->status, StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 class EmbeddingCheckpointTest : public EmbeddingTest {

@@ -9,5 +9,6 @@ namespace weir {
 absl::Status RegisterEmbeddingUpdateKernels(KernelRegistry& kernels);
 absl::Status RegisterEmbeddingTransferKernels(KernelRegistry& kernels);
 absl::Status RegisterEmbeddingPartitionKernels(KernelRegistry& kernels);
+absl::Status RegisterEmbeddingPullStatusKernel(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -1,6 +1,8 @@
 // Divides keys among the tasks that have parts of a table.
+#include <algorithm>
 #include <bit>
 #include <limits>
+#include <random>
 
 #include "kernels/cpu/embedding/families.h"
 #include "kernels/cpu/embedding/key_hash.h"
@@ -9,14 +11,18 @@
 namespace weir {
 namespace {
 
-// Gives every distinct key a number, in the order of their first appearance.
+// Gives every distinct key a number, in the order of their first appearance. Where a key is looked for depends on
+// `odd`, a random number: KeyHash is known, so that keys could be made up which all would be looked for in one place.
 class Numbering {
  public:
-  explicit Numbering(size_t keys) : slots_(std::bit_ceil(std::max<size_t>(2 * keys, 2)), -1) {}
+  Numbering(size_t keys, uint64_t odd)
+      : odd_(odd),
+        slots_(std::bit_ceil(std::max<size_t>(2 * keys, 2)), -1),
+        shift_(std::countl_zero(slots_.size()) + 1) {}
 
   int32_t Number(int64_t key, uint64_t hash) {
     const size_t mask = slots_.size() - 1;
-    size_t at = hash & mask;
+    size_t at = (hash * odd_) >> shift_;
     for (; slots_[at] >= 0; at = (at + 1) & mask) {
       if (keys_[slots_[at]] == key) return slots_[at];
     }
@@ -27,13 +33,19 @@ class Numbering {
   const std::vector<int64_t>& keys() const { return keys_; }
 
  private:
+  const uint64_t odd_;
   std::vector<int32_t> slots_;
+  const int shift_;
   std::vector<int64_t> keys_;
 };
 
 // Each partition gets its keys once; idx says where each key of the input is in the partitions one after the other.
 class PartitionKernel : public OpKernel {
  public:
+  PartitionKernel() {
+    std::random_device entropy;
+    odd_ = (static_cast<uint64_t>(entropy()) << 32) | entropy() | 1;
+  }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const absl::Span<const int64_t> keys, KeysInput(ctx, 0));
     if (keys.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
@@ -41,7 +53,7 @@ class PartitionKernel : public OpKernel {
     }
     const int partitions = ctx.num_outputs() - 1;
     ASSIGN_OR_RETURN(Tensor * idx, ctx.allocate_output(partitions, ctx.input(0).shape()));
-    Numbering numbering(keys.size());
+    Numbering numbering(keys.size(), odd_);
     std::vector<int32_t> partition_of;
     std::vector<int32_t> sizes(partitions + 1);
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -69,6 +81,9 @@ class PartitionKernel : public OpKernel {
     for (size_t i = 0; i < keys.size(); ++i) idx->data<int32_t>()[i] = place[idx->data<int32_t>()[i]];
     return absl::OkStatus();
   }
+
+ private:
+  uint64_t odd_;
 };
 
 }  // namespace

@@ -184,6 +184,7 @@ absl::Status RegisterEmbeddingKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("EmbeddingTableGather").Cpu()));
   RETURN_IF_ERROR(RegisterEmbeddingUpdateKernels(kernels));
   RETURN_IF_ERROR(RegisterEmbeddingTransferKernels(kernels));
+  RETURN_IF_ERROR(RegisterEmbeddingPullStatusKernel(kernels));
   return RegisterEmbeddingPartitionKernels(kernels);
 }
 

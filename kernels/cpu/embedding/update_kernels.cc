@@ -1,4 +1,9 @@
 // What changes embedding tables.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/out_of_memory.h"
 #include "kernels/cpu/embedding/families.h"
 #include "kernels/cpu/embedding/table_inputs.h"
 
@@ -36,12 +41,12 @@ absl::Status ReadRows(const OpKernelContext& ctx, int first, const EmbeddingTabl
   return absl::OkStatus();
 }
 
-// Inputs: table, the rule's scalars, keys, gradients, version, step.
-class ApplyKernel : public OpKernel {
+// What the kernels of pushes read. Inputs: table, the rule's scalars, keys, gradients, version, step.
+class PushReader {
  public:
-  ApplyKernel(EmbeddingRule rule, FloatRule loop) : rule_(rule), loop_(loop) {}
+  PushReader(EmbeddingRule rule, FloatRule loop) : rule_(rule), loop_(loop) {}
 
-  absl::Status Init(OpKernelConstruction& ctx) override {
+  absl::Status Init(const OpKernelConstruction& ctx) {
     constexpr int kOthers = 5;
     num_scalars_ = static_cast<int>(ctx.input_types().size()) - kOthers;
     if (num_scalars_ < 0 || num_scalars_ > RuleArgs::kMaxScalars) {
@@ -49,10 +54,9 @@ class ApplyKernel : public OpKernel {
     }
     return ReadPolicy(ctx, &policy_, &staleness_bound_);
   }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
-    if (table->options().rule != rule_) {
-      return errors::InvalidArgument("Embedding table ", table->options().name, " was made for another optimizer than ",
+  absl::StatusOr<EmbeddingUpdate> Read(const OpKernelContext& ctx, const EmbeddingTable& table) const {
+    if (table.options().rule != rule_) {
+      return errors::InvalidArgument("Embedding table ", table.options().name, " was made for another optimizer than ",
                                      "the one of this push");
     }
     EmbeddingUpdate update;
@@ -64,13 +68,13 @@ class ApplyKernel : public OpKernel {
       ASSIGN_OR_RETURN(update.args.scalars[i], ScalarInput<float>(ctx, 1 + i, absl::StrCat("Scalar input ", 1 + i)));
     }
     if (loop_.check != nullptr) RETURN_IF_ERROR(loop_.check(update.args));
-    RETURN_IF_ERROR(ReadRows(ctx, 1 + num_scalars_, *table, &update));
+    RETURN_IF_ERROR(ReadRows(ctx, 1 + num_scalars_, table, &update));
     ASSIGN_OR_RETURN(const int64_t step, ScalarInput<int64_t>(ctx, 4 + num_scalars_, "global_step"));
-    ASSIGN_OR_RETURN(update.now, table->Now(step));
-    ASSIGN_OR_RETURN(const int64_t rejected, table->Update(ctx, update));
-    ctx.set_output(0, Tensor::Scalar(rejected));
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(update.now, table.Now(step));
+    return update;
   }
+  ConflictPolicy policy() const { return policy_; }
+  int keys_input() const { return 1 + num_scalars_; }
 
  private:
   const EmbeddingRule rule_;
@@ -80,9 +84,90 @@ class ApplyKernel : public OpKernel {
   int64_t staleness_bound_ = 0;
 };
 
+class ApplyKernel : public OpKernel {
+ public:
+  ApplyKernel(EmbeddingRule rule, FloatRule loop) : reader_(rule, loop) {}
+
+  absl::Status Init(OpKernelConstruction& ctx) override { return reader_.Init(ctx); }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
+    ASSIGN_OR_RETURN(const EmbeddingUpdate update, reader_.Read(ctx, *table));
+    ASSIGN_OR_RETURN(const int64_t rejected, table->Update(ctx, update));
+    ctx.set_output(0, Tensor::Scalar(rejected));
+    return absl::OkStatus();
+  }
+
+ private:
+  PushReader reader_;
+};
+
+// The push of one of several workers (attributes _weir_worker and _weir_workers): it waits for those of the others, and
+// the sum of all is applied once.
+class ApplyTogetherKernel : public AsyncOpKernel {
+ public:
+  ApplyTogetherKernel(EmbeddingRule rule, FloatRule loop) : reader_(rule, loop) {}
+
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("_weir_worker", &worker_));
+    RETURN_IF_ERROR(ctx.GetAttr("_weir_workers", &workers_));
+    if (workers_ < 1 || workers_ > kMaxWorkers || worker_ < 0 || worker_ >= workers_) {
+      return errors::InvalidArgument("There is no worker ", worker_, " of ", workers_);
+    }
+    RETURN_IF_ERROR(reader_.Init(ctx));
+    if (reader_.policy() == ConflictPolicy::kSum) return absl::OkStatus();
+    return errors::InvalidArgument("Pushes that are applied together have the conflict_policy 'sum'");
+  }
+
+  void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
+    const auto table = TableInput(ctx);
+    if (!table.ok()) return done(table.status());
+    if (!(*table)->is_initialized()) {
+      return done(errors::FailedPrecondition("Embedding table ", (*table)->options().name, " is uninitialized"));
+    }
+    const absl::StatusOr<EmbeddingUpdate> update = reader_.Read(ctx, **table);
+    if (!update.ok()) return done(update.status());
+    PushBarrier::Push push{.worker = worker_, .workers = workers_, .now = update->now};
+    push.keys = ctx.input(reader_.keys_input());
+    push.rows = ctx.input(reader_.keys_input() + 1);
+    push.cancellation = ctx.cancellation();
+    push.done = [&ctx, done = std::move(done)](const absl::Status& status) {
+      if (status.ok()) ctx.set_output(0, Tensor::Scalar<int64_t>(0));
+      done(status);
+    };
+    (*table)->barrier().Add(std::move(push), [&](const std::vector<PushBarrier::Push>& pushes) {
+      return OrOutOfMemory([&] { return ApplySum(ctx, **table, *update, pushes); });
+    });
+  }
+
+ private:
+  static constexpr int kMaxWorkers = 1 << 16;
+
+  // Duplicates within a batch are added up, so the pushes are one batch.
+  static absl::Status ApplySum(OpKernelContext& ctx, EmbeddingTable& table, EmbeddingUpdate update,
+                               const std::vector<PushBarrier::Push>& pushes) {
+    std::vector<int64_t> keys;
+    std::vector<float> rows;
+    for (const PushBarrier::Push& push : pushes) {
+      keys.insert(keys.end(), push.keys.flat<int64_t>().begin(), push.keys.flat<int64_t>().end());
+      rows.insert(rows.end(), push.rows.flat<float>().begin(), push.rows.flat<float>().end());
+      update.now = std::max(update.now, push.now);
+    }
+    update.keys = keys;
+    update.rows = rows.data();
+    return table.Update(ctx, update).status();
+  }
+
+  PushReader reader_;
+  int32_t worker_ = 0, workers_ = 0;
+};
+
 template <EmbeddingRule kRule, FloatRule (*kLoop)()>
-std::unique_ptr<OpKernel> MakeApply() {
-  return std::make_unique<ApplyKernel>(kRule, kLoop());
+absl::Status RegisterApply(KernelRegistry& kernels, const char* op) {
+  RETURN_IF_ERROR(kernels.Register(
+      Kernel(op).Cpu(), []() -> std::unique_ptr<OpKernel> { return std::make_unique<ApplyKernel>(kRule, kLoop()); }));
+  return kernels.Register(Kernel(op).Cpu().Label("together"), []() -> std::unique_ptr<OpKernel> {
+    return std::make_unique<ApplyTogetherKernel>(kRule, kLoop());
+  });
 }
 
 class InsertKernel : public OpKernel {
@@ -131,14 +216,11 @@ class EvictKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterEmbeddingUpdateKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(kernels.Register(Kernel("EmbeddingTableApplyGradientDescent").Cpu(),
-                                   &MakeApply<EmbeddingRule::kGradientDescent, GradientDescentRule>));
-  RETURN_IF_ERROR(
-      kernels.Register(Kernel("EmbeddingTableApplyAdagrad").Cpu(), &MakeApply<EmbeddingRule::kAdagrad, AdagradRule>));
-  RETURN_IF_ERROR(
-      kernels.Register(Kernel("EmbeddingTableApplyAdam").Cpu(), &MakeApply<EmbeddingRule::kAdam, AdamRule>));
-  RETURN_IF_ERROR(
-      kernels.Register(Kernel("EmbeddingTableApplyFtrl").Cpu(), &MakeApply<EmbeddingRule::kFtrl, FtrlRule>));
+  RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kGradientDescent, GradientDescentRule>(
+      kernels, "EmbeddingTableApplyGradientDescent")));
+  RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kAdagrad, AdagradRule>(kernels, "EmbeddingTableApplyAdagrad")));
+  RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kAdam, AdamRule>(kernels, "EmbeddingTableApplyAdam")));
+  RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kFtrl, FtrlRule>(kernels, "EmbeddingTableApplyFtrl")));
   RETURN_IF_ERROR(kernels.Register<InsertKernel>(Kernel("EmbeddingTableInsert").Cpu()));
   RETURN_IF_ERROR(kernels.Register<RemoveKernel>(Kernel("EmbeddingTableRemove").Cpu()));
   return kernels.Register<EvictKernel>(Kernel("EmbeddingTableEvict").Cpu());
