@@ -23,9 +23,10 @@ class Mirrored : public ReplicatedStrategy {
 
 class MirroredByCollectives : public Mirrored {
  public:
-  MirroredByCollectives(const weir::Scope& root, const std::vector<std::string>& devices, int group_key)
-      : Mirrored(root, kMirroredName, devices),
-        collectives_(static_cast<int>(devices.size()), group_key, kFirstInstanceKey) {}
+  MirroredByCollectives(const weir::Scope& root, const MirroredOptions& options)
+      : Mirrored(root, kMirroredName, options.devices),
+        collectives_(static_cast<int>(options.devices.size()), options.group_key, kFirstInstanceKey,
+                     options.communication) {}
 
  protected:
   std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
@@ -51,10 +52,11 @@ absl::StatusOr<std::unique_ptr<Strategy>> OneDeviceStrategy(const Scope& root, c
 
 absl::StatusOr<std::unique_ptr<Strategy>> MirroredStrategy(const Scope& root, MirroredOptions options) {
   RETURN_IF_ERROR(CheckOneTask(kMirroredName, options.devices));
+  RETURN_IF_ERROR(CheckCommunication(kMirroredName, options.communication));
   const bool collective = options.cross_device == CrossDevice::kCollectiveOps ||
                           (options.cross_device == CrossDevice::kAuto && AllOnGpus(options.devices));
   if (collective && options.devices.size() > 1) {
-    return std::make_unique<MirroredByCollectives>(root, options.devices, options.group_key);
+    return std::make_unique<MirroredByCollectives>(root, options);
   }
   return std::make_unique<Mirrored>(root, kMirroredName, options.devices);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "distribute/strategy/communication_options.h"
 #include "distribute/strategy/strategy.h"
 
 namespace weir {
@@ -25,6 +26,7 @@ struct MirroredOptions {
   CrossDevice cross_device = CrossDevice::kAuto;
   // Of the collectives; no other strategy of the cluster may have the same.
   int group_key = 1;
+  CommunicationOptions communication;  // of the collectives
 };
 
 // Each variable has a copy on each device; each copy gets the same updates. InvalidArgument without devices, for one

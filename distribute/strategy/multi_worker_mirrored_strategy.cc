@@ -17,10 +17,10 @@ constexpr int kFirstReduction = 1, kFirstBroadcast = 1 << 24;
 class MultiWorkerMirrored : public ReplicatedStrategy {
  public:
   // `broadcast`: among the workers; empty where one graph holds them all.
-  MultiWorkerMirrored(const weir::Scope& root, const Layout& layout, int group_key,
+  MultiWorkerMirrored(const weir::Scope& root, const Layout& layout, const MultiWorkerMirroredOptions& options,
                       std::shared_ptr<CollectiveReduction> broadcast)
       : ReplicatedStrategy(root, layout, broadcast ? OfFirstWorker(broadcast, layout.first_replica == 0) : nullptr),
-        collectives_(layout.num_replicas, group_key, kFirstReduction) {}
+        collectives_(layout.num_replicas, options.group_key, kFirstReduction, options.communication) {}
 
  protected:
   // Within one graph values go where they are used: a step that computes them for one replica alone is no collective.
@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scop
                                                                       MultiWorkerMirroredOptions options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> tasks, Workers(options));
   RETURN_IF_ERROR(CheckOneTask(kName, options.local_devices));
+  RETURN_IF_ERROR(CheckCommunication(kName, options.communication));
   const int num_workers = NumWorkers(options), num_local = static_cast<int>(options.local_devices.size());
   std::vector<std::string> devices;
   for (const std::string& task : tasks) {
@@ -98,7 +99,9 @@ absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scop
   const bool between = options.worker >= 0;
   std::shared_ptr<CollectiveReduction> broadcast;
   if (between && num_workers > 1) {
-    broadcast = std::make_shared<CollectiveReduction>(num_workers, options.group_key + 1, kFirstBroadcast);
+    broadcast = std::make_shared<CollectiveReduction>(
+        num_workers, options.group_key + 1, kFirstBroadcast,
+        CommunicationOptions{.timeout_seconds = options.communication.timeout_seconds});
   }
   return std::make_unique<MultiWorkerMirrored>(
       root,
@@ -106,7 +109,7 @@ absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scop
                                   .devices = std::move(devices),
                                   .first_replica = between ? options.worker * num_local : 0,
                                   .num_replicas = num_workers * num_local},
-      options.group_key, std::move(broadcast));
+      options, std::move(broadcast));
 }
 
 }  // namespace weir

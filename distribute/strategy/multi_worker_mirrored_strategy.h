@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "distribute/cluster/cluster_spec.h"
+#include "distribute/strategy/communication_options.h"
 #include "distribute/strategy/strategy.h"
 
 namespace weir {
@@ -21,6 +22,7 @@ struct MultiWorkerMirroredOptions {
   std::vector<std::string> local_devices = {"/device:CPU:0"};
   // Of the collectives, and the next one too; no other strategy of the cluster may have the same.
   int group_key = 1;
+  CommunicationOptions communication;  // of the collectives
 };
 
 // Gradients are all-reduced among all replicas, each of which updates its own copy. Initial values are those of the

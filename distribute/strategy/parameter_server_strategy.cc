@@ -4,6 +4,8 @@
 #include "absl/strings/str_join.h"
 #include "client/initializers.h"
 #include "client/ops.h"
+#include "client/wire.h"
+#include "core/wire/wire_options.h"
 #include "distribute/strategy/gradient_accumulators.h"
 #include "distribute/strategy/reduction.h"
 #include "distribute/strategy/worker_tokens.h"
@@ -46,7 +48,7 @@ absl::Status CheckOptions(const ParameterServerOptions& options, int num_workers
     return errors::InvalidArgument(kName, ": the staleness bound ", options.staleness_bound,
                                    " needs WorkerSteps::kAsynchronous, and is -1 for none");
   }
-  return absl::OkStatus();
+  return Annotate(WireOptions::Parse(options.wire).status(), absl::StrCat(kName, ": wire"));
 }
 
 }  // namespace
@@ -81,6 +83,7 @@ weir::Scope ParameterServerStrategy::Central(absl::string_view name) const {
 }
 
 absl::Status ParameterServerStrategy::FinishReplica(const GraphRegion& region, int i) {
+  RETURN_IF_ERROR(SetWire(region, options_.wire));
   if (!gates_reads_) return absl::OkStatus();
   const weir::Scope scope = Central("read_gate");
   gates_[i].push_back(ops::NoOp(scope.WithName("gate")));
@@ -92,6 +95,15 @@ Operation ParameterServerStrategy::ApplyGradients(Optimizer& optimizer, const Pe
                                                   const ResourceVariable& global_step, ReduceOp op) {
   const std::vector<VariableGradients> by_variable = ByVariable(gradients);
   if (!Scope().ok()) return {};
+  const int first = Scope().graph()->num_node_ids();
+  const Operation step = Apply(optimizer, by_variable, global_step, op);
+  Scope().UpdateStatus(
+      SetWire({.graph = Scope().graph(), .first = first, .last = Scope().graph()->num_node_ids()}, options_.wire));
+  return step;
+}
+
+Operation ParameterServerStrategy::Apply(Optimizer& optimizer, const std::vector<VariableGradients>& by_variable,
+                                         const ResourceVariable& global_step, ReduceOp op) {
   if (options_.steps == WorkerSteps::kTogether) return ApplyTogether(optimizer, by_variable, global_step, op);
   if (!global_step.valid()) {
     Scope().UpdateStatus(errors::InvalidArgument(

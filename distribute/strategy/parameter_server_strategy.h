@@ -34,6 +34,8 @@ struct ParameterServerOptions {
   // kAsynchronous: a gradient is dropped when more updates than this were made since its worker read the variables;
   // -1: none is.
   int64_t staleness_bound = -1;
+  // How values and gradients pass between workers and parameter servers ("bf16+lz4", say; see client/wire.h).
+  std::string wire;
 };
 
 // A Strategy whose workers may take steps of their own. Then one ApplyGradients or Minimize builds:
@@ -67,6 +69,8 @@ class ParameterServerStrategy : public Strategy {
   ParameterServerStrategy(const weir::Scope& root, Layout layout, ParameterServerOptions options,
                           std::vector<std::string> ps_devices);
   bool is_chief() const { return options_.worker <= 0; }
+  Operation Apply(Optimizer& optimizer, const std::vector<VariableGradients>& by_variable,
+                  const ResourceVariable& global_step, ReduceOp op);
   Operation ApplyTogether(Optimizer& optimizer, const std::vector<VariableGradients>& gradients,
                           const ResourceVariable& global_step, ReduceOp op);
   Operation ApplySynchronously(Optimizer& optimizer, const std::vector<VariableGradients>& gradients,

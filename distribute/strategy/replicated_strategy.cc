@@ -54,11 +54,13 @@ std::vector<std::vector<Gradient>> ReplicatedStrategy::AllReduceGradients(
 std::vector<std::vector<Gradient>> ReplicatedStrategy::AllReduceGradientsBy(
     CollectiveReduction& collectives, ReduceOp op, const std::vector<VariableGradients>& gradients) const {
   const std::vector<weir::Scope> scopes = OnEvery("reduce");
-  std::vector<std::vector<Gradient>> reduced;
+  std::vector<std::vector<Gradient>> parts;
+  std::vector<TensorShape> shapes;
   for (const VariableGradients& of_variable : gradients) {
-    reduced.push_back(collectives.AllReduceGradients(scopes, op, of_variable.parts));
+    parts.push_back(of_variable.parts);
+    shapes.push_back(of_variable.variable.shape());
   }
-  return reduced;
+  return collectives.AllReduceGradients(scopes, op, parts, shapes);
 }
 
 }  // namespace weir

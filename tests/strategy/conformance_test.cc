@@ -58,6 +58,12 @@ const std::vector<Backend>& Backends() {
        [](const Scope& root, const ClusterSpec&) {
          return MirroredStrategy(root, {.devices = Cpus(3), .cross_device = CrossDevice::kCollectiveOps});
        }},
+      {"MirroredInSmallPacks",
+       [](const Scope& root, const ClusterSpec&) {
+         return MirroredStrategy(root, {.devices = Cpus(3),
+                                        .cross_device = CrossDevice::kCollectiveOps,
+                                        .communication = {.bytes_per_pack = 64, .wire = "lz4"}});
+       }},
       {"CentralStorage",
        [](const Scope& root, const ClusterSpec&) { return CentralStorageStrategy(root, {.devices = Cpus(3)}); }},
       {"ParameterServer",
@@ -70,6 +76,11 @@ const std::vector<Backend>& Backends() {
          return MultiWorkerMirroredStrategy(root, {.cluster = cluster});
        },
        {{"worker", 3}}},
+      {"ParameterServerCompressed",
+       [](const Scope& root, const ClusterSpec& cluster) -> StrategyOr {
+         return ParameterServerStrategy::Create(root, {.cluster = cluster, .wire = "lz4"});
+       },
+       kPsAndWorkers},
       {"ParameterServerRoundRobin",
        [](const Scope& root, const ClusterSpec& cluster) -> StrategyOr {
          return ParameterServerStrategy::Create(root, {.cluster = cluster, .place = PlaceVariables::kRoundRobin});
