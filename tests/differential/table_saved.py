@@ -238,7 +238,7 @@ row("DecodeProtoV2", 0, plain(
     {"bytes": texts(b"\x10\x01\x12\x04\x08\x03\x12\x00"), "field_names": ["dim", "unknown_rank"], "output_types": [STRING, BOOL], "message_type": "tensorflow.TensorShapeProto"}))
 known("DecodeProtoV2", "output 2 at 2,0: 2, should be 0", "a packed value of a field that is not repeated: TensorFlow counts it and does not read it")
 
-# Factors of sparse matrices. The order that keeps a factor sparse is one of many.
+# Factors of sparse matrices. The order that keeps a factor sparse is one of many. TensorFlow dies of one that is no permutation, and of no rows.
 SYMMETRIC = np.array([[4, 1, 0, 0, 1], [1, 5, 0, 0, 0], [0, 0, 3, 1, 0], [0, 0, 1, 6, 2], [1, 0, 0, 2, 7.]])
 
 
@@ -251,7 +251,7 @@ def factors(t):
     imaginary = np.triu(SYMMETRIC, 1) * 0.5j if t.is_complex else 0
     one = SYMMETRIC + imaginary - np.transpose(imaginary)
     for matrix, order in ((one, [0, 1, 2, 3, 4]), (one, [2, 3, 4, 1, 0]), (np.stack([one, one * 2]), [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]), (np.tril(one), [4, 3, 2, 1, 0]),
-                          (-one, [0, 1, 2, 3, 4]), (one, [0, 1, 2, 3, 9]), (one, [0, 1, 2, 3, 3]), (one * 0, [0, 1, 2, 3, 4]), (np.zeros((0, 0)), [])):
+                          (-one, [0, 1, 2, 3, 4]), (one * 0, [0, 1, 2, 3, 4])):
         factor = ops.SparseMatrixSparseCholesky(input=csr(of_shape(Fed(matrix, t))), permutation=of_shape(Fed(np.array(order), I32)), type=t)
         steps += [ops.CSRSparseMatrixToDense(sparse_input=factor, type=t), ops.CSRSparseMatrixComponents(csr_sparse_matrix=factor, index=0, type=t)[0]]
     return steps
