@@ -16,6 +16,7 @@ void PushBarrier::Add(Push push, const Apply& apply) {
   auto waiting = std::make_unique<Waiting>();
   const int worker = push.worker, workers = push.workers;
   CancellationManager* const cancellation = push.cancellation;
+  const auto refuse = push.done;
   absl::Status refused;
   {
     MutexLock lock(mu_);
@@ -41,7 +42,7 @@ void PushBarrier::Add(Push push, const Apply& apply) {
       if (is_complete) complete = std::exchange(waiting_, {});
     }
   }
-  if (!refused.ok()) return push.done(refused);
+  if (!refused.ok()) return refuse(refused);
   if (replaced != nullptr) {
     End(std::move(replaced), errors::Aborted("Worker ", worker, " has pushed again: this step of it is over"));
   }
