@@ -1,5 +1,6 @@
 #include "core/file_system.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fault_injecting_file_system.h"
@@ -148,6 +149,16 @@ TEST_P(FileSystemConformance, WriteStringToFileReplacesAtOnce) {
   EXPECT_EQ(Read("a"), "two");
   EXPECT_THAT(*fs()->List(world_.dir), ElementsAre("a"));
   EXPECT_EQ(ReadFileToString(fs(), Path("a"), 2).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(PosixFileSystemTest, PipesAreNotWaitedFor) {
+  const World world = PosixWorld();
+  const std::string path = JoinPath(world.dir, "pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto file = world.fs->NewReadableFile(path);
+  char byte;
+  EXPECT_FALSE(file.ok() && (*file)->Read(0, 1, &byte).ok());
+  EXPECT_TRUE(world.fs->DeleteRecursively(world.dir).ok());
 }
 
 TEST(FaultInjectingFileSystemTest, ACrashAnywhereLeavesTheOldContentOrTheNew) {

@@ -146,7 +146,8 @@ class PosixWritableFile : public WritableFile {
 class PosixFileSystem : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override {
-    const int fd = open(Local(path).c_str(), O_RDONLY | O_CLOEXEC);
+    // A pipe would let open() wait for a writer, and cannot be read at offsets.
+    const int fd = open(Local(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return LastError(path);
     struct stat info;
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {

@@ -305,6 +305,8 @@ absl::StatusOr<Tensor> ReadTensor(const TensorProto& proto, const Reader& reader
   ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::FromProto(proto.tensor_shape()));
   RETURN_IF_ERROR(CheckSize(proto, dtype, shape, reader.max_bytes));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(reader.allocator, dtype, shape));
+  // TensorFlow's client writes the value of which there are none: tf.zeros([0], tf.string).
+  if (shape.num_elements() == 0 && proto.tensor_content().empty()) return tensor;
   if (!proto.tensor_content().empty()) {
     RETURN_IF_ERROR(ReadContent(proto.tensor_content(), reader, &tensor));
   } else {

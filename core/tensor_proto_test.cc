@@ -72,6 +72,13 @@ TEST(TensorProtoTest, TheLastValueFillsTheRest) {
                     AsTensor<complex64>({{1, 2}, {1, 2}}));
 }
 
+TEST(TensorProtoTest, OfNoElementsTheValueDoesNotCount) {
+  for (const char* text : {"dtype: DT_STRING tensor_shape { dim { size: 0 } dim { size: 3 } } string_val: ''",
+                           "dtype: DT_FLOAT tensor_shape { dim { size: 0 } } float_val: [1, 2]"}) {
+    EXPECT_THAT(Read(text), IsOk()) << text;
+  }
+}
+
 TEST(TensorProtoTest, HostileInputsAreErrors) {
   for (const char* text : {
            "tensor_shape { }",

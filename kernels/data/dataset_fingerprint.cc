@@ -4,6 +4,9 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "core/fingerprint.h"
 #include "kernels/data/dataset_graph.h"
@@ -55,10 +58,38 @@ class GraphFingerprint {
   }
 
   uint64_t OfFunction(const std::string& name) {
-    const auto [known, is_new] = known_.try_emplace(name, 0);  // 0 meanwhile: a function may call itself
-    const auto found = functions_.find(name);
-    if (!is_new || found == functions_.end()) return is_new ? Fingerprint64(name) : known->second;
-    tensorflow::FunctionDef function = *found->second;
+    if (!known_.contains(name)) Learn(name);
+    return known_[name];
+  }
+
+  // Those that it calls come first: a stack of its own, for chains of calls may be long.
+  void Learn(const std::string& name) {
+    for (std::vector<std::string> open = {name}; !open.empty();) {
+      const std::string top = open.back();
+      const auto function = functions_.find(top);
+      const bool is_new = known_.try_emplace(top, Fingerprint64("")).second;  // meanwhile: a function may call itself
+      if (is_new && function != functions_.end()) {
+        for (const auto& node : function->second->node_def()) OpenCalled(node, &open);
+        continue;
+      }
+      open.pop_back();
+      if (!learnt_.insert(top).second) continue;
+      known_[top] = function == functions_.end() ? Fingerprint64(top) : OfBody(*function->second);
+    }
+  }
+  void OpenCalled(const tensorflow::NodeDef& node, std::vector<std::string>* open) const {
+    const auto add = [this, open](const std::string& name) {
+      if (!known_.contains(name)) open->push_back(name);
+    };
+    if (functions_.contains(node.op())) add(node.op());
+    for (const auto& [name, attr] : node.attr()) {
+      if (attr.has_func()) add(attr.func().name());
+      for (const auto& function : attr.list().func()) add(function.name());
+    }
+  }
+
+  // Calls only functions that are known.
+  uint64_t OfBody(tensorflow::FunctionDef function) {
     uint64_t hash = 0;
     for (auto& node : *function.mutable_node_def()) {
       node.clear_experimental_debug_info();
@@ -68,13 +99,12 @@ class GraphFingerprint {
     function.clear_attr();
     function.clear_arg_attr();
     function.mutable_signature()->clear_name();
-    hash = FingerprintCat64(hash, Fingerprint64(Serialized(function)));
-    known_[name] = hash;
-    return hash;
+    return FingerprintCat64(hash, Fingerprint64(Serialized(function)));
   }
 
   std::map<std::string, const tensorflow::FunctionDef*> functions_;
   std::map<std::string, uint64_t> known_;
+  std::set<std::string> learnt_;  // what is known of them is no stand-in
 };
 
 class FingerprintKernel : public OpKernel {

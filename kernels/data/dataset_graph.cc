@@ -73,17 +73,21 @@ class GraphWriter {
     return node.name();
   }
 
-  // With those that it calls.
+  // With those that it calls, however long the chain of calls is.
   absl::Status AddFunction(const std::string& name, const FunctionRuntime* functions) {
-    if (!functions_.insert(name).second) return absl::OkStatus();
-    const tensorflow::FunctionDef* function = functions == nullptr ? nullptr : functions->Find(name);
-    if (function == nullptr) return errors::NotFound("Function ", name, " is not defined.");
-    *graph_->mutable_library()->add_function() = *function;
-    for (const auto& node : function->node_def()) {
-      if (functions->Find(node.op()) != nullptr) RETURN_IF_ERROR(AddFunction(node.op(), functions));
-      for (const auto& [key, attr] : node.attr()) {
-        if (attr.has_func()) RETURN_IF_ERROR(AddFunction(attr.func().name(), functions));
-        for (const auto& called : attr.list().func()) RETURN_IF_ERROR(AddFunction(called.name(), functions));
+    for (std::vector<std::string> waiting = {name}; !waiting.empty();) {
+      const std::string next = std::move(waiting.back());
+      waiting.pop_back();
+      if (!functions_.insert(next).second) continue;
+      const tensorflow::FunctionDef* function = functions == nullptr ? nullptr : functions->Find(next);
+      if (function == nullptr) return errors::NotFound("Function ", next, " is not defined.");
+      *graph_->mutable_library()->add_function() = *function;
+      for (const auto& node : function->node_def()) {
+        if (functions->Find(node.op()) != nullptr) waiting.push_back(node.op());
+        for (const auto& [key, attr] : node.attr()) {
+          if (attr.has_func()) waiting.push_back(attr.func().name());
+          for (const auto& called : attr.list().func()) waiting.push_back(called.name());
+        }
       }
     }
     return absl::OkStatus();

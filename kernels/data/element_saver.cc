@@ -55,7 +55,7 @@ absl::Status ElementSaver::SaveState(StateWriter writer) {
 
 absl::Status ElementSaver::RestoreState(const StateReader& reader) {
   ASSIGN_OR_RETURN(const std::string run, reader.String("run"));
-  ASSIGN_OR_RETURN(const int64_t file, reader.Int("file"));
+  ASSIGN_OR_RETURN(const int64_t file, reader.Int("file", 0, INT32_MAX));
   // A run is a number, no path.
   if (run.empty() || !std::all_of(run.begin(), run.end(), absl::ascii_isdigit)) {
     return errors::InvalidArgument("The saved state has no run of a snapshot");

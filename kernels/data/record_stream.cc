@@ -88,9 +88,19 @@ class UnsnappingStream : public ByteStream {
   explicit UnsnappingStream(std::unique_ptr<FileStream> input) : input_(std::move(input)) {}
 
   absl::StatusOr<absl::string_view> Refill() override {
+    bool more = true;
+    // A block may be empty: only the end of the file is the end.
+    for (output_.clear(); more && output_.empty();) {
+      ASSIGN_OR_RETURN(more, ReadBlock());
+    }
+    return absl::string_view(output_);
+  }
+
+ private:
+  absl::StatusOr<bool> ReadBlock() {
     std::string length;
     RETURN_IF_ERROR(input_->Read(4, &length));
-    if (length.empty()) return absl::string_view();
+    if (length.empty()) return false;
     uint32_t size = 0;
     for (const char byte : length) size = size << 8 | static_cast<uint8_t>(byte);
     compressed_.clear();
@@ -101,10 +111,9 @@ class UnsnappingStream : public ByteStream {
         !snappy::Uncompress(compressed_.data(), compressed_.size(), &output_)) {
       return errors::DataLoss("Snappy cannot uncompress ", input_->path(), " before byte ", input_->position());
     }
-    return absl::string_view(output_);
+    return true;
   }
 
- private:
   const std::unique_ptr<FileStream> input_;
   std::string compressed_, output_;
 };

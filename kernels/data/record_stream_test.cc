@@ -1,5 +1,6 @@
 #include "kernels/data/record_stream.h"
 
+#include <snappy.h>
 #include <zlib.h>
 
 #include "core/checkpoint/coding.h"
@@ -75,6 +76,21 @@ TEST_F(RecordStreamTest, ReadsCompressedPartsOneAfterTheOther) {
   const auto stream = Open(Gzip(Record("one")) + Gzip(Record("two")), Compression::kGzip, 3);
   EXPECT_THAT(ReadAll(*stream, &records_), IsOk());
   EXPECT_THAT(records_, ElementsAre("one", "two"));
+}
+
+TEST_F(RecordStreamTest, EmptyBlocksAreNoEnd) {
+  const auto block = [](const std::string& data) {
+    std::string compressed;
+    snappy::Compress(data.data(), data.size(), &compressed);
+    return std::string("\0\0\0", 3) + static_cast<char>(compressed.size()) + compressed;
+  };
+  const std::string content = block(Record("one")) + block("") + block("") + block(Record("two")) + block("");
+  EXPECT_THAT(ReadAll(*Open(content, Compression::kSnappy), &records_), IsOk());
+  EXPECT_THAT(records_, ElementsAre("one", "two"));
+  for (const std::string& damaged : {content.substr(0, content.size() - 1), content + std::string(3, '\0'),
+                                     content + std::string(4, '\xff'), content + std::string(4, '\0')}) {
+    EXPECT_THAT(ReadAll(*Open(damaged, Compression::kSnappy), &records_), StatusIs(absl::StatusCode::kDataLoss));
+  }
 }
 
 TEST_F(RecordStreamTest, EveryDamageIsDataLoss) {

@@ -106,7 +106,7 @@ class SnapshotKernel : public DatasetKernel {
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
     std::string compression;
     RETURN_IF_ERROR(ctx.GetAttr("compression", &compression));
-    ASSIGN_OR_RETURN(compression_, ParseSnapshotCompression(compression));
+    ASSIGN_OR_RETURN(compression_, ParseSnapshotCompression(compression == "AUTO" ? "SNAPPY" : compression));
     RETURN_IF_ERROR(ctx.GetAttr("writer_prefix", &prefix_));
     RETURN_IF_ERROR(ctx.GetAttr("hash_valid", &has_hash_));
     return ctx.GetAttr("hash", &hash_);

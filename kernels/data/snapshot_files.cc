@@ -21,7 +21,8 @@ constexpr int64_t kMaxFiles = 100000;
 }  // namespace
 
 absl::StatusOr<Compression> ParseSnapshotCompression(absl::string_view name) {
-  if (name == "SNAPPY" || name == "AUTO") return Compression::kSnappy;
+  if (name == "SNAPPY") return Compression::kSnappy;
+  if (name == "NONE" || name == "AUTO") return Compression::kNone;
   return ParseCompression(name);
 }
 

@@ -25,7 +25,8 @@ namespace weir {
 // The format that is written: each component a TensorProto, each of these a TFRecord.
 inline constexpr int64_t kSnapshotVersion = 2;
 
-// "", "GZIP", "ZLIB", "SNAPPY", or "AUTO", which is Snappy; InvalidArgument otherwise.
+// "", "NONE", "GZIP", "ZLIB", "SNAPPY", or "AUTO", which is none: for SnapshotDatasetV2 it is Snappy, but that says so
+// itself. InvalidArgument otherwise.
 absl::StatusOr<Compression> ParseSnapshotCompression(absl::string_view name);
 
 using SnapshotMetadata = tensorflow::data::experimental::SnapshotMetadataRecord;

@@ -145,7 +145,7 @@ def snapshot(compression):
     return build
 
 
-for kind in ("", "GZIP", "SNAPPY"):
+for kind in ("", "GZIP", "SNAPPY", "AUTO", "NONE"):
     program("SaveDataset SaveDatasetV2 LoadDataset", 0, saved(kind), NOTYPE)
     program("SnapshotDatasetV2", 0, snapshot(kind), NOTYPE)
 known("SaveDataset", "AddDataset", "TensorFlow cannot write this dataset into the graph that it optimises")
@@ -161,7 +161,7 @@ def written(compression):
     return os.path.join(path, run, "00000001.shard")
 
 
-for kind in ("", "GZIP"):
+for kind in ("", "GZIP", "NONE"):
     raw("SnapshotDatasetReader", lambda kind=kind: ops.SnapshotDatasetReader(shard_dir=written(kind), start_index=1, compression=kind, version=2, **NUMBER), [I64], [[]], 4)
 raw("SnapshotDatasetReader", lambda: ops.SnapshotDatasetReader(shard_dir=written(""), start_index=0, compression="GZIP", version=2, **NUMBER), [I64], [[]], 2)
 raw("SnapshotDatasetReader", lambda: ops.SnapshotDatasetReader(shard_dir=written(""), start_index=0, version=9, **NUMBER), [I64], [[]], 1)

@@ -197,6 +197,9 @@ void FillDefaults(const FieldSink& sink) {
   }
 }
 
+// Of messages in messages that are text, as of binary ones.
+constexpr int kMaxDepth = 100;
+
 // Says nothing: the kernel tells what was wrong.
 class Silence : public google::protobuf::io::ErrorCollector {
  public:
@@ -277,6 +280,7 @@ class DecodeProtoKernel : public OpKernel {
     Silence silence;
     google::protobuf::TextFormat::Parser parser;
     parser.RecordErrorsTo(&silence);
+    parser.SetRecursionLimit(kMaxDepth);
     google::protobuf::DynamicMessageFactory factory;
     const google::protobuf::Message* prototype = factory.GetPrototype(message_.type);
     ASSIGN_OR_RETURN(Tensor rewritten, ctx.allocate_temp(DT_STRING, input.shape()));

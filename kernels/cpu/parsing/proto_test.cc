@@ -48,6 +48,38 @@ TEST_F(ProtoTest, BytesFromOutsideAreChecked) {
   EXPECT_THAT(RunOp("DecodeProtoV2", {AsTensor<tstring>({nested})}, attrs), StatusIs(Code::kDataLoss));
 }
 
+TEST_F(ProtoTest, TextIsNotFollowedTooDeep) {
+  google::protobuf::FileDescriptorSet set;
+  auto* const file = set.add_file();
+  file->set_name("deep.proto");
+  auto* const type = file->add_message_type();
+  type->set_name("Deep");
+  type->add_reserved_name("gone");
+  auto* const field = type->add_field();
+  field->set_name("deeper");
+  field->set_number(1);
+  field->set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+  field->set_type(google::protobuf::FieldDescriptorProto::TYPE_MESSAGE);
+  field->set_type_name(".Deep");
+  const Attrs attrs = Attrs()
+                          .Set("message_type", std::string("Deep"))
+                          .Set("field_names", std::vector<std::string>{"deeper"})
+                          .Set("output_types", DataTypeVector{DT_STRING})
+                          .Set("descriptor_source", "bytes://" + set.SerializeAsString())
+                          .Set("message_format", std::string("text"));
+  const auto decode = [&](const std::string& open, int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) text += open;
+    for (int i = 0; i < depth; ++i) text += '}';
+    return RunOp("DecodeProtoV2", {AsTensor<tstring>({text})}, attrs);
+  };
+  EXPECT_THAT(decode("deeper{", 50), IsOk());
+  EXPECT_THAT(decode("gone{", 50), IsOk());
+  for (const char* open : {"deeper{", "gone{"}) {
+    EXPECT_THAT(decode(open, 500000), StatusIs(Code::kDataLoss, HasSubstr("Unable to parse text"))) << open;
+  }
+}
+
 TEST_F(ProtoTest, BadArgumentsAreRefused) {
   const Tensor bytes = AsTensor<tstring>({""});
   const auto decode = [&](const std::string& source) {
