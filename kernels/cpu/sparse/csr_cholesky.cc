@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "core/memory_info.h"
 #include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/inspection_families.h"
 #include "kernels/cpu/sparse/csr_matrix.h"
@@ -18,6 +19,16 @@ using Lists = std::vector<std::vector<int32_t>>;
 absl::Status CheckSquare(const CsrMatrix& m) {
   if (m.row_count() == m.column_count()) return absl::OkStatus();
   return errors::InvalidArgument("sparse matrix must be square; got: ", m.row_count(), " != ", m.column_count());
+}
+
+// A few bytes describe a matrix of very many empty rows, and the lists of each row take some hundred: the system would
+// end a process that takes more than there is.
+absl::Status CheckMemory(int64_t rows, int64_t entries, int64_t entry_bytes) {
+  constexpr int64_t kRowBytes = 256;
+  const int64_t bytes = rows * kRowBytes + entries * entry_bytes;
+  if (bytes <= AvailableMemory()) return absl::OkStatus();
+  return errors::ResourceExhausted("A sparse matrix of ", rows, " rows and ", entries, " entries takes ", bytes,
+                                   " bytes of memory");
 }
 
 // The neighbours of each row in the graph of matrix b, without repetition.
@@ -120,6 +131,7 @@ class OrderingKernel : public BlockingKernel {
   absl::Status Work(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const CsrMatrix* m, CsrInput(ctx, 0, DT_INVALID));
     RETURN_IF_ERROR(CheckSquare(*m));
+    RETURN_IF_ERROR(CheckMemory(m->row_count(), m->values().NumElements(), 4 * sizeof(int32_t)));
     TensorShape shape;
     for (int d = 0; d + 1 < m->rank(); ++d) RETURN_IF_ERROR(shape.AddDim(m->size(d)));
     ASSIGN_OR_RETURN(Tensor * order, ctx.allocate_output(0, shape));
@@ -271,6 +283,8 @@ class CholeskyKernel : public BlockingKernel {
       return errors::InvalidArgument("Sparse Cholesky factorization failed for batch index ", b,
                                      ". The input might not be valid.");
     };
+    constexpr int64_t kEntryBytes = 2 * sizeof(std::pair<int32_t, T>);  // a list may have room for as many again
+    RETURN_IF_ERROR(CheckMemory(n, m.values().NumElements(), kEntryBytes));
     const auto order_of = [&](int64_t b) { return absl::MakeConstSpan(order.data<int32_t>() + b * n, n); };
     // First how large the rows are, for nobody knows before: the factor may be dense.
     Tensor starts(DT_INT32, TensorShape({batches + 1}));
@@ -293,6 +307,7 @@ class CholeskyKernel : public BlockingKernel {
       }
     }
     starts.data<int32_t>()[batches] = static_cast<int32_t>(entries);
+    RETURN_IF_ERROR(CheckMemory(n, entries, 2 * kEntryBytes));  // in lists, and as tensors
     ASSIGN_OR_RETURN(Tensor columns, ctx.allocate_temp(DT_INT32, TensorShape({entries})));
     ASSIGN_OR_RETURN(Tensor values, ctx.allocate_temp(m.dtype(), TensorShape({entries})));
     for (int64_t b = 0; b < batches; ++b) {
