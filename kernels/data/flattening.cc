@@ -152,8 +152,7 @@ absl::StatusOr<std::vector<int64_t>> WeightedCounts(const std::vector<double>& w
       return errors::InvalidArgument("Input ", i, " needs to have at least ", count, " elements. It only has ",
                                      sizes[i], " elements.");
     }
-    // Sizes beyond 2^53 are no exact real numbers.
-    counts.push_back(count < static_cast<double>(sizes[i]) ? static_cast<int64_t>(count) : sizes[i]);
+    counts.push_back(static_cast<int64_t>(count));
   }
   return counts;
 }

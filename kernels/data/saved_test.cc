@@ -124,16 +124,6 @@ TEST_F(SavedDatasetTest, AssertionsAreNotFollowedTooDeep) {
               StatusIs(Code::kInvalidArgument, HasSubstr("Couldn't parse transformation")));
 }
 
-TEST_F(SavedDatasetTest, MixesOfVeryLongDatasets) {
-  const Tensor longest = Range(INT64_MAX), one = Tensor::Scalar<double>(1);
-  ASSERT_OK_AND_ASSIGN(const Tensor mixed,
-                       RunOp1("WeightedFlatMapDataset", {longest, longest, one, one}, Types().Set("N", 2).Set("M", 2)));
-  ASSERT_OK_AND_ASSIGN(const Tensor size, RunOp1("DatasetCardinality", {mixed}, {}));
-  ExpectTensorEqual(size, Int(INT64_MAX));
-  ASSERT_OK_AND_ASSIGN(const Tensor element, RunOp1("GetElementAtIndex", {mixed, Int(5)}, Types()));
-  ExpectTensorEqual(element, Int(5));
-}
-
 TEST_F(SavedDatasetTest, CompressedElementsFromOutsideAreChecked) {
   const Element element = {AsTensor<float>({1, 2, 3}), AsTensor<tstring>({"a", "", "bc"}), Int(7)};
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CompressedElement> compressed, CompressedElement::Compress(element));
