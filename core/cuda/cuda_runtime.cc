@@ -16,7 +16,7 @@ class CudaRuntime : public GpuRuntime {
   const GpuProperties& properties() const override { return properties_; }
 
   absl::StatusOr<GpuMemoryInfo> MemoryInfo() override {
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     GpuMemoryInfo info;
     RETURN_IF_CUDA_ERROR(cudaMemGetInfo(&info.free, &info.total), "cudaMemGetInfo");
     return info;
@@ -24,36 +24,38 @@ class CudaRuntime : public GpuRuntime {
 
   absl::StatusOr<void*> AllocateDevice(size_t bytes) override {
     if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, "AllocateDevice");
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     void* data = nullptr;
     RETURN_IF_CUDA_ERROR(cudaMalloc(&data, bytes), absl::StrCat("cudaMalloc of ", bytes, " bytes"));
     return data;
   }
   absl::Status FreeDevice(void* data) override {
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     return CudaStatus(cudaFree(data), "cudaFree");
   }
   absl::StatusOr<void*> AllocatePinned(size_t bytes) override {
     if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, "AllocatePinned");
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     void* data = nullptr;
     RETURN_IF_CUDA_ERROR(cudaHostAlloc(&data, bytes, cudaHostAllocPortable),
                          absl::StrCat("cudaHostAlloc of ", bytes, " bytes"));
     return data;
   }
   absl::Status FreePinned(void* data) override {
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+    // cudaFree waits for what uses the memory; of cudaFreeHost that is not documented.
+    RETURN_IF_CUDA_ERROR(cudaDeviceSynchronize(), "waiting for the device before cudaFreeHost");
     return CudaStatus(cudaFreeHost(data), "cudaFreeHost");
   }
 
   absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override {
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     cudaStream_t stream = nullptr;
     RETURN_IF_CUDA_ERROR(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
     return std::make_unique<CudaStream>(this, ordinal_, std::string(name), stream);
   }
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override {
-    CudaDeviceScope scope(ordinal_);
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     cudaEvent_t event = nullptr;
     RETURN_IF_CUDA_ERROR(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     return std::make_unique<CudaEvent>(ordinal_, event);
@@ -87,7 +89,7 @@ absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal) {
   }
   cudaDeviceProp device;
   RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&device, ordinal), "cudaGetDeviceProperties");
-  CudaDeviceScope scope(ordinal);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal));
   RETURN_IF_CUDA_ERROR(cudaFree(nullptr), "starting the device");  // makes its context
   return std::make_unique<CudaRuntime>(ordinal, GpuProperties{.name = device.name,
                                                               .pci_bus_id = PciBusId(device),

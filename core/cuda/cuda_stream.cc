@@ -36,6 +36,18 @@ absl::StatusOr<bool> DoneUnless(cudaError_t error, absl::string_view what) {
   return true;
 }
 
+// As long as it lives, what this thread asks about work outside of captures spoils no capture: CUDA forbids such calls
+// to every thread while one captures with kGlobal.
+class OutsideOfCaptures {
+ public:
+  OutsideOfCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~OutsideOfCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  OutsideOfCaptures(const OutsideOfCaptures&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // the thread's own, meanwhile
+};
+
 cudaStreamCaptureMode Mode(GpuCaptureMode mode) {
   switch (mode) {
     case GpuCaptureMode::kGlobal:
@@ -74,35 +86,40 @@ absl::StatusOr<size_t> CountOperations(cudaGraph_t graph) {
 
 }  // namespace
 
-CudaDeviceScope::CudaDeviceScope(int ordinal) {
+absl::Status SelectCudaDevice(int ordinal) {
   int current = -1;
-  if (cudaGetDevice(&current) != cudaSuccess || current == ordinal) return;
-  if (cudaSetDevice(ordinal) == cudaSuccess) before_ = current;
-}
-
-CudaDeviceScope::~CudaDeviceScope() {
-  if (before_ >= 0) cudaSetDevice(before_);
+  RETURN_IF_CUDA_ERROR(cudaGetDevice(&current), "cudaGetDevice");
+  if (current != ordinal) RETURN_IF_CUDA_ERROR(cudaSetDevice(ordinal), absl::StrCat("cudaSetDevice of GPU ", ordinal));
+  return absl::OkStatus();
 }
 
 CudaEvent::~CudaEvent() {
-  CudaDeviceScope scope(ordinal_);
+  SelectCudaDevice(ordinal_).IgnoreError();
   cudaEventDestroy(event_);
 }
 
-absl::StatusOr<bool> CudaEvent::IsDone() { return DoneUnless(cudaEventQuery(event_), "cudaEventQuery"); }
+absl::StatusOr<bool> CudaEvent::IsDone() {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+  const OutsideOfCaptures scope;
+  return DoneUnless(cudaEventQuery(event_), "cudaEventQuery");
+}
 
 absl::Status CudaEvent::Synchronize(absl::Time deadline) {
-  if (deadline == absl::InfiniteFuture()) return CudaStatus(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  if (deadline == absl::InfiniteFuture()) {
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+    const OutsideOfCaptures scope;
+    return CudaStatus(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  }
   return Poll(deadline, "Synchronize with an event", [this] { return IsDone(); });
 }
 
 CudaGraph::~CudaGraph() {
-  CudaDeviceScope scope(ordinal_);
+  SelectCudaDevice(ordinal_).IgnoreError();
   cudaGraphExecDestroy(executable_);
 }
 
 CudaStream::~CudaStream() {
-  CudaDeviceScope scope(ordinal_);
+  SelectCudaDevice(ordinal_).IgnoreError();
   cudaStreamDestroy(stream_);
 }
 
@@ -112,7 +129,7 @@ std::string CudaStream::What(absl::string_view operation) const {
 
 absl::Status CudaStream::Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, absl::string_view what) {
   if (bytes == 0) return absl::OkStatus();
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(to, from, bytes, kind, stream_), What(what));
   return absl::OkStatus();
 }
@@ -129,7 +146,7 @@ absl::Status CudaStream::CopyOnDevice(void* to, const void* from, size_t bytes) 
 
 absl::Status CudaStream::Fill(void* device, uint8_t value, size_t bytes) {
   if (bytes == 0) return absl::OkStatus();
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaMemsetAsync(device, value, bytes, stream_), What("fill"));
   return absl::OkStatus();
 }
@@ -137,13 +154,13 @@ absl::Status CudaStream::Fill(void* device, uint8_t value, size_t bytes) {
 absl::Status CudaStream::Launch(const GpuKernel& kernel, absl::Span<const char> args, absl::Span<const GpuAccess>) {
   if (args.size() > kMaxGpuKernelArgs) return GpuStatus(GpuError::kInvalidValue, kernel.name);
   if (kernel.launch == nullptr) return errors::Unimplemented("The kernel ", kernel.name, " has no version for CUDA");
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(static_cast<cudaError_t>(kernel.launch(stream_, args.data())), What(kernel.name));
   return absl::OkStatus();
 }
 
 absl::Status CudaStream::Call(absl::AnyInvocable<void()> callback) {
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   auto owned = std::make_unique<absl::AnyInvocable<void()>>(std::move(callback));
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cudaGraph_t graph = nullptr;
@@ -160,37 +177,49 @@ absl::Status CudaStream::Call(absl::AnyInvocable<void()> callback) {
       cudaUserObjectCreate(&keeper, owned.get(), DeleteCapturedCallback, 1, cudaUserObjectNoDestructorSync),
       What("callback"));
   auto* const data = owned.release();
-  RETURN_IF_CUDA_ERROR(cudaGraphRetainUserObject(graph, keeper, 1, cudaGraphUserObjectMove), What("callback"));
+  if (const cudaError_t error = cudaGraphRetainUserObject(graph, keeper, 1, cudaGraphUserObjectMove)) {
+    cudaUserObjectRelease(keeper, 1);
+    return CudaStatus(error, What("callback"));
+  }
   RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(stream_, RunCapturedCallback, data), What("callback"));
   return absl::OkStatus();
 }
 
 absl::Status CudaStream::Record(GpuEvent* event) {
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaEventRecord(static_cast<CudaEvent*>(event)->native(), stream_), What("Record"));
   return absl::OkStatus();
 }
 
 absl::Status CudaStream::Wait(const GpuEvent& event) {
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).native(), 0), What("Wait"));
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> CudaStream::IsIdle() { return DoneUnless(cudaStreamQuery(stream_), What("IsIdle")); }
+absl::StatusOr<bool> CudaStream::IsIdle() {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+  const OutsideOfCaptures scope;
+  return DoneUnless(cudaStreamQuery(stream_), What("IsIdle"));
+}
 
 absl::Status CudaStream::Synchronize(absl::Time deadline) {
-  if (deadline == absl::InfiniteFuture()) return CudaStatus(cudaStreamSynchronize(stream_), What("Synchronize"));
+  if (deadline == absl::InfiniteFuture()) {
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+    const OutsideOfCaptures scope;
+    return CudaStatus(cudaStreamSynchronize(stream_), What("Synchronize"));
+  }
   return Poll(deadline, What("Synchronize"), [this] { return IsIdle(); });
 }
 
 absl::Status CudaStream::BeginCapture(GpuCaptureMode mode) {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaStreamBeginCapture(stream_, Mode(mode)), What("BeginCapture"));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<GpuGraph>> CudaStream::EndCapture() {
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   cudaGraph_t graph = nullptr;
   RETURN_IF_CUDA_ERROR(cudaStreamEndCapture(stream_, &graph), What("EndCapture"));
   const auto destroy = absl::MakeCleanup([graph] { cudaGraphDestroy(graph); });
@@ -201,6 +230,7 @@ absl::StatusOr<std::unique_ptr<GpuGraph>> CudaStream::EndCapture() {
 }
 
 bool CudaStream::IsCapturing() const {
+  if (!SelectCudaDevice(ordinal_).ok()) return false;
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream_, &status) != cudaSuccess) {
     cudaGetLastError();
@@ -210,7 +240,7 @@ bool CudaStream::IsCapturing() const {
 }
 
 absl::Status CudaStream::LaunchGraph(GpuGraph* graph) {
-  CudaDeviceScope scope(ordinal_);
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
   RETURN_IF_CUDA_ERROR(cudaGraphLaunch(static_cast<CudaGraph*>(graph)->native(), stream_), What("LaunchGraph"));
   return absl::OkStatus();
 }

@@ -9,16 +9,9 @@
 
 namespace weir {
 
-// Makes `ordinal` the calling thread's device for as long as it lives.
-class CudaDeviceScope {
- public:
-  explicit CudaDeviceScope(int ordinal);
-  ~CudaDeviceScope();
-  CudaDeviceScope(const CudaDeviceScope&) = delete;
-
- private:
-  int before_ = -1;  // no change
-};
+// Makes `ordinal` the calling thread's device. It stays so: every call selects its own, and to set the one before again
+// (0, in a thread that has set none) would start that device and take memory of it.
+absl::Status SelectCudaDevice(int ordinal);
 
 class CudaEvent : public GpuEvent {
  public:

@@ -68,7 +68,8 @@ class GpuGraph {
   virtual size_t num_operations() const = 0;
 };
 
-// Which calls by which threads spoil a capture, as CUDA defines it: allocation and the like.
+// Which calls by which threads spoil a capture, as CUDA defines it: allocation and the like. To ask about events and
+// streams that are not of the capture, or to wait for them, spoils none.
 enum class GpuCaptureMode { kGlobal, kThreadLocal, kRelaxed };
 
 // Operations run one after the other, in the order of the calls, at some time after the call returned. Operations of
@@ -122,7 +123,7 @@ class GpuRuntime {
   virtual const GpuProperties& properties() const = 0;
   virtual absl::StatusOr<GpuMemoryInfo> MemoryInfo() = 0;
 
-  // Slow, and FreeDevice waits for all streams: GpuAllocator takes large regions and divides them.
+  // Slow, and what frees waits for all streams: GpuAllocator takes large regions and divides them.
   virtual absl::StatusOr<void*> AllocateDevice(size_t bytes) = 0;
   virtual absl::Status FreeDevice(void* data) = 0;
   virtual absl::StatusOr<void*> AllocatePinned(size_t bytes) = 0;

@@ -121,8 +121,11 @@ bool SimulatedGpu::RunOne(bool callbacks, SimulatedStream* only) {
     if (!Take(callbacks, only, &taken)) return false;
   }
   RunStep(taken.step, taken.issue);
+  const std::shared_ptr<SimulatedMark> mark = taken.step.kind == Kind::kRecord ? taken.step.mark : nullptr;
   taken.step = {};  // a callback's captures go with no lock held
   MutexLock lock(mu_);
+  // At once with the end of the step: who hears of the event may ask whether the stream is idle.
+  if (mark != nullptr && broken_.ok()) mark->reached = true;
   taken.stream->busy_ = false;
   changed_.notify_all();
   return true;
@@ -132,7 +135,6 @@ void SimulatedGpu::RunStep(const SimulatedStep& step, const SimulatedIssue& issu
   {
     MutexLock lock(mu_);
     if (!broken_.ok()) return;
-    if (step.kind == Kind::kRecord && step.mark != nullptr) step.mark->reached = true;
     if (step.kind == Kind::kRecord || step.kind == Kind::kWait) return;
     if (failing_operation_) return Break(*std::exchange(failing_operation_, std::nullopt), step.name);
     for (const GpuAccess& access : step.accesses) {
