@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -13,12 +14,6 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 
 using VirtualDevices = tensorflow::GPUOptions::Experimental::VirtualDevices;
-
-size_t ParsedCount(const tensorflow::ConfigProto& config, size_t num_physical) {
-  const auto count = config.device_count().find("GPU");
-  if (count == config.device_count().end()) return num_physical;
-  return std::min(num_physical, static_cast<size_t>(std::max(0, count->second)));
-}
 
 absl::Status CheckVirtualDevices(const tensorflow::GPUOptions& options, size_t num_gpus, size_t num_visible) {
   const auto& virtual_devices = options.experimental().virtual_devices();
@@ -35,36 +30,55 @@ absl::Status CheckVirtualDevices(const tensorflow::GPUOptions& options, size_t n
         "#GPUs in visible_device_list: ",
         num_visible, " virtual_devices.size(): ", virtual_devices.size());
   }
+  if (num_visible != virtual_devices.size()) {
+    return errors::Unknown(
+        "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. #valid GPUs: ",
+        num_visible, " virtual_devices.size(): ", virtual_devices.size());
+  }
+  const bool have_priorities = virtual_devices[0].priority_size() > 0;
   for (int i = 0; i < virtual_devices.size(); ++i) {
     const VirtualDevices& parts = virtual_devices[i];
-    if (parts.priority_size() > 0 && parts.priority_size() != parts.memory_limit_mb_size()) {
+    if (!have_priorities && parts.priority_size() > 0) {
+      return errors::InvalidArgument(
+          "Priority must be set for all virtual devices or none. But the priority is specified for ", i,
+          " while previous devices didn't have any set.");
+    }
+    if (have_priorities && parts.priority_size() != parts.memory_limit_mb_size()) {
       return errors::InvalidArgument(
           "Number of virtual device priorities specified doesn't match with number of "
           "memory_limit_mb specified for GPU# ",
           i, " memory_limit_mb size: ", parts.memory_limit_mb_size(), " and priority size: ", parts.priority_size());
+    }
+    if (std::any_of(parts.priority().begin(), parts.priority().end(), [](int priority) { return priority != 0; })) {
+      return errors::Unimplemented("Priorities of virtual devices on GPU# ", i, " are not supported yet");
+    }
+    if (parts.device_ordinal_size() > 0) {
+      return errors::Unimplemented("device_ordinal of virtual devices on GPU# ", i, " is not supported yet");
     }
   }
   return absl::OkStatus();
 }
 
 // One limit per part of the device, in bytes.
-absl::Status Divide(const VirtualDevices& parts, int id, const GpuMemoryInfo& memory, bool allow_growth,
-                    std::vector<GpuDeviceConfig>* configs) {
+absl::Status Divide(const VirtualDevices& parts, int id, bool allow_growth, std::vector<GpuDeviceConfig>* configs) {
+  constexpr double kMost = 1e18;  // more than the device has is no error: its allocator takes what there is
   for (int i = 0; i < parts.memory_limit_mb_size(); ++i) {
     const double bytes = parts.memory_limit_mb(i) * static_cast<double>(kMiB);
-    if (!(bytes >= 1 && bytes <= static_cast<double>(memory.total))) {
+    if (!(bytes >= 1 && bytes <= kMost)) {
       return errors::InvalidArgument("memory_limit_mb of virtual device ", i, " on GPU# ", id, " is ",
-                                     parts.memory_limit_mb(i), "; the device has ", memory.total / kMiB, " MB");
+                                     parts.memory_limit_mb(i));
     }
-    configs->push_back({.physical_id = id,
-                        .memory_limit = static_cast<size_t>(bytes),
-                        .allow_growth = allow_growth,
-                        .priority = parts.priority_size() > 0 ? parts.priority(i) : 0});
+    configs->push_back({.physical_id = id, .memory_limit = static_cast<size_t>(bytes), .allow_growth = allow_growth});
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+size_t MostGpus(const tensorflow::ConfigProto& config) {
+  const auto count = config.device_count().find("GPU");
+  return count == config.device_count().end() ? SIZE_MAX : static_cast<size_t>(std::max(0, count->second));
+}
 
 absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int num_devices) {
   std::vector<int> order;
@@ -83,10 +97,10 @@ absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int
       return errors::InvalidArgument("'visible_device_list' listed an invalid Device id '", id,
                                      "' but visible device count is ", num_devices);
     }
-    if (std::find(order.begin(), order.end(), id) != order.end()) {
-      return errors::InvalidArgument("visible_device_list contained a duplicate entry: ", list);
-    }
     order.push_back(id);
+  }
+  if (std::set<int>(order.begin(), order.end()).size() != order.size()) {
+    return errors::InvalidArgument("visible_device_list contained a duplicate entry: ", list);
   }
   return order;
 }
@@ -94,7 +108,8 @@ absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int
 size_t ReservedGpuMemory(size_t available, int compute_major) {
   if (available < 2048 * kMiB) return 225 * kMiB;
   if (compute_major <= 6) return 500 * kMiB;
-  return compute_major == 7 ? 1050 * kMiB : 1536 * kMiB;
+  if (compute_major == 7) return 1050 * kMiB;
+  return compute_major == 8 ? 1536 * kMiB : 1800 * kMiB;
 }
 
 absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
@@ -105,6 +120,8 @@ absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, con
     return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction,
                                    "; more memory than the device has needs unified memory, which is not supported");
   }
+  const int64_t kept_mb = options.experimental().gpu_system_memory_size_in_mb();
+  if (kept_mb > 0 && kept_mb * kMiB <= memory.free) return memory.free - kept_mb * kMiB;
   if (fraction > 0) return static_cast<size_t>(fraction * static_cast<double>(memory.total));
   const size_t reserved = ReservedGpuMemory(memory.free, properties.compute_major);
   return memory.free > reserved ? memory.free - reserved : memory.free;
@@ -114,19 +131,21 @@ absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::Con
                                                            absl::Span<const PhysicalGpu> physical) {
   const tensorflow::GPUOptions& options = config.gpu_options();
   const auto& virtual_devices = options.experimental().virtual_devices();
-  const size_t count = ParsedCount(config, physical.size());
+  const size_t count = std::min(MostGpus(config), physical.size());
   std::vector<GpuDeviceConfig> configs;
   if (count == 0 && virtual_devices.empty()) return configs;
   ASSIGN_OR_RETURN(std::vector<int> visible,
                    ParseVisibleDevices(options.visible_device_list(), static_cast<int>(physical.size())));
   const size_t num_gpus = std::min(count, visible.size());
+  if (options.experimental().num_virtual_devices_per_gpu() > 1) {
+    return errors::Unimplemented("num_virtual_devices_per_gpu is not supported yet; virtual_devices is");
+  }
   if (!virtual_devices.empty()) RETURN_IF_ERROR(CheckVirtualDevices(options, num_gpus, visible.size()));
   visible.resize(virtual_devices.empty() ? num_gpus : virtual_devices.size());
   for (size_t i = 0; i < visible.size(); ++i) {
     const PhysicalGpu& gpu = physical[visible[i]];
     if (!virtual_devices.empty() && virtual_devices[static_cast<int>(i)].memory_limit_mb_size() > 0) {
-      RETURN_IF_ERROR(
-          Divide(virtual_devices[static_cast<int>(i)], visible[i], gpu.memory, options.allow_growth(), &configs));
+      RETURN_IF_ERROR(Divide(virtual_devices[static_cast<int>(i)], visible[i], options.allow_growth(), &configs));
       continue;
     }
     ASSIGN_OR_RETURN(const size_t limit, GpuMemoryLimit(options, gpu.properties, gpu.memory));

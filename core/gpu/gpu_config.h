@@ -20,8 +20,10 @@ struct GpuDeviceConfig {
   int physical_id = 0;      // among the devices that CUDA shows (after CUDA_VISIBLE_DEVICES)
   size_t memory_limit = 0;  // bytes
   bool allow_growth = false;
-  int priority = 0;  // of its streams
 };
+
+// device_count["GPU"]; no limit when it is not set.
+size_t MostGpus(const tensorflow::ConfigProto& config);
 
 // The physical devices in the order of visible_device_list; all of `num_devices` when it is empty. InvalidArgument, in
 // TensorFlow's words, for what is no number, out of range, or listed twice.
@@ -30,17 +32,18 @@ absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int
 // Bytes that stay for the driver and libraries where no limit is asked for.
 size_t ReservedGpuMemory(size_t available, int compute_major);
 
-// The memory limit of a device that is not divided. InvalidArgument for a fraction below 0 or above 1: more than there
-// is needs unified memory, which is not supported.
+// The memory limit of a device that is not divided: what is free but for a reserve, gpu_system_memory_size_in_mb or
+// ReservedGpuMemory, or per_process_gpu_memory_fraction of the whole. InvalidArgument for a fraction below 0 or above
+// 1: more than there is needs unified memory, which is not supported.
 absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
                                       const GpuMemoryInfo& memory);
 
-// The devices to make of `num_devices` physical ones: device_count["GPU"] at most, divided as virtual_devices says.
-// `describe` gives a physical device's properties and memory. Errors are TensorFlow's.
 struct PhysicalGpu {
   GpuProperties properties;
   GpuMemoryInfo memory;
 };
+// The devices to make of the machine's: device_count["GPU"] at most, divided as virtual_devices says. Errors are
+// TensorFlow's. UNIMPLEMENTED for priorities and ordinals of virtual devices, and for num_virtual_devices_per_gpu.
 absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::ConfigProto& config,
                                                            absl::Span<const PhysicalGpu> physical);
 

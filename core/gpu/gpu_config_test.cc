@@ -28,6 +28,7 @@ TEST(VisibleDevicesTest, ErrorsAreTensorFlows) {
   expect("0,8", "'visible_device_list' listed an invalid Device id '8' but visible device count is 2");
   expect("-1", "'visible_device_list' listed an invalid Device id '-1'");
   expect("0,0", "visible_device_list contained a duplicate entry: 0,0");
+  expect("0,0,x", "Could not parse entry in 'visible_device_list': 'x'");
 }
 
 class ConfigureGpusTest : public testing::Test {
@@ -61,7 +62,7 @@ TEST_F(ConfigureGpusTest, EachDeviceTakesWhatIsFreeButForAReserve) {
   ASSERT_OK_AND_ASSIGN(const auto devices, Configure());
   ASSERT_EQ(devices.size(), 2);
   EXPECT_EQ(devices[1].physical_id, 1);
-  EXPECT_EQ(devices[0].memory_limit, (10000 - 1536) * kMiB);
+  EXPECT_EQ(devices[0].memory_limit, (10000 - 1800) * kMiB);
   EXPECT_FALSE(devices[0].allow_growth);
 }
 
@@ -89,17 +90,15 @@ TEST_F(ConfigureGpusTest, DeviceCountAndVisibleListChoose) {
 }
 
 TEST_F(ConfigureGpusTest, VirtualDevicesDivideADevice) {
-  AddVirtual({1000, 2000.5}).add_priority(-1);
-  options().mutable_experimental()->mutable_virtual_devices(0)->add_priority(-2);
+  AddVirtual({1000, 2000.5});
   AddVirtual({});
   ASSERT_OK_AND_ASSIGN(const auto devices, Configure());
   ASSERT_EQ(devices.size(), 3);
   EXPECT_EQ(devices[0].memory_limit, 1000 * kMiB);
   EXPECT_EQ(devices[1].memory_limit, 2000 * kMiB + kMiB / 2);
   EXPECT_EQ(devices[1].physical_id, 0);
-  EXPECT_EQ(devices[1].priority, -2);
   EXPECT_EQ(devices[2].physical_id, 1);
-  EXPECT_EQ(devices[2].memory_limit, (10000 - 1536) * kMiB);
+  EXPECT_EQ(devices[2].memory_limit, (10000 - 1800) * kMiB);
 }
 
 TEST_F(ConfigureGpusTest, VirtualDevicesErrorsAreTensorFlows) {
@@ -113,10 +112,48 @@ TEST_F(ConfigureGpusTest, VirtualDevicesErrorsAreTensorFlows) {
   ExpectError(absl::StatusCode::kUnknown, "Not enough GPUs to create virtual devices.");
   config_.clear_device_count();
   options().clear_visible_device_list();
+  ExpectError(absl::StatusCode::kUnknown, "#valid GPUs: 2 virtual_devices.size(): 1");
+  options().set_visible_device_list("1");
   options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, -5);
-  ExpectError(absl::StatusCode::kInvalidArgument, "memory_limit_mb of virtual device 0 on GPU# 0 is -5");
+  ExpectError(absl::StatusCode::kInvalidArgument, "memory_limit_mb of virtual device 0 on GPU# 1 is -5");
   options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, 1e30f);
-  ExpectError(absl::StatusCode::kInvalidArgument, "the device has 16000 MB");
+  ExpectError(absl::StatusCode::kInvalidArgument, "memory_limit_mb of virtual device 0 on GPU# 1 is 1e+30");
+  options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, 20000);
+  EXPECT_EQ(Configure()->at(0).memory_limit, 20000 * kMiB);  // more than there is: a limit, not a demand
+}
+
+TEST_F(ConfigureGpusTest, PrioritiesAndOrdinalsAreCheckedAndNotSupported) {
+  AddVirtual({100});
+  auto& second = AddVirtual({100, 100});
+  second.add_priority(0);
+  ExpectError(absl::StatusCode::kInvalidArgument, "Priority must be set for all virtual devices or none.");
+  options().mutable_experimental()->mutable_virtual_devices(0)->add_priority(0);
+  ExpectError(absl::StatusCode::kInvalidArgument, "GPU# 1 memory_limit_mb size: 2 and priority size: 1");
+  second.add_priority(0);
+  EXPECT_THAT(Configure(), IsOk());
+  second.set_priority(1, -1);
+  ExpectError(absl::StatusCode::kUnimplemented, "Priorities of virtual devices on GPU# 1");
+  second.set_priority(1, 0);
+  second.add_device_ordinal(0);
+  ExpectError(absl::StatusCode::kUnimplemented, "device_ordinal of virtual devices on GPU# 1");
+  options().mutable_experimental()->clear_virtual_devices();
+  options().mutable_experimental()->set_num_virtual_devices_per_gpu(2);
+  ExpectError(absl::StatusCode::kUnimplemented, "num_virtual_devices_per_gpu");
+}
+
+TEST_F(ConfigureGpusTest, TheReserveCanBeSet) {
+  options().mutable_experimental()->set_gpu_system_memory_size_in_mb(300);
+  EXPECT_EQ(Configure()->at(0).memory_limit, (10000 - 300) * kMiB);
+  options().mutable_experimental()->set_gpu_system_memory_size_in_mb(10001);  // there is less: as if not set
+  EXPECT_EQ(Configure()->at(0).memory_limit, (10000 - 1800) * kMiB);
+}
+
+TEST(ReservedGpuMemoryTest, FollowsTheGenerationAndTheSize) {
+  EXPECT_EQ(ReservedGpuMemory(2047 * kMiB, 9), 225 * kMiB);
+  EXPECT_EQ(ReservedGpuMemory(2048 * kMiB, 6), 500 * kMiB);
+  EXPECT_EQ(ReservedGpuMemory(2048 * kMiB, 7), 1050 * kMiB);
+  EXPECT_EQ(ReservedGpuMemory(2048 * kMiB, 8), 1536 * kMiB);
+  EXPECT_EQ(ReservedGpuMemory(2048 * kMiB, 9), 1800 * kMiB);
 }
 
 TEST_F(ConfigureGpusTest, NoDevices) {

@@ -1,14 +1,14 @@
 #include "core/gpu/gpu_devices.h"
 
+#include <algorithm>
+
 #include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
 
 bool AsksForNone(const tensorflow::ConfigProto& config) {
-  const auto count = config.device_count().find(kDeviceGpu);
-  return count != config.device_count().end() && count->second <= 0 &&
-         config.gpu_options().experimental().virtual_devices().empty();
+  return MostGpus(config) == 0 && config.gpu_options().experimental().virtual_devices().empty();
 }
 
 struct OpenGpu {
@@ -35,14 +35,17 @@ absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const ten
   }
   const absl::StatusOr<int> count = platform.count();
   if (!count.ok() && !absl::IsUnavailable(count.status())) return count.status();
-  if (!count.ok()) made.reason = std::string(count.status().message());
-  ASSIGN_OR_RETURN(
-      const std::vector<int> visible,
-      ParseVisibleDevices(count.value_or(0) > 0 ? config.gpu_options().visible_device_list() : "", count.value_or(0)));
-  // A GPU that nobody is to see is not opened: that takes memory of it. Its place stays empty.
-  std::vector<OpenGpu> gpus(count.value_or(0));
+  if (!count.ok() || *count == 0) {
+    made.reason = count.ok() ? "there is none" : std::string(count.status().message());
+    return made;
+  }
+  ASSIGN_OR_RETURN(const std::vector<int> visible,
+                   ParseVisibleDevices(config.gpu_options().visible_device_list(), *count));
+  // A GPU that is not to be seen, or is one too many, is not opened: that takes memory of it. Its place stays empty.
+  std::vector<OpenGpu> gpus(*count);
   std::vector<PhysicalGpu> physical(gpus.size());
-  for (const int id : visible) {
+  for (size_t i = 0; i < std::min(visible.size(), MostGpus(config)); ++i) {
+    const int id = visible[i];
     ASSIGN_OR_RETURN(gpus[id], Open(platform, id));
     physical[id] = gpus[id].description;
   }

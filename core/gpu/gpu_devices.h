@@ -23,9 +23,9 @@ struct GpuDevices {
   std::string reason;
 };
 
-// Devices of `task` as `config` asks for them (device_count, gpu_options). No GPU is no error, unless virtual devices
-// are asked for; what TensorFlow refuses is one. Opens each GPU once, also where it is divided, and only when devices
-// of it are made or their memory is to be known. `work_queue` outlives the devices.
+// Devices of `task` as `config` asks for them (device_count, gpu_options). No GPU is no error, whatever is asked for;
+// what TensorFlow refuses of those that there are is one. Opens each GPU once, also where it is divided, and only when
+// devices of it are made or their memory is to be known. `work_queue` outlives the devices.
 absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const tensorflow::ConfigProto& config,
                                           const DeviceName& task, WorkQueue* work_queue);
 

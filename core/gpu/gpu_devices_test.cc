@@ -57,6 +57,14 @@ TEST_F(GpuDevicesTest, OnlyVisibleOnesAreOpened) {
   EXPECT_THAT(made.devices[0]->physical_description(), HasSubstr("device: 2, name: Simulated 2,"));
 }
 
+TEST_F(GpuDevicesTest, NoMoreAreOpenedThanAreAskedFor) {
+  options().set_visible_device_list("2,0");
+  (*config_.mutable_device_count())["GPU"] = 1;
+  ASSERT_OK_AND_ASSIGN(const GpuDevices made, Make());
+  EXPECT_EQ(made.devices.size(), 1);
+  EXPECT_THAT(opened_, ElementsAre(2));
+}
+
 TEST_F(GpuDevicesTest, ADividedGpuIsOpenedOnce) {
   count_ = 1;
   auto* parts = options().mutable_experimental()->add_virtual_devices();
@@ -73,6 +81,7 @@ TEST_F(GpuDevicesTest, ADividedGpuIsOpenedOnce) {
 TEST_F(GpuDevicesTest, NoGpuIsNoError) {
   count_ = 0;
   options().set_visible_device_list("0");
+  options().mutable_experimental()->add_virtual_devices()->add_memory_limit_mb(100);
   ASSERT_OK_AND_ASSIGN(const GpuDevices made, Make());
   EXPECT_THAT(made.devices, IsEmpty());
   EXPECT_THAT(made.reason, HasSubstr("no CUDA-capable device is detected"));
