@@ -12,7 +12,6 @@ namespace {
 thread_local absl::string_view allocation_scope;
 
 constexpr int kListedHolders = 5;
-constexpr size_t kMaxHolders = 4096;
 
 std::string Readable(double bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -72,7 +71,9 @@ absl::StatusOr<void*> GpuAllocator::Allocate(size_t bytes, GpuStream* stream, ab
       }
     }
     for (void* region : remedy.regions) ReturnRegion(region);
-    if (!WaitFor(remedy.streams, deadline).ok()) return data;
+    if (const absl::Status waited = WaitFor(remedy.streams, deadline); !waited.ok()) {
+      return absl::IsDeadlineExceeded(waited) ? data.status() : waited;
+    }
   }
 }
 
@@ -141,7 +142,7 @@ GpuAllocator::Found GpuAllocator::FindAsKnown(size_t size, int user) {
     const bool is_ready = std::all_of(uses.begin(), uses.end(), [&](const BfcArena::Use& use) REQUIRES(mu_) {
       return use.stream == user || timelines_[use.stream].HasPassed(use.position);
     });
-    if (!is_ready && found.waiting == arena_.end()) found.waiting = chunk;
+    if (!is_ready && found.waiting == arena_.end() && CanWaitFor(chunk->second)) found.waiting = chunk;
     return is_ready;
   });
   return found;
@@ -156,6 +157,13 @@ void* GpuAllocator::Give(BfcArena::ChunkRef chunk, size_t size, size_t bytes, in
   stats_.largest_alloc_size = std::max<int64_t>(stats_.largest_alloc_size, size);
   stats_.peak_bytes_in_use = std::max<int64_t>(stats_.peak_bytes_in_use, arena_.bytes_in_use());
   return reinterpret_cast<void*>(chunk->first);
+}
+
+// For what a stream did just before it captures there is no event until the capture ends.
+bool GpuAllocator::CanWaitFor(const BfcArena::Chunk& chunk) const {
+  return std::all_of(chunk.uses.begin(), chunk.uses.end(), [&](const BfcArena::Use& use) REQUIRES(mu_) {
+    return timelines_[use.stream].CanCover(use.position);
+  });
 }
 
 absl::Status GpuAllocator::MakeWait(const BfcArena::Chunk& chunk, int user) {
@@ -179,7 +187,8 @@ absl::Status GpuAllocator::Grow(size_t size) {
   const size_t available =
       (options_.limit - std::min(options_.limit, arena_.bytes_in_regions())) / BfcArena::kGranule * BfcArena::kGranule;
   if (size > available) return errors::ResourceExhausted("the limit is reached");
-  size_t bytes = options_.allow_growth ? std::min(available, std::max(next_region_, size)) : available;
+  size_t bytes =
+      options_.allow_growth ? std::min(available, BfcArena::RoundUp(std::max(next_region_, size))) : available;
   while (true) {
     absl::StatusOr<void*> region = TakeRegion(bytes);
     if (region.ok()) {
@@ -228,7 +237,7 @@ void GpuAllocator::ReleaseUnused() {
 }
 
 void GpuAllocator::Hold(BfcArena::Chunk* chunk) {
-  if (holders_.size() >= kMaxHolders) ForgetIdleHolders();
+  if (holders_.size() >= most_holders_) ForgetIdleHolders();
   const auto [it, added] = holders_.try_emplace(allocation_scope);
   if (added) it->second.name = it->first;
   it->second.bytes += chunk->size;
@@ -239,6 +248,7 @@ void GpuAllocator::Hold(BfcArena::Chunk* chunk) {
 // Names come back with each step: they are kept until there are many.
 void GpuAllocator::ForgetIdleHolders() {
   absl::erase_if(holders_, [](const auto& entry) { return entry.second.blocks == 0; });
+  most_holders_ = std::max(kFewHolders, 2 * holders_.size());  // where many hold memory, not with each allocation
 }
 
 void GpuAllocator::AddUse(void* data, GpuStream* stream) {

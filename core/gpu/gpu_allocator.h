@@ -80,6 +80,7 @@ class GpuAllocator {
 
  private:
   static constexpr int kHostUser = -1;
+  static constexpr size_t kFewHolders = 4096;
   struct Holder {
     absl::string_view name;  // the key
     size_t bytes = 0;
@@ -101,6 +102,8 @@ class GpuAllocator {
   absl::StatusOr<Found> Find(size_t size, int user) REQUIRES(mu_);
   Found FindAsKnown(size_t size, int user) REQUIRES(mu_);
   Found FindAmongAll(size_t size, int user) REQUIRES(mu_);
+  // Whether MakeWait and Watch can be done for it now.
+  bool CanWaitFor(const BfcArena::Chunk& chunk) const REQUIRES(mu_);
   // Makes the stream `user` wait for what others did there.
   absl::Status MakeWait(const BfcArena::Chunk& chunk, int user) REQUIRES(mu_);
   // Asks for events by which to hear of its uses, and for the streams to wait for.
@@ -123,6 +126,7 @@ class GpuAllocator {
   BfcArena arena_ GUARDED_BY(mu_);
   std::deque<StreamTimeline> timelines_ GUARDED_BY(mu_);
   absl::node_hash_map<std::string, Holder> holders_ GUARDED_BY(mu_);
+  size_t most_holders_ GUARDED_BY(mu_) = kFewHolders;  // before idle ones are forgotten
   size_t next_region_ GUARDED_BY(mu_);
   GpuAllocatorStats stats_ GUARDED_BY(mu_);
   std::string last_failure_ GUARDED_BY(mu_);

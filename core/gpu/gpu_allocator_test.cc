@@ -248,6 +248,39 @@ TEST_F(GpuAllocatorTest, NothingIsAllocatedForACapture) {
   EXPECT_THAT(a_->EndCapture(), IsOk());
 }
 
+TEST_F(GpuAllocatorTest, ACaptureHoldsUpNobodyElse) {
+  GpuAllocator allocator(&gpu_, {.limit = 4 * kMiB, .allow_growth = true, .first_region = kMiB});
+  void* const first = *allocator.Allocate(kMiB, a_.get());
+  ASSERT_THAT(Write(*a_, "first", first, kMiB), IsOk());
+  allocator.Free(first);
+  ASSERT_THAT(a_->BeginCapture(GpuCaptureMode::kRelaxed), IsOk());
+  ASSERT_OK_AND_ASSIGN(void* second, allocator.Allocate(kMiB, b_.get()));
+  EXPECT_NE(first, second);
+  ASSERT_THAT(Write(*b_, "second", second, kMiB), IsOk());
+  EXPECT_THAT(allocator.Allocate(4 * kMiB, b_.get()), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(a_->EndCapture(), IsOk());
+  EXPECT_THAT(gpu_.Races(), IsEmpty());
+  allocator.Free(second);
+}
+
+TEST_F(GpuAllocatorTest, ABrokenDeviceIsNotOutOfMemoryForTheHostEither) {
+  GpuAllocator pinned(&gpu_, {.name = "pinned", .memory = GpuAllocator::Memory::kPinned, .limit = 4096});
+  void* const device = *gpu_.AllocateDevice(4096);
+  void* const first = *pinned.Allocate(4096, nullptr);
+  gpu_.Hang(a_.get());
+  ASSERT_THAT(a_->CopyToDevice(device, first, 4096), IsOk());
+  pinned.AddUse(first, a_.get());
+  pinned.Free(first);
+  std::thread breaker([&] {
+    while (pinned.Stats().num_retries == 0) std::this_thread::yield();
+    gpu_.FailNextOperation(GpuError::kIllegalAddress);
+    gpu_.Release(a_.get());
+  });
+  const absl::Status status = pinned.Allocate(4096, nullptr, absl::Now() + absl::Seconds(60)).status();
+  breaker.join();
+  EXPECT_EQ(GpuErrorOf(status), GpuError::kIllegalAddress) << status;
+}
+
 TEST_F(GpuAllocatorTest, HostileSizes) {
   GpuAllocator allocator(&gpu_, Growing(16 * kMiB));
   EXPECT_THAT(allocator.Allocate(SIZE_MAX, a_.get()), StatusIs(absl::StatusCode::kResourceExhausted));

@@ -123,8 +123,15 @@ absl::StatusOr<Tensor> GpuDevice::AllocatePinned(const Tensor& like) {
   return Tensor::FromBuffer(like.dtype(), like.shape(), new PinnedBuffer(core_, data, bytes));
 }
 
+absl::Status GpuDevice::CheckNotCapturing() const {
+  if (!core_->compute->IsCapturing()) return absl::OkStatus();
+  return errors::FailedPrecondition("Copies to and from ", name(), " are not possible while stream '",
+                                    core_->compute->name(), "' captures a graph");
+}
+
 absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {
   RETURN_IF_ERROR(CheckCopyable(host, name()));
+  RETURN_IF_ERROR(CheckNotCapturing());
   absl::StatusOr<Tensor> device = Tensor::Allocate(&core_->arriving_tensors, host.dtype(), host.shape());
   if (!device.ok()) return Explain(device.status());
   if (host.NumElements() == 0) return device;
@@ -142,6 +149,7 @@ absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {
 
 absl::StatusOr<Tensor> GpuDevice::StartToHost(const Tensor& device) {
   RETURN_IF_ERROR(CheckCopyable(device, name()));
+  RETURN_IF_ERROR(CheckNotCapturing());
   if (device.NumElements() == 0) return Tensor::Allocate(host_allocator(), device.dtype(), device.shape());
   ASSIGN_OR_RETURN(Tensor host, AllocatePinned(device));
   RETURN_IF_ERROR(Order(*core_->compute, *core_->to_host));
@@ -154,15 +162,20 @@ absl::StatusOr<Tensor> GpuDevice::StartToHost(const Tensor& device) {
 void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done) {
   absl::StatusOr<Tensor> host = StartToHost(device);
   if (!host.ok() || host->NumElements() == 0) return done(std::move(host));
-  completions_.Then(core_->to_host.get(), [this, host = *std::move(host), done = std::move(done)](absl::Status status) {
+  // As long as `source` is held nobody writes in place what is still being copied.
+  completions_.Then(core_->to_host.get(), [this, source = device, host = *std::move(host),
+                                           done = std::move(done)](absl::Status status) mutable {
+    source = Tensor();
     if (!status.ok()) return done(std::move(status));
     core_->runtime->HostAccess("arrived", GpuAccess::Read(host.raw_data(), host.TotalBytes()));
-    done(host);
+    done(std::move(host));
   });
 }
 
 absl::Status GpuDevice::Explain(absl::Status error) const {
   if (!absl::IsResourceExhausted(error)) return error;
+  // A broken device gives no memory either; what broke it is the cause.
+  RETURN_IF_ERROR(core_->runtime->MemoryInfo().status());
   const std::string failure = core_->memory.LastFailure();
   if (failure.empty() || absl::StrContains(error.message(), failure)) return error;
   absl::Status explained(error.code(), absl::StrCat(error.message(), "; ", failure));

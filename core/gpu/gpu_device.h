@@ -46,13 +46,14 @@ class GpuDevice : public Device, public PhysicalDevice {
   GpuCompletionQueue& completions() { return completions_; }
 
   // The same elements in device memory, for whatever is enqueued on compute() from now on. Returns when `host` may be
-  // overwritten. InvalidArgument for types that are objects.
+  // overwritten. InvalidArgument for types that are objects. FAILED_PRECONDITION while compute() captures, as ToHost.
   absl::StatusOr<Tensor> ToDevice(const Tensor& host);
   // The same elements in pinned host memory, when all that is enqueued on compute() now has been done. `done` runs
   // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
-  // device.
+  // device. Until then the device tensor is held, so that no kernel writes it in place.
   void ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done);
-  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that.
+  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that, or what broke the
+  // device.
   absl::Status Explain(absl::Status error) const;
 
  private:
@@ -61,6 +62,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   class PinnedBuffer;
 
   GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options);
+  absl::Status CheckNotCapturing() const;
   // Memory that the host may write, of as many bytes as `like` has.
   absl::StatusOr<Tensor> AllocatePinned(const Tensor& like);
   // What follows on `after` waits for what is enqueued on `before`.

@@ -93,6 +93,36 @@ TEST_P(GpuDeviceTest, ATensorMayBeDroppedWhileItIsCopied) {
   EXPECT_THAT(gpu_->Races(), IsEmpty());
 }
 
+TEST_P(GpuDeviceTest, NobodyWritesInPlaceWhatIsBeingCopied) {
+  ASSERT_OK_AND_ASSIGN(Tensor device, device_->ToDevice(AsTensor<float>({1, 2})));
+  gpu_->Hang(&device_->compute());
+  auto promise = std::make_shared<std::promise<absl::StatusOr<Tensor>>>();
+  device_->ToHost(device, [promise](absl::StatusOr<Tensor> host) { promise->set_value(std::move(host)); });
+  EXPECT_FALSE(device.RefCountIsOne());
+  gpu_->Release(&device_->compute());
+  EXPECT_THAT(promise->get_future().get(), IsOk());
+  EXPECT_TRUE(device.RefCountIsOne());
+}
+
+TEST_P(GpuDeviceTest, CopiesAreRefusedDuringCaptureAndSpoilNone) {
+  ASSERT_OK_AND_ASSIGN(Tensor device, device_->ToDevice(AsTensor<float>({1})));
+  ASSERT_THAT(device_->compute().BeginCapture(GpuCaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(Increment(device), IsOk());
+  EXPECT_THAT(device_->ToDevice(AsTensor<float>({2})),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("captures a graph")));
+  EXPECT_THAT(Fetch(*device_, device), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(device_->compute().EndCapture(), IsOk());
+}
+
+TEST_P(GpuDeviceTest, WhatBrokeTheDeviceIsToldInPlaceOfWantOfMemory) {
+  ASSERT_OK_AND_ASSIGN(Tensor device, device_->ToDevice(AsTensor<float>({1})));
+  gpu_->FailNextOperation(GpuError::kIllegalInstruction);
+  Increment(device).IgnoreError();
+  EXPECT_FALSE(device_->compute().Synchronize().ok());
+  const absl::Status status = device_->ToDevice(Tensor(DT_FLOAT, TensorShape({1 << 20}))).status();
+  EXPECT_EQ(GpuErrorOf(status), GpuError::kIllegalInstruction) << status;
+}
+
 TEST_P(GpuDeviceTest, AHostTensorOutlivesTheDevice) {
   ASSERT_OK_AND_ASSIGN(Tensor device, device_->ToDevice(AsTensor<float>({5})));
   ASSERT_OK_AND_ASSIGN(Tensor output, Fetch(*device_, device));

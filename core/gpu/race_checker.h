@@ -14,9 +14,10 @@
 namespace weir {
 
 // Happens-before by vector clocks. Actors are the host (all its threads: what orders them among each other is ordinary
-// synchronisation, which ThreadSanitizer checks) and the streams. Operations are told in the order in which the host
-// issues them; whether two of them have an order follows from the events and waits between them, not from when they
-// happened to run, so that a missing dependency shows in every run. Not thread-safe.
+// synchronisation, which ThreadSanitizer checks; but what one thread has waited for counts as known to all, which may
+// hide a race) and the streams. Operations are told in the order in which the host issues them; whether two of them
+// have an order follows from the events and waits between them, not from when they happened to run, so that a missing
+// dependency between streams shows in every run. Not thread-safe.
 class RaceChecker {
  public:
   static constexpr int kHost = 0;

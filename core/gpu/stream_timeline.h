@@ -23,6 +23,8 @@ class StreamTimeline {
   bool HasPassed(uint64_t position) const { return position <= passed_; }
   // Asks how far the stream has come. Never blocks.
   absl::Status Poll();
+  // Whether an event covers the position, or one can be recorded now.
+  bool CanCover(uint64_t position) const { return position <= covered_ || !stream_->IsCapturing(); }
   // Sees to it that Poll will hear of the position.
   absl::Status Cover(uint64_t position) { return position <= covered_ ? absl::OkStatus() : RecordNow(); }
   // What follows on `waiter` comes after the position.
