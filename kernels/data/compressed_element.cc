@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/tensor_proto.h"
+#include "kernels/data/stored_tensor.h"
 #include "tensorflow/core/framework/dataset.pb.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
@@ -64,7 +65,7 @@ absl::StatusOr<Tensor> TakeComponent(const Metadata& metadata, Allocator* alloca
     if (!proto.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
       return errors::Internal("Could not parse TensorProto");
     }
-    return TensorFromProto(proto, allocator);
+    return StoredTensor(proto, allocator);
   }
   const int64_t size = MultiplyWithoutOverflow(shape.num_elements(), static_cast<int64_t>(DataTypeSize(dtype)));
   if (size != static_cast<int64_t>(value.size())) {

@@ -124,6 +124,27 @@ TEST_F(SavedDatasetTest, AssertionsAreNotFollowedTooDeep) {
               StatusIs(Code::kInvalidArgument, HasSubstr("Couldn't parse transformation")));
 }
 
+TEST_F(SavedDatasetTest, VariantsComeBackAsWhatTheyWere) {
+  ASSERT_OK_AND_ASSIGN(const Tensor list, RunOp1("TensorListReserve", {AsTensor<int32_t>({1}), AsScalar<int32_t>(2)},
+                                                 Attrs().Set("element_dtype", DT_FLOAT)));
+  const auto length = [this](const Tensor& of) { return RunOp1("TensorListLength", {of}); };
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CompressedElement> compressed, CompressedElement::Compress({list}));
+  ASSERT_OK_AND_ASSIGN(const Element uncompressed, compressed->Uncompress(CpuAllocator()));
+  ASSERT_OK_AND_ASSIGN(const Tensor same, length(uncompressed[0]));
+  ExpectTensorEqual(same, AsScalar<int32_t>(2));
+
+  SnapshotWriter writer(Files(), "mem://variants", Compression::kNone);
+  ASSERT_THAT(writer.Write(0, {list}), IsOk());
+  ASSERT_THAT(writer.EndFiles(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SnapshotReader> reader,
+                       SnapshotReader::Open(Files(), "mem://variants/00000000.shard/00000000.snapshot",
+                                            Compression::kNone, 2, {DT_VARIANT}));
+  Element read;
+  ASSERT_THAT(reader->Read(&read), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Tensor again, length(read[0]));
+  ExpectTensorEqual(again, AsScalar<int32_t>(2));
+}
+
 TEST_F(SavedDatasetTest, CompressedElementsFromOutsideAreChecked) {
   const Element element = {AsTensor<float>({1, 2, 3}), AsTensor<tstring>({"a", "", "bc"}), Int(7)};
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CompressedElement> compressed, CompressedElement::Compress(element));

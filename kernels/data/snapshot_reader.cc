@@ -2,8 +2,8 @@
 #include <snappy.h>
 
 #include "core/checkpoint/coding.h"
-#include "core/tensor_proto.h"
 #include "kernels/data/snapshot_files.h"
+#include "kernels/data/stored_tensor.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
 
@@ -29,7 +29,7 @@ class RecordReader : public SnapshotReader {
       if (!more || !proto.ParseFromString(record)) {
         return errors::DataLoss("Unable to parse tensor from stored proto.");
       }
-      ASSIGN_OR_RETURN(element->emplace_back(), TensorFromProto(proto));
+      ASSIGN_OR_RETURN(element->emplace_back(), StoredTensor(proto));
     }
     return true;
   }
@@ -74,7 +74,7 @@ class ElementPartReader : public PartReader {
     if (!record.ParseFromString(part)) return errors::DataLoss("Unable to parse tensor from proto.");
     element->clear();
     for (const tensorflow::TensorProto& proto : record.tensor()) {
-      ASSIGN_OR_RETURN(element->emplace_back(), TensorFromProto(proto));
+      ASSIGN_OR_RETURN(element->emplace_back(), StoredTensor(proto));
     }
     return true;
   }
@@ -124,14 +124,14 @@ class SnappyPartReader : public PartReader {
       if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
         return errors::Internal("Could not parse TensorProto");
       }
-      return TensorFromProto(proto);
+      return StoredTensor(proto);
     }
     proto.set_dtype(static_cast<tensorflow::DataType>(type));
     *proto.mutable_tensor_shape() = shape;
     ASSIGN_OR_RETURN(const TensorShape checked, TensorShape::FromProto(shape));
     if (bytes.empty() && checked.num_elements() > 0) return errors::Internal("Could not parse Tensor");
     proto.set_tensor_content(bytes.data(), bytes.size());
-    return TensorFromProto(proto);
+    return StoredTensor(proto);
   }
 
   const DataTypeVector types_;

@@ -68,7 +68,8 @@ def compressed(_):
     return [ops.UncompressElement(compressed=packed, output_types=types, output_shapes=shapes),
             ops.UncompressElement(compressed=packed, output_types=types[:1], output_shapes=shapes[:1]),
             ops.UncompressElement(compressed=packed, output_types=types[::-1], output_shapes=shapes[::-1]),
-            ops.UncompressElement(compressed=nothing, output_types=types[:1], output_shapes=shapes[:1])]
+            ops.UncompressElement(compressed=nothing, output_types=types[:1], output_shapes=shapes[:1]),
+            ops.TensorListLength(input_handle=ops.UncompressElement(compressed=ops.CompressElement(components=[nothing]), output_types=[tf.variant], output_shapes=[[]])[0])]
 
 
 program("CompressElement UncompressElement", 0, compressed, NOTYPE)
