@@ -14,7 +14,7 @@ class GradientRegistry;
 class KernelRegistry;
 class OpRegistry;
 
-// weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations.
+// weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations, and the task's links.
 absl::Status PrintStatus(const std::string& target, std::ostream& out);
 
 // weir probe TARGET…: OK when each of these tasks answers GetStatus, or does so before `wait` is over.

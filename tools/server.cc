@@ -12,7 +12,9 @@
 #include "distribute/transport/grpc_worker_pool.h"
 #include "distribute/transport/grpc_worker_service.h"
 #include "distribute/transport/remote_rendezvous.h"
+#include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
+#include "distribute/transport/transport_service.h"
 #include "kernels/register_all.h"
 #include "master/master.h"
 #include "worker/worker.h"
@@ -32,6 +34,7 @@ Server::Server(Options options) : options_(std::move(options)), task_(TaskName(o
 
 Server::~Server() {
   Shutdown(absl::ZeroDuration());
+  if (links_ != nullptr) links_->Stop();
   // The master's and the worker's calls to other tasks end before the pool that carries them goes.
   master_.reset();
   worker_.reset();
@@ -78,6 +81,15 @@ absl::Status Server::MakeRegistries() {
   return absl::OkStatus();
 }
 
+void Server::MakeLinks() {
+  absl::StatusOr<std::unique_ptr<LinkPoller>> links = LinkPoller::Create();
+  if (links.ok()) {
+    links_ = *std::move(links);
+  } else {
+    WEIR_LOG(WARNING).With("reason", links.status().ToString()) << "no links through shared memory";
+  }
+}
+
 absl::Status Server::MakeWorker() {
   if (options_.cpu_devices < 1 || options_.cpu_devices > kMaxCpuDevices) {
     return errors::InvalidArgument("A task has 1 to ", kMaxCpuDevices, " CPU devices, not ", options_.cpu_devices);
@@ -92,14 +104,18 @@ absl::Status Server::MakeWorker() {
     devices_.push_back(NewCpuDevice(task, i, work_queue_.get(), kReportedMemory));
     devices.push_back(devices_.back().get());
   }
-  workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
-      .cluster = options_.cluster, .local_task = task_, .channel = {.shared_memory = options_.shared_memory}});
+  if (options_.shared_memory) MakeLinks();
+  workers_ = std::make_unique<GrpcWorkerPool>(
+      GrpcWorkerPool::Options{.cluster = options_.cluster,
+                              .local_task = task_,
+                              .channel = {.shared_memory = options_.shared_memory, .links = links_.get()}});
 
   collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
       .task = task_, .workers = workers_.get(), .timers = &timers_, .work_queue = work_queue_.get()});
 
   Worker::Options worker;
   worker.collectives = collectives_.get();
+  worker.progress = links_.get();
   worker.task = task_;
   worker.devices = devices;
   worker.ops = ops;
@@ -131,6 +147,10 @@ absl::Status Server::Serve(const std::string& address) {
   GrpcServer::Options server;
   server.bind_address = address;
   server.methods = worker_service_->Methods();
+  if (links_ != nullptr) {
+    transport_service_ = std::make_unique<TransportService>(worker_.get(), links_.get());
+    for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
+  }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));

@@ -21,10 +21,12 @@ class GrpcMasterService;
 class GrpcServer;
 class GrpcWorkerPool;
 class GrpcWorkerService;
+class LinkPoller;
 class Master;
 class MasterInterface;
 class SharedMemorySender;
 class TaskCollectives;
+class TransportService;
 class Worker;
 
 // Thread-safe. Servers share nothing but, when told so, their registries: several in one process work, one after
@@ -66,6 +68,7 @@ class Server {
   explicit Server(Options options);
   absl::Status MakeRegistries();
   absl::StatusOr<std::string> ChooseAddress() const;
+  void MakeLinks();
   absl::Status MakeWorker();
   absl::Status Serve(const std::string& address);
 
@@ -76,6 +79,7 @@ class Server {
   std::unique_ptr<KernelRegistry> own_kernels_;
   VariantRegistry variants_;
   TimerQueue timers_;
+  std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<WorkQueue> work_queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<GrpcWorkerPool> workers_;
@@ -84,6 +88,7 @@ class Server {
   std::unique_ptr<Master> master_;
   std::unique_ptr<SharedMemorySender> shared_memory_;
   std::unique_ptr<GrpcWorkerService> worker_service_;
+  std::unique_ptr<TransportService> transport_service_;
   std::unique_ptr<GrpcMasterService> master_service_;
   std::unique_ptr<GrpcServer> server_;
   std::string address_;

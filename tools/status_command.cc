@@ -1,11 +1,34 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "distribute/cluster/address.h"
+#include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "distribute/transport/wire_format.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tools/commands.h"
+#include "weir/transport.pb.h"
 
 namespace weir {
+namespace {
+
+// Through what the task exchanges buffers; nothing for one that has no links, or does not know of them.
+absl::Status PrintLinks(const Address& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address.ToString()}, nullptr);
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListLinksRequest()));
+  const auto reply = channel.Call("/weir.TransportService/ListLinks", options, request);
+  if (absl::IsUnimplemented(reply.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(reply.status());
+  ListLinksResponse response;
+  RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
+  for (const auto& link : response.link()) {
+    out << absl::StrFormat("link %s %s through %s: sent %d frames, %d bytes; received %d frames, %d bytes\n",
+                           link.accepted() ? "for" : "to", link.task(), link.transport(), link.frames_sent(),
+                           link.bytes_sent(), link.frames_received(), link.bytes_received());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status PrintStatus(const std::string& target, std::ostream& out) {
   absl::string_view text = target;
@@ -25,7 +48,7 @@ absl::Status PrintStatus(const std::string& target, std::ostream& out) {
   };
   for (const auto& device : response.local_device()) print(device, "(this task)");
   for (const auto& device : response.remote_device()) print(device, "");
-  return absl::OkStatus();
+  return PrintLinks(address, options, out);
 }
 
 }  // namespace weir

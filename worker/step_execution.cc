@@ -125,12 +125,24 @@ void StepExecution::RunLoop(Runner runner) {
 void StepExecution::Work(Runner& runner) {
   runner.outer = std::exchange(current_runner_, &runner);
   TakeCompletions(runner);
-  while (!runner.queue.empty()) {
-    Drain(runner);
-    if (aborted()) runner.queue.Clear();
-    TakeCompletions(runner);
-  }
+  do {
+    while (!runner.queue.empty()) {
+      Drain(runner);
+      if (aborted()) runner.queue.Clear();
+      TakeCompletions(runner);
+    }
+  } while (AwaitKernels(runner));
   current_runner_ = runner.outer;
+}
+
+bool StepExecution::AwaitKernels(Runner& runner) {
+  // A runner below this one on the stack has work.
+  if (args_.progress == nullptr || runner.outer != nullptr || aborted()) return false;
+  if (!runner.completed.empty() || runners_.load(std::memory_order_relaxed) == 1) return false;
+  args_.progress->Await([&] { return !runner.completed.empty() || aborted(); });
+  if (runner.completed.empty()) return false;
+  TakeCompletions(runner);
+  return true;
 }
 
 void StepExecution::EndRunner() {

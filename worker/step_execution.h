@@ -11,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "core/mutex.h"
 #include "core/op_kernel.h"
+#include "core/progress.h"
 #include "worker/node_costs.h"
 #include "worker/plan.h"
 #include "worker/ready_queue.h"
@@ -31,15 +32,18 @@ struct StepArgs {
   absl::Span<const Tensor> arguments;      // by Plan::arguments; read before Run returns
   std::vector<Tensor>* results = nullptr;  // by Plan::results; lives until the step is done
   StepObserver* observer = nullptr;
+  // What a thread looks after that has nothing else to do while asynchronous kernels are under way; may be null.
+  Progress* progress = nullptr;
 };
 
 // Runs one step at a time and is used again for the next.
 //
 // Threads: a *runner* is a thread that works on the step, or an asynchronous kernel under way; the step is done when
 // there is none. A runner keeps what it makes ready to itself and hands surplus costly nodes to the work queue. What an
-// asynchronous kernel leads to runs on the thread that launched it where it is done at once; where another step's
-// runner completes it, after that runner has nothing else to do; else on the caller of RunSync where it waits, else on
-// the work queue. So neither threads that deliver tensors compute, nor do stacks grow.
+// asynchronous kernel leads to runs on the thread that launched it where it is done at once, or while that thread, with
+// nothing else to do, looks after what others send (StepArgs::progress); where another step's runner completes it,
+// after that runner has nothing else to do; else on the caller of RunSync where it waits, else on the work queue. So
+// neither threads that deliver tensors compute, nor do stacks grow.
 class StepExecution {
  public:
   StepExecution(const Plan& plan, NodeCosts& costs);
@@ -140,6 +144,8 @@ class StepExecution {
   // Blocks. False: the step is done.
   bool WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCall*>* calls);
   void Work(Runner& runner);
+  // Waits a moment for kernels under way. False: there is no more for `runner`.
+  bool AwaitKernels(Runner& runner);
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);

@@ -186,6 +186,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.active = &active_;
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
+    step.progress = options_.progress;
   }
   return step;
 }

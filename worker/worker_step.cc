@@ -74,8 +74,11 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
   const size_t num_units = prepared.ok() ? units_.size() : 0;
   for (size_t i = 0; i < num_units; ++i) {
     Unit& unit = units_[i];
-    const StepArgs args{
-        .context = &unit.context, .arguments = unit.feeds, .results = &unit.results, .observer = unit.stats.get()};
+    const StepArgs args{.context = &unit.context,
+                        .arguments = unit.feeds,
+                        .results = &unit.results,
+                        .observer = unit.stats.get(),
+                        .progress = options_.progress};
     // The last one has this thread; the others get theirs first.
     const bool on_caller = i + 1 == num_units;
     Executor& executor = *(*options_.units)[i].executor;

@@ -10,6 +10,7 @@
 #include "core/cancellation.h"
 #include "core/collective.h"
 #include "core/mutex.h"
+#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/registered_graph.h"
@@ -59,6 +60,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     bool caller_waits = false;  // RunGraphArgs
     TimerQueue* timers = nullptr;
     std::shared_ptr<CollectiveExecutor> collectives;  // null when the graph has none
+    Progress* progress = nullptr;                     // StepArgs
     ActiveCount* active = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;

@@ -18,6 +18,7 @@ struct PlanRequest {
   int64_t count = 0;  // as in CollectiveCall
   int root = 0;
   absl::Span<const int> permutation;
+  bool divides = false;   // what an all-reduce gives may be divided by the call's divisor
   bool in_place = false;  // input and output are the same memory
   int lanes = 1;          // into how many parts a vector is cut that is to be pipelined
 };

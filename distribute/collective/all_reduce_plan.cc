@@ -43,7 +43,10 @@ void HierarchicalAllReduce(ScheduleBuilder& builder, const Topology& topology, i
 }  // namespace
 
 Schedule PlanAllReduce(const PlanRequest& request, const Topology& topology) {
-  ScheduleBuilder builder;
+  // Where each rank has reduced a block of its own before all get it: dividing the blocks costs less than dividing the
+  // whole on every rank.
+  const bool has_blocks = request.algorithm == Algorithm::kRing || request.algorithm == Algorithm::kHalvingDoubling;
+  ScheduleBuilder builder(request.divides && has_blocks);
   const Team all = Team::All(topology.size(), request.rank);
   Place scratch;
   if (request.algorithm == Algorithm::kRecursiveDoubling) scratch = builder.AddScratch(request.count);

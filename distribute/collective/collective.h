@@ -55,6 +55,7 @@ struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   DataType dtype = DT_FLOAT;
   Reduction reduction = Reduction::kAdd;
+  int64_t divisor = 1;  // of what was reduced
   int64_t count = 0;
   int root = 0;
   std::vector<int> permutation;

@@ -89,6 +89,23 @@ TEST_P(CollectiveConformanceTest, AllReduceAddsUp) {
   }
 }
 
+TEST_P(CollectiveConformanceTest, AllReduceGivesTheSameMeansToAll) {
+  ForEach(GetParam(), CollectiveKind::kAllReduce, [&](CollectiveTestGroup& group, Algorithm algorithm, int64_t count) {
+    Calls calls(group.size(), CollectiveKind::kAllReduce, count, count);
+    for (CollectiveCall& call : calls.calls) {
+      call.algorithm = algorithm;
+      call.divisor = group.size();
+    }
+    RunAll(group, calls);
+    for (int rank = 0; rank < group.size(); ++rank) {
+      for (int64_t i = 0; i < count; ++i) {
+        const float mean = static_cast<float>(Sum(group.size(), i)) / static_cast<float>(group.size());
+        ASSERT_EQ(calls.result(rank)[i], mean) << rank << " " << i;
+      }
+    }
+  });
+}
+
 TEST_P(CollectiveConformanceTest, ReduceScatterGivesEachItsBlock) {
   ForEach(GetParam(), CollectiveKind::kReduceScatter,
           [&](CollectiveTestGroup& group, Algorithm algorithm, int64_t count) {

@@ -8,9 +8,10 @@
 namespace weir {
 namespace {
 
-constexpr int kMaxLanes = 16;
-// Lanes are for bandwidth: below this a message is nearly all latency.
-constexpr double kMinLaneBytes = 32 << 10;
+// So that messages of large vectors, too, fit into frames (ring_link.h).
+constexpr int kMaxLanes = 64;
+// Lanes are for bandwidth: below this a message costs more to handle than it hides.
+constexpr double kMinLaneBytes = 128 << 10;
 
 // One message of `bytes` while `leaving` ranks of a host exchange such with ranks elsewhere, and share its link.
 double Message(const Topology& topology, int leaving, double bytes) {

@@ -82,6 +82,9 @@ void RingAllGather(ScheduleBuilder& builder, const Team& team, Range range, int&
 
 void RingAllReduce(ScheduleBuilder& builder, const Team& team, BufferId source, Range range, int& round) {
   RingReduceScatter(builder, team, source, range, round);
+  const Block mine = range.BlockAt(team.size(), team.me);
+  builder.BeginStep(round++);
+  builder.Reduced(At(BufferId::kOutput, mine.offset), mine.count);
   RingAllGather(builder, team, range, round);
 }
 
@@ -115,6 +118,9 @@ void HalvingDoublingAllReduce(ScheduleBuilder& builder, const Team& team, Buffer
     builder.ReceiveReduce(peer, At(source, kept.offset), At(BufferId::kOutput, kept.offset), kept.count);
     source = BufferId::kOutput;
   }
+  const Block reduced = range.BlocksAt(fold.active, first, num);
+  builder.BeginStep(k);
+  builder.Reduced(At(BufferId::kOutput, reduced.offset), reduced.count);
   for (int distance = 1; distance < fold.active; distance *= 2, ++k) {
     const int peer = team.ranks[fold.Member(fold.id ^ distance)];
     const int other = first ^ distance;

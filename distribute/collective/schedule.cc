@@ -36,6 +36,10 @@ void ScheduleBuilder::ReceiveReduce(int peer, Place from, Place to, int64_t coun
   Add({.kind = Move::Kind::kReceiveReduce, .peer = peer, .from = from, .to = to, .count = count});
 }
 
+void ScheduleBuilder::Reduced(Place place, int64_t count) {
+  if (schedule_.divides) Add({.kind = Move::Kind::kDivide, .from = place, .to = place, .count = count});
+}
+
 Place ScheduleBuilder::AddScratch(int64_t count) {
   const Place place{BufferId::kScratch, schedule_.scratch_elements};
   schedule_.scratch_elements += count;

@@ -21,6 +21,7 @@ struct Move {
     kSend,           // from, to the peer
     kReceive,        // to = what the peer sends
     kReceiveReduce,  // to = from combined with what the peer sends
+    kDivide,         // to = to divided by the call's divisor
   };
   Kind kind = Kind::kCopy;
   int peer = -1;
@@ -28,8 +29,8 @@ struct Move {
   int64_t count = 0;
 };
 
-// Moves that begin together, copies first; a step ends when its receives have. Messages carry lane and round as their
-// tag, so a pair of ranks exchanges at most one in each direction per lane and round.
+// Moves that begin together, copies and divisions first; a step ends when its receives have. Messages carry lane and
+// round as their tag, so a pair of ranks exchanges at most one in each direction per lane and round.
 struct Step {
   int round = 0;
   uint32_t first_move = 0, num_moves = 0;
@@ -45,11 +46,14 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<Lane> lanes;
   int64_t scratch_elements = 0;
+  bool divides = false;  // results are divided before they are handed on; else the caller does it in the end
 };
 
 // Writes a schedule front to back. Moves of no elements are left out, as they are on the other side.
 class ScheduleBuilder {
  public:
+  explicit ScheduleBuilder(bool divides = false) { schedule_.divides = divides; }
+
   void BeginLane();
   // In the current lane. Rounds grow.
   void BeginStep(int round);
@@ -58,6 +62,8 @@ class ScheduleBuilder {
   void Send(int peer, Place from, int64_t count);
   void Receive(int peer, Place to, int64_t count);
   void ReceiveReduce(int peer, Place from, Place to, int64_t count);
+  // What is there is reduced. Divides it where the schedule divides.
+  void Reduced(Place place, int64_t count);
 
   // Scratch memory from here on.
   Place AddScratch(int64_t count);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "distribute/collective/flat_call.h"
+#include "distribute/transport/shared_memory/link_poller.h"
 
 namespace weir {
 namespace {
@@ -130,9 +131,7 @@ void ScheduleRun::Advance(int lane) {
       }
     }
     for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) {
-      const Move& move = options_.schedule.moves[m];
-      if (move.kind != Move::Kind::kCopy || From(move.from) == To(move.to)) continue;
-      std::memcpy(To(move.to), From(move.from), move.count * options_.element_bytes);
+      MoveHere(options_.schedule.moves[m]);
     }
     for (uint32_t m = step->first_move; m < step->first_move + step->num_moves; ++m) Post(lane, *step, m);
     MutexLock lock(state.mu);
@@ -140,9 +139,17 @@ void ScheduleRun::Advance(int lane) {
   }
 }
 
+void ScheduleRun::MoveHere(const Move& move) {
+  if (move.kind == Move::Kind::kDivide) {
+    options_.divide(To(move.to), options_.divisor, move.count);
+  } else if (move.kind == Move::Kind::kCopy && From(move.from) != To(move.to)) {
+    std::memcpy(To(move.to), From(move.from), move.count * options_.element_bytes);
+  }
+}
+
 void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
   const Move& move = options_.schedule.moves[move_index];
-  if (move.kind == Move::Kind::kCopy) return;
+  if (move.kind == Move::Kind::kCopy || move.kind == Move::Kind::kDivide) return;
   const MessageTag tag{options_.sequence, lane, step.round};
   const size_t num_bytes = move.count * options_.element_bytes;
   if (move.kind == Move::Kind::kSend) {
@@ -236,7 +243,7 @@ void ScheduleRun::Received(int lane, uint32_t move_index, absl::StatusOr<Receive
   };
   WorkQueue* const queue = options_.work_queue;
   const int64_t num_bytes = options_.schedule.moves[move_index].count * static_cast<int64_t>(options_.element_bytes);
-  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread()) {
+  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread() && !LinkPoller::InAwait()) {
     return queue->Schedule(std::move(consume));
   }
   RunFlat(std::move(consume));

@@ -30,8 +30,10 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     size_t element_bytes = 1;
     ReduceFunction reduce = nullptr;
     WireCodec codec;
-    bool rounds_from = false;      // see WireCodec::UnpackCombine
-    int64_t rounded_elements = 0;  // of the output, in the end: what stayed here is as what was sent
+    bool rounds_from = false;         // see WireCodec::UnpackCombine
+    int64_t rounded_elements = 0;     // of the output, in the end: what stayed here is as what was sent
+    DivideFunction divide = nullptr;  // null: there are no divisions
+    int64_t divisor = 1;
     WorkQueue* work_queue = nullptr;
     CancellationManager* cancellation = nullptr;
     std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
@@ -60,6 +62,8 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
 
   const char* From(const Place& place) const;
   char* To(const Place& place) const;
+  // Of a move that is none of a message.
+  void MoveHere(const Move& move);
   // Runs the lane as far as it goes without waiting.
   void Advance(int lane);
   bool Overwrites(const LaneState& state, const Step& step) const REQUIRES(state.mu);

@@ -42,6 +42,7 @@ absl::Status Check(const CollectiveCall& call, const Topology& topology) {
   if (call.count < 0 || call.count > kMaxCount / size) {
     return errors::InvalidArgument(Name(call.kind), " of ", call.count, " elements");
   }
+  if (call.divisor < 1) return errors::InvalidArgument(Name(call.kind), " with divisor ", call.divisor);
   if (IsRooted(call.kind) && (call.root < 0 || call.root >= size)) {
     return errors::InvalidArgument(Name(call.kind), " with root ", call.root, " in a group of ", size);
   }
@@ -62,10 +63,19 @@ absl::Status Check(const CollectiveCall& call, const Topology& topology) {
 std::string Described(const CollectiveCall& call) {
   std::string text(Name(call.kind));
   if (Reduces(call.kind)) absl::StrAppend(&text, " ", Name(call.reduction));
+  if (call.divisor != 1) absl::StrAppend(&text, " / ", call.divisor);
   if (IsRooted(call.kind)) absl::StrAppend(&text, " at ", call.root);
   if (call.algorithm) absl::StrAppend(&text, " by ", Name(*call.algorithm));
   if (call.wire.any()) absl::StrAppend(&text, " as ", call.wire.ToString());
   return text;
+}
+
+// Elements of this rank's output.
+int64_t ReducedCount(const CollectiveCall& call, const Communicator& communicator) {
+  if (call.kind == CollectiveKind::kReduceScatter) {
+    return BlockOf(call.count, communicator.size(), communicator.rank()).count;
+  }
+  return call.kind == CollectiveKind::kReduce && communicator.rank() != call.root ? 0 : call.count;
 }
 
 // How many elements of the output are, on whatever rank, as they were sent. What a reduction keeps for itself is not.
@@ -81,13 +91,16 @@ AlgorithmChoice Choose(const CollectiveCall& call, int64_t wire_bytes, const Top
                         : ChooseAlgorithm(call.kind, bytes, topology);
 }
 
-Schedule Plan(const CollectiveCall& call, const AlgorithmChoice& choice, const Communicator& communicator) {
+// `divides`: the schedule may divide what it reduces.
+Schedule Plan(const CollectiveCall& call, const AlgorithmChoice& choice, bool divides,
+              const Communicator& communicator) {
   return MakeSchedule({.kind = call.kind,
                        .algorithm = choice.algorithm,
                        .rank = communicator.rank(),
                        .count = call.count,
                        .root = call.root,
                        .permutation = call.permutation,
+                       .divides = divides,
                        .in_place = call.input == call.output,
                        .lanes = choice.lanes},
                       communicator.topology());
@@ -118,6 +131,12 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     auto reduce = ReduceFunctionFor(call.dtype, call.reduction);
     if (!reduce.ok()) return refuse(reduce.status());
     run.reduce = *reduce;
+    if (call.divisor != 1) {
+      auto divide = DivideFunctionFor(call.dtype);
+      if (!divide.ok()) return refuse(divide.status());
+      run.divide = *divide;
+      run.divisor = call.divisor;
+    }
   }
   communicator_->Begin(call.sequence,
                        {.collective = Described(call),
@@ -128,7 +147,14 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     const AlgorithmChoice choice = Choose(call, call.count * element_bytes, communicator_->topology());
     // Both of two partners keep the sum of what they have: it has to be the same.
     run.rounds_from = choice.algorithm == Algorithm::kRecursiveDoubling;
-    run.schedule = Plan(call, choice, *communicator_);
+    run.schedule = Plan(call, choice, run.divide != nullptr && !run.codec.changes(), *communicator_);
+    if (run.divide != nullptr && !run.schedule.divides) {
+      done = [divide = run.divide, output = call.output, divisor = call.divisor,
+              count = ReducedCount(call, *communicator_), done](absl::Status status) {
+        if (status.ok()) divide(output, divisor, count);
+        done(std::move(status));
+      };
+    }
     return ScheduleRun::Create(std::move(run), done);
   });
   if (!started.ok()) return refuse(started.status());

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/fingerprint.h"
-#include "distribute/collective/reduction.h"
 #include "distribute/collective/scheduled_collective.h"
 #include "distribute/collective/task_communicator.h"
 
@@ -150,6 +149,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     CollectiveCall call{.kind = *kind, .dtype = output_->dtype(), .reduction = params_.reduction};
     call.root = source;
     call.wire = params_.wire;
+    if (params_.is_mean) call.divisor = group_->topology->size();
     call.count = params_.type == CollectiveType::kBroadcast ? output_->NumElements() : input_.NumElements();
     call.input = input_.raw_data();
     call.output = output_->raw_data();
@@ -158,16 +158,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     ScheduledCollective(communicator, {.work_queue = task_->options().work_queue,
                                        .shape = params_.type == CollectiveType::kBroadcast ? output_->shape().ToString()
                                                                                            : input_.shape().ToString()})
-        .RunAsync(call, [self = shared_from_this()](absl::Status status) {
-          if (status.ok() && self->params_.is_mean) status = self->Average();
-          self->Finish(std::move(status));
-        });
-  }
-
-  absl::Status Average() {
-    ASSIGN_OR_RETURN(const DivideFunction divide, DivideFunctionFor(output_->dtype()));
-    divide(output_->raw_data(), group_->topology->size(), output_->NumElements());
-    return absl::OkStatus();
+        .RunAsync(call, [self = shared_from_this()](absl::Status status) { self->Finish(std::move(status)); });
   }
 
   // Later than the leader would have answered.

@@ -15,7 +15,9 @@
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/grpc_worker_pool.h"
 #include "distribute/transport/grpc_worker_service.h"
+#include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
+#include "distribute/transport/transport_service.h"
 
 namespace weir {
 namespace {
@@ -47,13 +49,20 @@ constexpr char kLeader[] = "/job:worker/replica:0/task:0";
 // One task: a server, the channels to the others, devices.
 class TestTask {
  public:
-  TestTask(int index, int num_devices) : name_(absl::StrCat("/job:worker/replica:0/task:", index)) {
+  // `links`: through shared memory.
+  TestTask(int index, int num_devices, bool links) : name_(absl::StrCat("/job:worker/replica:0/task:", index)) {
     queue_ = WorkQueue::Create({.name = "test", .compute_threads = 1});
     const DeviceName task = DeviceName::Parse(name_).value();
     for (int i = 0; i < num_devices; ++i) devices_.push_back(NewCpuDevice(task, i, queue_.get()));
     shared_memory_ = std::make_unique<SharedMemorySender>(&timers_);
     service_ = std::make_unique<GrpcWorkerService>(&worker_, shared_memory_.get());
-    server_ = GrpcServer::Start({.methods = service_->Methods()}).value();
+    std::vector<ServerMethod> methods = service_->Methods();
+    if (links) {
+      links_ = LinkPoller::Create().value();
+      transport_ = std::make_unique<TransportService>(&worker_, links_.get());
+      for (ServerMethod& method : transport_->Methods()) methods.push_back(std::move(method));
+    }
+    server_ = GrpcServer::Start({.methods = std::move(methods)}).value();
   }
   ~TestTask() { Stop(); }
 
@@ -64,7 +73,8 @@ class TestTask {
   const std::string& name() const { return name_; }
 
   void Join(const ClusterSpec& cluster) {
-    workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{.cluster = cluster, .local_task = name_});
+    workers_ = std::make_unique<GrpcWorkerPool>(
+        GrpcWorkerPool::Options{.cluster = cluster, .local_task = name_, .channel = {.links = links_.get()}});
     workers_->SetLocalWorker(std::shared_ptr<WorkerInterface>(std::shared_ptr<void>(), &worker_));
     collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
         .task = name_, .workers = workers_.get(), .timers = &timers_, .work_queue = queue_.get()});
@@ -72,26 +82,40 @@ class TestTask {
   }
   void Stop() {
     if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
+    if (links_ != nullptr) links_->Stop();
+  }
+  // How many frames its links have brought.
+  uint64_t FramesReceived() const {
+    ListLinksResponse response;
+    if (links_ != nullptr) links_->Describe(&response);
+    uint64_t frames = 0;
+    for (const auto& link : response.link()) frames += link.frames_received();
+    return frames;
   }
 
  private:
   const std::string name_;
   TimerQueue timers_;
+  std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<WorkQueue> queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   CollectiveWorker worker_;
   std::unique_ptr<SharedMemorySender> shared_memory_;
   std::unique_ptr<GrpcWorkerService> service_;
+  std::unique_ptr<TransportService> transport_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcWorkerPool> workers_;
   std::unique_ptr<TaskCollectives> collectives_;
 };
 
 struct TestCluster {
-  TestCluster(int num_tasks, int devices_per_task) {
+  enum class Links { kNone, kAll, kAllButTheLast };
+
+  TestCluster(int num_tasks, int devices_per_task, Links links = Links::kAll) {
     std::vector<std::string> addresses;
     for (int i = 0; i < num_tasks; ++i) {
-      tasks.push_back(std::make_unique<TestTask>(i, devices_per_task));
+      const bool has_links = links == Links::kAll || (links == Links::kAllButTheLast && i + 1 < num_tasks);
+      tasks.push_back(std::make_unique<TestTask>(i, devices_per_task, has_links));
       addresses.push_back(tasks.back()->address());
     }
     std::string json = "{\"worker\": [";
@@ -108,7 +132,7 @@ struct TestCluster {
 // A group over all devices of a cluster, one rank each.
 class TasksGroup : public CollectiveTestGroup {
  public:
-  explicit TasksGroup(int size) : cluster_((size + 1) / 2, 2), size_(size) {
+  TasksGroup(int size, TestCluster::Links links) : cluster_((size + 1) / 2, 2, links), size_(size) {
     std::vector<std::promise<void>> joined(size);
     groups_.resize(size);
     for (int rank = 0; rank < size; ++rank) {
@@ -160,9 +184,14 @@ class TasksGroup : public CollectiveTestGroup {
   std::vector<std::shared_ptr<const FormedGroup>> groups_;
 };
 
+CollectiveBackend Backend(const char* name, TestCluster::Links links) {
+  return {name, [links](int size) { return std::make_unique<TasksGroup>(size, links); }, 5};
+}
+
 INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveConformanceTest,
-                         testing::Values(CollectiveBackend{
-                             "Grpc", [](int size) { return std::make_unique<TasksGroup>(size); }, 5}),
+                         testing::Values(Backend("Grpc", TestCluster::Links::kNone),
+                                         Backend("SharedMemory", TestCluster::Links::kAll),
+                                         Backend("Mixed", TestCluster::Links::kAllButTheLast)),
                          BackendName);
 
 // One op of one member, by an executor.
@@ -309,6 +338,34 @@ TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
   cluster.tasks[1]->collectives().NewStep(2, kLeader);  // which ends
   EXPECT_THAT(source.status.get_future().get(),
               StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
+}
+
+TEST(StepCollectivesTest, MessagesGoThroughLinksOnceTheyAreThere) {
+  TestCluster cluster(2, 1);
+  const auto frames = [&] { return cluster.tasks[0]->FramesReceived() + cluster.tasks[1]->FramesReceived(); };
+  for (int64_t step_id = 1; step_id < 1000; ++step_id) {
+    const uint64_t before = frames();
+    RunOnce(cluster, step_id);
+    if (frames() >= before + 4) return;  // a request and its answer for each of the two
+  }
+  FAIL() << "There are no links";
+}
+
+TEST(StepCollectivesTest, ATaskWithoutLinksIsAskedByCalls) {
+  TestCluster cluster(2, 1, TestCluster::Links::kAllButTheLast);
+  for (int64_t step_id = 1; step_id < 10; ++step_id) RunOnce(cluster, step_id);
+  EXPECT_EQ(cluster.tasks[0]->FramesReceived(), 0);
+}
+
+TEST(StepCollectivesTest, ATaskThatIsGoneIsNamedThroughLinks) {
+  TestCluster cluster(2, 1);
+  int64_t step_id = 0;
+  while (cluster.tasks[0]->FramesReceived() == 0 && step_id < 1000) RunOnce(cluster, ++step_id);
+  MemberOp waiting;
+  waiting.input = waiting.output = AsTensor<float>({1});
+  waiting.Start(*cluster.tasks[0], ++step_id, Sum(2));
+  cluster.tasks[1]->Stop();
+  EXPECT_THAT(waiting.status.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task:1")));
 }
 
 TEST(BufferKeyTest, ReadsWhatItWrites) {

@@ -22,6 +22,8 @@ class Status;
 
 namespace weir {
 
+class LinkPoller;
+
 struct GrpcChannelOptions {
   std::string address;  // "host:port", "[::1]:port", "unix:path"
   std::string task;     // for messages: "/job:ps/replica:0/task:1"; may be empty for a client
@@ -35,6 +37,9 @@ struct GrpcChannelOptions {
   Allocator* allocator = CpuAllocator();  // for tensors received
   // Offer a peer on this host memory to put tensors in. Peers that do not know of it send them as ever.
   bool shared_memory = true;
+  // For links through shared memory, outlives the channel; null: there are none.
+  LinkPoller* links = nullptr;
+  std::string local_task;  // of this process, for the peer's messages; may be empty
 };
 
 // Thread-safe. Connects at the first call, and again when the connection was lost. Calls never wait for a peer that is

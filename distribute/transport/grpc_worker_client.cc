@@ -26,7 +26,8 @@ absl::Status CheckIndices(const std::vector<int>& indices, size_t size, absl::st
 
 GrpcWorkerClient::GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue)
     : channel_(std::move(options), queue),
-      shared_memory_(channel_.options().shared_memory && IsOnThisHost(channel_.options().address)) {}
+      shared_memory_(channel_.options().shared_memory && IsOnThisHost(channel_.options().address)),
+      rings_(&channel_, channel_.options().links) {}
 
 void GrpcWorkerClient::CallMessage(const char* method, const CallOptions& options,
                                    const google::protobuf::MessageLite& request,
@@ -218,6 +219,7 @@ absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::st
 
 void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                                     ResultCallback<ReceivedBytes> done) {
+  if (const auto rings = rings_.Current(); rings != nullptr && rings->Begin(options, *args, done)) return;
   tensorflow::RecvBufRequest request;
   request.set_step_id(args->step_id);
   request.set_buf_rendezvous_key(args->key);

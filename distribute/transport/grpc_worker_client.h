@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
+#include "distribute/transport/frames/ring_connection.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/recent_request_ids.h"
 #include "distribute/transport/shared_memory/receiving_arena.h"
@@ -78,6 +79,7 @@ class GrpcWorkerClient : public WorkerInterface {
 
   GrpcChannel channel_;
   SharedMemoryReceiver shared_memory_;
+  RingConnection rings_;
   RequestIdSource request_ids_;
   Mutex mu_;
   absl::flat_hash_map<GraphId, std::shared_ptr<const GraphKeys>> graphs_ GUARDED_BY(mu_);

@@ -40,6 +40,7 @@ absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Connect(absl::s
       GrpcChannelOptions channel = options_.channel;
       channel.address = address;
       channel.task = std::string(task);
+      channel.local_task = options_.local_task;
       return std::shared_ptr<WorkerInterface>(std::make_shared<GrpcWorkerClient>(std::move(channel), &queue_));
     }
   }

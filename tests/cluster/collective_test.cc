@@ -3,11 +3,15 @@
 
 #include <future>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "core/attr_value.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "distribute/transport/wire_format.h"
+#include "weir/transport.pb.h"
 
 namespace weir {
 namespace {
@@ -63,10 +67,12 @@ class Member {
   std::string session_;
 };
 
-class CollectiveClusterTest : public testing::Test {
+// With the servers' flags.
+class CollectiveClusterTest : public testing::TestWithParam<std::vector<std::string>> {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"worker", kMembers}}}));
+    ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start(
+                                       {.program = WEIR_PROGRAM, .jobs = {{"worker", kMembers}}, .flags = GetParam()}));
     for (int i = 0; i < kMembers; ++i) {
       members_.push_back(std::make_unique<Member>(*cluster_, i));
       ASSERT_THAT(members_.back()->Connect(), IsOk());
@@ -115,11 +121,11 @@ class CollectiveClusterTest : public testing::Test {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-TEST_F(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
+TEST_P(CollectiveClusterTest, MembersAtTheirOwnMastersAddUp) {
   for (int step = 0; step < 10; ++step) ExpectSums();
 }
 
-TEST_F(CollectiveClusterTest, MessagesAreCastAndCompressed) {
+TEST_P(CollectiveClusterTest, MessagesAreCastAndCompressed) {
   for (int i = 0; i < kMembers; ++i) {
     members_[i] = std::make_unique<Member>(*cluster_, i, "bf16+lz4");
     ASSERT_THAT(members_[i]->Connect(), IsOk());
@@ -141,7 +147,7 @@ TEST_F(CollectiveClusterTest, MessagesAreCastAndCompressed) {
   }
 }
 
-TEST_F(CollectiveClusterTest, MembersThatAskForOtherMessagesFailTogether) {
+TEST_P(CollectiveClusterTest, MembersThatAskForOtherMessagesFailTogether) {
   members_[2] = std::make_unique<Member>(*cluster_, 2, "fp16");
   ASSERT_THAT(members_[2]->Connect(), IsOk());
   for (auto& result : Start({0, 1, 2})) {
@@ -149,7 +155,7 @@ TEST_F(CollectiveClusterTest, MembersThatAskForOtherMessagesFailTogether) {
   }
 }
 
-TEST_F(CollectiveClusterTest, StepsRunSideBySide) {
+TEST_P(CollectiveClusterTest, StepsRunSideBySide) {
   constexpr int kThreads = 3;
   std::vector<std::future<int>> failures;
   for (int i = 0; i < kThreads * kMembers; ++i) {
@@ -163,7 +169,7 @@ TEST_F(CollectiveClusterTest, StepsRunSideBySide) {
 }
 
 // A client at each of the members' masters starts its step anew until it succeeds, as training loops do.
-TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
+TEST_P(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
   ExpectSums();
   auto waiting = Start({0, 1});
   cluster_->Kill("worker", 2);
@@ -176,7 +182,7 @@ TEST_F(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
   ExpectToMeetAgainWith(2);
 }
 
-TEST_F(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
+TEST_P(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
   for (int step = 0; step < 3; ++step) ExpectSums();
   auto waiting = Start({1, 2});
   cluster_->Kill("worker", 0);
@@ -184,7 +190,7 @@ TEST_F(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
   ExpectToMeetAgainWith(0);
 }
 
-TEST_F(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {
+TEST_P(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {
   ExpectSums();
   cluster_->Pause("worker", 2);
   const absl::Time paused = absl::Now();
@@ -194,6 +200,46 @@ TEST_F(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {
     EXPECT_LT(absl::Now() - paused, kLimit);
   }
 }
+
+TEST_P(CollectiveClusterTest, ATaskTellsOfItsLinks) {
+  GrpcChannel channel({.address = *cluster_->spec().AddressOf("worker", 0)}, nullptr);
+  const auto ask = [&] {
+    return channel.Call("/weir.TransportService/ListLinks", {}, *MessageToBuffer(ListLinksRequest()));
+  };
+  if (!GetParam().empty()) {
+    ExpectSums();
+    EXPECT_THAT(ask(), StatusIs(absl::StatusCode::kUnimplemented));
+    return;
+  }
+  ListLinksResponse response;
+  const auto is_used = [](const auto& link) {
+    return link.transport() == "shared memory" && link.bytes_received() > 0;
+  };
+  for (int step = 0; step < 1000 && absl::c_none_of(response.link(), is_used); ++step) {
+    ExpectSums();
+    ASSERT_OK_AND_ASSIGN(const grpc::ByteBuffer reply, ask());
+    ASSERT_THAT(MessageFromBuffer(reply, &response), IsOk());
+  }
+  EXPECT_TRUE(absl::c_any_of(response.link(), is_used)) << response.ShortDebugString();
+}
+
+// By now all of them have links.
+TEST_P(CollectiveClusterTest, AKilledMemberIsMissedThroughLinks) {
+  for (int step = 0; step < 50; ++step) ExpectSums();
+  auto waiting = Start({0, 1});
+  cluster_->Kill("worker", 2);
+  const absl::Time killed = absl::Now();
+  for (auto& result : waiting) {
+    const absl::Status status = result.get().status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
+    EXPECT_LT(absl::Now() - killed, kLimit);
+  }
+  ExpectToMeetAgainWith(2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, CollectiveClusterTest,
+                         testing::Values(std::vector<std::string>(), std::vector<std::string>{"--no-shared-memory"}),
+                         [](const auto& info) { return info.param.empty() ? "SharedMemory" : "Grpc"; });
 
 }  // namespace
 }  // namespace weir

@@ -1,0 +1,50 @@
+// Frames between two tasks: what pushes buffers, and transports implement.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/status.h"
+#include "distribute/collective/received_bytes.h"
+
+namespace weir {
+
+enum class FrameKind : uint32_t {
+  kRequest = 1,  // for a buffer, which is to come under the frame's channel: a RecvBufRequest
+  kCancel = 2,   // the channel's request
+  kBuffer = 3,   // what the channel's request was for
+  kError = 4,    // why it does not come
+};
+
+struct FrameHead {
+  FrameKind kind = FrameKind::kRequest;
+  uint32_t channel = 0;
+};
+
+// One end. Thread-safe. Frames arrive in the order in which they were sent, once each. Send never blocks: what the
+// link has no room for waits in the sender's memory, where it lies, so a sender must not send more than it was asked
+// for. Kept alive by what carries it until it is broken.
+class FrameLink {
+ public:
+  // No call is made with a lock held. Both may come on any thread, and OnFrame on several at once.
+  class Receiver {
+   public:
+    virtual ~Receiver() = default;
+    // The peer may write to `bytes` at any time: nothing that matters is read from them twice.
+    virtual void OnFrame(const FrameHead& head, ReceivedBytes bytes) = 0;
+    // Once; the link lets go of the receiver then. Nothing comes after it but what is under way.
+    virtual void OnBroken(const absl::Status& status) = 0;
+  };
+
+  virtual ~FrameLink() = default;
+  // Lets go of `bytes`, which are at most max_frame_bytes(), when they are sent or the link is broken.
+  virtual void Send(const FrameHead& head, ReceivedBytes bytes) = 0;
+  virtual uint64_t max_frame_bytes() const = 0;
+  // Tells the peer. Later calls do nothing.
+  virtual void Break(const absl::Status& status) = 0;
+};
+
+// Bytes that the frame owns.
+ReceivedBytes OwnedBytes(std::string bytes);
+
+}  // namespace weir

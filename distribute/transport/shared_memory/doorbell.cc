@@ -1,0 +1,46 @@
+#include "distribute/transport/shared_memory/doorbell.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weir {
+namespace {
+
+constexpr char kKind[] = "weir-doorbell";
+constexpr size_t kBytes = 4096 - SharedSegment::kDataOffset;
+
+// Not the private kind: waiter and waker are different processes.
+int64_t Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Create() {
+  ASSIGN_OR_RETURN(auto segment, SharedSegment::Create(kKind, kBytes));
+  return std::unique_ptr<Doorbell>(new Doorbell(std::move(segment)));
+}
+
+absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Open(const SharedSegmentName& name) {
+  ASSIGN_OR_RETURN(auto segment, SharedSegment::Open(kKind, kBytes, name));
+  return std::unique_ptr<Doorbell>(new Doorbell(std::move(segment)));
+}
+
+void Doorbell::Ring() {
+  // Who rings first wakes; the others need not.
+  if (state()->is_armed.load() == 0 || state()->is_armed.exchange(0) == 0) return;
+  Wake();
+}
+
+void Doorbell::Wake() {
+  state()->rings.fetch_add(1);
+  Futex(&state()->rings, FUTEX_WAKE, INT32_MAX, nullptr);
+}
+
+void Doorbell::Sleep(uint32_t rings, absl::Duration at_most) {
+  const timespec timeout = absl::ToTimespec(at_most);
+  Futex(&state()->rings, FUTEX_WAIT, rings, &timeout);
+}
+
+}  // namespace weir

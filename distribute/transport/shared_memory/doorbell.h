@@ -1,0 +1,56 @@
+// What wakes a process that looks after shared memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "distribute/transport/shared_memory/shared_segment.h"
+
+namespace weir {
+
+// Each process has one, which its peers ring; they share it. Ringing costs a load of a word unless the owner has said
+// that it sleeps, or is about to. Thread-safe.
+//
+// Nothing is missed: a peer writes first and then rings; the owner arms first and then looks whether there is
+// something. All four are sequentially consistent.
+class Doorbell {
+ public:
+  static absl::StatusOr<std::unique_ptr<Doorbell>> Create();
+  // Another process's.
+  static absl::StatusOr<std::unique_ptr<Doorbell>> Open(const SharedSegmentName& name);
+
+  // For peers.
+  void Ring();
+  // How often the owner has shown that it lives.
+  uint64_t Heartbeats() const { return state()->heartbeats.load(std::memory_order_relaxed); }
+  bool OwnerIsGone() const { return segment_->MakerIsGone(); }
+
+  // For the owner.
+  const SharedSegmentName& name() const { return segment_->name(); }
+  void Arm() { state()->is_armed.store(1); }
+  void Disarm() { state()->is_armed.store(0); }
+  bool IsArmed() const { return state()->is_armed.load() != 0; }
+  uint32_t Rings() const { return state()->rings.load(); }
+  // Until it has been rung more often than `rings`, or for no reason.
+  void Sleep(uint32_t rings, absl::Duration at_most);
+  void Beat() { state()->heartbeats.fetch_add(1, std::memory_order_relaxed); }
+  void Wake();  // the owner's own thread
+
+ private:
+  struct State {
+    std::atomic<uint32_t> rings;
+    std::atomic<uint32_t> is_armed;
+    std::atomic<uint64_t> heartbeats;
+  };
+  static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
+
+  explicit Doorbell(std::unique_ptr<SharedSegment> segment) : segment_(std::move(segment)) {}
+  State* state() const { return reinterpret_cast<State*>(segment_->data()); }
+
+  const std::unique_ptr<SharedSegment> segment_;
+};
+
+}  // namespace weir

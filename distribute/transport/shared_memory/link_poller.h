@@ -1,0 +1,90 @@
+// Looks after the links of a process whose peers write into shared memory.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/cancellation.h"
+#include "core/mutex.h"
+#include "core/progress.h"
+#include "distribute/transport/shared_memory/doorbell.h"
+#include "weir/transport.pb.h"
+
+namespace weir {
+
+// A link that has to be looked at.
+class PolledLink {
+ public:
+  virtual ~PolledLink() = default;
+  // For one thread at a time: whether there is something to do, and doing it; true: there was.
+  virtual bool HasWork() = 0;
+  virtual bool Poll() = 0;
+  // Now and then, on any thread: breaks the link when its peer is gone or hangs.
+  virtual void CheckPeer() = 0;
+  virtual void Break(const absl::Status& status) = 0;
+  virtual void Describe(ListLinksResponse::Link* description) const = 0;
+};
+
+// One thread sleeps until the process's doorbell rings, and then runs what has come. A thread that waits for it anyway
+// (Await) does the same meanwhile, so that nobody is woken: how long it looks depends on how long such waits were.
+// Thread-safe. Links stay until they are removed, which they do when they break. Outlives them.
+class LinkPoller : public Progress {
+ public:
+  static absl::StatusOr<std::unique_ptr<LinkPoller>> Create();
+  ~LinkPoller() override { Stop(); }
+
+  // For peers.
+  const SharedSegmentName& doorbell() const { return doorbell_->name(); }
+  // Of what is asked of peers to set up links.
+  CancellationManager* cancellation() { return &cancellation_; }
+
+  // UNAVAILABLE once it is stopped; ResourceExhausted beyond kMaxLinks.
+  absl::Status Add(std::shared_ptr<PolledLink> link);
+  // It is not looked at any more, but for a look under way.
+  void Remove(const PolledLink* link);
+  void Await(absl::FunctionRef<bool()> enough) override;
+  // On threads that are in Await: what arrives runs there, and may compute.
+  static bool InAwait();
+  void Describe(ListLinksResponse* response) const;
+  // Breaks all links, and takes no more.
+  void Stop();
+
+ private:
+  static constexpr size_t kMaxLinks = 1024;
+  using Links = std::vector<std::shared_ptr<PolledLink>>;
+
+  explicit LinkPoller(std::unique_ptr<Doorbell> doorbell) : doorbell_(std::move(doorbell)) {}
+
+  void Run();
+  // One thread looks at a time.
+  bool TryEnter();
+  void Leave();
+  bool HasWork();
+  bool PollOnce();
+  // Until nothing has come for a while. `learns` from how long it waits.
+  void Look(bool learns, absl::FunctionRef<bool()> enough);
+  void RefreshLinks();
+  Links Snapshot() const;
+  void Learn(int64_t waited_nanos);
+  int64_t Patience() const;
+
+  const std::unique_ptr<Doorbell> doorbell_;
+  CancellationManager cancellation_;
+  std::atomic<bool> is_looking_{false};
+  std::atomic<int> awaiting_{0};  // threads in Await
+  std::atomic<bool> has_links_{false};
+  std::atomic<int64_t> expected_nanos_{0};  // until something comes, in the mean
+  std::atomic<int64_t> waits_since_{0};     // 0: nobody does
+  std::atomic<uint64_t> version_{0};        // of links_
+  Links looked_at_;                         // whoever looks has it
+  uint64_t looked_at_version_ = 0;
+  mutable Mutex mu_;
+  Links links_ GUARDED_BY(mu_);
+  bool stopping_ GUARDED_BY(mu_) = false;
+  std::thread thread_ GUARDED_BY(mu_);
+};
+
+}  // namespace weir

@@ -1,0 +1,224 @@
+// Links between two ends of which each has a poller of its own, as two processes have.
+#include "distribute/transport/shared_memory/ring_link.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Keeps what arrives, or lets go of it at once.
+class Recorder : public FrameLink::Receiver {
+ public:
+  explicit Recorder(bool keeps = false) : keeps_(keeps) {}
+
+  void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
+    MutexLock lock(mu_);
+    heads_.push_back(head);
+    texts_.emplace_back(bytes.bytes().data(), bytes.bytes().size());
+    if (keeps_) kept_.push_back(std::move(bytes));
+    changed_.notify_all();
+  }
+  void OnBroken(const absl::Status& status) override { broken_.set_value(status); }
+
+  void AwaitFrames(size_t count) {
+    MutexLock lock(mu_);
+    while (texts_.size() < count) lock.Wait(changed_);
+  }
+  std::vector<std::string> texts() const {
+    MutexLock lock(mu_);
+    return texts_;
+  }
+  void LetGo() {
+    std::vector<ReceivedBytes> kept;
+    MutexLock lock(mu_);
+    kept.swap(kept_);
+    keeps_ = false;
+  }
+  absl::Status AwaitBroken() { return broken_.get_future().get(); }
+
+ private:
+  mutable Mutex mu_;
+  std::condition_variable changed_;
+  bool keeps_ GUARDED_BY(mu_);
+  std::vector<FrameHead> heads_ GUARDED_BY(mu_);
+  std::vector<std::string> texts_ GUARDED_BY(mu_);
+  std::vector<ReceivedBytes> kept_ GUARDED_BY(mu_);
+  std::promise<absl::Status> broken_;
+};
+
+class RingLinkTest : public ::testing::Test {
+ protected:
+  void Connect(const std::shared_ptr<Recorder>& asker, const std::shared_ptr<Recorder>& answerer) {
+    ASSERT_OK_AND_ASSIGN(asker_poller_, LinkPoller::Create());
+    ASSERT_OK_AND_ASSIGN(answerer_poller_, LinkPoller::Create());
+    ASSERT_OK_AND_ASSIGN(auto rings, RingLink::MakeRings());
+    ASSERT_OK_AND_ASSIGN(auto opened, RingLink::OpenRings(rings->name()));
+    EXPECT_THAT(RingLink::OpenRings(rings->name()), StatusIs(absl::StatusCode::kAlreadyExists));
+    ASSERT_OK_AND_ASSIGN(
+        raw_, SharedSegment::Open("weir-rings", rings->name().bytes() - SharedSegment::kDataOffset, rings->name()));
+    ASSERT_OK_AND_ASSIGN(auto to_answerer, Doorbell::Open(answerer_poller_->doorbell()));
+    ASSERT_OK_AND_ASSIGN(auto to_asker, Doorbell::Open(asker_poller_->doorbell()));
+    asker_ = std::make_shared<RingLink>(
+        RingLink::Options{std::move(rings), std::move(to_answerer), asker_poller_.get(), true, "/job:b"});
+    answerer_ = std::make_shared<RingLink>(
+        RingLink::Options{std::move(opened), std::move(to_asker), answerer_poller_.get(), false, "/job:a"});
+    ASSERT_THAT(asker_->Start(asker), IsOk());
+    ASSERT_THAT(answerer_->Start(answerer), IsOk());
+  }
+  void TearDown() override {
+    if (asker_poller_ != nullptr) asker_poller_->Stop();
+    if (answerer_poller_ != nullptr) answerer_poller_->Stop();
+  }
+
+  std::unique_ptr<LinkPoller> asker_poller_, answerer_poller_;
+  std::unique_ptr<SharedSegment> raw_;
+  std::shared_ptr<RingLink> asker_, answerer_;
+};
+
+TEST_F(RingLinkTest, FramesPassBothWays) {
+  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  for (int i = 0; i < 100; ++i) {
+    asker_->Send({FrameKind::kRequest, 1}, OwnedBytes("ask"));
+    answerer_->Send({FrameKind::kBuffer, 1}, OwnedBytes("answer"));
+  }
+  at_asker->AwaitFrames(100);
+  at_answerer->AwaitFrames(100);
+  EXPECT_EQ(at_asker->texts().back(), "answer");
+  EXPECT_EQ(at_answerer->texts().back(), "ask");
+  ListLinksResponse::Link link;
+  asker_->Describe(&link);
+  EXPECT_EQ(link.frames_sent(), 100);
+  EXPECT_EQ(link.bytes_received(), 600);
+}
+
+TEST_F(RingLinkTest, WhatHasNoRoomWaitsWithItsSender) {
+  auto at_asker = std::make_shared<Recorder>(/*keeps=*/true), at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  const std::string large(answerer_->max_frame_bytes(), 'x');
+  std::atomic<int> let_go{0};
+  constexpr int kFrames = 12;  // three times as much as the ring holds
+  for (int i = 0; i < kFrames; ++i) {
+    answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
+  }
+  at_asker->AwaitFrames(3);
+  EXPECT_LT(let_go, kFrames);
+  EXPECT_LT(at_asker->texts().size(), kFrames);
+  at_asker->LetGo();
+  at_asker->AwaitFrames(kFrames);
+  EXPECT_EQ(at_asker->texts().back(), large);
+  answerer_->Break(errors::Unavailable("the end"));
+  EXPECT_EQ(let_go, kFrames);
+}
+
+TEST_F(RingLinkTest, ABrokenLinkLetsGoOfWhatWaits) {
+  auto at_asker = std::make_shared<Recorder>(/*keeps=*/true), at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  const std::string large(answerer_->max_frame_bytes(), 'x');
+  std::atomic<int> let_go{0};
+  for (int i = 0; i < 12; ++i) {
+    answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
+  }
+  answerer_->Break(errors::Unavailable("the end"));
+  EXPECT_EQ(let_go, 12);
+  answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
+  EXPECT_EQ(let_go, 13);
+  EXPECT_THAT(at_answerer->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the end")));
+  EXPECT_THAT(at_asker->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:b")));
+}
+
+TEST_F(RingLinkTest, AwaitRunsWhatArrivesOnItsThread) {
+  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  answerer_->Send({FrameKind::kBuffer, 1}, OwnedBytes("answer"));
+  while (at_asker->texts().empty()) asker_poller_->Await([&] { return !at_asker->texts().empty(); });
+  EXPECT_EQ(at_asker->texts().back(), "answer");
+}
+
+TEST_F(RingLinkTest, APeerThatWritesNonsenseLosesTheLink) {
+  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  reinterpret_cast<FrameRingState*>(raw_->data())->written = 100;  // requests
+  EXPECT_THAT(at_answerer->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:a")));
+  EXPECT_THAT(at_asker->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto rings = RingLink::MakeRings();
+    auto doorbell = Doorbell::Create();
+    if (!rings.ok() || !doorbell.ok()) _exit(1);
+    OpenRingsRequest request;
+    *request.mutable_rings() = (*rings)->name();
+    *request.mutable_doorbell() = (*doorbell)->name();
+    const std::string bytes = request.SerializeAsString();
+    if (write(pipe_ends[1], bytes.data(), bytes.size()) > 0) pause();
+    _exit(1);
+  }
+  char buffer[512];
+  const ssize_t length = read(pipe_ends[0], buffer, sizeof(buffer));
+  ASSERT_GT(length, 0);
+  OpenRingsRequest request;
+  ASSERT_TRUE(request.ParseFromArray(buffer, static_cast<int>(length)));
+  ASSERT_OK_AND_ASSIGN(auto poller, LinkPoller::Create());
+  ASSERT_OK_AND_ASSIGN(auto rings, RingLink::OpenRings(request.rings()));
+  ASSERT_OK_AND_ASSIGN(auto doorbell, Doorbell::Open(request.doorbell()));
+  auto recorder = std::make_shared<Recorder>();
+  auto link = std::make_shared<RingLink>(
+      RingLink::Options{std::move(rings), std::move(doorbell), poller.get(), false, "/job:killed"});
+  ASSERT_THAT(link->Start(recorder), IsOk());
+  link->Send({FrameKind::kBuffer, 1}, OwnedBytes("x"));
+  const absl::Time killed = absl::Now();
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(recorder->AwaitBroken(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:killed is not there any more")));
+  EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
+  // Its memory is this process's alone.
+  EXPECT_THAT(RingLink::OpenRings(request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
+  link->Send({FrameKind::kBuffer, 2}, OwnedBytes("y"));
+  poller->Stop();
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+TEST(SharedSegmentTest, ANameThatLiesIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const auto segment, SharedSegment::Create("weir-test", 4096));
+  const auto refused = [&](auto change) {
+    SharedSegmentName bad = segment->name();
+    change(bad);
+    const auto opened = SharedSegment::Open("weir-test", 4096, bad);
+    EXPECT_THAT(opened, ::testing::AnyOf(StatusIs(absl::StatusCode::kInvalidArgument),
+                                         StatusIs(absl::StatusCode::kPermissionDenied)))
+        << bad.ShortDebugString();
+  };
+  refused([](auto& name) { name.set_pid(0); });
+  refused([](auto& name) { name.set_pid(-1); });
+  refused([](auto& name) { name.set_pid(int64_t{1} << 40); });
+  refused([](auto& name) { name.set_fd(0); });
+  refused([](auto& name) { name.set_fd(-1); });
+  refused([](auto& name) { name.set_bytes(name.bytes() * 2); });
+  refused([](auto& name) { name.set_token("short"); });
+  refused([](auto& name) { name.set_token(std::string(SharedSegment::kTokenBytes, 'x')); });
+  refused([](auto& name) { name.Clear(); });
+  EXPECT_THAT(SharedSegment::Open("weir-other", 4096, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(SharedSegment::Open("weir-test", 8192, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(SharedSegment::Open("weir-test", 4096, segment->name()), IsOk());
+}
+
+}  // namespace
+}  // namespace weir
