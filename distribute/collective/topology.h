@@ -17,7 +17,7 @@ struct LinkCost {
 // The defaults are estimates, for servers on one machine and hosts that are joined by 25 Gbit/s. The one place that has
 // such constants.
 struct LinkCosts {
-  LinkCost within_host{.latency = 10e-6, .seconds_per_byte = 1 / 3.0e9};
+  LinkCost within_host{.latency = 10e-6, .seconds_per_byte = 1 / 5.0e9};
   LinkCost between_hosts{.latency = 150e-6, .seconds_per_byte = 1 / 3.0e9};
   double consume_seconds_per_byte = 1 / 6.0e9;  // copying or reducing what has arrived
 };

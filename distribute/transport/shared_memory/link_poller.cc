@@ -17,6 +17,9 @@ constexpr int64_t kShortestLook = 20'000;
 // After that another thread that wants the processor gets it.
 constexpr int64_t kAlone = 2'000;
 constexpr int kPausesPerLook = 8;
+// Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back.
+constexpr int64_t kSlowYield = 200'000;
+constexpr int64_t kCrowdedFor = 100'000'000;
 
 thread_local int in_await = 0;
 
@@ -144,9 +147,12 @@ void LinkPoller::Look(bool learns, absl::FunctionRef<bool()> enough) {
       if (learns) waits_since_.store(start);
     }
     for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
-    const int64_t spent = NowNanos() - start;
-    if (spent > Patience()) return;
-    if (spent > kAlone) std::this_thread::yield();
+    const int64_t now = NowNanos(), spent = now - start;
+    const bool is_crowded = now < crowded_until_.load(std::memory_order_relaxed);
+    if (spent > (is_crowded ? kShortestLook : Patience())) return;
+    if (is_crowded || spent < kAlone) continue;
+    std::this_thread::yield();
+    if (const int64_t back = NowNanos(); back - now > kSlowYield) crowded_until_.store(back + kCrowdedFor);
   }
 }
 

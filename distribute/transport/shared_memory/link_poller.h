@@ -78,6 +78,7 @@ class LinkPoller : public Progress {
   std::atomic<bool> has_links_{false};
   std::atomic<int64_t> expected_nanos_{0};  // until something comes, in the mean
   std::atomic<int64_t> waits_since_{0};     // 0: nobody does
+  std::atomic<int64_t> crowded_until_{0};   // nothing is gained by yielding before
   std::atomic<uint64_t> version_{0};        // of links_
   Links looked_at_;                         // whoever looks has it
   uint64_t looked_at_version_ = 0;
