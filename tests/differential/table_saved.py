@@ -152,12 +152,19 @@ for kind in ("", "GZIP", "SNAPPY", "AUTO", "NONE"):
 known("SaveDataset", "AddDataset", "TensorFlow cannot write this dataset into the graph that it optimises")
 
 
-# What TensorFlow wrote when this table was read.
+# What TensorFlow wrote when this table was read; processes that read it at once find one whole directory.
 def written(compression):
-    path = os.path.join(tempfile.gettempdir(), "weir_table_written" + compression)
-    if not os.path.exists(os.path.join(path, "snapshot.metadata")):
+    path = os.path.join(tempfile.gettempdir(), "weir_table_shards" + compression)
+    if not os.path.exists(os.path.join(path, "whole")):
+        own = tempfile.mkdtemp(prefix="weir_table_")
         with tf.init_scope():
-            tf.data.Dataset.range(6).save(path, compression=compression or None, shard_func=lambda x: x % 2)
+            tf.data.Dataset.range(6).save(own, compression=compression or None, shard_func=lambda x: x % 2)
+        with open(os.path.join(own, "whole"), "w"):
+            pass
+        try:
+            os.rename(own, path)
+        except OSError:  # another was first
+            shutil.rmtree(own, ignore_errors=True)
     run = next(f for f in sorted(os.listdir(path)) if os.path.isdir(os.path.join(path, f)))
     return os.path.join(path, run, "00000001.shard")
 
