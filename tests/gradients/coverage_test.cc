@@ -59,8 +59,8 @@ const std::set<std::string>& WithoutGradient() {
       "DecodeCSV", "ParseExample", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
       "ParseSingleExample", "ParseSingleSequenceExample", "DatasetToSingleElement", "GetElementAtIndex",
       // Debugging, batching.
-      "Copy", "CopyHost", "DebugIdentity", "DebugIdentityV3", "DebugNumericSummary", "SleepIdentityOp", "Batch",
-      "Unbatch", "BatchFunction", "MapDefun",
+      "Copy", "CopyHost", "DebugIdentity", "DebugIdentityV3", "DebugNumericSummary", "DebugNumericSummaryV2",
+      "UncompressElement", "DecodeProtoV2", "SleepIdentityOp", "Batch", "Unbatch", "BatchFunction", "MapDefun",
       "PreventGradient",  // its purpose is this error
       "EagerPyFunc",      // its gradient is one of Python's
       "For"};
