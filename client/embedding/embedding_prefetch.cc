@@ -15,6 +15,25 @@ void ForEachOutput(Pull& pull, Fn&& fn) {
   for (auto& version : pull.versions) fn(version);
   fn(pull.unique);
   fn(pull.idx);
+  if (pull.map.valid()) fn(pull.epoch);
+}
+
+// The pull as it is by the map of now, where its parts may have moved since: the rows in another order. Of versions
+// only the oldest can then be said.
+void DivideAnew(const Scope& scope, EmbeddingPull* pull) {
+  const int parts = static_cast<int>(pull->keys.size());
+  const auto route = ops::EmbeddingRoute(scope.WithDevice("").ColocateWith(pull->map.op()), pull->map, pull->tasks);
+  const Tensor zero = Tensor::Scalar<int32_t>(0);
+  const InputList keys(pull->keys.begin(), pull->keys.end()), versions(pull->versions.begin(), pull->versions.end());
+  const Output all = parts == 1 ? pull->keys[0] : ops::ConcatV2(scope, keys, zero);
+  auto divided = ops::EmbeddingPartitionBy(scope, all, route.owners, parts);
+  const Output is_same = ops::Equal(scope, pull->epoch, route.epoch);
+  const Output oldest = ops::Min(scope, ops::Pack(scope, versions), zero);
+  for (Output& version : pull->versions) version = ops::SelectV2(scope, is_same, version, oldest);
+  pull->keys = std::move(divided.parts);
+  pull->unique = ops::GatherV2(scope, pull->unique, ops::InvertPermutation(scope, divided.idx), zero);
+  pull->idx = ops::GatherV2(scope, divided.idx, pull->idx, zero);
+  pull->epoch = route.epoch;
 }
 
 }  // namespace
@@ -45,7 +64,12 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
   for (const Output& other : others_) add(other);
   const Output queue =
       ops::FIFOQueueV2(inner, types, {.capacity = ahead, .shared_name = absl::StrCat(inner.name(), "/queue")});
-  enqueue_ = ops::QueueEnqueueV2(inner, queue, values);
+  // The parts from which a batch was pulled may move while it waits for its place in the queue.
+  std::vector<Operation> pulled = {ops::QueueEnqueueV2(inner, queue, values)};
+  for (const EmbeddingPull& pull : pulls_) {
+    if (pull.map.valid()) pulled.push_back(pull.arrived);
+  }
+  enqueue_ = pulled.size() == 1 ? pulled[0] : ops::NoOp(inner.WithControlDependencies(pulled));
   fail_ = ops::QueueEnqueueV2(inner, queue, nothing);
   close_ = ops::QueueCloseV2(inner, queue);
   close_now_ = ops::QueueCloseV2(inner, queue, {.cancel_pending_enqueues = true});
@@ -59,7 +83,10 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
   const Scope checked = inner.WithControlDependencies({check});
   size_t next = 2;
   const auto take = [&](Output& output) { output = ops::Identity(checked, taken[next++]); };
-  for (EmbeddingPull& pull : pulls_) ForEachOutput(pull, take);
+  for (EmbeddingPull& pull : pulls_) {
+    ForEachOutput(pull, take);
+    if (pull.map.valid()) DivideAnew(checked, &pull);
+  }
   for (Output& other : others_) take(other);
 }
 

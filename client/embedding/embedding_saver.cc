@@ -1,6 +1,7 @@
 #include "client/embedding/embedding_saver.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -14,10 +15,42 @@ namespace weir {
 namespace {
 
 constexpr char kChain[] = "embedding_chain", kDirectory[] = "embeddings", kIndex[] = ".index";
+constexpr char kOwners[] = "-owners", kTasks[] = "-tasks";
+// Saves, each of which a move may make useless.
+constexpr int kAttempts = 3;
 
 // Where the rows that belong to a checkpoint are.
 std::string PathBeside(const std::string& checkpoint) {
   return JoinPath(JoinPath(std::string(DirName(checkpoint)), kDirectory), std::string(BaseName(checkpoint)));
+}
+
+// `owners` of tasks by name, as indices into `known`; nothing where one is not among those.
+std::optional<std::vector<int32_t>> Translate(absl::Span<const int32_t> owners, absl::Span<const tstring> tasks,
+                                              const std::vector<std::string>& known) {
+  std::vector<int32_t> result;
+  for (const int32_t owner : owners) {
+    if (owner < 0 || static_cast<size_t>(owner) >= tasks.size()) return std::nullopt;
+    const auto found = std::find(known.begin(), known.end(), std::string(tasks[owner]));
+    if (found == known.end()) return std::nullopt;
+    result.push_back(static_cast<int32_t>(found - known.begin()));
+  }
+  return result;
+}
+
+// Where the parts go that a checkpoint has: to the tasks that had them, or evenly.
+absl::StatusOr<std::vector<int32_t>> RestoredOwners(const BundleReader& reader, const EmbeddingVariable& variable) {
+  const EmbeddingVariableOptions& options = variable.options();
+  const std::string owners_name = variable.name() + kOwners, tasks_name = variable.name() + kTasks;
+  if (reader.Contains(owners_name) && reader.Contains(tasks_name)) {
+    ASSIGN_OR_RETURN(const Tensor owners, reader.Read(owners_name));
+    ASSIGN_OR_RETURN(const Tensor tasks, reader.Read(tasks_name));
+    if (owners.dtype() != DT_INT32 || tasks.dtype() != DT_STRING) {
+      return errors::DataLoss("The map of embedding ", variable.name(), " has another type");
+    }
+    const auto known = Translate(owners.flat<int32_t>(), tasks.flat<tstring>(), variable.tasks());
+    if (known.has_value() && static_cast<int64_t>(known->size()) == options.parts) return *known;
+  }
+  return EvenOwners(options.parts, options.initial_devices == 0 ? variable.num_parts() : options.initial_devices);
 }
 
 std::string TemporarySuffix() {
@@ -37,6 +70,7 @@ EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable
     initializers.push_back(variable.initializer());
     flags.emplace_back(variable.is_initialized());
     partitions_.emplace(variable.name(), variable.num_parts());
+    if (variable.moves()) AddMap(inner, variable);
     for (int i = 0; i < variable.num_parts(); ++i) AddPart(inner, variable, i);
   }
   if (parts_.empty()) {
@@ -47,6 +81,54 @@ EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable
   is_whole_ = ops::All(inner, ops::Pack(inner, flags), Tensor::Vector<int32_t>({0}));
 }
 
+void EmbeddingSaver::AddMap(const Scope& scope, const EmbeddingVariable& variable) {
+  const Scope beside = scope.WithDevice("").ColocateWith(variable.map().op());
+  Map map{.variable = variable};
+  const auto now = ops::EmbeddingMapRead(beside, variable.map());
+  map.owners = now.owners;
+  map.tasks = now.tasks;
+  map.epoch = now.epoch;
+  map.fed = ops::Placeholder(beside.WithName("owners"), DT_INT32);
+  const std::vector<tstring> tasks(variable.tasks().begin(), variable.tasks().end());
+  map.set = ops::EmbeddingMapSet(beside, variable.map(), map.fed, Tensor::Vector<tstring>(tasks));
+  maps_.push_back(std::move(map));
+}
+
+const EmbeddingSaver::Map* EmbeddingSaver::FindMap(const EmbeddingVariable& variable) const {
+  for (const Map& map : maps_) {
+    if (map.variable.name() == variable.name()) return &map;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::vector<EmbeddingSaver::MapState>> EmbeddingSaver::ReadMaps(Session& session) const {
+  std::vector<Output> fetches;
+  for (const Map& map : maps_) fetches.insert(fetches.end(), {map.owners, map.tasks, map.epoch});
+  std::vector<MapState> states;
+  if (maps_.empty()) return states;
+  ASSIGN_OR_RETURN(const std::vector<Tensor> now, session.Run(fetches));
+  for (size_t i = 0; i < maps_.size(); ++i) {
+    const auto owners =
+        Translate(now[3 * i].flat<int32_t>(), now[3 * i + 1].flat<tstring>(), maps_[i].variable.tasks());
+    if (!owners.has_value()) {
+      return errors::FailedPrecondition("Parts of embedding ", maps_[i].variable.name(),
+                                        " are on tasks that this graph does not know of: build it with them");
+    }
+    states.push_back({.owners = *owners, .epoch = now[3 * i + 2].scalar<int64_t>()});
+  }
+  return states;
+}
+
+absl::Status EmbeddingSaver::SetMaps(Session& session, const std::vector<std::vector<int32_t>>& owners) const {
+  FeedList feeds;
+  std::vector<Operation> targets;
+  for (size_t i = 0; i < maps_.size(); ++i) {
+    feeds.emplace_back(maps_[i].fed, Tensor::Vector<int32_t>(owners[i]));
+    targets.push_back(maps_[i].set);
+  }
+  return maps_.empty() ? absl::OkStatus() : session.Run(feeds, {}, targets).status();
+}
+
 void EmbeddingSaver::AddPart(const Scope& scope, const EmbeddingVariable& variable, int part) {
   const Scope beside = variable.Beside(scope, part);
   Part added;
@@ -55,9 +137,14 @@ void EmbeddingSaver::AddPart(const Scope& scope, const EmbeddingVariable& variab
   added.saved =
       ops::EmbeddingTableSave(beside, variable.table(part), added.prefix,
                               Tensor::Scalar<tstring>(absl::StrCat(variable.name(), "/part_", part)), added.since);
-  added.restored =
-      ops::EmbeddingTableRestore(beside, variable.table(part), added.prefix, Tensor::Scalar<tstring>(variable.name()),
-                                 {.partition_id = part, .partition_num = variable.num_parts()});
+  const Tensor name = Tensor::Scalar<tstring>(variable.name());
+  if (const Map* map = FindMap(variable); map != nullptr) {
+    added.restored = ops::EmbeddingTableRestoreParts(beside, variable.table(part), added.prefix, name, map->fed,
+                                                     Tensor::Scalar<int32_t>(part));
+  } else {
+    added.restored = ops::EmbeddingTableRestore(beside, variable.table(part), added.prefix, name,
+                                                {.partition_id = part, .partition_num = variable.num_parts()});
+  }
   parts_.push_back(added);
 }
 
@@ -72,20 +159,34 @@ absl::StatusOr<bool> EmbeddingSaver::IsWhole(Session& session) {
 }
 
 absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoint) {
-  const std::string path = PathBeside(checkpoint), name(BaseName(path));
+  const std::string path = PathBeside(checkpoint);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    ASSIGN_OR_RETURN(const std::vector<MapState> maps, ReadMaps(session));
+    RETURN_IF_ERROR(SaveOnce(session, path, maps));
+    // A part that moved meanwhile may be in the files of neither task.
+    ASSIGN_OR_RETURN(const std::vector<MapState> after, ReadMaps(session));
+    if (after == maps) return absl::OkStatus();
+    chain_.clear();
+  }
+  return errors::Aborted("Parts of the embeddings moved during each of ", kAttempts, " attempts to save them as ",
+                         path);
+}
+
+absl::Status EmbeddingSaver::SaveOnce(Session& session, const std::string& path, const std::vector<MapState>& maps) {
+  const std::string name(BaseName(path));
   const bool delta = !chain_.empty() && static_cast<int>(chain_.size()) < options_.full_every &&
-                     std::find(chain_.begin(), chain_.end(), name) == chain_.end();
+                     std::find(chain_.begin(), chain_.end(), name) == chain_.end() && maps == saved_maps_;
   if (delta) {
-    const absl::Status saved = SaveSince(session, path, chain_, versions_);
+    const absl::Status saved = SaveSince(session, path, chain_, versions_, maps);
     // A table does not know all that was removed, or begins anew; then everything is written.
     if (!absl::IsFailedPrecondition(saved) && !absl::IsInvalidArgument(saved)) return saved;
   }
   const std::vector<int64_t> everything(parts_.size(), -1);
-  return SaveSince(session, path, {}, everything);
+  return SaveSince(session, path, {}, everything, maps);
 }
 
 absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path, const std::vector<std::string>& chain,
-                                       const std::vector<int64_t>& since) {
+                                       const std::vector<int64_t>& since, const std::vector<MapState>& maps) {
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
   const std::string temporary = absl::StrCat(path, TemporarySuffix());
   RETURN_IF_ERROR(files->CreateDir(temporary));
@@ -106,6 +207,12 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
     for (const auto& [name, parts] : partitions_) {
       RETURN_IF_ERROR(writer->Add(absl::StrCat(name, "-partitions"), Tensor::Scalar(parts)));
     }
+    for (size_t i = 0; i < maps_.size(); ++i) {
+      const EmbeddingVariable& variable = maps_[i].variable;
+      const std::vector<tstring> tasks(variable.tasks().begin(), variable.tasks().end());
+      RETURN_IF_ERROR(writer->Add(variable.name() + kOwners, Tensor::Vector<int32_t>(maps[i].owners)));
+      RETURN_IF_ERROR(writer->Add(variable.name() + kTasks, Tensor::Vector<tstring>(tasks)));
+    }
     RETURN_IF_ERROR(writer->Finish());
     RETURN_IF_ERROR(MergeBundles(files, prefixes, path));
     std::vector<int64_t> result;
@@ -116,6 +223,7 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
   if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
   RETURN_IF_ERROR(Annotate(versions.status(), absl::StrCat("Saving the embeddings ", path)));
   versions_ = *std::move(versions);
+  saved_maps_ = maps;
   last_was_delta_ = !chain.empty();
   chain_ = chain;
   chain_.emplace_back(BaseName(path));
@@ -142,6 +250,14 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
     std::vector<tstring> prefixes;
     for (const std::string& name : chain) prefixes.push_back(JoinPath(std::string(DirName(path)), name));
     FeedList feeds;
+    ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, path));
+    std::vector<std::vector<int32_t>> owners;
+    for (const Map& map : maps_) {
+      ASSIGN_OR_RETURN(owners.emplace_back(), RestoredOwners(*reader, map.variable));
+      feeds.emplace_back(map.fed, Tensor::Vector<int32_t>(owners.back()));
+    }
+    // Without maps nobody asks for rows, and no move that is under way comes to its end.
+    RETURN_IF_ERROR(SetMaps(session, std::vector<std::vector<int32_t>>(maps_.size())));
     std::vector<Output> fetches;
     for (const Part& part : parts_) {
       feeds.emplace_back(part.prefix, Tensor::Vector<tstring>(prefixes));
@@ -150,6 +266,8 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
     ASSIGN_OR_RETURN(const std::vector<Tensor> versions, session.Run(feeds, fetches));
     versions_.clear();
     for (const Tensor& version : versions) versions_.push_back(version.scalar<int64_t>());
+    RETURN_IF_ERROR(SetMaps(session, owners));
+    ASSIGN_OR_RETURN(saved_maps_, ReadMaps(session));
     chain_ = std::move(chain);
     return absl::OkStatus();
   };

@@ -5,6 +5,7 @@
 #include "client/ops.h"
 #include "client/wire.h"
 #include "core/attr_value.h"
+#include "core/device_name.h"
 
 namespace weir {
 namespace {
@@ -38,8 +39,16 @@ ops::EmbeddingTableAttrs TableAttrs(const EmbeddingVariableOptions& options, con
   attrs.steps_to_live = options.steps_to_live;
   attrs.seconds_to_live = options.seconds_to_live;
   attrs.max_element_size = (options.max_element_size + parts - 1) / parts;
+  attrs.parts = options.parts;
   attrs.shared_name = shared_name;
   return attrs;
+}
+
+// The name that a device has in a map: graphs that write it differently mean the same.
+std::string TaskOf(const Scope& scope, const std::string& device) {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(device);
+  scope.UpdateStatus(name.status());
+  return name.ok() ? name->ToString() : device;
 }
 
 // `base` to the power of the step that is being made, of which the first is 1.
@@ -49,6 +58,12 @@ Output Power(const Scope& scope, double base, const Output& global_step) {
 }
 
 }  // namespace
+
+std::vector<int32_t> EvenOwners(int64_t parts, int count) {
+  std::vector<int32_t> owners(parts);
+  for (int64_t i = 0; i < parts; ++i) owners[i] = static_cast<int32_t>(i * count / parts);
+  return owners;
+}
 
 EmbeddingVariable EmbeddingVariable::Make(const Scope& scope, EmbeddingVariableOptions options) {
   EmbeddingVariable variable;
@@ -61,20 +76,57 @@ EmbeddingVariable EmbeddingVariable::Make(const Scope& scope, EmbeddingVariableO
   InputList flags, sizes;
   for (int64_t i = 0; i < parts; ++i) {
     const Scope on_device = inner.WithDevice(options.devices[i]).SubScope(absl::StrCat("part_", i));
-    const std::string shared_name = absl::StrCat(variable.name_, "/part_", i);
-    const Output table =
-        ops::EmbeddingTable(on_device.WithName("table"), options.width, TableAttrs(options, shared_name, parts));
+    // Of a table whose parts move, the device is what tells it from the others.
+    const std::string shared_name =
+        absl::StrCat(variable.name_, options.parts > 0 ? "/table" : absl::StrCat("/part_", i));
+    const Output table = ops::EmbeddingTable(on_device.WithName("table"), options.width,
+                                             TableAttrs(options, shared_name, options.parts > 0 ? 1 : parts));
     variable.tables_.push_back(table);
     initializers.push_back(ops::EmbeddingTableInitialize(on_device, table));
     flags.emplace_back(ops::EmbeddingTableIsInitialized(on_device, table));
     sizes.emplace_back(ops::EmbeddingTableSize(on_device, table));
   }
-  variable.initializer_ = ops::NoOp(inner.WithControlDependencies(initializers).WithName("init"));
+  variable.options_ = std::move(options);
+  if (variable.moves()) {
+    variable.MakeMap(inner, initializers, &flags);
+    if (!scope.ok()) return variable;
+  } else {
+    variable.initializer_ = ops::NoOp(inner.WithControlDependencies(initializers).WithName("init"));
+  }
   const Tensor axis = Tensor::Vector<int32_t>({0});
   variable.is_initialized_ = ops::All(inner.WithName("is_initialized"), ops::Pack(inner, flags), axis);
   variable.size_ = ops::Sum(inner.WithName("size"), ops::Pack(inner, sizes), axis);
-  variable.options_ = std::move(options);
   return variable;
+}
+
+void EmbeddingVariable::MakeMap(const Scope& scope, const std::vector<Operation>& table_initializers,
+                                InputList* flags) {
+  const int count = static_cast<int>(options_.devices.size());
+  for (const std::string& device : options_.devices) {
+    tasks_.push_back(TaskOf(scope, device));
+    if (std::count(tasks_.begin(), tasks_.end(), tasks_.back()) == 1) continue;
+    return scope.UpdateStatus(
+        errors::InvalidArgument("Embedding '", name_, "' has device '", device, "' twice; its parts are told by it"));
+  }
+  const int initial = options_.initial_devices == 0 ? count : options_.initial_devices;
+  if (initial < 0 || initial > count) {
+    return scope.UpdateStatus(
+        errors::InvalidArgument("Embedding '", name_, "' cannot begin on ", initial, " of ", count, " devices"));
+  }
+  const std::string& device = options_.map_device.empty() ? options_.devices[0] : options_.map_device;
+  const Scope home = scope.WithDevice(device);
+  map_ = ops::EmbeddingMap(home.WithName("map"), options_.parts, {.shared_name = absl::StrCat(name_, "/map")});
+  const Tensor owners = Tensor::Vector<int32_t>(EvenOwners(options_.parts, initial));
+  std::vector<Operation> owned;
+  for (int i = 0; i < count; ++i) {
+    const Scope beside = Beside(scope, i).WithControlDependencies({table_initializers[i]});
+    owned.push_back(ops::EmbeddingTableOwn(beside, tables_[i], owners, Tensor::Scalar<int32_t>(i), {.create = true}));
+  }
+  const std::vector<tstring> names(tasks_.begin(), tasks_.end());
+  initializer_ = ops::EmbeddingMapSet(home.WithControlDependencies(owned).WithName("init"), map_, owners,
+                                      Tensor::Vector<tstring>(names));
+  const Output known = ops::EmbeddingMapRead(home, map_).owners;
+  flags->emplace_back(ops::Greater(home, ops::Size(home, known), Tensor::Scalar<int32_t>(0)));
 }
 
 Scope EmbeddingVariable::Beside(const Scope& scope, int part) const {
@@ -84,23 +136,43 @@ Scope EmbeddingVariable::Beside(const Scope& scope, int part) const {
 EmbeddingPull EmbeddingVariable::Pull(const Scope& scope, const Output& keys) const {
   const Scope inner = scope.SubScope("pull");
   const Output flat = ops::Reshape(inner, keys, Tensor::Vector<int32_t>({-1}));
-  const auto divided = ops::EmbeddingPartition(inner, flat, num_parts());
+  EmbeddingPull pull;
+  const Divided divided = Divide(inner, flat, &pull);
   if (!scope.ok()) return {};
   SetWire(scope, divided.idx.op(), options_.wire);
-  EmbeddingPull pull;
   pull.keys = divided.parts;
   InputList rows;
+  std::vector<Output> arrived;
   for (int i = 0; i < num_parts(); ++i) {
     const auto gathered = ops::EmbeddingTableGather(Beside(inner, i), tables_[i], pull.keys[i]);
     SetWire(scope, gathered.output.op(), options_.wire);
     rows.emplace_back(gathered.output);
+    arrived.push_back(gathered.version);
     pull.versions.push_back(gathered.version);
   }
   pull.unique =
       num_parts() == 1 ? ops::Identity(inner, rows[0]) : ops::ConcatV2(inner, rows, Tensor::Scalar<int32_t>(0));
   const Output shape = ops::Shape(inner, keys);
   pull.idx = ops::Reshape(inner, divided.idx, shape);
+  if (moves()) {
+    const Scope home = inner.WithDevice("").ColocateWith(map_.op());
+    pull.arrived = ops::NoOp(home.WithControlDependencies(arrived).WithName("arrived"));
+  }
   return pull;
+}
+
+EmbeddingVariable::Divided EmbeddingVariable::Divide(const Scope& scope, const Output& keys,
+                                                     EmbeddingPull* pull) const {
+  if (!moves()) {
+    auto divided = ops::EmbeddingPartition(scope, keys, num_parts());
+    return {std::move(divided.parts), divided.idx};
+  }
+  const auto route = ops::EmbeddingRoute(scope.WithDevice("").ColocateWith(map_.op()), map_, tasks_);
+  pull->map = map_;
+  pull->epoch = route.epoch;
+  pull->tasks = tasks_;
+  auto divided = ops::EmbeddingPartitionBy(scope, keys, route.owners, num_parts());
+  return {std::move(divided.parts), divided.idx};
 }
 
 Output EmbeddingVariable::Embed(const Scope& scope, const EmbeddingPull& pull) const {
@@ -144,7 +216,9 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
     SetNodeAttr("_weir_worker", worker, push);
     SetNodeAttr("_weir_workers", options_.synchronous_workers, push);
   }
-  return ops::NoOp(inner.WithControlDependencies(pushes).WithName("done"));
+  // Beside the map, which takes the step for over when nothing of it is left there.
+  const Scope end = moves() ? inner.WithDevice("").ColocateWith(map_.op()) : inner;
+  return ops::NoOp(end.WithControlDependencies(pushes).WithName("done"));
 }
 
 Operation EmbeddingVariable::Apply(const Scope& scope, int part, const EmbeddingPull& pull, const Output& gradient,

@@ -27,6 +27,14 @@ struct EmbeddingVariableOptions {
   // Where its parts are, one on each; empty: on the scope's device.
   std::vector<std::string> devices;
 
+  // Above 0: the keys are divided into so many parts, which can move between the devices while a training goes on (see
+  // embedding_parts.h). The devices then are distinct; a program may name some that have none yet. At first the parts
+  // are spread over the first `initial_devices` of them (0: all). The map of the parts is on `map_device` (empty: the
+  // first one), from which every pull asks it.
+  int64_t parts = 0;
+  int initial_devices = 0;
+  std::string map_device;
+
   // "constant" {value}, "uniform" {from, to}, "normal" or "truncated_normal" {mean, deviation}.
   std::string initializer = "truncated_normal";
   std::vector<float> initializer_params = {0, 0.05f};
@@ -53,12 +61,21 @@ struct EmbeddingVariableOptions {
   std::string wire;
 };
 
+// Which of the devices has each part, where `count` of them have equally many. Keys that are close by hash are
+// together.
+std::vector<int32_t> EvenOwners(int64_t parts, int count);
+
 // A batch of keys and the rows that belong to them.
 struct EmbeddingPull {
   std::vector<Output> keys;      // each key once, by part
   std::vector<Output> versions;  // of the parts, when they were read
   Output unique;                 // their rows, those of one part after the other: [distinct keys, width]
   Output idx;                    // of each key of the batch, in `unique`
+
+  // Of an embedding whose parts can move; not set for others.
+  Output map, epoch;               // by which the keys were divided
+  std::vector<std::string> tasks;  // that the graph knows
+  Operation arrived;               // beside the map, when the rows are there: until it is run, no part moves
 };
 
 // A value: copies name the same rows. They are on devices as variables are, and outlive the session.
@@ -72,10 +89,15 @@ class EmbeddingVariable {
   const EmbeddingVariableOptions& options() const { return options_; }
   int num_parts() const { return static_cast<int>(tables_.size()); }
   Output table(int part) const { return tables_[part]; }
+  // Whether its parts can move, and then: the map of them, and the names that the devices have in it.
+  bool moves() const { return options_.parts > 0; }
+  Output map() const { return map_; }
+  const std::vector<std::string>& tasks() const { return tasks_; }
   // The scope of ops beside a part.
   Scope Beside(const Scope& scope, int part) const;
 
-  // Gets the rows of `keys` (int64, of any shape): each key once, from the parts in parallel.
+  // Gets the rows of `keys` (int64, of any shape): each key once, from the parts in parallel. A step that pulls and
+  // does not push is ABORTED where a part moves away under it.
   EmbeddingPull Pull(const Scope& scope, const Output& keys) const;
   // The rows in the order of the batch: the shape of its keys, and then the width.
   Output Embed(const Scope& scope, const EmbeddingPull& pull) const;
@@ -94,12 +116,20 @@ class EmbeddingVariable {
   Output size() const { return size_; }
 
  private:
+  struct Divided {
+    OutputList parts;
+    Output idx;
+  };
+  Divided Divide(const Scope& scope, const Output& keys, EmbeddingPull* pull) const;
+  void MakeMap(const Scope& scope, const std::vector<Operation>& table_initializers, InputList* flags);
   Operation Apply(const Scope& scope, int part, const EmbeddingPull& pull, const Output& gradient,
                   const Output& global_step) const;
 
   std::string name_;
   EmbeddingVariableOptions options_;
   std::vector<Output> tables_;
+  Output map_;
+  std::vector<std::string> tasks_;
   Operation initializer_;
   Output is_initialized_, size_;
 };

@@ -10,6 +10,9 @@
 namespace weir::recommender {
 namespace {
 
+// Of each embedding, where they can move.
+constexpr int64_t kParts = 64;
+
 Output SumOver(const Scope& scope, const Output& x, int32_t axis) {
   return ops::Sum(scope, x, Tensor::Vector<int32_t>({axis}));
 }
@@ -26,7 +29,11 @@ EmbeddingVariable MakeEmbedding(const Scope& scope, const std::string& name, con
   embedding.optimizer = {.kind = EmbeddingOptimizer::Kind::kAdagrad, .learning_rate = options.learning_rate};
   embedding.initializer_params = {0, 0.3f};
   embedding.seed = seed;
-  for (int i = 0; i < options.ps; ++i) embedding.devices.push_back(absl::StrCat("/job:ps/task:", i));
+  if (options.spare_ps > 0) {
+    embedding.parts = kParts;
+    embedding.initial_devices = options.ps;
+  }
+  for (int i = 0; i < options.ps + options.spare_ps; ++i) embedding.devices.push_back(absl::StrCat("/job:ps/task:", i));
   return EmbeddingVariable::Make(scope.WithName(name), embedding);
 }
 

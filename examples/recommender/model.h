@@ -11,8 +11,9 @@
 namespace weir::recommender {
 
 struct ModelOptions {
-  int workers = 0;  // one replica on each /job:worker/task:i; 0: one replica, wherever the session puts it
-  int ps = 0;       // a part of each embedding on each /job:ps/task:i
+  int workers = 0;   // one replica on each /job:worker/task:i; 0: one replica, wherever the session puts it
+  int ps = 0;        // a part of each embedding on each /job:ps/task:i
+  int spare_ps = 0;  // tasks behind those, to which parts can move
   int64_t width = 8;
   double learning_rate = 0.15;
 };

@@ -1,15 +1,18 @@
 // Learns from ratings with embeddings that grow as users and items come.
 //   recommender                                    in this process
 //   recommender --demo --weir weir                 on 2 ps and 2 workers that it starts, one of which it kills
+//   recommender --demo --grow --weir weir         the same; on the way a third ps gets its share of the rows
 //   recommender --target grpc://…                  on a cluster with jobs ps and worker
 
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <thread>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/embedding/embedding_parts.h"
 #include "client/embedding/embedding_saver.h"
 #include "client/session.h"
 #include "client/training_loop.h"
@@ -25,7 +28,7 @@ namespace {
 
 struct Flags {
   std::string weir, target, directory;
-  bool demo = false;
+  bool demo = false, grow = false;
   int ps = 2, workers = 2;
   int64_t steps = 600;
   int batch = 512;  // a worker
@@ -69,6 +72,55 @@ absl::StatusOr<double> R2(Session& session, const Model& model, const Ratings& r
   return 1 - result[0].scalar<float>() / variance;
 }
 
+// Gives the last parameter server, which had nothing, its share of both embeddings' rows, while the training goes on.
+class Growth {
+ public:
+  Growth(const Model& model, const std::string& target, int tasks) : tasks_(tasks) {
+    for (const EmbeddingVariable* variable : {&model.users, &model.items}) {
+      parts_.emplace_back(*variable, [target](const Scope& scope) { return Session::Connect(target, scope); });
+    }
+  }
+  ~Growth() { Wait(); }
+
+  void Start(int64_t step) {
+    absl::PrintF("\n>>> Step %d: /job:ps/task:%d gets its share of the rows.\n", step, tasks_ - 1);
+    thread_ = std::thread([this] {
+      for (EmbeddingParts& parts : parts_) {
+        const auto report = parts.Balance(std::vector<bool>(tasks_, true), EmbeddingParts::LoadMeasure::kBytes);
+        status_.Update(report.status());
+        if (!report.ok()) return;
+        absl::PrintF(">>> %d parts with %d rows moved; steps waited %.1f ms for it.\n", report->parts, report->rows,
+                     absl::ToDoubleMilliseconds(report->pause));
+      }
+    });
+  }
+  void Wait() {
+    if (thread_.joinable()) thread_.join();
+  }
+  // What each task has in the end; an error where the last one has less than half of its share.
+  absl::Status Finish() {
+    Wait();
+    RETURN_IF_ERROR(status_);
+    for (const EmbeddingParts& parts : parts_) {
+      ASSIGN_OR_RETURN(const PartsState state, parts.Read());
+      int64_t all = 0;
+      for (int i = 0; i < tasks_; ++i) {
+        all += state.OnDevice(i).keys;
+        absl::PrintF("%s%d rows on /job:ps/task:%d", i == 0 ? "" : ", ", state.OnDevice(i).keys, i);
+      }
+      absl::PrintF(".\n");
+      if (2 * tasks_ * state.OnDevice(tasks_ - 1).keys < all) return errors::Internal("The last task has too few rows");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const int tasks_;
+  std::vector<EmbeddingParts> parts_;
+  std::thread thread_;
+  absl::Status status_;  // the thread's, until it is joined
+};
+
 absl::Status PrintCheckpoints(const std::string& directory) {
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, files->Glob(directory + "/embeddings/*.data-*"));
@@ -86,7 +138,9 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   const Ratings ratings{RatingsOptions()};
   const Scope scope = Scope::NewRoot();
   const bool distributed = !target.empty();
-  const Model model = BuildModel(scope, {.workers = distributed ? flags.workers : 0, .ps = distributed ? flags.ps : 0});
+  const Model model = BuildModel(
+      scope,
+      {.workers = distributed ? flags.workers : 0, .ps = distributed ? flags.ps : 0, .spare_ps = flags.grow ? 1 : 0});
   RETURN_IF_ERROR(scope.status());
   const auto replicas = static_cast<int64_t>(model.replicas.size());
 
@@ -104,9 +158,15 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
     return feeds;
   };
   options.hooks = {report, NanHook(0), StopAtStepHook(flags.steps)};
+  Growth growth(model, target, flags.ps + 1);
+  if (flags.grow) {
+    options.hooks.push_back(
+        std::make_shared<digits::OnceAtStepHook>(flags.steps / 4, [&growth](int64_t at) { growth.Start(at); }));
+  }
   if (cluster != nullptr) {
     const int64_t kill_at = flags.steps / 2 + kOffCheckpoint;
-    options.hooks.push_back(std::make_shared<digits::OnceAtStepHook>(kill_at, [&flags, cluster](int64_t at) {
+    options.hooks.push_back(std::make_shared<digits::OnceAtStepHook>(kill_at, [&flags, &growth, cluster](int64_t at) {
+      growth.Wait();
       const pid_t pid = cluster->Kill("ps", flags.ps - 1);
       absl::PrintF("\n>>> Step %d: SIGKILL to /job:ps/task:%d (process %d).\n", at, flags.ps - 1, pid);
     }));
@@ -127,6 +187,7 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   RETURN_IF_ERROR(PrintCheckpoints(options.checkpoint_dir));
   absl::PrintF("Explained variance of %d new ratings: %.3f (the best possible: %.3f).\n", kTestRatings, r2,
                ratings.BestR2());
+  if (flags.grow) RETURN_IF_ERROR(growth.Finish());
   RETURN_IF_ERROR(session->Close());
   if (cluster != nullptr && report->recoveries().empty()) return errors::Internal("Expected a recovery, saw none");
   if (!(r2 >= kExpectedR2)) return errors::Internal("The model explains less than ", kExpectedR2);
@@ -138,10 +199,10 @@ absl::Status Run(Flags flags) {
     ASSIGN_OR_RETURN(flags.directory, MakeDirectory());
   }
   if (!flags.demo) return Train(flags, flags.target, nullptr);
-  absl::PrintF("Starting %d ps and %d worker tasks.\n", flags.ps, flags.workers);
+  absl::PrintF("Starting %d ps and %d worker tasks.\n", flags.ps + (flags.grow ? 1 : 0), flags.workers);
   ASSIGN_OR_RETURN(std::unique_ptr<ProcessCluster> cluster,
                    ProcessCluster::Start({.program = flags.weir,
-                                          .jobs = {{"ps", flags.ps}, {"worker", flags.workers}},
+                                          .jobs = {{"ps", flags.ps + (flags.grow ? 1 : 0)}, {"worker", flags.workers}},
                                           .restart = true,
                                           .directory = flags.directory}));
   const absl::Status status = Train(flags, cluster->Target("worker", 0), cluster.get());
@@ -160,6 +221,7 @@ int main(int argc, char** argv) {
   weir::recommender::Flags flags;
   CLI::App app("Learns from ratings with embeddings that grow as users and items come.");
   app.add_flag("--demo", flags.demo, "start a cluster, kill one of its parameter servers on the way, recover");
+  app.add_flag("--grow", flags.grow, "on the way, spread the embeddings over one more ps, which the cluster has");
   app.add_option("--weir", flags.weir, "the program weir, for --demo");
   app.add_option("--target", flags.target, "grpc://host:port of a running cluster; in this process without it");
   app.add_option("--ps", flags.ps, "number of ps tasks")->check(CLI::Range(1, 64));
@@ -172,6 +234,10 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (flags.demo && flags.weir.empty()) {
     std::fprintf(stderr, "recommender: --demo needs --weir, the program to start tasks with\n");
+    return 2;
+  }
+  if (flags.grow && !flags.demo && flags.target.empty()) {
+    std::fprintf(stderr, "recommender: --grow needs a cluster: --demo or --target\n");
     return 2;
   }
   const absl::Status status = weir::recommender::Run(flags);

@@ -16,7 +16,7 @@ absl::Status RegisterNotDifferentiable(GradientRegistry& registry) {
       "DecodeBase64", "DecodeImage", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DeleteSessionTensor",
       "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DeserializeManySparse", "DrawBoundingBoxes",
       "EditDistance",
-      "EmbeddingTableExport", "EmbeddingTableGather", "Empty", "EncodeBase64", "Equal", "ExtractGlimpse", "ExtractJpegShape",
+      "EmbeddingTableExport", "EmbeddingTableGather", "EmbeddingTableSend", "Empty", "EncodeBase64", "Equal", "ExtractGlimpse", "ExtractJpegShape",
       "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVarsGradient",
       "FakeQuantWithMinMaxVarsPerChannelGradient", "Fingerprint", "FixedLengthRecordReader",
       "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "GenerateVocabRemapping", "GetSessionHandle",

@@ -70,8 +70,8 @@ absl::Status RemoveShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status ExportShape(InferenceContext& c) {
-  RETURN_IF_ERROR(ScalarInputs(c, 0, 2));
+absl::Status ExportShape(InferenceContext& c, int scalars) {
+  RETURN_IF_ERROR(ScalarInputs(c, 0, scalars));
   for (int i : {0, 3, 4, 5, 6}) c.set_output(i, c.Vector(-1));
   c.set_output(1, c.Matrix(-1, WidthOf(c)));
   c.set_output(2, c.Matrix(-1, -1));
@@ -147,7 +147,7 @@ absl::Status RegisterTransfers(OpRegistry& ops) {
                                    .Output("used: int64")
                                    .Output("removed: int64")
                                    .Output("version: int64")
-                                   .Shape(ExportShape)));
+                                   .Shape([](InferenceContext& c) { return ExportShape(c, 2); })));
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableImport")
                                    .Input("keys: int64")
                                    .Input("values: float")
@@ -171,6 +171,124 @@ absl::Status RegisterTransfers(OpRegistry& ops) {
                           .Shape(RestoreShape));
 }
 
+absl::Status RouteShape(InferenceContext& c) {
+  RETURN_IF_ERROR(ScalarInputs(c, 0, 1));
+  c.set_output(0, c.Vector(-1));
+  c.set_output(1, c.Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status SendShape(InferenceContext& c) {
+  RETURN_IF_ERROR(ScalarInputs(c, 3, 4));
+  RETURN_IF_ERROR(ExportShape(c, 1));
+  c.set_output(8, c.Vector(-1));
+  return absl::OkStatus();
+}
+
+// The map of a table's parts, and the parts that move.
+absl::Status RegisterParts(OpRegistry& ops) {
+  const auto on_map = [](const char* name) { return Op(name).Input("map: resource").Stateful(); };
+  RETURN_IF_ERROR(ops.Register(Op("EmbeddingMap")
+                                   .Output("map: resource")
+                                   .Attr("parts: int >= 1")
+                                   .Attr("container: string = ''")
+                                   .Attr("shared_name: string = ''")
+                                   .Stateful()
+                                   .Shape(ScalarsShape)));
+  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapRead")
+                                   .Output("owners: int32")
+                                   .Output("tasks: string")
+                                   .Output("epoch: int64")
+                                   .Shape([](InferenceContext& c) {
+                                     for (int i : {0, 1}) c.set_output(i, c.Vector(-1));
+                                     c.set_output(2, c.Scalar());
+                                     return ScalarInputs(c, 0, 1);
+                                   })));
+  RETURN_IF_ERROR(ops.Register(
+      on_map("EmbeddingMapSet").Input("owners: int32").Input("tasks: string").Shape([](InferenceContext& c) {
+        return ScalarInputs(c, 0, 1);
+      })));
+  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapSeal").Input("epoch: int64").Shape(ScalarsShape)));
+  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapCommit")
+                                   .Input("owners: int32")
+                                   .Input("tasks: string")
+                                   .Output("pause_micros: int64")
+                                   .Shape([](InferenceContext& c) {
+                                     c.set_output(0, c.Scalar());
+                                     return ScalarInputs(c, 0, 1);
+                                   })));
+  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingRoute")
+                                   .Output("owners: int32")
+                                   .Output("epoch: int64")
+                                   .Attr("tasks: list(string) >= 1")
+                                   .Shape(RouteShape)));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableSend")
+                                   .Input("parts: int32")
+                                   .Input("since: int64")
+                                   .Input("move: int64")
+                                   .Output("keys: int64")
+                                   .Output("values: float")
+                                   .Output("slots: float")
+                                   .Output("versions: int64")
+                                   .Output("freqs: int64")
+                                   .Output("used: int64")
+                                   .Output("removed: int64")
+                                   .Output("version: int64")
+                                   .Output("filters: int64")
+                                   .Attr("freeze: bool = false")
+                                   .Shape(SendShape)));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableReceive")
+                                   .Input("parts: int32")
+                                   .Input("since: int64")
+                                   .Input("move: int64")
+                                   .Input("keys: int64")
+                                   .Input("values: float")
+                                   .Input("slots: float")
+                                   .Input("versions: int64")
+                                   .Input("freqs: int64")
+                                   .Input("used: int64")
+                                   .Input("removed: int64")
+                                   .Input("filters: int64")
+                                   .Output("received: int64")
+                                   .Shape([](InferenceContext& c) {
+                                     c.set_output(0, c.Scalar());
+                                     return ScalarInputs(c, 0, 1);
+                                   })));
+  RETURN_IF_ERROR(ops.Register(
+      OnTable("EmbeddingTableAdopt").Input("parts: int32").Input("move: int64").Shape([](InferenceContext& c) {
+        return ScalarInputs(c, 0, 1);
+      })));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableOwn")
+                                   .Input("owners: int32")
+                                   .Input("self: int32")
+                                   .Attr("create: bool = false")
+                                   .Shape([](InferenceContext& c) {
+                                     RETURN_IF_ERROR(ScalarInputs(c, 0, 1));
+                                     return ScalarInputs(c, 2, 3);
+                                   })));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableLoad").Output("load: int64").Shape([](InferenceContext& c) {
+    c.set_output(0, c.Matrix(-1, 4));
+    return ScalarInputs(c, 0, 1);
+  })));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableRestoreParts")
+                                   .Input("prefixes: string")
+                                   .Input("tensor_name: string")
+                                   .Input("owners: int32")
+                                   .Input("self: int32")
+                                   .Output("version: int64")
+                                   .Shape([](InferenceContext& c) {
+                                     c.set_output(0, c.Scalar());
+                                     return ScalarInputs(c, 0, 1);
+                                   })));
+  return ops.Register(Op("EmbeddingPartitionBy")
+                          .Input("keys: int64")
+                          .Input("owners: int32")
+                          .Output("parts: num_partitions * int64")
+                          .Output("idx: int32")
+                          .Attr("num_partitions: int >= 1")
+                          .Shape(PartitionShape));
+}
+
 }  // namespace
 
 absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
@@ -190,6 +308,7 @@ absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
                                    .Attr("steps_to_live: int >= 0 = 0")
                                    .Attr("seconds_to_live: int >= 0 = 0")
                                    .Attr("max_element_size: int >= 0 = 0")
+                                   .Attr("parts: int >= 0 = 0")
                                    .Attr("container: string = ''")
                                    .Attr("shared_name: string = ''")
                                    .Stateful()
@@ -210,6 +329,7 @@ absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
                                    .Shape(GatherShape)));
   RETURN_IF_ERROR(RegisterUpdates(ops));
   RETURN_IF_ERROR(RegisterTransfers(ops));
+  RETURN_IF_ERROR(RegisterParts(ops));
   return ops.Register(Op("EmbeddingPartition")
                           .Input("keys: int64")
                           .Output("parts: num_partitions * int64")

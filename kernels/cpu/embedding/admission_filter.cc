@@ -54,4 +54,9 @@ void AdmissionFilter::Clear() {
   counted_ = 0;
 }
 
+void AdmissionFilter::Assign(const uint16_t* counters, int64_t counted) {
+  std::copy_n(counters, counters_.size(), counters_.begin());
+  counted_ = counted;
+}
+
 }  // namespace weir

@@ -21,6 +21,11 @@ class AdmissionFilter {
   // Whether the key of this hash, which is pushed `count` times now, gets a row.
   bool Admit(uint64_t hash, int64_t count);
   void Clear();
+  // The counters and how much they have counted, for a filter with the same options elsewhere.
+  const std::vector<uint16_t>& counters() const { return counters_; }
+  int64_t counted() const { return counted_; }
+  // `counters` are as many as here.
+  void Assign(const uint16_t* counters, int64_t counted);
   int64_t bytes() const { return static_cast<int64_t>(counters_.capacity() * sizeof(counters_[0])); }
 
  private:

@@ -34,6 +34,10 @@ struct EmbeddingOptions {
   // The rows of the lowest frequency are evicted before there are more than this; 0: no bound.
   int64_t max_element_size = 0;
 
+  // Above 0: keys are divided into so many parts, of which this table has those that it is told to have.
+  static constexpr int64_t kMaxParts = 4096;
+  int64_t parts = 0;
+
   int slots() const {
     switch (rule) {
       case EmbeddingRule::kAdagrad:

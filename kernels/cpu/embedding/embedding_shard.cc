@@ -23,18 +23,21 @@ void SaturatingAdd(uint32_t* counter, int64_t n) {
 }  // namespace
 
 EmbeddingShard::EmbeddingShard(const EmbeddingOptions& options, Allocator* allocator,
-                               const std::atomic<uint64_t>* clock, int64_t max_rows, int64_t filter_counters)
+                               const std::atomic<uint64_t>* clock, int64_t max_rows, int64_t filter_counters,
+                               EmbeddingPresence presence)
     : options_(options),
       clock_(clock),
       max_rows_(max_rows),
+      presence_(presence),
       slabs_(allocator, options.row_floats()),
       index_(0, RowHash{&slabs_}, RowEqual{&slabs_}),
       filter_(options, filter_counters) {}
 
-void EmbeddingShard::Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out) {
+absl::Status EmbeddingShard::Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out) {
   const int64_t width = options_.width;
   const size_t bytes = width * sizeof(float);
   MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckHere());
   counts_.pulled += static_cast<int64_t>(positions.size());
   constexpr size_t kBlock = 16;
   for (size_t begin = 0; begin < positions.size(); begin += kBlock) {
@@ -59,6 +62,7 @@ void EmbeddingShard::Gather(absl::Span<const int64_t> keys, absl::Span<const uin
       }
     }
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RowSlabs::Id> EmbeddingShard::AddRow(int64_t key) {
@@ -123,6 +127,7 @@ absl::StatusOr<int64_t> EmbeddingShard::Update(const EmbeddingUpdate& update, ab
   std::vector<float> sum(width);
   int64_t rejected = 0;
   MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckUnfrozen());
   for (size_t i = 0, end; i < positions.size(); i = end) {
     const int64_t key = keys[positions[i]];
     if (i + kAhead < positions.size()) index_.prefetch(keys[positions[i + kAhead]]);
@@ -157,8 +162,10 @@ absl::StatusOr<int64_t> EmbeddingShard::Update(const EmbeddingUpdate& update, ab
   return rejected;
 }
 
-int64_t EmbeddingShard::Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions) {
+absl::StatusOr<int64_t> EmbeddingShard::Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions) {
   MutexLock lock(mu_);
+  if (positions.empty()) return int64_t{0};
+  RETURN_IF_ERROR(CheckUnfrozen());
   int64_t removed = 0;
   for (const uint32_t position : positions) {
     const auto found = index_.find(keys[position]);
@@ -172,7 +179,8 @@ int64_t EmbeddingShard::Remove(absl::Span<const int64_t> keys, absl::Span<const 
 EmbeddingCounts EmbeddingShard::counts() const {
   MutexLock lock(mu_);
   EmbeddingCounts counts = counts_;
-  counts.size = static_cast<int64_t>(index_.size());
+  const bool is_here = presence_ == EmbeddingPresence::kHere || presence_ == EmbeddingPresence::kLeaving;
+  counts.size = is_here ? static_cast<int64_t>(index_.size()) : 0;
   counts.bytes = slabs_.bytes() + filter_.bytes() +
                  static_cast<int64_t>(index_.capacity() * (sizeof(RowSlabs::Id) + 1) +
                                       removals_.capacity() * sizeof(Removal) + sizeof(*this));

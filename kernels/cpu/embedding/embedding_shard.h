@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -41,6 +42,17 @@ struct EmbeddingUpdate {
 struct EmbeddingRows {
   Tensor keys, values, slots, versions, freqs, used;
   std::vector<int64_t> removed;  // since an earlier export
+
+  uint64_t LatestVersion() const;
+};
+
+// Whether a shard that is a part of a divided table is on this task. Rows are read here and at kLeaving, and changed
+// here alone.
+enum class EmbeddingPresence {
+  kHere,
+  kAway,
+  kArriving,  // rows come in; nobody asks for them yet
+  kLeaving    // the last rows have been sent: it goes, or stays if the move fails
 };
 
 struct EmbeddingCounts {
@@ -52,19 +64,22 @@ struct EmbeddingCounts {
 class EmbeddingShard {
  public:
   EmbeddingShard(const EmbeddingOptions& options, Allocator* allocator, const std::atomic<uint64_t>* clock,
-                 int64_t max_rows, int64_t filter_counters);
+                 int64_t max_rows, int64_t filter_counters, EmbeddingPresence presence);
+
+  // What reads and changes rows is ABORTED while the shard is elsewhere.
 
   // out[i * width …] = values of keys[i], for i in positions.
-  void Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out);
+  absl::Status Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out);
   // Applies update.keys[i] for i in positions, which are sorted here. Gives how many keys were refused.
   absl::StatusOr<int64_t> Update(const EmbeddingUpdate& update, absl::Span<uint32_t> positions);
-  int64_t Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions);
+  absl::StatusOr<int64_t> Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions);
   // Removes what has not been used for longer than it may live.
   int64_t EvictExpired(uint32_t now);
   void Clear();
 
   // Rows that changed after version `since`, all with -1; this export is the table's `version`. From the first one on,
-  // removals are remembered until an export names a later version. FailedPrecondition where changes are not known.
+  // removals are remembered until an export names a later version. FailedPrecondition where changes are not known. A
+  // shard that is elsewhere has no rows.
   absl::StatusOr<EmbeddingRows> Export(int64_t since, uint64_t version, Allocator* allocator);
   // Overwrites rows; their versions come along, by which an export of changes would pass them over: none is possible
   // until RememberRemovals or an export of all rows. The tensors fit together.
@@ -75,6 +90,24 @@ class EmbeddingShard {
   bool KnowsRemovalsSince(int64_t version) const;
 
   EmbeddingCounts counts() const;
+
+  // A move to another task. `move` names it: what is of another one does not count.
+
+  EmbeddingPresence presence() const;
+  // As Export. The last one, of `freeze`, begins kLeaving.
+  absl::StatusOr<EmbeddingRows> Send(int64_t since, uint64_t version, std::optional<int64_t> freeze,
+                                     Allocator* allocator);
+  // Ends kLeaving of this move.
+  void Stay(int64_t move);
+  // Removes `removed`, then takes rows.keys[i] for i in positions. The first one (`begin`) drops what was there.
+  absl::Status Receive(int64_t move, bool begin, const EmbeddingRows& rows, absl::Span<const uint32_t> positions,
+                       absl::Span<const uint32_t> removed);
+  absl::Status Adopt(int64_t move);
+  // Whether it is here from now on. One that is not there yet becomes empty where `create`, else ABORTED.
+  absl::Status Own(bool is_here, bool create);
+  // Of the filter: [counters…, how much they have counted].
+  std::vector<int64_t> FilterState() const;
+  absl::Status SetFilterState(absl::Span<const int64_t> state);
 
  private:
   struct RowHash {
@@ -96,6 +129,11 @@ class EmbeddingShard {
   };
   using Index = absl::flat_hash_set<RowSlabs::Id, RowHash, RowEqual>;
 
+  absl::Status CheckHere() const REQUIRES(mu_);
+  absl::Status CheckUnfrozen() const REQUIRES(mu_);
+  void Empty() REQUIRES(mu_);
+  absl::StatusOr<EmbeddingRows> Copy(int64_t since, uint64_t version, Allocator* allocator) REQUIRES(mu_);
+  absl::Status Take(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) REQUIRES(mu_);
   bool Expired(const EmbeddingRowInfo& info, uint32_t now) const;
   absl::StatusOr<RowSlabs::Id> AddRow(int64_t key) REQUIRES(mu_);
   void RemoveRow(RowSlabs::Id id) REQUIRES(mu_);
@@ -110,6 +148,8 @@ class EmbeddingShard {
   const std::atomic<uint64_t>* const clock_;
   const int64_t max_rows_;  // 0: no bound
   mutable Mutex mu_;
+  EmbeddingPresence presence_ GUARDED_BY(mu_);
+  int64_t move_ GUARDED_BY(mu_) = 0;  // that it arrives or leaves by
   RowSlabs slabs_ GUARDED_BY(mu_);
   Index index_ GUARDED_BY(mu_);
   AdmissionFilter filter_ GUARDED_BY(mu_);

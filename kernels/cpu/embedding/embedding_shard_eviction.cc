@@ -12,6 +12,8 @@ bool EmbeddingShard::Expired(const EmbeddingRowInfo& info, uint32_t now) const {
 
 int64_t EmbeddingShard::EvictExpired(uint32_t now) {
   MutexLock lock(mu_);
+  // What arrives is evicted where it was until it is here; what leaves, where it goes.
+  if (presence_ != EmbeddingPresence::kHere) return 0;
   int64_t evicted = 0;
   slabs_.ForEach([&](RowSlabs::Id id) {
     if (!Expired(slabs_.info(id), now)) return;
@@ -50,6 +52,10 @@ void EmbeddingShard::EvictLeastFrequent(int64_t keep) {
 
 void EmbeddingShard::Clear() {
   MutexLock lock(mu_);
+  Empty();
+}
+
+void EmbeddingShard::Empty() {
   index_ = Index(0, RowHash{&slabs_}, RowEqual{&slabs_});
   slabs_.Clear();
   filter_.Clear();
@@ -61,12 +67,17 @@ void EmbeddingShard::Clear() {
 
 absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t version, Allocator* allocator) {
   MutexLock lock(mu_);
-  if (since >= 0 && !remembers_) {
+  return Copy(since, version, allocator);
+}
+
+absl::StatusOr<EmbeddingRows> EmbeddingShard::Copy(int64_t since, uint64_t version, Allocator* allocator) {
+  const bool is_here = CheckHere().ok();
+  if (is_here && since >= 0 && !remembers_) {
     return errors::FailedPrecondition("Rows of embedding table ", options_.name,
                                       " were overwritten during an export of changes; the next one has to have all");
   }
   const auto changed = [&](RowSlabs::Id id) {
-    return since < 0 || slabs_.info(id).version > static_cast<uint64_t>(since);
+    return is_here && (since < 0 || slabs_.info(id).version > static_cast<uint64_t>(since));
   };
   int64_t n = 0;
   slabs_.ForEach([&](RowSlabs::Id id) { n += changed(id) ? 1 : 0; });
@@ -91,6 +102,7 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t ver
     rows.used.data<int64_t>()[i] = info.last_used;
     ++i;
   });
+  if (!is_here) return rows;
   if (!remembers_) {
     remembers_ = true;
     removals_known_since_ = version;
@@ -105,11 +117,16 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t ver
 }
 
 absl::Status EmbeddingShard::Import(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) {
-  const int64_t width = options_.width, slots = width * options_.slots();
   MutexLock lock(mu_);
   if (positions.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckUnfrozen());
   remembers_ = false;
   removals_ = {};
+  return Take(rows, positions);
+}
+
+absl::Status EmbeddingShard::Take(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) {
+  const int64_t width = options_.width, slots = width * options_.slots();
   for (const uint32_t i : positions) {
     const int64_t key = rows.keys.data<int64_t>()[i];
     const auto found = index_.find(key);
@@ -139,6 +156,7 @@ void EmbeddingShard::RememberRemovals(uint64_t version) {
 
 bool EmbeddingShard::KnowsRemovalsSince(int64_t version) const {
   MutexLock lock(mu_);
+  if (!CheckHere().ok()) return true;  // there is nothing to know
   return remembers_ && static_cast<uint64_t>(version) >= removals_known_since_;
 }
 

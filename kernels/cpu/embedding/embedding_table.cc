@@ -17,6 +17,7 @@ constexpr uint64_t kRowsForShard = 256;
 constexpr int64_t kKeyPicoseconds = 150'000;
 
 int ShardBits(const EmbeddingOptions& options) {
+  if (options.parts > 0) return 0;
   if (options.max_element_size == 0) return kMaxShardBits;
   const uint64_t shards = static_cast<uint64_t>(options.max_element_size) / kRowsForShard;
   return shards == 0 ? 0 : std::min(kMaxShardBits, static_cast<int>(std::bit_width(shards)) - 1);
@@ -26,10 +27,12 @@ int ShardBits(const EmbeddingOptions& options) {
 
 EmbeddingTable::EmbeddingTable(EmbeddingOptions options, Allocator* allocator)
     : options_(std::move(options)), shard_bits_(ShardBits(options_)) {
-  const int64_t shards = int64_t{1} << shard_bits_;
+  const int64_t shards = options_.parts > 0 ? options_.parts : int64_t{1} << shard_bits_;
+  const EmbeddingPresence presence = options_.parts > 0 ? EmbeddingPresence::kAway : EmbeddingPresence::kHere;
   for (int64_t i = 0; i < shards; ++i) {
-    shards_.push_back(std::make_unique<EmbeddingShard>(
-        options_, allocator, &version_, options_.max_element_size / shards, options_.filter_counters / shards));
+    shards_.push_back(std::make_unique<EmbeddingShard>(options_, allocator, &version_,
+                                                       options_.max_element_size / shards,
+                                                       options_.filter_counters / shards, presence));
   }
 }
 
@@ -89,9 +92,11 @@ absl::StatusOr<EmbeddingTable::Grouping> EmbeddingTable::Group(absl::Span<const 
   Grouping grouping;
   grouping.positions.resize(keys.size());
   grouping.begin.assign(shards_.size() + 1, 0);
-  std::vector<uint8_t> shard_of(keys.size());
+  const int parts = static_cast<int>(options_.parts);
+  std::vector<uint16_t> shard_of(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    shard_of[i] = static_cast<uint8_t>(ShardOf(KeyHash(keys[i]), shard_bits_));
+    const uint64_t hash = KeyHash(keys[i]);
+    shard_of[i] = static_cast<uint16_t>(parts > 0 ? PartitionOf(hash, parts) : ShardOf(hash, shard_bits_));
     ++grouping.begin[shard_of[i] + 1];
   }
   for (size_t i = 0; i < shards_.size(); ++i) grouping.begin[i + 1] += grouping.begin[i];
@@ -123,7 +128,7 @@ absl::StatusOr<int64_t> EmbeddingTable::Gather(OpKernelContext& ctx, absl::Span<
   const int64_t version = static_cast<int64_t>(version_.load());
   ASSIGN_OR_RETURN(Grouping groups, Group(keys));
   const auto gather = [&](int shard) -> absl::StatusOr<int64_t> {
-    if (!groups.of(shard).empty()) shards_[shard]->Gather(keys, groups.of(shard), out);
+    if (!groups.of(shard).empty()) RETURN_IF_ERROR(shards_[shard]->Gather(keys, groups.of(shard), out));
     return 0;
   };
   RETURN_IF_ERROR(ForShards(ctx, static_cast<int64_t>(keys.size()), gather).status());

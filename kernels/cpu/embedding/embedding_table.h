@@ -13,7 +13,9 @@
 
 namespace weir {
 
-// Thread-safe. A key is in one of up to 64 shards, each with its own lock: a batch takes each lock once. A row changes
+// Thread-safe. A key is in one of up to 64 shards, each with its own lock: a batch takes each lock once. In a table
+// that is divided into parts (EmbeddingOptions::parts) each part is a shard, and those that are elsewhere are empty; a
+// batch that names a key of one is ABORTED. A row changes
 // at once, a batch does not: a pull beside a push can see some of its rows. Memory is what AllocatorStats of the device
 // count, and beside the rows some 13 % (of width 64).
 //
@@ -59,6 +61,25 @@ class EmbeddingTable : public Resource {
   absl::Status EndRestore(absl::Status status, int64_t version, bool whole);
   // In between. Removes rows.removed, then takes the rows whose keys are in `partition` of `partitions`.
   absl::Status RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition, int partitions);
+  // The same for a table in parts: takes the rows whose parts are here.
+  absl::Status RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows);
+
+  // Parts that move. Each is named by `move`, a random number, so that what is left of one never counts for another.
+
+  // The rows of `parts` that changed since[i] (-1: all rows), as one; gives what to ask for next time in *version. The
+  // last time, of `freeze`, nothing changes in them any more until Own or Stay.
+  absl::StatusOr<std::vector<EmbeddingRows>> Send(absl::Span<const int32_t> parts, absl::Span<const int64_t> since,
+                                                  std::optional<int64_t> freeze, Allocator* allocator,
+                                                  int64_t* version);
+  void Stay(absl::Span<const int32_t> parts, int64_t move);
+  // What Send gave. Nobody sees it before Adopt. ABORTED where something came between.
+  absl::Status Receive(absl::Span<const int32_t> parts, absl::Span<const int64_t> since, int64_t move,
+                       const EmbeddingRows& rows);
+  absl::Status Adopt(absl::Span<const int32_t> parts, int64_t move);
+  // Of all parts, this table has those whose owner is `self`: it drops the others, and makes what it lacks where
+  // `create`.
+  absl::Status Own(absl::Span<const int32_t> owners, int32_t self, bool create);
+  EmbeddingShard& shard(int i) { return *shards_[i]; }
 
   EmbeddingCounts counts() const;
   // For pushes that are applied together. Those that wait are ABORTED when the rows go: by Initialize, by BeginRestore.
@@ -77,6 +98,7 @@ class EmbeddingTable : public Resource {
   // Holds off BeginRestore and Initialize; FailedPrecondition unless the table is initialized.
   absl::StatusOr<std::shared_lock<std::shared_mutex>> Use() const;
   absl::StatusOr<Grouping> Group(absl::Span<const int64_t> keys) const;
+  absl::Status CheckParts(absl::Span<const int32_t> parts) const;
   // Calls work(shard) for each shard, in parallel where `keys` are many; gives the sum.
   absl::StatusOr<int64_t> ForShards(OpKernelContext& ctx, int64_t keys,
                                     const std::function<absl::StatusOr<int64_t>(int)>& work) const;

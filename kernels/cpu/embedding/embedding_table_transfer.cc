@@ -21,12 +21,6 @@ absl::Status CheckVector(const Tensor& tensor, absl::string_view name, int64_t s
   return absl::OkStatus();
 }
 
-uint64_t Latest(const EmbeddingRows& rows) {
-  int64_t latest = 0;
-  for (const int64_t version : rows.versions.flat<int64_t>()) latest = std::max(latest, version);
-  return static_cast<uint64_t>(latest);
-}
-
 absl::Status CheckMatrix(const Tensor& tensor, absl::string_view name, int64_t rows, int64_t columns) {
   if (tensor.dtype() == DT_FLOAT && tensor.shape() == TensorShape({rows, columns})) return absl::OkStatus();
   return errors::InvalidArgument(name, " must be float and have shape [", rows, ",", columns, "], got ",
@@ -34,6 +28,12 @@ absl::Status CheckMatrix(const Tensor& tensor, absl::string_view name, int64_t r
 }
 
 }  // namespace
+
+uint64_t EmbeddingRows::LatestVersion() const {
+  int64_t latest = 0;
+  for (const int64_t version : versions.flat<int64_t>()) latest = std::max(latest, version);
+  return static_cast<uint64_t>(latest);
+}
 
 absl::Status EmbeddingTable::CheckRows(const EmbeddingRows& rows) const {
   if (rows.keys.dtype() != DT_INT64 || !rows.keys.shape().IsVector()) {
@@ -94,7 +94,7 @@ absl::Status EmbeddingTable::ImportRows(OpKernelContext& ctx, const EmbeddingRow
 absl::Status EmbeddingTable::Import(OpKernelContext& ctx, const EmbeddingRows& rows) {
   RETURN_IF_ERROR(CheckRows(rows));
   ASSIGN_OR_RETURN(const auto use, Use());
-  Raise(version_, std::max(version_.load(), Latest(rows)) + 1);
+  Raise(version_, std::max(version_.load(), rows.LatestVersion()) + 1);
   return ImportRows(ctx, rows, 0, 1);
 }
 
@@ -114,9 +114,11 @@ absl::Status EmbeddingTable::BeginRestore() {
 absl::Status EmbeddingTable::RestoreRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition,
                                          int partitions) {
   RETURN_IF_ERROR(CheckRows(rows));
-  Raise(latest_restored_, Latest(rows));
+  Raise(latest_restored_, rows.LatestVersion());
   ASSIGN_OR_RETURN(Grouping removed, Group(rows.removed));
-  for (int i = 0; i < num_shards(); ++i) shards_[i]->Remove(rows.removed, removed.of(i));
+  for (int i = 0; i < num_shards(); ++i) {
+    RETURN_IF_ERROR(shards_[i]->Remove(rows.removed, removed.of(i)).status());
+  }
   return ImportRows(ctx, rows, partition, partitions);
 }
 

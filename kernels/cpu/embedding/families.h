@@ -9,6 +9,8 @@ namespace weir {
 absl::Status RegisterEmbeddingUpdateKernels(KernelRegistry& kernels);
 absl::Status RegisterEmbeddingTransferKernels(KernelRegistry& kernels);
 absl::Status RegisterEmbeddingPartitionKernels(KernelRegistry& kernels);
+absl::Status RegisterEmbeddingMapKernels(KernelRegistry& kernels);
+absl::Status RegisterEmbeddingMoveKernels(KernelRegistry& kernels);
 absl::Status RegisterEmbeddingPullStatusKernel(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -40,13 +40,17 @@ class Numbering {
 };
 
 // Each partition gets its keys once; idx says where each key of the input is in the partitions one after the other.
-class PartitionKernel : public OpKernel {
+class DividingKernel : public OpKernel {
  public:
-  PartitionKernel() {
+  DividingKernel() {
     std::random_device entropy;
     odd_ = (static_cast<uint64_t>(entropy()) << 32) | entropy() | 1;
   }
-  absl::Status Compute(OpKernelContext& ctx) override {
+
+ protected:
+  // `partition_of(hash)` is below the number of outputs less one.
+  template <typename Fn>
+  absl::Status Divide(OpKernelContext& ctx, Fn partition_of) {
     ASSIGN_OR_RETURN(const absl::Span<const int64_t> keys, KeysInput(ctx, 0));
     if (keys.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
       return errors::InvalidArgument("Too many keys for positions of type int32: ", keys.size());
@@ -54,15 +58,15 @@ class PartitionKernel : public OpKernel {
     const int partitions = ctx.num_outputs() - 1;
     ASSIGN_OR_RETURN(Tensor * idx, ctx.allocate_output(partitions, ctx.input(0).shape()));
     Numbering numbering(keys.size(), odd_);
-    std::vector<int32_t> partition_of;
+    std::vector<int32_t> chosen;
     std::vector<int32_t> sizes(partitions + 1);
     for (size_t i = 0; i < keys.size(); ++i) {
       const uint64_t hash = KeyHash(keys[i]);
       const int32_t number = numbering.Number(keys[i], hash);
       idx->data<int32_t>()[i] = number;
-      if (static_cast<size_t>(number) < partition_of.size()) continue;
-      partition_of.push_back(PartitionOf(hash, partitions));
-      ++sizes[partition_of.back() + 1];
+      if (static_cast<size_t>(number) < chosen.size()) continue;
+      chosen.push_back(partition_of(hash));
+      ++sizes[chosen.back() + 1];
     }
     std::vector<int64_t*> parts;
     for (int i = 0; i < partitions; ++i) {
@@ -72,9 +76,9 @@ class PartitionKernel : public OpKernel {
     }
     // Where each partition goes on, and where each number went.
     std::vector<int32_t> next(sizes.begin(), sizes.end() - 1);
-    std::vector<int32_t> place(partition_of.size());
+    std::vector<int32_t> place(chosen.size());
     for (size_t i = 0; i < place.size(); ++i) {
-      const int32_t partition = partition_of[i];
+      const int32_t partition = chosen[i];
       parts[partition][next[partition] - sizes[partition]] = numbering.keys()[i];
       place[i] = next[partition]++;
     }
@@ -86,10 +90,38 @@ class PartitionKernel : public OpKernel {
   uint64_t odd_;
 };
 
+class PartitionKernel : public DividingKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const int partitions = ctx.num_outputs() - 1;
+    return Divide(ctx, [partitions](uint64_t hash) { return PartitionOf(hash, partitions); });
+  }
+};
+
+// By the map of an embedding: the key space is divided evenly into as many parts as there are owners.
+class PartitionByKernel : public DividingKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const absl::Span<const int32_t> owners, Int32sInput(ctx, 1, "owners"));
+    const int partitions = ctx.num_outputs() - 1;
+    if (owners.empty() || owners.size() > EmbeddingOptions::kMaxParts) {
+      return errors::InvalidArgument("owners must be those of 1 to ", EmbeddingOptions::kMaxParts, " parts, got ",
+                                     owners.size());
+    }
+    for (const int32_t owner : owners) {
+      if (owner >= 0 && owner < partitions) continue;
+      return errors::InvalidArgument("owners must be in [0, ", partitions, "), got ", owner);
+    }
+    const int parts = static_cast<int>(owners.size());
+    return Divide(ctx, [owners, parts](uint64_t hash) { return owners[PartitionOf(hash, parts)]; });
+  }
+};
+
 }  // namespace
 
 absl::Status RegisterEmbeddingPartitionKernels(KernelRegistry& kernels) {
-  return kernels.Register<PartitionKernel>(Kernel("EmbeddingPartition").Cpu());
+  RETURN_IF_ERROR(kernels.Register<PartitionKernel>(Kernel("EmbeddingPartition").Cpu()));
+  return kernels.Register<PartitionByKernel>(Kernel("EmbeddingPartitionBy").Cpu());
 }
 
 }  // namespace weir

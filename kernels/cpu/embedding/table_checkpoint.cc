@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFormat = 1;
 constexpr int64_t kMaxShards = 1 << 16;
-constexpr absl::string_view kInfo = "-info", kPart = "/part_", kPartitions = "-partitions";
+constexpr absl::string_view kInfo = "-info", kPart = "/part_", kPartitions = "-partitions", kOwners = "-owners";
 
 std::string ShardName(const std::string& name, int64_t shard) { return absl::StrFormat("%s/shard_%02d", name, shard); }
 
@@ -62,34 +62,39 @@ absl::StatusOr<EmbeddingRows> ReadRows(const BundleReader& reader, const std::st
 // One run over a chain of checkpoints.
 class Restoration {
  public:
-  Restoration(EmbeddingTable& table, const std::string& name, int partition, int partitions, OpKernelContext& ctx)
-      : table_(table), name_(name), partition_(partition), partitions_(partitions), ctx_(ctx) {}
+  Restoration(EmbeddingTable& table, const std::string& name, RestoredParts parts, OpKernelContext& ctx)
+      : table_(table), name_(name), here_(parts), ctx_(ctx) {}
 
   // Takes one more checkpoint into the chain; the table stays as it is.
   absl::Status Append(std::unique_ptr<BundleReader> reader) {
     ASSIGN_OR_RETURN(Parts parts, FindParts(*reader));
+    ASSIGN_OR_RETURN(std::vector<int32_t> owners, FindOwners(*reader, parts));
     std::map<std::string, int64_t> versions;
     for (const auto& [part, info] : parts) {
       RETURN_IF_ERROR(CheckFollows(part, info));
       versions[part] = info.version;
     }
     versions_ = std::move(versions);
-    chain_.push_back({std::move(reader), std::move(parts)});
+    owners_ = owners;
+    chain_.push_back({std::move(reader), std::move(parts), std::move(owners)});
     return absl::OkStatus();
   }
   absl::Status ReadAll() {
-    for (const auto& [reader, parts] : chain_) {
+    for (const Link& link : chain_) {
       // Where as many parts were saved as there are now, the others have nothing for this one.
-      const bool only_own = static_cast<int>(parts.size()) == partitions_;
-      for (const auto& [part, info] : parts) {
-        if (!only_own || part == OwnPart()) RETURN_IF_ERROR(ReadPart(*reader, part, info));
+      const bool only_own = !here_.moves() && link.owners.empty() && static_cast<int>(link.parts.size()) == here_.count;
+      for (const auto& [part, info] : link.parts) {
+        if (!only_own || part == OwnPart()) RETURN_IF_ERROR(ReadPart(link, part, info));
       }
     }
     return absl::OkStatus();
   }
 
   // Whether the parts are now as they were saved.
-  bool whole() const { return static_cast<int>(versions_.size()) == partitions_; }
+  bool whole() const {
+    if (here_.moves()) return versions_.count(OwnPart()) > 0 && here_.owners == absl::MakeConstSpan(owners_);
+    return owners_.empty() && static_cast<int>(versions_.size()) == here_.count;
+  }
   int64_t version() const {
     if (whole()) return versions_.at(OwnPart());
     int64_t latest = 0;
@@ -99,9 +104,14 @@ class Restoration {
 
  private:
   using Parts = std::map<std::string, Info>;
+  struct Link {
+    std::unique_ptr<BundleReader> reader;
+    Parts parts;
+    std::vector<int32_t> owners;
+  };
 
   std::string PartName(int64_t part) const { return absl::StrCat(name_, kPart, part); }
-  std::string OwnPart() const { return PartName(partition_); }
+  std::string OwnPart() const { return PartName(here_.self); }
 
   absl::StatusOr<Parts> FindParts(const BundleReader& reader) const {
     const std::string start = absl::StrCat(name_, kPart);
@@ -117,6 +127,23 @@ class Restoration {
     if (versions_.empty() || parts.size() == versions_.size()) return parts;
     return errors::DataLoss("The checkpoint has ", parts.size(), " parts of embedding table ", name_,
                             ", the one before ", versions_.size());
+  }
+  // For each shard, the number of the part that has its rows; empty: each part has its own shards.
+  absl::StatusOr<std::vector<int32_t>> FindOwners(const BundleReader& reader, const Parts& parts) const {
+    const std::string entry = absl::StrCat(name_, kOwners);
+    if (!reader.Contains(entry)) return std::vector<int32_t>();
+    ASSIGN_OR_RETURN(const Tensor saved, reader.Read(entry));
+    if (saved.dtype() != DT_INT32 || !saved.shape().IsVector()) return errors::DataLoss(entry, " is not a map");
+    for (const int32_t owner : saved.flat<int32_t>()) {
+      if (owner < 0 || static_cast<size_t>(owner) >= parts.size()) {
+        return errors::DataLoss(entry, " names part ", owner, " of ", parts.size());
+      }
+    }
+    for (const auto& [part, info] : parts) {
+      if (info.shards == saved.NumElements()) continue;
+      return errors::DataLoss(entry, " is the map of ", saved.NumElements(), " shards; ", part, " has ", info.shards);
+    }
+    return std::vector<int32_t>(saved.flat<int32_t>().begin(), saved.flat<int32_t>().end());
   }
   absl::Status CheckComplete(const BundleReader& reader, const Parts& parts) const {
     const auto count = static_cast<int64_t>(parts.size());
@@ -145,27 +172,33 @@ class Restoration {
     return errors::DataLoss(part, " has the changes since version ", info.since, "; the checkpoint before it has ",
                             expected);
   }
-  absl::Status ReadPart(const BundleReader& reader, const std::string& part, const Info& info) {
+  absl::Status ReadPart(const Link& link, const std::string& part, const Info& info) {
     for (int64_t i = 0; i < info.shards; ++i) {
       RETURN_IF_ERROR(CheckCancelled(ctx_));
+      if (!HasRowsForHere(link, part, i)) continue;
       const std::string shard = ShardName(part, i);
-      if (!reader.Contains(shard + "-keys")) continue;  // empty
-      ASSIGN_OR_RETURN(const EmbeddingRows rows, ReadRows(reader, shard));
-      RETURN_IF_ERROR(Annotate(table_.RestoreRows(ctx_, rows, partition_, partitions_), shard));
+      if (!link.reader->Contains(shard + "-keys")) continue;  // empty
+      ASSIGN_OR_RETURN(const EmbeddingRows rows, ReadRows(*link.reader, shard));
+      const absl::Status restored =
+          here_.moves() ? table_.RestoreRows(ctx_, rows) : table_.RestoreRows(ctx_, rows, here_.self, here_.count);
+      RETURN_IF_ERROR(Annotate(restored, shard));
     }
     return absl::OkStatus();
+  }
+  // Not where another part of the checkpoint is what counts, nor where the shard is a part that another task has now.
+  bool HasRowsForHere(const Link& link, const std::string& part, int64_t shard) const {
+    if (link.owners.empty()) return true;
+    if (PartName(link.owners[shard]) != part) return false;
+    return here_.owners.size() != link.owners.size() || here_.owners[shard] == here_.self;
   }
 
   EmbeddingTable& table_;
   const std::string name_;
-  const int partition_, partitions_;
+  const RestoredParts here_;
   OpKernelContext& ctx_;
-  struct Link {
-    std::unique_ptr<BundleReader> reader;
-    Parts parts;
-  };
   std::vector<Link> chain_;
   std::map<std::string, int64_t> versions_;  // by part, of the last checkpoint
+  std::vector<int32_t> owners_;              // of the last checkpoint
 };
 
 }  // namespace
@@ -191,10 +224,10 @@ absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, cons
 }
 
 absl::StatusOr<int64_t> RestoreTable(EmbeddingTable& table, FileSystemRegistry* file_systems,
-                                     const std::vector<std::string>& prefixes, const std::string& name, int partition,
-                                     int partitions, OpKernelContext& ctx) {
+                                     const std::vector<std::string>& prefixes, const std::string& name,
+                                     const RestoredParts& parts, OpKernelContext& ctx) {
   if (prefixes.empty()) return errors::InvalidArgument("There is no checkpoint to restore embedding table ", name);
-  Restoration restoration(table, name, partition, partitions, ctx);
+  Restoration restoration(table, name, parts, ctx);
   const auto open_all = [&]() -> absl::Status {
     for (const std::string& prefix : prefixes) {
       RETURN_IF_ERROR(CheckCancelled(ctx));
@@ -206,7 +239,10 @@ absl::StatusOr<int64_t> RestoreTable(EmbeddingTable& table, FileSystemRegistry* 
   };
   RETURN_IF_ERROR(OrOutOfMemory(open_all));
   RETURN_IF_ERROR(table.BeginRestore());
-  const absl::Status status = OrOutOfMemory([&] { return restoration.ReadAll(); });
+  const absl::Status status = OrOutOfMemory([&]() -> absl::Status {
+    if (parts.moves()) RETURN_IF_ERROR(table.Own(parts.owners, parts.self, /*create=*/true));
+    return restoration.ReadAll();
+  });
   RETURN_IF_ERROR(table.EndRestore(status, restoration.version(), restoration.whole()));
   return restoration.version();
 }

@@ -27,4 +27,12 @@ inline absl::StatusOr<absl::Span<const int64_t>> KeysInput(const OpKernelContext
                                  tensor.shape().ToString());
 }
 
+inline absl::StatusOr<absl::Span<const int32_t>> Int32sInput(const OpKernelContext& ctx, int i,
+                                                             absl::string_view name) {
+  const Tensor& tensor = ctx.input(i);
+  if (tensor.dtype() == DT_INT32 && tensor.shape().IsVector()) return tensor.flat<int32_t>();
+  return errors::InvalidArgument(name, " must be a vector of int32, got ", DataTypeName(tensor.dtype()), " ",
+                                 tensor.shape().ToString());
+}
+
 }  // namespace weir

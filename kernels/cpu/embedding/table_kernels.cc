@@ -91,6 +91,10 @@ absl::StatusOr<EmbeddingOptions> ReadOptions(const OpKernelConstruction& ctx) {
   RETURN_IF_ERROR(ReadInitializer(ctx, &options));
   RETURN_IF_ERROR(ReadFilter(ctx, &options));
   RETURN_IF_ERROR(ReadEviction(ctx, &options));
+  RETURN_IF_ERROR(ctx.GetAttr("parts", &options.parts));
+  if (options.parts < 0 || options.parts > EmbeddingOptions::kMaxParts) {
+    return errors::InvalidArgument("parts must be in [0, ", EmbeddingOptions::kMaxParts, "], got ", options.parts);
+  }
   return options;
 }
 
@@ -184,6 +188,8 @@ absl::Status RegisterEmbeddingKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("EmbeddingTableGather").Cpu()));
   RETURN_IF_ERROR(RegisterEmbeddingUpdateKernels(kernels));
   RETURN_IF_ERROR(RegisterEmbeddingTransferKernels(kernels));
+  RETURN_IF_ERROR(RegisterEmbeddingMapKernels(kernels));
+  RETURN_IF_ERROR(RegisterEmbeddingMoveKernels(kernels));
   RETURN_IF_ERROR(RegisterEmbeddingPullStatusKernel(kernels));
   return RegisterEmbeddingPartitionKernels(kernels);
 }

@@ -1,8 +1,7 @@
 // What exports and imports embedding tables, saves and restores them.
-#include <cstring>
-
 #include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/embedding/families.h"
+#include "kernels/cpu/embedding/joined_rows.h"
 #include "kernels/cpu/embedding/table_checkpoint.h"
 #include "kernels/cpu/embedding/table_inputs.h"
 
@@ -22,30 +21,8 @@ class ExportKernel : public BlockingKernel {
       shards.emplace_back();
       ASSIGN_OR_RETURN(shards.back(), table->ExportShard(i, since, version, ctx.allocator()));
     }
-    Tensor EmbeddingRows::*const parts[] = {&EmbeddingRows::keys,     &EmbeddingRows::values, &EmbeddingRows::slots,
-                                            &EmbeddingRows::versions, &EmbeddingRows::freqs,  &EmbeddingRows::used};
-    for (int i = 0; i < 6; ++i) RETURN_IF_ERROR(Join(ctx, i, shards, parts[i]));
-    std::vector<int64_t> removed;
-    for (const EmbeddingRows& rows : shards) removed.insert(removed.end(), rows.removed.begin(), rows.removed.end());
-    ctx.set_output(6, Tensor::Vector<int64_t>(removed));
+    RETURN_IF_ERROR(SetJoinedRows(ctx, std::move(shards)));
     ctx.set_output(7, Tensor::Scalar(version));
-    return absl::OkStatus();
-  }
-
- private:
-  static absl::Status Join(OpKernelContext& ctx, int output, std::vector<EmbeddingRows>& shards,
-                           Tensor EmbeddingRows::*part) {
-    TensorShape shape = (shards[0].*part).shape();
-    int64_t rows = 0;
-    for (const EmbeddingRows& shard : shards) rows += (shard.*part).dim_size(0);
-    RETURN_IF_ERROR(shape.SetDim(0, rows));
-    ASSIGN_OR_RETURN(Tensor * joined, ctx.allocate_output(output, shape));
-    char* to = static_cast<char*>(joined->raw_data());
-    for (EmbeddingRows& shard : shards) {
-      Tensor from = std::move(shard.*part);
-      if (from.TotalBytes() > 0) std::memcpy(to, from.raw_data(), from.TotalBytes());
-      to += from.TotalBytes();
-    }
     return absl::OkStatus();
   }
 };
@@ -54,13 +31,7 @@ class ImportKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
-    return table->Import(ctx, {.keys = ctx.input(1),
-                               .values = ctx.input(2),
-                               .slots = ctx.input(3),
-                               .versions = ctx.input(4),
-                               .freqs = ctx.input(5),
-                               .used = ctx.input(6),
-                               .removed = {}});
+    return table->Import(ctx, RowsInput(ctx, 1));
   }
 };
 
@@ -78,6 +49,16 @@ class SaveKernel : public BlockingKernel {
   }
 };
 
+// The checkpoints' prefixes in input 1.
+absl::StatusOr<std::vector<std::string>> PrefixesInput(const OpKernelContext& ctx) {
+  const Tensor& prefixes = ctx.input(1);
+  if (prefixes.dtype() != DT_STRING || !prefixes.shape().IsVector()) {
+    return errors::InvalidArgument("prefixes must be a vector of strings, got ", prefixes.DebugString());
+  }
+  const absl::Span<const tstring> paths = prefixes.flat<tstring>();
+  return std::vector<std::string>(paths.begin(), paths.end());
+}
+
 class RestoreKernel : public BlockingKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -90,15 +71,11 @@ class RestoreKernel : public BlockingKernel {
  protected:
   absl::Status Work(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
-    const Tensor& prefixes = ctx.input(1);
-    if (prefixes.dtype() != DT_STRING || !prefixes.shape().IsVector()) {
-      return errors::InvalidArgument("prefixes must be a vector of strings, got ", prefixes.DebugString());
-    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> prefixes, PrefixesInput(ctx));
     ASSIGN_OR_RETURN(const std::string name, ScalarInput<tstring>(ctx, 2, "tensor_name"));
-    const absl::Span<const tstring> paths = prefixes.flat<tstring>();
+    const RestoredParts parts{.self = partition_, .count = partitions_};
     ASSIGN_OR_RETURN(const int64_t version,
-                     RestoreTable(*table, ctx.device()->file_systems(), {paths.begin(), paths.end()}, name, partition_,
-                                  partitions_, ctx));
+                     RestoreTable(*table, ctx.device()->file_systems(), prefixes, name, parts, ctx));
     ctx.set_output(0, Tensor::Scalar(version));
     return absl::OkStatus();
   }
@@ -107,13 +84,30 @@ class RestoreKernel : public BlockingKernel {
   int32_t partition_ = 0, partitions_ = 1;
 };
 
+class RestorePartsKernel : public BlockingKernel {
+ protected:
+  absl::Status Work(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
+    ASSIGN_OR_RETURN(const std::vector<std::string> prefixes, PrefixesInput(ctx));
+    ASSIGN_OR_RETURN(const std::string name, ScalarInput<tstring>(ctx, 2, "tensor_name"));
+    ASSIGN_OR_RETURN(const absl::Span<const int32_t> owners, Int32sInput(ctx, 3, "owners"));
+    ASSIGN_OR_RETURN(const int32_t self, ScalarInput<int32_t>(ctx, 4, "self"));
+    const RestoredParts parts{.self = self, .owners = owners};
+    ASSIGN_OR_RETURN(const int64_t version,
+                     RestoreTable(*table, ctx.device()->file_systems(), prefixes, name, parts, ctx));
+    ctx.set_output(0, Tensor::Scalar(version));
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
 absl::Status RegisterEmbeddingTransferKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<ExportKernel>(Kernel("EmbeddingTableExport").Cpu()));
   RETURN_IF_ERROR(kernels.Register<ImportKernel>(Kernel("EmbeddingTableImport").Cpu()));
   RETURN_IF_ERROR(kernels.Register<SaveKernel>(Kernel("EmbeddingTableSave").Cpu()));
-  return kernels.Register<RestoreKernel>(Kernel("EmbeddingTableRestore").Cpu());
+  RETURN_IF_ERROR(kernels.Register<RestoreKernel>(Kernel("EmbeddingTableRestore").Cpu()));
+  return kernels.Register<RestorePartsKernel>(Kernel("EmbeddingTableRestoreParts").Cpu());
 }
 
 }  // namespace weir
