@@ -205,6 +205,9 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
     for (const Output& keys : pull.keys) sizes.emplace_back(ops::Size(inner, keys));
     parts = ops::SplitV(inner, sum, ops::Pack(inner, sizes), Tensor::Scalar<int32_t>(0), num_parts());
   }
+  if (moves() && options_.synchronous_workers > 1) {
+    SetNodeAttr("_weir_workers", options_.synchronous_workers, pull.epoch.op().node()->mutable_def());
+  }
   std::vector<Operation> pushes;
   for (size_t i = 0; scope.ok() && i < parts.size(); ++i) {
     pushes.push_back(Apply(inner, static_cast<int>(i), pull, parts[i], global_step));

@@ -175,16 +175,49 @@ TEST(EmbeddingMoveTest, SumsComeOutExactlyWhileWorkersOfTheirOwnPush) {
   EXPECT_THAT(first.session->Close(), IsOk());
 }
 
-// A session before each of whose runs something may happen.
+// Pushes that wait for those of another worker: a move must come between their rounds.
+TEST(EmbeddingMoveTest, SynchronousWorkersOfTheirOwnAreMovedBetweenRounds) {
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(2));
+  EmbeddingVariableOptions options = CounterOptions();
+  options.synchronous_workers = 2;
+  Counter first(0, options);
+  ASSERT_THAT(first.Connect(*cluster), IsOk());
+  ASSERT_THAT(first.session->RunTargets({InitializeAll(first.scope), first.variable.initializer()}), IsOk());
+  constexpr int64_t kSteps = 60;
+  std::vector<absl::Status> statuses(2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      Counter counter(i, options);
+      absl::Status status = counter.Connect(*cluster);
+      for (int64_t step = 0; status.ok() && step < kSteps; ++step) {
+        status = counter.session->Run(counter.Feeds(step), {}, {counter.push}).status();
+      }
+      statuses[i] = status;
+    });
+  }
+  const EmbeddingParts parts = PartsOf(first.variable, *cluster, {.max_pause = absl::Seconds(60)});
+  for (int move = 1; move <= 4; ++move) {
+    EXPECT_THAT(parts.Move(std::vector<int32_t>(kParts, move % 3)).status(), IsOk());
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& status : statuses) EXPECT_THAT(status, IsOk());
+  std::vector<float> expected = Counts(kSteps);
+  for (float& count : expected) count *= 2;
+  EXPECT_EQ(first.Values(), expected);
+  EXPECT_THAT(first.session->Close(), IsOk());
+}
+
+// A session before each of whose runs something may happen; `is_last` of the one that makes a move.
 class WatchedSession : public Session {
  public:
-  WatchedSession(std::unique_ptr<Session> session, std::function<void()> before_run)
+  WatchedSession(std::unique_ptr<Session> session, std::function<void(bool is_last)> before_run)
       : session_(std::move(session)), before_run_(std::move(before_run)) {}
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                           const std::vector<Operation>& targets,
                                           const tensorflow::RunOptions& run_options,
                                           tensorflow::RunMetadata* metadata) override {
-    before_run_();
+    before_run_(/*is_last=*/!targets.empty());
     return session_->Run(feeds, fetches, targets, run_options, metadata);
   }
   absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds, const std::vector<std::string>& fetches,
@@ -203,15 +236,16 @@ class WatchedSession : public Session {
 
  private:
   const std::unique_ptr<Session> session_;
-  const std::function<void()> before_run_;
+  const std::function<void(bool is_last)> before_run_;
 };
 
 // Moves all parts to other tasks while the training goes on, and kills a parameter server before one of the move's
-// steps: the first ones read and copy, the last one makes the move.
+// steps, or during the last one: the first ones read and copy, the last one makes the move.
 class MoveAndKill : public TrainingHook {
  public:
+  enum When { kNever, kFirstCopy, kThirdCopy, kBeforeLast, kDuringLast };
   struct Blow {
-    int before_run = 0;  // 0: none
+    When when = kNever;
     int victim = 0;
   };
   MoveAndKill(const EmbeddingVariable& variable, ProcessCluster* cluster, std::map<int64_t, Blow> blows)
@@ -238,18 +272,26 @@ class MoveAndKill : public TrainingHook {
  private:
   void Move(Blow blow) {
     int runs = 0;
+    std::thread killer;
     const auto connect = [&](const Scope& scope) -> absl::StatusOr<std::unique_ptr<Session>> {
       ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Connect(cluster_->Target("worker", 0), scope));
-      return std::make_unique<WatchedSession>(std::move(session), [&] {
-        if (++runs == blow.before_run) cluster_->Kill("ps", blow.victim);
+      return std::make_unique<WatchedSession>(std::move(session), [&](bool is_last) {
+        ++runs;  // the first one reads the map
+        if (runs == 2 && blow.when == kFirstCopy) cluster_->Kill("ps", blow.victim);
+        if (runs == 4 && blow.when == kThirdCopy) cluster_->Kill("ps", blow.victim);
+        if (is_last && blow.when == kBeforeLast) cluster_->Kill("ps", blow.victim);
+        if (is_last && blow.when == kDuringLast && !killer.joinable()) {
+          killer = std::thread([&] { cluster_->Kill("ps", blow.victim); });
+        }
       });
     };
     const EmbeddingParts parts(variable_, connect);
     std::vector<int32_t> owners(kParts);
     for (int i = 0; i < kParts; ++i) owners[i] = (i + moved + failed) % 3;
     const absl::Status status = parts.Move(owners).status();
+    if (killer.joinable()) killer.join();
     ++(status.ok() ? moved : failed);
-    if (blow.before_run == 0) {
+    if (blow.when == kNever) {
       EXPECT_THAT(status, IsOk());
     }
   }
@@ -265,12 +307,17 @@ TEST(EmbeddingMoveTest, ServersThatAreKilledDuringMovesLeaveTheOldOrTheNew) {
   std::filesystem::remove_all(directory);
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   Counter counter(0);
-  constexpr int64_t kSteps = 150;
+  constexpr int64_t kSteps = 130;
   // Of the victims one has the map, one had parts from the start, and one had none.
-  auto moves = std::make_shared<MoveAndKill>(
-      counter.variable, cluster.get(),
-      std::map<int64_t, MoveAndKill::Blow>{
-          {10, {}}, {30, {2, 2}}, {50, {3, 1}}, {70, {4, 0}}, {90, {5, 2}}, {110, {6, 1}}, {130, {}}});
+  auto moves = std::make_shared<MoveAndKill>(counter.variable, cluster.get(),
+                                             std::map<int64_t, MoveAndKill::Blow>{{10, {}},
+                                                                                  {25, {MoveAndKill::kFirstCopy, 2}},
+                                                                                  {40, {MoveAndKill::kThirdCopy, 1}},
+                                                                                  {55, {MoveAndKill::kBeforeLast, 0}},
+                                                                                  {70, {MoveAndKill::kDuringLast, 2}},
+                                                                                  {85, {MoveAndKill::kDuringLast, 1}},
+                                                                                  {100, {MoveAndKill::kDuringLast, 0}},
+                                                                                  {115, {}}});
   TrainingLoopOptions options;
   options.global_step = counter.global_step;
   options.train = counter.global_step.AssignAdd(counter.scope.ColocateWith(counter.global_step.handle().op())

@@ -342,6 +342,32 @@ TEST_F(EmbeddingMapTest, AMoveWaitsForStepsUnderWayAndStepsWaitForTheMove) {
               StatusIs(absl::StatusCode::kAborted, HasSubstr("planned for epoch")));
 }
 
+TEST_F(EmbeddingMapTest, StepsThatWaitForEachOtherAreNotParted) {
+  ASSERT_THAT(Set({0, 0}), IsOk());
+  const Tensor epoch = AsScalar<int64_t>(Epoch());
+  const Attrs together = Attrs().Set("tasks", std::vector<std::string>{"a", "b"}).Set("_weir_workers", int64_t{2});
+  Enter(1);
+  ASSERT_THAT(RunOp("EmbeddingRoute", {map_}, together).status(), IsOk());
+  Enter(2);
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<OpKernel> seal, MakeOp("EmbeddingMapSeal", {map_, epoch}));
+  Done sealed;
+  RunKernelAsync(static_cast<AsyncOpKernel&>(*seal), {map_, epoch}, sealed.Callback());
+  Enter(3);  // for this one the first may be waiting
+  ASSERT_THAT(RunOp("EmbeddingRoute", {map_}, together).status(), IsOk());
+  End(1);
+  EXPECT_FALSE(sealed.is_done());
+  End(3);
+  Enter(4);
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<OpKernel> route, MakeOp("EmbeddingRoute", {map_}, together));
+  Done routed;
+  RunKernelAsync(static_cast<AsyncOpKernel&>(*route), {map_}, routed.Callback());
+  EXPECT_THAT(sealed.Wait(), IsOk());
+  EXPECT_FALSE(routed.is_done());
+  Enter(2);
+  ASSERT_THAT(Commit({1, 1}).status(), IsOk());
+  EXPECT_THAT(routed.Wait(), IsOk());
+}
+
 TEST_F(EmbeddingMapTest, AMoveThatEndsEarlyLetsStepsGoOn) {
   ASSERT_THAT(Set({0, 0}), IsOk());
   const Tensor epoch = AsScalar<int64_t>(Epoch());

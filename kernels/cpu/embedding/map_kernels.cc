@@ -90,13 +90,17 @@ class MapCommitKernel : public OpKernel {
 // Gives the owners as indices into the tasks that this graph knows.
 class RouteKernel : public AsyncOpKernel {
  public:
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("tasks", &tasks_); }
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    together_ = ctx.HasAttr("_weir_workers");
+    return ctx.GetAttr("tasks", &tasks_);
+  }
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     const auto map = MapInput(ctx);
     if (!map.ok()) return done(map.status());
-    (*map)->Route(ctx, [this, &ctx, done = std::move(done)](const absl::StatusOr<EmbeddingPartMap::Parts>& parts) {
-      done(parts.ok() ? Give(ctx, *parts) : parts.status());
-    });
+    (*map)->Route(ctx, together_,
+                  [this, &ctx, done = std::move(done)](const absl::StatusOr<EmbeddingPartMap::Parts>& parts) {
+                    done(parts.ok() ? Give(ctx, *parts) : parts.status());
+                  });
   }
 
  private:
@@ -120,6 +124,7 @@ class RouteKernel : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
+  bool together_ = false;  // its step's pushes wait for those of other workers
   std::vector<std::string> tasks_;
 };
 

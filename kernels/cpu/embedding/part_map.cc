@@ -72,18 +72,26 @@ absl::Status EmbeddingPartMap::CheckInitialized() const {
                                     " is uninitialized: initialize the embedding, or restore it from a checkpoint");
 }
 
-void EmbeddingPartMap::Route(OpKernelContext& ctx, RouteCallback done) {
+// In Leave as well as when the move comes: whoever runs the line's requests may be late for that moment.
+void EmbeddingPartMap::CloseIfDue() {
+  if (sealing_step_ == 0 || closed_ || map_.epoch != sealed_epoch_ || (together_ && !under_way_.empty())) return;
+  closed_ = true;
+  closed_at_ = absl::Now();
+}
+
+void EmbeddingPartMap::Route(OpKernelContext& ctx, bool together, RouteCallback done) {
   struct Result {
     Parts parts;
     bool is_first = false;
   };
   auto result = std::make_shared<Result>();
   const int64_t step = ctx.step().step_id;
-  const auto attempt = [self = shared_from_this(), result, step](absl::Status* status) {
+  const auto attempt = [self = shared_from_this(), result, step, together](absl::Status* status) {
     const bool is_under_way = self->under_way_.count(step) > 0;
     if (self->closed_ && !is_under_way) return false;
     *status = self->CheckInitialized();
     if (!status->ok()) return true;
+    self->together_ |= together;
     result->parts = self->map_;
     result->is_first = self->under_way_.insert(step).second;
     return true;
@@ -104,6 +112,7 @@ void EmbeddingPartMap::Leave(int64_t step, bool sealed, WorkQueue* work_queue) {
     MutexLock lock(line_->mutex());
     if (!sealed) {
       under_way_.erase(step);
+      CloseIfDue();
     } else if (sealing_step_ == step) {
       sealing_step_ = 0;
       closed_ = false;
@@ -125,8 +134,7 @@ void EmbeddingPartMap::Seal(OpKernelContext& ctx, int64_t epoch, std::function<v
     if (!status->ok()) return true;
     self->sealing_step_ = step;
     self->sealed_epoch_ = epoch;
-    self->closed_ = true;
-    self->closed_at_ = absl::Now();
+    self->CloseIfDue();
     return true;
   };
   line_->Submit(ctx.cancellation(), "A move that waits for another", attempt,
@@ -139,7 +147,7 @@ void EmbeddingPartMap::Seal(OpKernelContext& ctx, int64_t epoch, std::function<v
                   }
                   self->line_->Submit(
                       ctx.cancellation(), "A move that waits for steps under way",
-                      [self](absl::Status*) { return self->under_way_.empty(); }, done);
+                      [self](absl::Status*) { return self->closed_ && self->under_way_.empty(); }, done);
                 });
 }
 

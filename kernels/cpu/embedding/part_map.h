@@ -19,6 +19,9 @@ namespace weir {
 // A step that reads the map (Route) counts as being under way until it has ended on the map's task, however it ends. A
 // move first closes the map and waits until none is under way (Seal): steps that come meanwhile wait. Then it puts the
 // new map in the place of the old one (Commit). So within a step, and until its pushes are applied, the map is one.
+//
+// Steps whose pushes wait for those of other steps must not be let in one by one: those within would wait for those
+// without. For them the map closes at a moment when none is under way, as there is between their rounds.
 class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<EmbeddingPartMap> {
  public:
   // Without owners, nobody knows where the parts are: the map is uninitialized.
@@ -38,8 +41,9 @@ class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<Em
   // InvalidArgument for a map that cannot be.
   absl::Status Set(Parts parts);
 
-  // FAILED_PRECONDITION while the map is uninitialized. A step that is under way already does not wait.
-  void Route(OpKernelContext& ctx, RouteCallback done);
+  // FAILED_PRECONDITION while the map is uninitialized. A step that is under way already does not wait. `together`: its
+  // pushes wait for those of other steps.
+  void Route(OpKernelContext& ctx, bool together, RouteCallback done);
   // OK when the calling step alone may change the map of this epoch: until it ends. ABORTED for another epoch.
   void Seal(OpKernelContext& ctx, int64_t epoch, std::function<void(absl::Status)> done);
   // Changes what the calling step has sealed, and opens it. Gives how long steps had to wait.
@@ -51,6 +55,7 @@ class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<Em
 
   absl::Status Check(const Parts& parts) const;
   absl::Status CheckInitialized() const;  // the line's mutex is held
+  void CloseIfDue();                      // likewise
   void Leave(int64_t step, bool sealed, WorkQueue* work_queue);
 
   const std::string name_;
@@ -61,6 +66,7 @@ class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<Em
   std::set<int64_t> under_way_;  // steps
   int64_t sealing_step_ = 0;     // 0: none
   int64_t sealed_epoch_ = 0;
+  bool together_ = false;  // such steps have been here
   bool closed_ = false;
   absl::Time closed_at_;
 };
