@@ -71,6 +71,7 @@ absl::Status Master::CreateSession(const CallOptions& options, const tensorflow:
   session_options.kernels = options_.kernels;
   session_options.fold_on = options_.fold_on;
   session_options.step_sequences = options_.step_sequences;
+  session_options.progress = options_.progress;
   session_options.timers = &timers_;
   session_options.config = options_.default_config;
   session_options.config.MergeFrom(request.config());

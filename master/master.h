@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
+#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/health_monitor.h"
@@ -24,6 +25,7 @@ class Master : public MasterInterface {
     const KernelRegistry* kernels = nullptr;
     Device* fold_on = nullptr;  // where constants are folded when a graph is prepared; nullptr: they are not
     StepSequences* step_sequences = nullptr;  // of the task's collectives; outlives the master
+    Progress* progress = nullptr;             // what brings other tasks' answers; the same; may be null
     tensorflow::ConfigProto default_config;
     // How long CreateSession waits for tasks that are not up, when the call has no deadline of its own.
     absl::Duration connect_timeout = absl::Minutes(10);

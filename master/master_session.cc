@@ -241,7 +241,8 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .deadline = StepDeadline(call, options, options_.config),
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options()),
                              .timers = options_.timers,
-                             .ended = ended_steps_};
+                             .ended = ended_steps_,
+                             .progress = options_.progress};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
     MutexLock lock(steps_mu_);

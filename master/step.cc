@@ -161,6 +161,12 @@ void Step::Fail(absl::Status status) {
 }
 
 absl::Status Step::Wait() {
+  if (options_.progress != nullptr) {
+    options_.progress->Await([this] {
+      MutexLock lock(mu_);
+      return pending_ == 0;
+    });
+  }
   MutexLock lock(mu_);
   while (pending_ > 0) lock.Wait(all_done_);
   return error_;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/collective/task_collectives.h"
@@ -122,8 +123,8 @@ absl::Status Server::MakeWorker() {
   worker.kernels = kernels;
   worker.timers = &timers_;
   worker.variants = &variants_;
-  worker.remote_rendezvous = [this](int64_t step_id, std::shared_ptr<Rendezvous> local) {
-    return NewRemoteRendezvous({step_id, task_, std::move(local), workers_.get(), &variants_});
+  worker.remote_rendezvous = [this](int64_t step_id, const StepMeeting& meeting) {
+    return NewRemoteRendezvous({step_id, task_, meeting.local, workers_.get(), &variants_, meeting.log});
   };
   ASSIGN_OR_RETURN(worker_, Worker::Create(std::move(worker)));
   // The pool must not keep the worker, which calls through the pool, alive.
@@ -136,6 +137,7 @@ absl::Status Server::MakeWorker() {
   master.kernels = kernels;
   master.fold_on = devices.front();
   master.step_sequences = &collectives_->sequences();
+  master.progress = links_.get();
   master_ = std::make_unique<Master>(std::move(master));
   return absl::OkStatus();
 }
@@ -148,7 +150,7 @@ absl::Status Server::Serve(const std::string& address) {
   server.bind_address = address;
   server.methods = worker_service_->Methods();
   if (links_ != nullptr) {
-    transport_service_ = std::make_unique<TransportService>(worker_.get(), links_.get());
+    transport_service_ = std::make_unique<TransportService>(worker_.get(), server.methods, links_.get());
     for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
   }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
@@ -160,7 +162,10 @@ absl::Status Server::Serve(const std::string& address) {
 }
 
 void Server::Shutdown(absl::Duration patience) {
+  const absl::Time deadline = absl::Now() + patience;
+  if (transport_service_ != nullptr) transport_service_->RefuseCalls();
   if (server_ != nullptr) server_->Shutdown(patience);
+  if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "core/attr_value.h"
 #include "graph/collectives.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
@@ -17,6 +18,13 @@ absl::StatusOr<std::unique_ptr<Graph>> Import(tensorflow::GraphDef def, const Op
   auto graph = std::make_unique<Graph>(&ops);
   RETURN_IF_ERROR(ImportGraphDef({.allow_internal_ops = true, .prefix = ""}, std::move(def), graph.get()));
   return graph;
+}
+
+bool IsFromAnotherTask(const Node& node, const DeviceName& receiver) {
+  std::string sender;
+  if (!node.IsRecv() || !GetNodeAttr(node.def(), "send_device", &sender).ok()) return false;
+  const auto parsed = DeviceName::ParseFull(sender);
+  return parsed.ok() && parsed->TaskName() != receiver.TaskName();
 }
 
 // Positions of those `keys` that are among `present`.
@@ -126,6 +134,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
       terminals[std::move(key)] = true;
     } else if (with_terminals) {
       has_transfers_ = true;
+      has_remote_receives_ = has_remote_receives_ || IsFromAnotherTask(*node, device->parsed_name());
     }
   }
   unit.feeds = Positions(args_->feed_keys, terminals);

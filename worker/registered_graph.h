@@ -41,6 +41,8 @@ class RegisteredGraph {
   size_t num_fetches() const { return args_->fetch_keys.size(); }
   // Whether tensors pass between units or tasks: then a step needs a rendezvous.
   bool has_transfers() const { return has_transfers_; }
+  // Whether some of them come from other tasks.
+  bool has_remote_receives() const { return has_remote_receives_; }
   // Whether it, or a function that it may call, has collectives, and the task that the session wants to lead them;
   // empty: the cluster's default.
   bool has_collectives() const { return has_collectives_; }
@@ -62,6 +64,7 @@ class RegisteredGraph {
   const std::shared_ptr<WorkerSession> session_;
   std::vector<GraphUnit> units_;
   bool has_transfers_ = false;
+  bool has_remote_receives_ = false;
   bool has_collectives_ = false;
   Mutex partial_mu_;
   std::vector<GraphUnit> partial_units_ GUARDED_BY(partial_mu_);

@@ -5,7 +5,10 @@
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "core/attr_value.h"
+#include "core/rendezvous.h"
 #include "graph/graph.h"
 
 namespace weir {
@@ -30,6 +33,24 @@ std::string Label(const Node& node) {
   return absl::StrCat(node.name(), " = ", node.op(), "(", absl::StrJoin(inputs, ", "), ")");
 }
 
+// By what way the tensor has come that `node` received from another task; empty for other nodes.
+std::string WayOf(const Node& node, const TransferLog::Ways& ways) {
+  std::string src, dst, name;
+  int64_t incarnation = 0;
+  if (ways.empty() || !node.IsRecv() || !GetNodeAttr(node.def(), "send_device", &src).ok() ||
+      !GetNodeAttr(node.def(), "recv_device", &dst).ok() || !GetNodeAttr(node.def(), "tensor_name", &name).ok() ||
+      !GetNodeAttr(node.def(), "send_device_incarnation", &incarnation).ok()) {
+    return "";
+  }
+  // In a loop each iteration has a key of its own, and they come the same way but for their size.
+  const std::string prefix =
+      absl::StrCat(RendezvousKey::Prefix(src, static_cast<uint64_t>(incarnation), dst, name), ";");
+  for (const auto& [key, way] : ways) {
+    if (absl::StartsWith(key, prefix)) return way;
+  }
+  return "";
+}
+
 }  // namespace
 
 void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos,
@@ -42,7 +63,7 @@ void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end
   events_.push_back(std::move(event));
 }
 
-void StatsCollector::AddTo(tensorflow::StepStats* stats) {
+void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats) {
   const int64_t offset = EpochOffset();
   tensorflow::DeviceStepStats* device = stats->add_dev_stats();
   device->set_device(device_);
@@ -58,7 +79,8 @@ void StatsCollector::AddTo(tensorflow::StepStats* stats) {
     node->set_all_end_rel_nanos(duration);
     node->set_op_end_rel_micros((duration + 999) / 1000);
     node->set_all_end_rel_micros((duration + 999) / 1000);
-    node->set_timeline_label(Label(*event.node));
+    const std::string way = WayOf(*event.node, ways);
+    node->set_timeline_label(absl::StrCat(Label(*event.node), way.empty() ? "" : " ", way));
     node->set_thread_id(threads.try_emplace(event.thread, threads.size()).first->second);
     int64_t bytes = 0;
     for (const int64_t output : event.output_bytes) bytes += output;

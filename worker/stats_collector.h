@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/mutex.h"
+#include "distribute/transport/transfer_log.h"
 #include "tensorflow/core/framework/cost_graph.pb.h"
 #include "tensorflow/core/framework/step_stats.pb.h"
 #include "worker/step_execution.h"
@@ -18,7 +19,8 @@ class StatsCollector : public StepObserver {
 
   void NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos, absl::Span<const OpOutput> outputs) override;
   // After the step.
-  void AddTo(tensorflow::StepStats* stats);
+  // Receives that are among `ways` say by which they came.
+  void AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats);
   void AddTo(tensorflow::CostGraphDef* costs);
 
  private:

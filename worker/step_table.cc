@@ -10,7 +10,8 @@ absl::StatusOr<StepMeeting> StepTable::FindOrCreate(int64_t step_id) {
   auto [it, is_new] = steps_.try_emplace(step_id);
   if (is_new) {
     it->second.local = NewLocalRendezvous();
-    it->second.remote = remote_ ? remote_(step_id, it->second.local) : it->second.local;
+    it->second.log = std::make_shared<TransferLog>();
+    it->second.remote = remote_ ? remote_(step_id, it->second) : it->second.local;
   }
   return it->second;
 }

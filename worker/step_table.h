@@ -11,6 +11,7 @@
 #include "core/mutex.h"
 #include "core/rendezvous.h"
 #include "core/status.h"
+#include "distribute/transport/transfer_log.h"
 
 namespace weir {
 
@@ -18,14 +19,15 @@ namespace weir {
 struct StepMeeting {
   std::shared_ptr<Rendezvous> local;   // this task's senders, RecvTensor
   std::shared_ptr<Rendezvous> remote;  // what kernels use: receives from other tasks too
+  std::shared_ptr<TransferLog> log;    // of what `remote` receives from them
 };
 
 // Thread-safe. A step comes into being with its first use here, be it another task's RecvTensor, which may be earlier
 // than the master's RunGraph. A step that was cleaned up stays so: late calls get Aborted instead of waiting for ever.
 class StepTable {
  public:
-  // Wraps a step's local rendezvous; nullptr: there are no other tasks.
-  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, std::shared_ptr<Rendezvous> local)>;
+  // Wraps the local rendezvous of a step, whose log is told of what arrives; nullptr: there are no other tasks.
+  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepMeeting& meeting)>;
 
   explicit StepTable(RemoteFactory remote) : remote_(std::move(remote)) {}
 

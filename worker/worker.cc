@@ -186,8 +186,8 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.active = &active_;
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
-    step.progress = options_.progress;
   }
+  if (step.collectives != nullptr || step.graph->has_remote_receives()) step.progress = options_.progress;
   return step;
 }
 
@@ -217,6 +217,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     auto meeting = steps_.FindOrCreate(args->step_id);
     if (!meeting.ok()) return done(meeting.status());
     step.rendezvous = meeting->remote;
+    step.transfers = meeting->log;
   }
   auto run = std::make_shared<WorkerStep>(std::move(step));
   run->Run(*feeds, [this, args, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {

@@ -35,7 +35,7 @@ class Worker : public WorkerInterface {
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
     TimerQueue* timers = nullptr;                // for deadlines; may be null
     TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
-    Progress* progress = nullptr;                // what brings the messages of collectives; may be null
+    Progress* progress = nullptr;                // what brings messages of other tasks; may be null
   };
   // InvalidArgument for options that do not make a worker.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(Options options);

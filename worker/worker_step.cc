@@ -42,6 +42,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     for (int feed : planned.feeds) unit.feeds.push_back(feeds[feed]);
     if (options_.exec_opts.record_timeline() || options_.exec_opts.record_costs()) {
       unit.stats = std::make_unique<StatsCollector>(planned.device->name(), planned.executor->plan());
+      if (options_.transfers != nullptr) options_.transfers->Start();
     }
   }
   std::weak_ptr<WorkerStep> weak = weak_from_this();
@@ -130,10 +131,12 @@ void WorkerStep::Finish() {
 RunGraphResult WorkerStep::Result() {
   RunGraphResult result;
   result.fetches.resize(options_.graph->num_fetches());
+  TransferLog::Ways ways;
+  if (options_.exec_opts.record_timeline() && options_.transfers != nullptr) ways = options_.transfers->ways();
   for (size_t i = 0; i < units_.size(); ++i) {
     const std::vector<int>& fetches = (*options_.units)[i].fetches;
     for (size_t k = 0; k < fetches.size(); ++k) result.fetches[fetches[k]] = std::move(units_[i].results[k]);
-    if (options_.exec_opts.record_timeline()) units_[i].stats->AddTo(&result.step_stats);
+    if (options_.exec_opts.record_timeline()) units_[i].stats->AddTo(ways, &result.step_stats);
     if (options_.exec_opts.record_costs()) units_[i].stats->AddTo(&result.cost_graph);
   }
   if (options_.exec_opts.record_partition_graphs()) result.partition_graphs = options_.graph->PartitionGraphs();

@@ -12,6 +12,7 @@
 #include "core/mutex.h"
 #include "core/progress.h"
 #include "core/timer_queue.h"
+#include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/registered_graph.h"
 #include "worker/stats_collector.h"
@@ -55,6 +56,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     int64_t step_id = 0;
     tensorflow::ExecutorOpts exec_opts;
     std::shared_ptr<Rendezvous> rendezvous;       // may be null when the graph has no transfers
+    std::shared_ptr<TransferLog> transfers;       // the same
     CancellationManager* cancellation = nullptr;  // the caller's; lives until `done`
     absl::Time deadline = absl::InfiniteFuture();
     bool caller_waits = false;  // RunGraphArgs

@@ -59,7 +59,7 @@ class TestTask {
     std::vector<ServerMethod> methods = service_->Methods();
     if (links) {
       links_ = LinkPoller::Create().value();
-      transport_ = std::make_unique<TransportService>(&worker_, links_.get());
+      transport_ = std::make_unique<TransportService>(&worker_, methods, links_.get());
       for (ServerMethod& method : transport_->Methods()) methods.push_back(std::move(method));
     }
     server_ = GrpcServer::Start({.methods = std::move(methods)}).value();

@@ -22,6 +22,8 @@ class ServerCall {
   virtual CallOptions options() = 0;
   virtual void Finish(const grpc::ByteBuffer& response) = 0;
   virtual void Fail(const absl::Status& status) = 0;
+  // Runs `work`, which may compute for long: here, unless others wait for this thread; else soon on another.
+  virtual void RunLong(std::function<void()> work) { work(); }
 
  protected:
   virtual ~ServerCall() = default;
@@ -29,7 +31,7 @@ class ServerCall {
 
 struct ServerMethod {
   std::string path;  // "/tensorflow.MasterService/RunStep"
-  // Runs on a polling thread; it may block.
+  // Runs on a polling thread, where it may block. Methods that links carry (frames/link_methods.h) must not.
   std::function<void(ServerCall*)> handle;
   // Calls that may last: several are kept ready, and their cancellation is watched.
   bool long_running = false;

@@ -27,7 +27,17 @@ absl::Status CheckIndices(const std::vector<int>& indices, size_t size, absl::st
 GrpcWorkerClient::GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue)
     : channel_(std::move(options), queue),
       shared_memory_(channel_.options().shared_memory && IsOnThisHost(channel_.options().address)),
-      rings_(&channel_, channel_.options().links) {}
+      buffers_(&channel_, channel_.options().links),
+      calls_(&channel_, channel_.options().links) {}
+
+void GrpcWorkerClient::CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
+                                 const AnswerCallback& done) {
+  const auto through_link = [done](const absl::StatusOr<grpc::ByteBuffer>& reply) { done("through a link", reply); };
+  if (const auto link = calls_.Current(); link != nullptr && link->Begin(method, options, request, through_link))
+    return;
+  channel_.CallAsync(method.path, options, request,
+                     [done](const absl::StatusOr<grpc::ByteBuffer>& reply) { done("over gRPC", reply); });
+}
 
 void GrpcWorkerClient::CallMessage(const char* method, const CallOptions& options,
                                    const google::protobuf::MessageLite& request,
@@ -135,29 +145,34 @@ void GrpcWorkerClient::RunGraphAsync(const CallOptions& options, std::shared_ptr
   absl::StatusOr<grpc::ByteBuffer> buffer = EncodeRunGraphRequest(*args, feeds, fetches, request_id);
   if (!buffer.ok()) return done(buffer.status());
 
-  channel_.CallAsync("/tensorflow.WorkerService/RunGraph", options, *buffer,
-                     [this, keys = *keys, fetches = std::move(fetches),
-                      done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> reply) {
-                       if (!reply.ok()) return done(reply.status());
-                       auto wire = DecodeRunGraphResponse(*reply, channel_.options().allocator);
-                       if (!wire.ok()) return done(wire.status());
-                       if (!wire->body_status.ok()) return done(wire->body_status);
-                       absl::flat_hash_map<Key, Tensor*> by_key;
-                       for (auto& [key, tensor] : wire->recv) by_key[key] = &tensor;
-                       for (Key key : fetches) {
-                         auto found = by_key.find(key);
-                         if (found == by_key.end()) {
-                           return done(errors::Internal("Task ", channel_.options().task, " gave no tensor for ", key));
-                         }
-                         wire->result.fetches.push_back(*found->second);
-                       }
-                       done(std::move(wire->result));
-                     });
+  CallAsync(kLinkRunGraph, options, *buffer,
+            [this, keys = *keys, fetches = std::move(fetches), done = std::move(done)](
+                const char*, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+              if (!reply.ok()) return done(reply.status());
+              auto wire = DecodeRunGraphResponse(*reply, channel_.options().allocator);
+              if (!wire.ok()) return done(wire.status());
+              if (!wire->body_status.ok()) return done(wire->body_status);
+              absl::flat_hash_map<Key, Tensor*> by_key;
+              for (auto& [key, tensor] : wire->recv) by_key[key] = &tensor;
+              for (Key key : fetches) {
+                auto found = by_key.find(key);
+                if (found == by_key.end()) {
+                  return done(errors::Internal("Task ", channel_.options().task, " gave no tensor for ", key));
+                }
+                wire->result.fetches.push_back(*found->second);
+              }
+              done(std::move(wire->result));
+            });
 }
 
 void GrpcWorkerClient::CleanupGraphAsync(const CallOptions& options, const tensorflow::CleanupGraphRequest* request,
                                          tensorflow::CleanupGraphResponse* response, DoneCallback done) {
-  CallMessage("/tensorflow.WorkerService/CleanupGraph", channel_.Bounded(options), *request, response, std::move(done));
+  absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(*request);
+  if (!buffer.ok()) return done(buffer.status());
+  CallAsync(kLinkCleanupGraph, channel_.Bounded(options), *buffer,
+            [response, done = std::move(done)](const char*, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+              done(reply.ok() ? MessageFromBuffer(*reply, response) : reply.status());
+            });
 }
 
 void GrpcWorkerClient::CleanupAllAsync(const CallOptions& options, const tensorflow::CleanupAllRequest* request,
@@ -173,13 +188,14 @@ void GrpcWorkerClient::RecvTensorAsync(const CallOptions& options, int64_t step_
   request.request_id = request_ids_.Next();
   std::shared_ptr<ReceivingArena> arena = shared_memory_.Offer();
   if (arena != nullptr) request.transport_options = arena->offer();
-  channel_.CallAsync("/tensorflow.WorkerService/RecvTensor", options, EncodeRecvTensorRequest(request),
-                     [this, id = request.request_id, arena = std::move(arena),
-                      done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> reply) {
-                       auto received = reply.ok() ? Receive(*reply, id, arena) : reply.status();
-                       if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
-                       done(std::move(received));
-                     });
+  const auto receive = [this, way = options.way, id = request.request_id, arena, done = std::move(done)](
+                           const char* way_of_answer, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+    if (way != nullptr) *way = way_of_answer;
+    auto received = reply.ok() ? Receive(*reply, id, arena, way) : reply.status();
+    if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
+    done(std::move(received));
+  };
+  CallAsync(kLinkRecvTensor, options, EncodeRecvTensorRequest(request), receive);
 }
 
 void GrpcWorkerClient::Acknowledge(int64_t request_id) {
@@ -192,11 +208,13 @@ void GrpcWorkerClient::Acknowledge(int64_t request_id) {
 }
 
 absl::StatusOr<Rendezvous::Received> GrpcWorkerClient::Receive(const grpc::ByteBuffer& reply, int64_t request_id,
-                                                               const std::shared_ptr<ReceivingArena>& arena) {
+                                                               const std::shared_ptr<ReceivingArena>& arena,
+                                                               const char** way) {
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
   if (wire.require_ack) Acknowledge(request_id);
   ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
   if (shared) wire.received.tensor = *std::move(shared);
+  if (shared && way != nullptr) *way = "through shared memory";
   return std::move(wire.received);
 }
 
@@ -219,7 +237,7 @@ absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::st
 
 void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                                     ResultCallback<ReceivedBytes> done) {
-  if (const auto rings = rings_.Current(); rings != nullptr && rings->Begin(options, *args, done)) return;
+  if (const auto rings = buffers_.Current(); rings != nullptr && rings->Begin(options, *args, done)) return;
   tensorflow::RecvBufRequest request;
   request.set_step_id(args->step_id);
   request.set_buf_rendezvous_key(args->key);

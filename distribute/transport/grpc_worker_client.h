@@ -17,7 +17,8 @@
 
 namespace weir {
 
-// Thread-safe. `done` runs on a polling thread of the channel's queue. Calls without a deadline get the channel's
+// Thread-safe. `done` runs on a polling thread of the channel's queue, or on one that looks after links, and is short.
+// Calls without a deadline get the channel's
 // default, but for RunGraph, RecvTensor, RecvBuf and Tracing, which last as long as their step, and CompleteGroup and
 // CompleteInstance, which wait for other tasks. No call is outstanding when this
 // is destroyed.
@@ -63,6 +64,12 @@ class GrpcWorkerClient : public WorkerInterface {
   };
   using GraphId = std::pair<std::string, std::string>;  // session and graph handle
 
+  // With the way that the answer came.
+  using AnswerCallback = std::function<void(const char* way, const absl::StatusOr<grpc::ByteBuffer>& answer)>;
+
+  // Through the link where there is one, else over gRPC.
+  void CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
+                 const AnswerCallback& done);
   void CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response, DoneCallback done);
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const std::string& session, const std::string& graph);
@@ -73,13 +80,14 @@ class GrpcWorkerClient : public WorkerInterface {
   // The tensor that a reply to the offer of `arena` names; nullopt: it did not go that way.
   absl::StatusOr<std::optional<Tensor>> TakeShared(const std::string& transport_options,
                                                    const std::shared_ptr<ReceivingArena>& arena);
-  // What a RecvTensor that offered `arena` (or nothing) has got.
+  // What a RecvTensor that offered `arena` (or nothing) has got; `way` is as in CallOptions.
   absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply, int64_t request_id,
-                                               const std::shared_ptr<ReceivingArena>& arena);
+                                               const std::shared_ptr<ReceivingArena>& arena, const char** way);
 
   GrpcChannel channel_;
   SharedMemoryReceiver shared_memory_;
-  RingConnection rings_;
+  RingConnection<BufferRequests> buffers_;
+  RingConnection<CallRequests> calls_;
   RequestIdSource request_ids_;
   Mutex mu_;
   absl::flat_hash_map<GraphId, std::shared_ptr<const GraphKeys>> graphs_ GUARDED_BY(mu_);

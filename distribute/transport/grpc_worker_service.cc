@@ -62,6 +62,13 @@ class BorrowedMemory : public TensorBuffer {
   bool CanForward() const override { return false; }
 };
 
+// Strings and the like are written one by one.
+bool IsLongToEncode(const Tensor& tensor) {
+  constexpr int64_t kLongBytes = 256 << 10, kManyElements = 1 << 10;
+  if (!tensor.IsInitialized()) return false;
+  return IsPlainType(tensor.dtype()) ? tensor.TotalBytes() >= kLongBytes : tensor.NumElements() >= kManyElements;
+}
+
 absl::flat_hash_map<std::string, int> Positions(const std::vector<std::string>& keys) {
   absl::flat_hash_map<std::string, int> positions;
   for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], static_cast<int>(i));
@@ -238,8 +245,12 @@ void GrpcWorkerService::RecvTensor(ServerCall* call) {
   worker_->RecvTensorAsync(call->options(), step_id, wire->key,
                            [this, call, wire](absl::StatusOr<Rendezvous::Received> received) {
                              if (!received.ok()) return call->Fail(received.status());
-                             absl::StatusOr<grpc::ByteBuffer> buffer = ResponseTo(*wire, *received);
-                             buffer.ok() ? call->Finish(*buffer) : call->Fail(Annotate(buffer.status(), wire->key));
+                             const bool is_long = IsLongToEncode(received->tensor);
+                             const auto respond = [this, call, wire, received = *std::move(received)] {
+                               absl::StatusOr<grpc::ByteBuffer> buffer = ResponseTo(*wire, received);
+                               buffer.ok() ? call->Finish(*buffer) : call->Fail(Annotate(buffer.status(), wire->key));
+                             };
+                             is_long ? call->RunLong(respond) : respond();
                            });
 }
 

@@ -49,6 +49,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
     std::shared_ptr<WorkerInterface> worker;
     CancellationManager* receiver = nullptr;
     CancellationManager::Token token = CancellationManager::kInvalidToken;
+    const char* way = nullptr;
   };
 
   void RecvFrom(std::shared_ptr<WorkerInterface> worker, absl::string_view key, const Args& args, DoneCallback done) {
@@ -75,6 +76,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
     }
     CallOptions options;
     options.cancellation = &call->cancellation;
+    options.way = &call->way;
     call->worker->RecvTensorAsync(options, options_.step_id, key,
                                   [self = shared_from_this(), call, key = std::string(key),
                                    done = std::move(done)](absl::StatusOr<Received> received) mutable {
@@ -93,6 +95,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
                                       received = CancelledReceive(key, cancelled);
                                     }
                                     if (received.ok()) {
+                                      if (self->options_.log != nullptr) self->options_.log->Add(key, call->way);
                                       if (auto status = self->Decode(&*received); !status.ok()) received = status;
                                     }
                                     done(std::move(received));

@@ -7,6 +7,7 @@
 
 #include "core/rendezvous.h"
 #include "core/variant_registry.h"
+#include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
@@ -18,6 +19,7 @@ struct RemoteRendezvousOptions {
   WorkerPool* workers = nullptr;      // outlives the rendezvous and its receives
   // Decodes variants that arrive; those of other types, and all where it is null, stay encoded. Outlives them too.
   const VariantRegistry* variants = nullptr;
+  std::shared_ptr<TransferLog> log;  // told of what arrives; may be null
 };
 
 // Receives by pull: a key whose sender is on this task is taken from `local`, any other by RecvTensor from the sender's

@@ -19,6 +19,7 @@ namespace weir {
 struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // the call ends with CANCELLED when it fires
+  const char** way = nullptr;  // of RecvTensor: set, before `done`, to the way that the tensor came, in words
 };
 
 // A partition handed to a worker.

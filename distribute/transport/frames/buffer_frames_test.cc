@@ -10,38 +10,12 @@
 #include "distribute/transport/frames/buffer_requests.h"
 #include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_status.h"
+#include "distribute/transport/frames/held_link_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Keeps what is sent.
-class HeldLink : public FrameLink {
- public:
-  struct Sent {
-    FrameHead head;
-    std::string bytes;
-  };
-
-  void Send(const FrameHead& head, ReceivedBytes bytes) override {
-    sent.push_back({head, std::string(bytes.bytes().data(), bytes.bytes().size())});
-  }
-  uint64_t max_frame_bytes() const override { return 1000; }
-  void Break(const absl::Status& status) override {
-    if (broken) return;
-    broken = status;
-    if (receiver != nullptr) std::exchange(receiver, nullptr)->OnBroken(status);
-  }
-  // Each frame that this end has sent arrives at `peer`.
-  void DeliverTo(FrameLink::Receiver& peer) {
-    for (const Sent& frame : std::exchange(sent, {})) peer.OnFrame(frame.head, OwnedBytes(frame.bytes));
-  }
-
-  std::vector<Sent> sent;
-  std::optional<absl::Status> broken;
-  std::shared_ptr<Receiver> receiver;
-};
 
 // Waits with its answers until the test gives them.
 class WaitingWorker : public FakeWorker {

@@ -9,6 +9,7 @@
 #include "core/mutex.h"
 #include "distribute/transport/frames/frame_link.h"
 #include "distribute/transport/worker_interface.h"
+#include "weir/transport.pb.h"
 
 namespace weir {
 
@@ -17,6 +18,7 @@ namespace weir {
 // with its status, and no others begin.
 class BufferRequests : public FrameLink::Receiver, public std::enable_shared_from_this<BufferRequests> {
  public:
+  static constexpr LinkUse kUse = LinkUse::BUFFERS;
   using Callback = WorkerInterface::ResultCallback<ReceivedBytes>;
 
   // `task`: who answers.

@@ -1,9 +1,11 @@
-// Frames between two tasks: what pushes buffers, and transports implement.
+// Frames between two tasks: what pushes buffers and carries calls, and transports implement.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
 #include "core/status.h"
 #include "distribute/collective/received_bytes.h"
 
@@ -14,6 +16,9 @@ enum class FrameKind : uint32_t {
   kCancel = 2,   // the channel's request
   kBuffer = 3,   // what the channel's request was for
   kError = 4,    // why it does not come
+  kCall = 5,     // a method of WorkerService, whose answer is to come under the channel: a CallHead and the request
+  kPart = 6,     // of the answer; more follows
+  kAnswer = 7,   // the rest of it
 };
 
 struct FrameHead {
@@ -34,6 +39,8 @@ class FrameLink {
     virtual void OnFrame(const FrameHead& head, ReceivedBytes bytes) = 0;
     // Once; the link lets go of the receiver then. Nothing comes after it but what is under way.
     virtual void OnBroken(const absl::Status& status) = 0;
+    // Several times a second: calls that are late end.
+    virtual void OnTick(absl::Time /*now*/) {}
   };
 
   virtual ~FrameLink() = default;
@@ -42,6 +49,9 @@ class FrameLink {
   virtual uint64_t max_frame_bytes() const = 0;
   // Tells the peer. Later calls do nothing.
   virtual void Break(const absl::Status& status) = 0;
+  // Runs `work`, which may compute for long: here, unless this thread is the one that takes frames in; else soon on
+  // another.
+  virtual void RunElsewhere(absl::AnyInvocable<void()> work) = 0;
 };
 
 // Bytes that the frame owns.

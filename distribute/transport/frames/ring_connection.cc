@@ -21,22 +21,29 @@ bool MayChange(const absl::Status& status) {
          absl::IsResourceExhausted(status) || absl::IsAlreadyExists(status);
 }
 
+const char* WhatGoes(LinkUse use) {
+  return use == LinkUse::CALLS ? "steps' calls and small tensors" : "buffers of collectives";
+}
+
 }  // namespace
 
-struct RingConnection::Asked {
+template <typename Requests>
+struct RingConnection<Requests>::Asked {
   std::unique_ptr<SharedSegment> rings;
   std::shared_ptr<RingLink> link;
-  std::shared_ptr<BufferRequests> requests;
+  std::shared_ptr<Requests> requests;
 };
 
-RingConnection::RingConnection(GrpcChannel* channel, LinkPoller* poller)
+template <typename Requests>
+RingConnection<Requests>::RingConnection(GrpcChannel* channel, LinkPoller* poller)
     : channel_(channel),
       poller_(poller),
       state_(poller != nullptr && channel->options().shared_memory && IsOnThisHost(channel->options().address)
                  ? State::kIdle
                  : State::kRefused) {}
 
-RingConnection::~RingConnection() {
+template <typename Requests>
+RingConnection<Requests>::~RingConnection() {
   std::shared_ptr<FrameLink> link;
   {
     MutexLock lock(mu_);
@@ -45,7 +52,8 @@ RingConnection::~RingConnection() {
   if (link != nullptr) link->Break(errors::Unavailable("The task is shutting down"));
 }
 
-std::shared_ptr<BufferRequests> RingConnection::Current() {
+template <typename Requests>
+std::shared_ptr<Requests> RingConnection<Requests>::Current() {
   {
     MutexLock lock(mu_);
     if (state_ == State::kOpen) {
@@ -62,11 +70,13 @@ std::shared_ptr<BufferRequests> RingConnection::Current() {
   return nullptr;
 }
 
-void RingConnection::Ask() {
-  absl::StatusOr<std::unique_ptr<SharedSegment>> rings = RingLink::MakeRings();
+template <typename Requests>
+void RingConnection<Requests>::Ask() {
+  absl::StatusOr<std::unique_ptr<SharedSegment>> rings = RingLink::MakeRings(Requests::kUse);
   if (!rings.ok()) return Answered(rings.status(), nullptr, nullptr);
   OpenRingsRequest request;
   request.set_task(channel_->options().local_task);
+  request.set_use(Requests::kUse);
   *request.mutable_rings() = (*rings)->name();
   *request.mutable_doorbell() = poller_->doorbell();
   const absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(request);
@@ -79,23 +89,26 @@ void RingConnection::Ask() {
   });
 }
 
-absl::Status RingConnection::Open(Asked& asked, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+template <typename Requests>
+absl::Status RingConnection<Requests>::Open(Asked& asked, const absl::StatusOr<grpc::ByteBuffer>& reply) {
   RETURN_IF_ERROR(reply.status());
   OpenRingsResponse response;
   RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
   ASSIGN_OR_RETURN(std::unique_ptr<Doorbell> peer, Doorbell::Open(response.doorbell()));
   const std::string& task = channel_->options().task;
-  asked.link = std::make_shared<RingLink>(RingLink::Options{.rings = std::move(asked.rings),
+  asked.link = std::make_shared<RingLink>(RingLink::Options{.use = Requests::kUse,
+                                                            .rings = std::move(asked.rings),
                                                             .peer = std::move(peer),
                                                             .poller = poller_,
                                                             .is_maker = true,
                                                             .peer_name = task});
-  asked.requests = std::make_shared<BufferRequests>(task, asked.link);
+  asked.requests = std::make_shared<Requests>(task, asked.link);
   return asked.link->Start(asked.requests);
 }
 
-void RingConnection::Answered(const absl::Status& status, std::shared_ptr<FrameLink> link,
-                              std::shared_ptr<BufferRequests> requests) {
+template <typename Requests>
+void RingConnection<Requests>::Answered(const absl::Status& status, std::shared_ptr<FrameLink> link,
+                                        std::shared_ptr<Requests> requests) {
   const std::string& task = channel_->options().task;
   const bool is_refused = !status.ok() && !MayChange(status);
   {
@@ -110,10 +123,13 @@ void RingConnection::Answered(const absl::Status& status, std::shared_ptr<FrameL
     }
   }
   if (status.ok()) {
-    WEIR_LOG(INFO).With("task", task) << "buffers come through shared memory";
+    WEIR_LOG(INFO).With("task", task) << WhatGoes(Requests::kUse) << " go through shared memory";
   } else if (is_refused) {
-    WEIR_LOG(INFO).With("task", task).With("reason", status.ToString()) << "buffers come by RecvBuf";
+    WEIR_LOG(INFO).With("task", task).With("reason", status.ToString()) << WhatGoes(Requests::kUse) << " go over gRPC";
   }
 }
+
+template class RingConnection<BufferRequests>;
+template class RingConnection<CallRequests>;
 
 }  // namespace weir

@@ -30,10 +30,15 @@ absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Open(const SharedSegmentName
 void Doorbell::Ring() {
   // Who rings first wakes; the others need not.
   if (state()->is_armed.load() == 0 || state()->is_armed.exchange(0) == 0) return;
-  Wake();
+  WakeOne();
 }
 
-void Doorbell::Wake() {
+void Doorbell::WakeOne() {
+  state()->rings.fetch_add(1);
+  Futex(&state()->rings, FUTEX_WAKE, 1, nullptr);
+}
+
+void Doorbell::WakeAll() {
   state()->rings.fetch_add(1);
   Futex(&state()->rings, FUTEX_WAKE, INT32_MAX, nullptr);
 }

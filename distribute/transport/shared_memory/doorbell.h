@@ -37,7 +37,9 @@ class Doorbell {
   // Until it has been rung more often than `rings`, or for no reason.
   void Sleep(uint32_t rings, absl::Duration at_most);
   void Beat() { state()->heartbeats.fetch_add(1, std::memory_order_relaxed); }
-  void Wake();  // the owner's own thread
+  // One of the owner's own threads that sleep, or all.
+  void WakeOne();
+  void WakeAll();
 
  private:
   struct State {

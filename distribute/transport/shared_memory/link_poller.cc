@@ -17,11 +17,13 @@ constexpr int64_t kShortestLook = 20'000;
 // After that another thread that wants the processor gets it.
 constexpr int64_t kAlone = 2'000;
 constexpr int kPausesPerLook = 8;
-// Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back.
+// Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back. It
+// is tried again after a while, which doubles as long as it stays so.
 constexpr int64_t kSlowYield = 200'000;
-constexpr int64_t kCrowdedFor = 100'000'000;
+constexpr int64_t kShortestCrowd = 100'000'000, kLongestCrowd = 32 * kShortestCrowd;
 
 thread_local int in_await = 0;
+thread_local LinkPoller* looking_after = nullptr;  // whose links this thread takes frames from
 
 int64_t NowNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -43,10 +45,10 @@ absl::Status LinkPoller::Add(std::shared_ptr<PolledLink> link) {
     links_.push_back(std::move(link));
     version_.fetch_add(1);
     has_links_.store(true);
-    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    if (threads_.empty()) StartThread();
   }
   // What the peer has written before it could ring.
-  doorbell_->Wake();
+  doorbell_->WakeOne();
   return absl::OkStatus();
 }
 
@@ -72,15 +74,40 @@ void LinkPoller::Describe(ListLinksResponse* response) const {
 
 void LinkPoller::Stop() {
   cancellation_.StartCancel(errors::Cancelled("The task is shutting down"));
-  std::thread thread;
   {
     MutexLock lock(mu_);
     stopping_ = true;
-    thread = std::move(thread_);
   }
-  doorbell_->Wake();
-  if (thread.joinable()) thread.join();
+  // Calls that still run end by this, and so do the threads that run them.
   for (const auto& link : Snapshot()) link->Break(errors::Unavailable("The task is shutting down"));
+  doorbell_->WakeAll();
+  Threads ended;
+  std::deque<absl::AnyInvocable<void()>> later;
+  {
+    MutexLock lock(mu_);
+    while (!threads_.empty()) lock.Wait(all_ended_);
+    ended.swap(ended_);
+    later.swap(later_);
+  }
+  for (std::thread& thread : ended) thread.join();
+  for (auto& work : later) work();
+}
+
+void LinkPoller::RunElsewhere(absl::AnyInvocable<void()> work) {
+  if (looking_after == nullptr) return work();
+  looking_after->RunLater(std::move(work));
+}
+
+void LinkPoller::RunLater(absl::AnyInvocable<void()> work) {
+  bool is_stopping = false;
+  {
+    MutexLock lock(mu_);
+    is_stopping = stopping_;  // there may be no thread any more
+    if (!is_stopping) later_.push_back(std::move(work));
+    num_later_.store(later_.size());
+  }
+  if (is_stopping) return work();
+  if (InAwait()) doorbell_->WakeOne();  // this thread has something else to do
 }
 
 bool LinkPoller::TryEnter() {
@@ -117,11 +144,13 @@ bool LinkPoller::HasWork() {
 bool LinkPoller::PollOnce() {
   RefreshLinks();
   bool any = false;
+  LinkPoller* const before = std::exchange(looking_after, this);
   for (const auto& link : looked_at_) {
     if (!link->HasWork()) continue;
     if (const int64_t since = waits_since_.exchange(0); since != 0) Learn(NowNanos() - since);
     any = link->Poll() || any;
   }
+  looking_after = before;
   return any;
 }
 
@@ -148,12 +177,22 @@ void LinkPoller::Look(bool learns, absl::FunctionRef<bool()> enough) {
     }
     for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
     const int64_t now = NowNanos(), spent = now - start;
-    const bool is_crowded = now < crowded_until_.load(std::memory_order_relaxed);
+    const bool is_crowded = IsCrowded(now);
     if (spent > (is_crowded ? kShortestLook : Patience())) return;
-    if (is_crowded || spent < kAlone) continue;
-    std::this_thread::yield();
-    if (const int64_t back = NowNanos(); back - now > kSlowYield) crowded_until_.store(back + kCrowdedFor);
+    if (!is_crowded && spent >= kAlone) Yield(now);
   }
+}
+
+bool LinkPoller::IsCrowded(int64_t now) const { return now < crowded_until_.load(std::memory_order_relaxed); }
+
+void LinkPoller::Yield(int64_t now) {
+  std::this_thread::yield();
+  const int64_t back = NowNanos();
+  const bool is_slow = back - now > kSlowYield;
+  const int64_t before = crowded_for_.load(std::memory_order_relaxed);
+  const int64_t crowded_for = is_slow ? std::clamp(2 * before, kShortestCrowd, kLongestCrowd) : 0;
+  crowded_for_.store(crowded_for, std::memory_order_relaxed);
+  if (is_slow) crowded_until_.store(back + crowded_for, std::memory_order_relaxed);
 }
 
 bool LinkPoller::InAwait() { return in_await > 0; }
@@ -164,8 +203,9 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
   if (awaiting_.fetch_add(1) == 0) {
     const int64_t start = NowNanos();
     bool entered = TryEnter();
-    while (!entered && !enough() && NowNanos() - start < kShortestLook) {
-      std::this_thread::yield();
+    for (int64_t now = start; !entered && !IsCrowded(now) && !enough() && now - start < kShortestLook;
+         now = NowNanos()) {
+      Yield(now);
       entered = TryEnter();
     }
     if (entered) {
@@ -178,25 +218,75 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
   awaiting_.fetch_sub(1);
 }
 
-void LinkPoller::Run() {
+void LinkPoller::StartThread() {
+  ++idle_;
+  threads_.emplace_back();
+  const auto self = std::prev(threads_.end());
+  *self = std::thread([this, self] { Run(self); });
+}
+
+void LinkPoller::Tick() {
+  Links links;
+  {
+    MutexLock lock(mu_);
+    const absl::Time now = absl::Now();
+    if (now < next_tick_) return;
+    next_tick_ = now + kTick;
+    links = links_;
+  }
+  doorbell_->Beat();
+  for (const auto& link : links) link->CheckPeer();
+}
+
+bool LinkPoller::RunOne() {
+  if (num_later_.load() == 0) return false;
+  absl::AnyInvocable<void()> work;
+  bool has_more = false;
+  Threads ended;
+  {
+    MutexLock lock(mu_);
+    if (later_.empty()) return false;
+    work = std::move(later_.front());
+    later_.pop_front();
+    has_more = !later_.empty();
+    num_later_.store(later_.size());
+    if (--idle_ == 0 && threads_.size() < kMaxThreads) StartThread();
+    ended.swap(ended_);
+  }
+  for (std::thread& thread : ended) thread.join();
+  if (has_more) doorbell_->WakeOne();
+  work();
+  MutexLock lock(mu_);
+  ++idle_;
+  return true;
+}
+
+bool LinkPoller::Stays(Threads::iterator self) {
+  MutexLock lock(mu_);
+  if (!stopping_ && idle_ <= kSpareThreads) return true;
+  --idle_;
+  ended_.splice(ended_.end(), threads_, self);
+  if (threads_.empty()) all_ended_.notify_all();
+  return false;
+}
+
+void LinkPoller::Run(Threads::iterator self) {
   SetThreadName("weir-links");
-  absl::Time next_tick = absl::Now();
-  for (;;) {
+  while (Stays(self)) {
     const uint32_t rings = doorbell_->Rings();
-    {
-      MutexLock lock(mu_);
-      if (stopping_) return;
-    }
-    if (const absl::Time now = absl::Now(); now >= next_tick) {
-      doorbell_->Beat();
-      for (const auto& link : Snapshot()) link->CheckPeer();
-      next_tick = now + kTick;
-    }
+    Tick();
     if (TryEnter()) {
-      Look(/*learns=*/false, [this] { return awaiting_.load(std::memory_order_relaxed) > 0; });
+      Look(/*learns=*/false, [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; });
       Leave();
     }
-    doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), next_tick - absl::Now()));
+    if (RunOne()) continue;
+    absl::Duration until_tick;
+    {
+      MutexLock lock(mu_);
+      if (stopping_) continue;
+      until_tick = next_tick_ - absl::Now();
+    }
+    doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), until_tick));
   }
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
+#include <list>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "core/cancellation.h"
 #include "core/mutex.h"
@@ -28,9 +31,11 @@ class PolledLink {
   virtual void Describe(ListLinksResponse::Link* description) const = 0;
 };
 
-// One thread sleeps until the process's doorbell rings, and then runs what has come. A thread that waits for it anyway
-// (Await) does the same meanwhile, so that nobody is woken: how long it looks depends on how long such waits were.
-// Thread-safe. Links stay until they are removed, which they do when they break. Outlives them.
+// A thread sleeps until the process's doorbell rings, and then runs what has come. A thread that waits for it anyway
+// (Await) does the same meanwhile, so that nobody is woken: how long it looks depends on how long such waits were. One
+// thread looks at a time, and computes nothing: what takes long (RunElsewhere) it does after it has stopped looking,
+// and another thread is there to be rung for, so that threads grow with need, as PollingThreads do. Thread-safe. Links
+// stay until they are removed, which they do when they break. Outlives them.
 class LinkPoller : public Progress {
  public:
   static absl::StatusOr<std::unique_ptr<LinkPoller>> Create();
@@ -46,6 +51,9 @@ class LinkPoller : public Progress {
   // It is not looked at any more, but for a look under way.
   void Remove(const PolledLink* link);
   void Await(absl::FunctionRef<bool()> enough) override;
+  // Runs `work`, which may compute for long: here, unless this thread looks after links; else soon on another, or on
+  // this one when it has stopped looking.
+  static void RunElsewhere(absl::AnyInvocable<void()> work);
   // On threads that are in Await: what arrives runs there, and may compute.
   static bool InAwait();
   void Describe(ListLinksResponse* response) const;
@@ -54,11 +62,22 @@ class LinkPoller : public Progress {
 
  private:
   static constexpr size_t kMaxLinks = 1024;
+  static constexpr size_t kMaxThreads = 1024;
+  static constexpr int kSpareThreads = 4;  // kept without work
   using Links = std::vector<std::shared_ptr<PolledLink>>;
+  using Threads = std::list<std::thread>;
 
   explicit LinkPoller(std::unique_ptr<Doorbell> doorbell) : doorbell_(std::move(doorbell)) {}
 
-  void Run();
+  void StartThread() REQUIRES(mu_);
+  void Run(Threads::iterator self);
+  // Shows that the process lives, and looks whether peers do, where it is time.
+  void Tick();
+  void RunLater(absl::AnyInvocable<void()> work);
+  // False: there is nothing to run.
+  bool RunOne();
+  // False: there are enough threads without this one.
+  bool Stays(Threads::iterator self);
   // One thread looks at a time.
   bool TryEnter();
   void Leave();
@@ -66,6 +85,9 @@ class LinkPoller : public Progress {
   bool PollOnce();
   // Until nothing has come for a while. `learns` from how long it waits.
   void Look(bool learns, absl::FunctionRef<bool()> enough);
+  bool IsCrowded(int64_t now) const;
+  // Lets others have the processor, and learns how long that takes.
+  void Yield(int64_t now);
   void RefreshLinks();
   Links Snapshot() const;
   void Learn(int64_t waited_nanos);
@@ -79,13 +101,19 @@ class LinkPoller : public Progress {
   std::atomic<int64_t> expected_nanos_{0};  // until something comes, in the mean
   std::atomic<int64_t> waits_since_{0};     // 0: nobody does
   std::atomic<int64_t> crowded_until_{0};   // nothing is gained by yielding before
+  std::atomic<int64_t> crowded_for_{0};     // last time
   std::atomic<uint64_t> version_{0};        // of links_
   Links looked_at_;                         // whoever looks has it
   uint64_t looked_at_version_ = 0;
+  std::atomic<size_t> num_later_{0};  // size of later_
   mutable Mutex mu_;
   Links links_ GUARDED_BY(mu_);
   bool stopping_ GUARDED_BY(mu_) = false;
-  std::thread thread_ GUARDED_BY(mu_);
+  std::condition_variable all_ended_;
+  Threads threads_ GUARDED_BY(mu_), ended_ GUARDED_BY(mu_);  // those that ended are to be joined
+  int idle_ GUARDED_BY(mu_) = 0;                             // threads that sleep or look
+  std::deque<absl::AnyInvocable<void()>> later_ GUARDED_BY(mu_);
+  absl::Time next_tick_ GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
 }  // namespace weir

@@ -4,16 +4,28 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "distribute/transport/frames/frame_limits.h"
 
 namespace weir {
 namespace {
 
 constexpr char kKind[] = "weir-rings";
-constexpr size_t kRequestBytes = size_t{512} << 10;
-constexpr size_t kAnswerBytes = size_t{8} << 20;
 constexpr size_t kStates = 2 * sizeof(FrameRingState);
-constexpr size_t kBytes = kStates + kRequestBytes + kAnswerBytes;
 static_assert(sizeof(FrameRingState) % kFrameUnit == 0 && SharedSegment::kDataOffset % kFrameUnit == 0);
+
+// All of it is there from the start, for each pair of tasks. What calls carry is small, or goes another way.
+struct Sizes {
+  size_t request_bytes = 0, answer_bytes = 0;  // of the rings
+  size_t max_answer = 0;                       // in a frame; requests are small
+  size_t total() const { return kStates + request_bytes + answer_bytes; }
+};
+constexpr Sizes kForBuffers{size_t{512} << 10, size_t{8} << 20, size_t{2} << 20};
+constexpr Sizes kForCalls{size_t{256} << 10, size_t{512} << 10, size_t{128} << 10};
+static_assert(kForBuffers.max_answer + kFrameUnit <= kForBuffers.answer_bytes / 2);
+static_assert(kForCalls.max_answer + kFrameUnit <= kForCalls.answer_bytes / 2);
+static_assert(kMaxCallBytes + kFrameUnit <= kForCalls.request_bytes / 2);
+
+const Sizes& SizesFor(LinkUse use) { return use == LinkUse::CALLS ? kForCalls : kForBuffers; }
 
 // Without a sign of life the peer counts as hung, as with gRPC's pings.
 constexpr absl::Duration kSilence = absl::Seconds(7);
@@ -24,17 +36,21 @@ constexpr int kFramesPerLook = 64;
 FrameRingState* StateOf(const SharedSegment& rings, bool answers) {
   return reinterpret_cast<FrameRingState*>(rings.data()) + (answers ? 1 : 0);
 }
-char* FramesOf(const SharedSegment& rings, bool answers) {
-  return rings.data() + kStates + (answers ? kRequestBytes : 0);
+char* FramesOf(const RingLink::Options& link, bool answers) {
+  return link.rings->data() + kStates + (answers ? SizesFor(link.use).request_bytes : 0);
 }
-size_t CapacityOf(bool answers) { return answers ? kAnswerBytes : kRequestBytes; }
+size_t CapacityOf(const RingLink::Options& link, bool answers) {
+  return answers ? SizesFor(link.use).answer_bytes : SizesFor(link.use).request_bytes;
+}
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::MakeRings() { return SharedSegment::Create(kKind, kBytes); }
+absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::MakeRings(LinkUse use) {
+  return SharedSegment::Create(kKind, SizesFor(use).total());
+}
 
-absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::OpenRings(const SharedSegmentName& name) {
-  ASSIGN_OR_RETURN(std::unique_ptr<SharedSegment> rings, SharedSegment::Open(kKind, kBytes, name));
+absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::OpenRings(LinkUse use, const SharedSegmentName& name) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SharedSegment> rings, SharedSegment::Open(kKind, SizesFor(use).total(), name));
   if (StateOf(*rings, false)->is_claimed.exchange(1) != 0)
     return errors::AlreadyExists("The rings have two ends already");
   return rings;
@@ -42,13 +58,13 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::OpenRings(const SharedS
 
 RingLink::RingLink(Options options)
     : options_(std::move(options)),
-      reader_(StateOf(*options_.rings, options_.is_maker), FramesOf(*options_.rings, options_.is_maker),
-              CapacityOf(options_.is_maker)),
-      writer_(StateOf(*options_.rings, !options_.is_maker), FramesOf(*options_.rings, !options_.is_maker),
-              CapacityOf(!options_.is_maker)),
-      heard_(absl::Now()) {
-  static_assert(kMaxFrameBytes + kFrameUnit <= kAnswerBytes / 2);
-}
+      reader_(StateOf(*options_.rings, options_.is_maker), FramesOf(options_, options_.is_maker),
+              CapacityOf(options_, options_.is_maker)),
+      writer_(StateOf(*options_.rings, !options_.is_maker), FramesOf(options_, !options_.is_maker),
+              CapacityOf(options_, !options_.is_maker)),
+      heard_(absl::Now()) {}
+
+uint64_t RingLink::max_frame_bytes() const { return SizesFor(options_.use).max_answer; }
 
 std::atomic<uint32_t>& RingLink::is_closed() const { return StateOf(*options_.rings, false)->is_closed; }
 
@@ -183,12 +199,19 @@ void RingLink::CheckPeer() {
     }
     is_silent = now - heard_ > kSilence;
   }
-  if (is_silent) Break(Lost(" does not answer"));
+  if (is_silent) return Break(Lost(" does not answer"));
+  std::shared_ptr<Receiver> receiver;
+  {
+    MutexLock lock(mu_);
+    receiver = receiver_;
+  }
+  if (receiver != nullptr) receiver->OnTick(now);
 }
 
 void RingLink::Describe(ListLinksResponse::Link* description) const {
   description->set_task(options_.peer_name);
   description->set_transport("shared memory");
+  description->set_use(options_.use);
   description->set_accepted(!options_.is_maker);
   description->set_frames_sent(frames_sent_.load(std::memory_order_relaxed));
   description->set_bytes_sent(bytes_sent_.load(std::memory_order_relaxed));

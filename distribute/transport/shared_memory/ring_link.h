@@ -22,16 +22,17 @@ namespace weir {
 class RingLink : public FrameLink, public PolledLink, public std::enable_shared_from_this<RingLink> {
  public:
   struct Options {
-    std::unique_ptr<SharedSegment> rings;
-    std::unique_ptr<Doorbell> peer;  // its doorbell
-    LinkPoller* poller = nullptr;    // outlives the link
-    bool is_maker = false;           // of the rings
-    std::string peer_name;           // "/job:worker/replica:0/task:1"
+    LinkUse use = LinkUse::BUFFERS;
+    std::unique_ptr<SharedSegment> rings;  // made for that use
+    std::unique_ptr<Doorbell> peer;        // its doorbell
+    LinkPoller* poller = nullptr;          // outlives the link
+    bool is_maker = false;                 // of the rings
+    std::string peer_name;                 // "/job:worker/replica:0/task:1"
   };
   // Memory for a new link.
-  static absl::StatusOr<std::unique_ptr<SharedSegment>> MakeRings();
+  static absl::StatusOr<std::unique_ptr<SharedSegment>> MakeRings(LinkUse use);
   // What a peer has made. AlreadyExists for rings that were opened before.
-  static absl::StatusOr<std::unique_ptr<SharedSegment>> OpenRings(const SharedSegmentName& name);
+  static absl::StatusOr<std::unique_ptr<SharedSegment>> OpenRings(LinkUse use, const SharedSegmentName& name);
 
   explicit RingLink(Options options);
 
@@ -39,8 +40,9 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
   absl::Status Start(std::shared_ptr<Receiver> receiver);
 
   void Send(const FrameHead& head, ReceivedBytes bytes) override;
-  uint64_t max_frame_bytes() const override { return kMaxFrameBytes; }
+  uint64_t max_frame_bytes() const override;
   void Break(const absl::Status& status) override;
+  void RunElsewhere(absl::AnyInvocable<void()> work) override { LinkPoller::RunElsewhere(std::move(work)); }
 
   bool HasWork() override;
   bool Poll() override;
@@ -52,9 +54,6 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
     FrameHead head;
     ReceivedBytes bytes;
   };
-  // Of an answer; requests are small.
-  static constexpr uint64_t kMaxFrameBytes = uint64_t{2} << 20;
-
   bool is_broken() const { return is_broken_.load(std::memory_order_acquire); }
   absl::StatusOr<bool> Write(const FrameHead& head, absl::Span<const char> bytes) REQUIRES(send_mu_);
   // The flags of the ring of requests stand for the link.

@@ -62,17 +62,17 @@ class RingLinkTest : public ::testing::Test {
   void Connect(const std::shared_ptr<Recorder>& asker, const std::shared_ptr<Recorder>& answerer) {
     ASSERT_OK_AND_ASSIGN(asker_poller_, LinkPoller::Create());
     ASSERT_OK_AND_ASSIGN(answerer_poller_, LinkPoller::Create());
-    ASSERT_OK_AND_ASSIGN(auto rings, RingLink::MakeRings());
-    ASSERT_OK_AND_ASSIGN(auto opened, RingLink::OpenRings(rings->name()));
-    EXPECT_THAT(RingLink::OpenRings(rings->name()), StatusIs(absl::StatusCode::kAlreadyExists));
+    ASSERT_OK_AND_ASSIGN(auto rings, RingLink::MakeRings(LinkUse::BUFFERS));
+    ASSERT_OK_AND_ASSIGN(auto opened, RingLink::OpenRings(LinkUse::BUFFERS, rings->name()));
+    EXPECT_THAT(RingLink::OpenRings(LinkUse::BUFFERS, rings->name()), StatusIs(absl::StatusCode::kAlreadyExists));
     ASSERT_OK_AND_ASSIGN(
         raw_, SharedSegment::Open("weir-rings", rings->name().bytes() - SharedSegment::kDataOffset, rings->name()));
     ASSERT_OK_AND_ASSIGN(auto to_answerer, Doorbell::Open(answerer_poller_->doorbell()));
     ASSERT_OK_AND_ASSIGN(auto to_asker, Doorbell::Open(asker_poller_->doorbell()));
-    asker_ = std::make_shared<RingLink>(
-        RingLink::Options{std::move(rings), std::move(to_answerer), asker_poller_.get(), true, "/job:b"});
-    answerer_ = std::make_shared<RingLink>(
-        RingLink::Options{std::move(opened), std::move(to_asker), answerer_poller_.get(), false, "/job:a"});
+    asker_ = std::make_shared<RingLink>(RingLink::Options{LinkUse::BUFFERS, std::move(rings), std::move(to_answerer),
+                                                          asker_poller_.get(), true, "/job:b"});
+    answerer_ = std::make_shared<RingLink>(RingLink::Options{LinkUse::BUFFERS, std::move(opened), std::move(to_asker),
+                                                             answerer_poller_.get(), false, "/job:a"});
     ASSERT_THAT(asker_->Start(asker), IsOk());
     ASSERT_THAT(answerer_->Start(answerer), IsOk());
   }
@@ -159,7 +159,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    auto rings = RingLink::MakeRings();
+    auto rings = RingLink::MakeRings(LinkUse::BUFFERS);
     auto doorbell = Doorbell::Create();
     if (!rings.ok() || !doorbell.ok()) _exit(1);
     OpenRingsRequest request;
@@ -175,11 +175,11 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   OpenRingsRequest request;
   ASSERT_TRUE(request.ParseFromArray(buffer, static_cast<int>(length)));
   ASSERT_OK_AND_ASSIGN(auto poller, LinkPoller::Create());
-  ASSERT_OK_AND_ASSIGN(auto rings, RingLink::OpenRings(request.rings()));
+  ASSERT_OK_AND_ASSIGN(auto rings, RingLink::OpenRings(LinkUse::BUFFERS, request.rings()));
   ASSERT_OK_AND_ASSIGN(auto doorbell, Doorbell::Open(request.doorbell()));
   auto recorder = std::make_shared<Recorder>();
   auto link = std::make_shared<RingLink>(
-      RingLink::Options{std::move(rings), std::move(doorbell), poller.get(), false, "/job:killed"});
+      RingLink::Options{LinkUse::BUFFERS, std::move(rings), std::move(doorbell), poller.get(), false, "/job:killed"});
   ASSERT_THAT(link->Start(recorder), IsOk());
   link->Send({FrameKind::kBuffer, 1}, OwnedBytes("x"));
   const absl::Time killed = absl::Now();
@@ -189,7 +189,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:killed is not there any more")));
   EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
   // Its memory is this process's alone.
-  EXPECT_THAT(RingLink::OpenRings(request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(RingLink::OpenRings(LinkUse::BUFFERS, request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
   link->Send({FrameKind::kBuffer, 2}, OwnedBytes("y"));
   poller->Stop();
   close(pipe_ends[0]);

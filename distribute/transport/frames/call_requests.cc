@@ -1,0 +1,169 @@
+#include "distribute/transport/frames/call_requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "distribute/transport/frames/frame_limits.h"
+#include "distribute/transport/frames/frame_status.h"
+#include "distribute/transport/tensor_codec.h"
+
+namespace weir {
+namespace {
+
+// Taking more out of an answer is left to a thread that nobody's frames wait for.
+constexpr size_t kLongAnswer = 256 << 10;
+
+std::string Encoded(const LinkMethod& method, absl::Time deadline, const grpc::ByteBuffer& request) {
+  CallHead head{.method = method.id};
+  if (deadline != absl::InfiniteFuture()) {
+    head.timeout_micros = std::max(int64_t{0}, absl::ToInt64Microseconds(deadline - absl::Now()));
+  }
+  std::string bytes;
+  bytes.reserve(sizeof(head) + request.Length());
+  bytes.append(reinterpret_cast<const char*>(&head), sizeof(head));
+  std::vector<grpc::Slice> slices;
+  if (request.Valid() && request.Dump(&slices).ok()) {
+    for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+absl::Status Cancelled(const CancellationManager& manager) {
+  const absl::Status reason = manager.status();
+  return absl::CancelledError(reason.ok() ? "The call was cancelled" : reason.message());
+}
+
+}  // namespace
+
+CallRequests::CallRequests(std::string task, std::shared_ptr<FrameLink> link)
+    : task_(std::move(task)), link_(std::move(link)) {}
+
+bool CallRequests::is_open() const {
+  MutexLock lock(mu_);
+  return is_open_;
+}
+
+bool CallRequests::Begin(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
+                         const Callback& done) {
+  if (request.Valid() && request.Length() + sizeof(CallHead) > kMaxCallBytes) return false;
+  const uint32_t channel = next_channel_.fetch_add(1, std::memory_order_relaxed);
+  Pending pending{
+      .done = done, .method = method.path, .deadline = options.deadline, .cancellation = options.cancellation};
+  if (pending.cancellation != nullptr) {
+    // Runs as long as the call is pending, so that the manager is there.
+    pending.token = pending.cancellation->Register([weak = weak_from_this(), channel] {
+      if (auto self = weak.lock()) self->Cancel(channel);
+    });
+  }
+  bool is_cancelled = false, has_room = false;
+  {
+    MutexLock lock(mu_);
+    // One that has begun before this has found nothing to cancel.
+    is_cancelled = pending.cancellation != nullptr && pending.cancellation->IsCancelled();
+    has_room = is_open_ && pending_.size() < kMaxChannels && !pending_.contains(channel);
+    if (!is_cancelled && has_room) pending_.emplace(channel, std::exchange(pending, {}));
+  }
+  if (is_cancelled) {
+    End(std::move(pending), Cancelled(*options.cancellation));
+    return true;
+  }
+  if (!has_room) {
+    if (pending.cancellation != nullptr) pending.cancellation->TryDeregister(pending.token);
+    return false;
+  }
+  link_->Send({FrameKind::kCall, channel}, OwnedBytes(Encoded(method, options.deadline, request)));
+  return true;
+}
+
+bool CallRequests::Take(uint32_t channel, Pending* pending) {
+  MutexLock lock(mu_);
+  const auto it = pending_.find(channel);
+  if (it == pending_.end()) return false;
+  *pending = std::move(it->second);
+  pending_.erase(it);
+  return true;
+}
+
+void CallRequests::End(Pending pending, absl::StatusOr<grpc::ByteBuffer> result) {
+  if (pending.cancellation != nullptr) pending.cancellation->TryDeregister(pending.token);
+  if (result.ok() && result->Length() < kLongAnswer) return pending.done(std::move(result));
+  link_->RunElsewhere([done = std::move(pending.done), result = std::move(result)]() mutable { done(result); });
+}
+
+void CallRequests::Cancel(uint32_t channel) {
+  Pending pending;
+  if (!Take(channel, &pending)) return;
+  link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
+  const absl::Status status = Cancelled(*pending.cancellation);
+  End(std::move(pending), status);
+}
+
+void CallRequests::Violated(absl::string_view what) {
+  link_->Break(WithOrigin(errors::Unavailable("Task ", task_, " sent ", what), {.task = task_}));
+}
+
+void CallRequests::AddPart(uint32_t channel, grpc::Slice part) {
+  bool is_too_long = false;
+  {
+    MutexLock lock(mu_);
+    const auto it = pending_.find(channel);
+    if (it == pending_.end()) return;  // cancelled meanwhile
+    is_too_long = it->second.part_bytes + part.size() > kMaxMessageBytes;
+    it->second.part_bytes += part.size();
+    if (!is_too_long) it->second.parts.push_back(std::move(part));
+  }
+  if (is_too_long) Violated("an answer of more than 2 GiB");
+}
+
+void CallRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
+  Pending pending;
+  switch (head.kind) {
+    case FrameKind::kPart:
+      // A copy, which the peer cannot change.
+      return AddPart(head.channel, grpc::Slice(bytes.bytes().data(), bytes.bytes().size()));
+    case FrameKind::kAnswer: {
+      if (!Take(head.channel, &pending)) return;  // cancelled meanwhile
+      pending.parts.emplace_back(bytes.bytes().data(), bytes.bytes().size());
+      { const ReceivedBytes let_go = std::move(bytes); }
+      const grpc::ByteBuffer answer(pending.parts.data(), pending.parts.size());
+      return End(std::move(pending), answer);
+    }
+    case FrameKind::kError:
+      if (Take(head.channel, &pending)) End(std::move(pending), DecodeFrameStatus(bytes.bytes()));
+      return;
+    default:
+      return Violated("a frame that is no answer");
+  }
+}
+
+void CallRequests::OnBroken(const absl::Status& status) {
+  absl::flat_hash_map<uint32_t, Pending> pending;
+  {
+    MutexLock lock(mu_);
+    is_open_ = false;
+    pending.swap(pending_);
+  }
+  for (auto& [channel, one] : pending) End(std::move(one), status);
+}
+
+void CallRequests::OnTick(absl::Time now) {
+  std::vector<uint32_t> late;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [channel, pending] : pending_) {
+      if (pending.deadline <= now) late.push_back(channel);
+    }
+  }
+  for (const uint32_t channel : late) {
+    Pending pending;
+    if (!Take(channel, &pending)) continue;
+    link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
+    const absl::string_view path(pending.method);
+    const absl::Status status = errors::DeadlineExceeded(path.substr(path.rfind('/') + 1), " to task ", task_,
+                                                         " did not end within its deadline");
+    End(std::move(pending), WithOrigin(status, {.task = task_}));
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+#include "distribute/transport/frames/link_handlers.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/time/clock.h"
+
+namespace weir {
+
+LinkHandlers::LinkHandlers(const std::vector<ServerMethod>& methods) {
+  for (const LinkMethod& known : kLinkMethods) {
+    for (const ServerMethod& method : methods) {
+      if (method.path == known.path) handlers_[known.id] = {method.handle, known.computes};
+    }
+  }
+}
+
+const LinkHandlers::Handler* LinkHandlers::Find(uint32_t id) const {
+  const auto found = handlers_.find(id);
+  return found != handlers_.end() ? &found->second : nullptr;
+}
+
+bool LinkHandlers::Enter() {
+  MutexLock lock(mu_);
+  if (refuses_) return false;
+  ++active_;
+  return true;
+}
+
+void LinkHandlers::Leave() {
+  MutexLock lock(mu_);
+  if (--active_ == 0) idle_.notify_all();
+}
+
+void LinkHandlers::Refuse() {
+  MutexLock lock(mu_);
+  refuses_ = true;
+}
+
+void LinkHandlers::Await(absl::Time deadline) {
+  const auto until = std::chrono::steady_clock::now() +
+                     absl::ToChronoNanoseconds(std::max(absl::ZeroDuration(), deadline - absl::Now()));
+  MutexLock lock(mu_);
+  while (active_ > 0 && lock.WaitUntil(idle_, until) == std::cv_status::no_timeout) {
+  }
+}
+
+}  // namespace weir
