@@ -266,7 +266,15 @@ void StepExecution::Deliver(AsyncCall* call) {
       return;
     }
   }
-  args_.context->device->work_queue()->Schedule([call] { RunLoop(ResumedBy(call)); }, this);
+  WorkQueue* const queue = args_.context->device->work_queue();
+  if (args_.progress != nullptr) {
+    absl::AnyInvocable<void()> resume = [call, queue] {
+      ComputeGuest guest(*queue, nullptr);
+      RunLoop(ResumedBy(call));
+    };
+    if (args_.progress->RunSoon(resume)) return;
+  }
+  queue->Schedule([call] { RunLoop(ResumedBy(call)); }, this);
 }
 
 void StepExecution::DeliverOthers(Runner& runner) {

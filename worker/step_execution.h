@@ -42,8 +42,9 @@ struct StepArgs {
 // there is none. A runner keeps what it makes ready to itself and hands surplus costly nodes to the work queue. What an
 // asynchronous kernel leads to runs on the thread that launched it where it is done at once, or while that thread, with
 // nothing else to do, looks after what others send (StepArgs::progress); where another step's runner completes it,
-// after that runner has nothing else to do; else on the caller of RunSync where it waits, else on the work queue. So
-// neither threads that deliver tensors compute, nor do stacks grow.
+// after that runner has nothing else to do; else on the caller of RunSync where it waits, else on the thread that
+// brought it where that may compute afterwards (Progress::RunSoon), else on the work queue. So neither threads that
+// deliver tensors compute, nor do stacks grow.
 class StepExecution {
  public:
   StepExecution(const Plan& plan, NodeCosts& costs);

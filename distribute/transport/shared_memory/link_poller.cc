@@ -17,6 +17,7 @@ constexpr int64_t kShortestLook = 20'000;
 // After that another thread that wants the processor gets it.
 constexpr int64_t kAlone = 2'000;
 constexpr int kPausesPerLook = 8;
+constexpr int kRoundsToLeave = 16;
 // Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back. It
 // is tried again after a while, which doubles as long as it stays so.
 constexpr int64_t kSlowYield = 200'000;
@@ -117,12 +118,17 @@ bool LinkPoller::TryEnter() {
 }
 
 void LinkPoller::Leave() {
-  for (;;) {
+  for (int round = 0;; ++round) {
     doorbell_->Arm();
     if (!HasWork()) {
       is_looking_.store(false);
       // Whoever was rung for between the two has found this thread looking, and sleeps again.
       if (doorbell_->IsArmed() || !TryEnter()) return;
+    } else if (round == kRoundsToLeave) {
+      // Peers that write all the time do not keep this thread from what it is to do.
+      is_looking_.store(false);
+      doorbell_->WakeOne();
+      return;
     }
     doorbell_->Disarm();
     PollOnce();
@@ -147,24 +153,25 @@ bool LinkPoller::PollOnce() {
   LinkPoller* const before = std::exchange(looking_after, this);
   for (const auto& link : looked_at_) {
     if (!link->HasWork()) continue;
-    if (const int64_t since = waits_since_.exchange(0); since != 0) Learn(NowNanos() - since);
+    if (const int64_t since = waits_since_.exchange(0); since != 0) Learn(NowNanos() - since, expected_nanos_);
+    if (const int64_t since = std::exchange(idle_since_, 0); since != 0) Learn(NowNanos() - since, idle_nanos_);
     any = link->Poll() || any;
   }
   looking_after = before;
   return any;
 }
 
-void LinkPoller::Learn(int64_t waited_nanos) {
+void LinkPoller::Learn(int64_t waited_nanos, std::atomic<int64_t>& mean) {
   const int64_t waited = std::min(waited_nanos, 4 * kLongestLook);
-  expected_nanos_.store((3 * expected_nanos_.load(std::memory_order_relaxed) + waited) / 4, std::memory_order_relaxed);
+  mean.store((3 * mean.load(std::memory_order_relaxed) + waited) / 4, std::memory_order_relaxed);
 }
 
-int64_t LinkPoller::Patience() const {
-  const int64_t expected = expected_nanos_.load(std::memory_order_relaxed);
+int64_t LinkPoller::Patience(bool in_step) const {
+  const int64_t expected = (in_step ? expected_nanos_ : idle_nanos_).load(std::memory_order_relaxed);
   return expected > kLongestLook ? kShortestLook : std::clamp(4 * expected, kShortestLook, kLongestLook);
 }
 
-void LinkPoller::Look(bool learns, absl::FunctionRef<bool()> enough) {
+void LinkPoller::Look(bool in_step, absl::FunctionRef<bool()> enough) {
   int64_t start = 0;
   while (!enough()) {
     if (PollOnce()) {
@@ -173,12 +180,13 @@ void LinkPoller::Look(bool learns, absl::FunctionRef<bool()> enough) {
     }
     if (start == 0) {
       start = NowNanos();
-      if (learns) waits_since_.store(start);
+      if (in_step) waits_since_.store(start);
+      if (!in_step && idle_since_ == 0) idle_since_ = start;
     }
     for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
     const int64_t now = NowNanos(), spent = now - start;
     const bool is_crowded = IsCrowded(now);
-    if (spent > (is_crowded ? kShortestLook : Patience())) return;
+    if (spent > (is_crowded ? kShortestLook : Patience(in_step))) return;
     if (!is_crowded && spent >= kAlone) Yield(now);
   }
 }
@@ -193,6 +201,12 @@ void LinkPoller::Yield(int64_t now) {
   const int64_t crowded_for = is_slow ? std::clamp(2 * before, kShortestCrowd, kLongestCrowd) : 0;
   crowded_for_.store(crowded_for, std::memory_order_relaxed);
   if (is_slow) crowded_until_.store(back + crowded_for, std::memory_order_relaxed);
+}
+
+bool LinkPoller::RunSoon(absl::AnyInvocable<void()>& work) {
+  if (looking_after == nullptr || InAwait()) return false;
+  looking_after->RunLater(std::move(work));
+  return true;
 }
 
 bool LinkPoller::InAwait() { return in_await > 0; }
@@ -210,7 +224,8 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
     }
     if (entered) {
       ++in_await;
-      Look(/*learns=*/true, enough);
+      idle_since_ = 0;
+      Look(/*in_step=*/true, enough);
       Leave();
       --in_await;
     }
@@ -276,7 +291,8 @@ void LinkPoller::Run(Threads::iterator self) {
     const uint32_t rings = doorbell_->Rings();
     Tick();
     if (TryEnter()) {
-      Look(/*learns=*/false, [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; });
+      Look(/*in_step=*/false,
+           [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; });
       Leave();
     }
     if (RunOne()) continue;

@@ -51,6 +51,7 @@ class LinkPoller : public Progress {
   // It is not looked at any more, but for a look under way.
   void Remove(const PolledLink* link);
   void Await(absl::FunctionRef<bool()> enough) override;
+  bool RunSoon(absl::AnyInvocable<void()>& work) override;
   // Runs `work`, which may compute for long: here, unless this thread looks after links; else soon on another, or on
   // this one when it has stopped looking.
   static void RunElsewhere(absl::AnyInvocable<void()> work);
@@ -83,27 +84,29 @@ class LinkPoller : public Progress {
   void Leave();
   bool HasWork();
   bool PollOnce();
-  // Until nothing has come for a while. `learns` from how long it waits.
-  void Look(bool learns, absl::FunctionRef<bool()> enough);
+  // Until nothing has come for as long as is worth waiting, for a step under way or else for another one.
+  void Look(bool in_step, absl::FunctionRef<bool()> enough);
   bool IsCrowded(int64_t now) const;
   // Lets others have the processor, and learns how long that takes.
   void Yield(int64_t now);
   void RefreshLinks();
   Links Snapshot() const;
-  void Learn(int64_t waited_nanos);
-  int64_t Patience() const;
+  static void Learn(int64_t waited_nanos, std::atomic<int64_t>& mean);
+  int64_t Patience(bool in_step) const;
 
   const std::unique_ptr<Doorbell> doorbell_;
   CancellationManager cancellation_;
   std::atomic<bool> is_looking_{false};
   std::atomic<int> awaiting_{0};  // threads in Await
   std::atomic<bool> has_links_{false};
-  std::atomic<int64_t> expected_nanos_{0};  // until something comes, in the mean
+  std::atomic<int64_t> expected_nanos_{0};  // until something comes for a step that waits, in the mean
+  std::atomic<int64_t> idle_nanos_{0};      // until something comes while no step waits
   std::atomic<int64_t> waits_since_{0};     // 0: nobody does
   std::atomic<int64_t> crowded_until_{0};   // nothing is gained by yielding before
   std::atomic<int64_t> crowded_for_{0};     // last time
   std::atomic<uint64_t> version_{0};        // of links_
   Links looked_at_;                         // whoever looks has it
+  int64_t idle_since_ = 0;                  // the same; 0: a step waits, or something has come
   uint64_t looked_at_version_ = 0;
   std::atomic<size_t> num_later_{0};  // size of later_
   mutable Mutex mu_;
