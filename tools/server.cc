@@ -15,6 +15,7 @@
 #include "distribute/transport/remote_rendezvous.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
+#include "distribute/transport/status_service.h"
 #include "distribute/transport/transport_service.h"
 #include "kernels/register_all.h"
 #include "master/master.h"
@@ -154,6 +155,9 @@ absl::Status Server::Serve(const std::string& address) {
     for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
   }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
+  std::vector<Device*> devices;
+  for (const auto& device : devices_) devices.push_back(device.get());
+  server.methods.push_back(ListResourcesMethod(std::move(devices)));
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
   address_ = server_->address();

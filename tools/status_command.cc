@@ -6,6 +6,7 @@
 #include "distribute/transport/wire_format.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tools/commands.h"
+#include "weir/status.pb.h"
 #include "weir/transport.pb.h"
 
 namespace weir {
@@ -28,9 +29,23 @@ absl::Status PrintLinks(const Address& address, const CallOptions& options, std:
   return absl::OkStatus();
 }
 
+absl::Status PrintResources(const Address& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address.ToString()}, nullptr);
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListResourcesRequest()));
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer reply, channel.Call("/weir.StatusService/ListResources", options, request));
+  ListResourcesResponse response;
+  RETURN_IF_ERROR(MessageFromBuffer(reply, &response));
+  for (const auto& device : response.device()) {
+    out << absl::StrFormat("resources of %s: %d bytes\n", device.name(), device.bytes());
+    for (const std::string& resource : device.resource()) out << "  " << resource << "\n";
+    if (device.left_out() > 0) out << absl::StrFormat("  and %d more\n", device.left_out());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::Status PrintStatus(const std::string& target, std::ostream& out) {
+absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out) {
   absl::string_view text = target;
   if (!absl::ConsumePrefix(&text, "grpc://")) {
     return errors::InvalidArgument("'", target, "' is not a target: give grpc://HOST:PORT of any task");
@@ -48,7 +63,8 @@ absl::Status PrintStatus(const std::string& target, std::ostream& out) {
   };
   for (const auto& device : response.local_device()) print(device, "(this task)");
   for (const auto& device : response.remote_device()) print(device, "");
-  return PrintLinks(address, options, out);
+  RETURN_IF_ERROR(PrintLinks(address, options, out));
+  return resources ? PrintResources(address, options, out) : absl::OkStatus();
 }
 
 }  // namespace weir

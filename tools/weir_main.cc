@@ -119,7 +119,10 @@ int Main(int argc, char** argv) {
   std::string target;
   CLI::App* status_app = app.add_subcommand("status", "Show the devices of a cluster");
   status_app->add_option("target", target, "grpc://HOST:PORT of any task")->required();
-  status_app->callback([&] { result = Report(PrintStatus(target, std::cout)); });
+  bool resources = false;
+  status_app->add_flag("--resources", resources,
+                       "also the task's stateful objects: embeddings with their load, variables, queues");
+  status_app->callback([&] { result = Report(PrintStatus(target, resources, std::cout)); });
 
   std::vector<std::string> targets;
   double wait = 0;

@@ -448,6 +448,34 @@ TEST(EmbeddingMoveTest, AMoveThatCannotComeToItsEndChangesNothing) {
   holder.join();
 }
 
+std::string OutputOf(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string output;
+  char buffer[4096];
+  for (size_t n; pipe != nullptr && (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, n);
+  EXPECT_EQ(pclose(pipe), 0) << output;
+  return output;
+}
+
+TEST(EmbeddingMoveTest, StatusShowsWhatATaskHas) {
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
+  Counter counter(0);
+  ASSERT_THAT(counter.Connect(*cluster), IsOk());
+  ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope), counter.variable.initializer()}), IsOk());
+  ASSERT_THAT(PartsOf(counter.variable, *cluster).Move(std::vector<int32_t>(kParts, 1)).status(), IsOk());
+  ASSERT_THAT(counter.session->Run(counter.Feeds(0), {}, {counter.push}).status(), IsOk());
+  const auto status = [&](int task) {
+    return OutputOf(absl::StrCat(WEIR_PROGRAM, " status --resources ", cluster->Target("ps", task)));
+  };
+  const std::string with_map = status(0), with_rows = status(1);
+  EXPECT_THAT(with_map, HasSubstr("0 keys pulled, 0 pushed, 0 of 16 parts"));
+  EXPECT_THAT(with_map, HasSubstr("EmbeddingMap counters/map of 16 parts, epoch 2"));
+  EXPECT_THAT(with_map, HasSubstr(", 16 on /job:ps/task:1"));
+  EXPECT_THAT(with_rows, ::testing::ContainsRegex("EmbeddingTable counters/table of [0-9]+ keys of width 3, [0-9]+ "
+                                                  "bytes, [0-9]+ keys pulled, [0-9]+ pushed, 16 of 16 parts"));
+  EXPECT_THAT(counter.session->Close(), IsOk());
+}
+
 TEST(EmbeddingMoveTest, MeasuredLoadMovesAHotPartAway) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   EmbeddingVariableOptions options = CounterOptions();

@@ -38,8 +38,13 @@ EmbeddingTable::EmbeddingTable(EmbeddingOptions options, Allocator* allocator)
 
 std::string EmbeddingTable::DebugString() const {
   const EmbeddingCounts all = counts();
-  return absl::StrCat("EmbeddingTable ", options_.name, " of ", all.size, " keys of width ", options_.width, ", ",
-                      all.bytes, " bytes");
+  std::string text = absl::StrCat("EmbeddingTable ", options_.name, " of ", all.size, " keys of width ", options_.width,
+                                  ", ", all.bytes, " bytes, ", all.pulled, " keys pulled, ", all.pushed, " pushed");
+  if (options_.parts == 0) return text;
+  int64_t here = 0;
+  for (const auto& shard : shards_) here += shard->presence() == EmbeddingPresence::kHere ? 1 : 0;
+  absl::StrAppend(&text, ", ", here, " of ", options_.parts, " parts");
+  return text;
 }
 
 int64_t EmbeddingTable::MemoryUsed() const { return counts().bytes; }
