@@ -23,7 +23,8 @@ namespace {
 // How long one member is waited for before the next one is looked at; cancellation is noticed as late as that.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address, const EtcdOptions& options) {
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const EtcdOptions& options,
+                                       const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   KeepGrpcInitialized();
   const auto millis = [](absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); };
   grpc::ChannelArguments args;
@@ -37,7 +38,10 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address, const EtcdOpt
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), args);
+  if (options.tls.has_value() && !options.tls->server_name.empty()) {
+    args.SetSslTargetNameOverride(options.tls->server_name);
+  }
+  return grpc::CreateCustomChannel(address, credentials, args);
 }
 
 absl::Status Check(const EtcdOptions& options) {
@@ -47,10 +51,10 @@ absl::Status Check(const EtcdOptions& options) {
     if (!address.is_unix() && address.port() == 0) {
       return errors::InvalidArgument("etcd: endpoint ", endpoint, " has no port");
     }
-    if (!address.IsLoopback() && !options.insecure) {
-      return errors::Unimplemented("etcd: endpoint ", endpoint,
-                                   " is on another machine, and TLS and passwords are not implemented: say insecure to "
-                                   "talk to it without");
+    if (!address.IsLoopback() && !options.insecure && !options.tls.has_value()) {
+      return errors::FailedPrecondition("etcd: endpoint ", endpoint,
+                                        " is on another machine: give EtcdOptions::tls, or say insecure on a network "
+                                        "that you trust");
     }
   }
   return absl::OkStatus();
@@ -73,15 +77,19 @@ absl::Status EtcdBackoff::Pause(const CallOptions& options) {
 
 absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Create(EtcdOptions options) {
   RETURN_IF_ERROR(Check(options));
-  return std::unique_ptr<EtcdClient>(new EtcdClient(std::move(options)));
+  KeepGrpcInitialized();
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials, EtcdCredentials(options));
+  return std::unique_ptr<EtcdClient>(new EtcdClient(std::move(options), credentials));
 }
 
-EtcdClient::EtcdClient(EtcdOptions options)
-    : options_(std::move(options)), name_(absl::StrCat("etcd at ", absl::StrJoin(options_.endpoints, ", "))) {
+EtcdClient::EtcdClient(EtcdOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : options_(std::move(options)),
+      name_(absl::StrCat("etcd at ", absl::StrJoin(options_.endpoints, ", "))),
+      token_(options_.user, options_.password) {
   for (const std::string& endpoint : options_.endpoints) {
-    auto channel = Connect(endpoint, options_);
+    auto channel = Connect(endpoint, options_, credentials);
     members_.push_back({endpoint, channel, etcdserverpb::KV::NewStub(channel), etcdserverpb::Watch::NewStub(channel),
-                        etcdserverpb::Lease::NewStub(channel)});
+                        etcdserverpb::Lease::NewStub(channel), etcdserverpb::Auth::NewStub(channel)});
   }
 }
 
@@ -107,14 +115,35 @@ absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
       return CancelledBy(*options.cancellation);
     }
     const absl::Time now = absl::Now();
-    if (now >= options.deadline) return errors::DeadlineExceeded("none of its members could be reached in time");
+    if (now >= options.deadline) {
+      return errors::DeadlineExceeded("none of its members could be reached in time", Trouble(members_[first]));
+    }
     members_[first].channel->WaitForConnected(absl::ToChronoTime(std::min(options.deadline, now + kLook)));
   }
+}
+
+// A call that does not wait for a connection ends at once with what is wrong with it.
+std::string EtcdClient::Trouble(const Member& member) const {
+  if (member.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return "";
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kLook));
+  etcdserverpb::RangeRequest request;
+  request.set_key("k");
+  etcdserverpb::RangeResponse response;
+  const grpc::Status status = member.kv->Range(&context, request, &response);
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return "";
+  return absl::StrCat("; ", member.address, ": ", status.error_message());
 }
 
 void EtcdClient::TurnFrom(size_t member) { current_.compare_exchange_strong(member, (member + 1) % members_.size()); }
 
 grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
+  std::string token;
+  const grpc::Status status = AttemptWithToken(options, rpc, &token);
+  return token_.IsRefused(status, token) ? AttemptWithToken(options, rpc, &token) : status;
+}
+
+grpc::Status EtcdClient::AttemptWithToken(const CallOptions& options, Rpc rpc, std::string* token) {
   const absl::StatusOr<size_t> member = AwaitConnected(options);
   if (!member.ok()) return ToGrpcStatus(member.status());
   const auto context = std::make_shared<grpc::ClientContext>();
@@ -123,7 +152,8 @@ grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
   context->AddMetadata("hasleader", "true");
   GrpcCancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return ToGrpcStatus(CancelledBy(*options.cancellation));
-  const grpc::Status status = rpc(members_[*member], context.get());
+  grpc::Status status = token_.AddTo(context.get(), *members_[*member].auth, token);
+  if (status.ok()) status = rpc(members_[*member], context.get());
   hook.Detach();
   // One that was silent until the deadline may stay so.
   if (IsTransient(status) || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) TurnFrom(*member);
@@ -176,10 +206,10 @@ void EtcdClient::Saw(int64_t revision) {
   }
 }
 
-absl::Status EtcdClient::CheckRevision(const CallOptions& options) {
+absl::Status EtcdClient::CheckRevision(const CallOptions& options, const std::string& key) {
   const int64_t seen = seen_revision();
   etcdserverpb::RangeRequest request;
-  request.set_key(std::string(1, '\0'));
+  request.set_key(key);
   request.set_count_only(true);
   etcdserverpb::RangeResponse response;
   RETURN_IF_ERROR(Call("Question for the revision", options, /*repeatable=*/true,

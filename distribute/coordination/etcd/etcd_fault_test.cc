@@ -204,7 +204,7 @@ TEST(EtcdOptionsTest, EndpointsAreChecked) {
   EXPECT_THAT(create({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no endpoint")));
   EXPECT_THAT(create({"127.0.0.1"}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(create({"127.0.0.1:0"}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no port")));
-  EXPECT_THAT(create({"10.0.0.1:2379"}), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("TLS")));
+  EXPECT_THAT(create({"10.0.0.1:2379"}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("tls")));
   EXPECT_THAT(create({"127.0.0.1:2379", "[::1]:2379"}), IsOk());
 }
 

@@ -1,6 +1,7 @@
 // How to reach an etcd cluster.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,21 @@
 
 namespace weir::coordination {
 
+// Files of PEM.
+struct EtcdTls {
+  std::string ca_file;                     // whose certificates are believed; empty: those that this machine trusts
+  std::string certificate_file, key_file;  // ours, where etcd asks for one: both or none
+  std::string server_name;                 // that etcd's certificate is for; empty: the endpoint's host
+};
+
 struct EtcdOptions {
   // "host:port" of members; any of them will do, the others are for when it does not answer.
   std::vector<std::string> endpoints;
-  // Allow endpoints beyond the loopback: calls are neither encrypted nor authenticated.
+  std::optional<EtcdTls> tls;
+  // Allow endpoints beyond the loopback without TLS.
   bool insecure = false;
+  // Whose calls these are, where etcd knows users; empty: nobody's.
+  std::string user, password;
   absl::Duration default_timeout = absl::Seconds(10);  // of calls without deadline
   absl::Duration max_backoff = absl::Seconds(1);       // between attempts
   // A member that answers no ping is given up. etcd refuses pings more often than every 5 s by default.

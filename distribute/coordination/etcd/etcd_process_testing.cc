@@ -27,12 +27,28 @@ std::string FindEtcd() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EtcdProcesses>> EtcdProcesses::Start(int members) {
+absl::Status MakeCertificates(const std::string& directory) {
+  constexpr char kScript[] = R"(set -e; cd "$0"
+    new="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    for ca in ca other; do openssl req -x509 $new -keyout $ca.key -out $ca.pem -days 2 -subj /CN=$ca; done
+    echo subjectAltName=IP:127.0.0.1 > names
+    for one in server client; do
+      openssl req $new -keyout $one.key -out $one.csr -subj /CN=$one
+      openssl x509 -req -in $one.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out $one.pem -days 2 -extfile names
+    done)";
+  const std::string command =
+      absl::StrCat("sh -c '", kScript, "' '", directory, "' > '", directory, "/openssl.log' 2>&1");
+  if (std::system(command.c_str()) == 0) return absl::OkStatus();
+  return errors::Internal("openssl made no certificates: see ", directory, "/openssl.log");
+}
+
+absl::StatusOr<std::unique_ptr<EtcdProcesses>> EtcdProcesses::Start(int members, bool tls) {
   const std::string program = FindEtcd();
   if (program.empty()) return errors::NotFound("There is no etcd in PATH: install the package etcd-server");
   std::string directory = (std::filesystem::temp_directory_path() / "weir-etcd-XXXXXX").string();
   if (mkdtemp(directory.data()) == nullptr) return errors::Internal("Cannot make ", directory);
-  std::unique_ptr<EtcdProcesses> processes(new EtcdProcesses(directory));
+  std::unique_ptr<EtcdProcesses> processes(new EtcdProcesses(directory, tls));
+  if (tls) RETURN_IF_ERROR(MakeCertificates(directory));
   std::vector<std::string> cluster;
   for (int i = 0; i < members; ++i) {
     auto member = std::make_unique<Member>();
@@ -43,42 +59,53 @@ absl::StatusOr<std::unique_ptr<EtcdProcesses>> EtcdProcesses::Start(int members)
   }
   for (int i = 0; i < members; ++i) {
     Member& member = *processes->members_[i];
-    const std::string client = absl::StrCat("http://", member.client->address());
-    const std::string peer = absl::StrCat("http://", member.peer->address());
-    // A short election lets leases be short, and restarts quick.
-    member.process =
-        std::make_unique<ServerProcess>(ServerProcess::Options{.name = absl::StrCat("etcd member ", i),
-                                                               .arguments = {program,
-                                                                             "--name",
-                                                                             absl::StrCat("m", i),
-                                                                             "--data-dir",
-                                                                             absl::StrCat(directory, "/m", i),
-                                                                             "--listen-client-urls",
-                                                                             client,
-                                                                             "--advertise-client-urls",
-                                                                             client,
-                                                                             "--listen-peer-urls",
-                                                                             peer,
-                                                                             "--initial-advertise-peer-urls",
-                                                                             peer,
-                                                                             "--initial-cluster",
-                                                                             absl::StrJoin(cluster, ","),
-                                                                             "--heartbeat-interval",
-                                                                             "50",
-                                                                             "--election-timeout",
-                                                                             "500",
-                                                                             "--logger",
-                                                                             "zap",
-                                                                             "--log-outputs",
-                                                                             "stderr"},
-                                                               .environment = {"GOMAXPROCS=2"},
-                                                               .ready_file = absl::StrCat(directory, "/never"),
-                                                               .log_file = absl::StrCat(directory, "/m", i, ".log")});
+    member.process = std::make_unique<ServerProcess>(
+        ServerProcess::Options{.name = absl::StrCat("etcd member ", i),
+                               .arguments = processes->Arguments(program, absl::StrJoin(cluster, ","), i),
+                               .environment = {"GOMAXPROCS=2"},
+                               .ready_file = absl::StrCat(directory, "/never"),
+                               .log_file = absl::StrCat(directory, "/m", i, ".log")});
     RETURN_IF_ERROR(member.process->Launch());
   }
   const absl::Status serves = processes->NewClient()->List(Soon(), "").status();
   if (!serves.ok()) return Annotate(serves, processes->members_[0]->process->Log());
   return processes;
+}
+
+std::vector<std::string> EtcdProcesses::Arguments(const std::string& program, const std::string& cluster,
+                                                  int member) const {
+  const std::string client = absl::StrCat(tls_ ? "https://" : "http://", address(member));
+  const std::string peer = absl::StrCat("http://", members_[member]->peer->address());
+  // A short election lets leases be short, and restarts quick.
+  std::vector<std::string> arguments = {program,
+                                        "--name",
+                                        absl::StrCat("m", member),
+                                        "--data-dir",
+                                        absl::StrCat(directory_, "/m", member),
+                                        "--listen-client-urls",
+                                        client,
+                                        "--advertise-client-urls",
+                                        client,
+                                        "--listen-peer-urls",
+                                        peer,
+                                        "--initial-advertise-peer-urls",
+                                        peer,
+                                        "--initial-cluster",
+                                        cluster,
+                                        "--heartbeat-interval",
+                                        "50",
+                                        "--election-timeout",
+                                        "500",
+                                        "--logger",
+                                        "zap",
+                                        "--log-outputs",
+                                        "stderr"};
+  if (!tls_) return arguments;
+  for (const auto& [flag, file] : {std::pair("trusted-ca", "ca.pem"), {"cert", "server.pem"}, {"key", "server.key"}}) {
+    arguments.push_back(absl::StrCat("--", flag, "-file=", directory_, "/", file));
+  }
+  arguments.push_back("--client-cert-auth");
+  return arguments;
 }
 
 EtcdProcesses::~EtcdProcesses() {
@@ -97,10 +124,18 @@ void EtcdProcesses::Stop(int member) {
   while (process.pid() > 0 && !process.IsStopped()) std::this_thread::yield();
 }
 
-std::unique_ptr<EtcdStore> EtcdProcesses::NewClient() const {
+EtcdOptions EtcdProcesses::options() const {
   EtcdOptions options;
   for (const auto& member : members_) options.endpoints.push_back(member->client->address());
-  auto store = EtcdStore::Create(std::move(options));
+  if (!tls_) return options;
+  options.tls = EtcdTls{.ca_file = directory_ + "/ca.pem",
+                        .certificate_file = directory_ + "/client.pem",
+                        .key_file = directory_ + "/client.key"};
+  return options;
+}
+
+std::unique_ptr<EtcdStore> EtcdProcesses::NewClient() const {
+  auto store = EtcdStore::Create(options());
   EXPECT_THAT(store, IsOk());
   return *std::move(store);
 }

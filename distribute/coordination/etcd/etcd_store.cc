@@ -73,7 +73,7 @@ absl::Status EtcdStore::Compact(const CallOptions& options, int64_t revision) {
                                       });
   // etcd gives the same code when that is done already and when the revision is yet to come.
   if (!absl::IsOutOfRange(status)) return status;
-  const absl::Status behind = client_->CheckRevision(options);
+  const absl::Status behind = client_->CheckRevision(options, std::string(1, '\0'));
   if (!behind.ok()) return behind;
   return revision <= client_->seen_revision() ? absl::OkStatus() : status;
 }

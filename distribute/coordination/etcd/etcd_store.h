@@ -13,7 +13,7 @@ namespace weir::coordination {
 class EtcdStore : public Store {
  public:
   // Does not wait for etcd: calls do, until their deadline. INVALID_ARGUMENT for an endpoint that is no address;
-  // UNIMPLEMENTED for one that would need TLS.
+  // FAILED_PRECONDITION for one that needs TLS.
   static absl::StatusOr<std::unique_ptr<EtcdStore>> Create(EtcdOptions options);
 
   absl::StatusOr<TransactionResult> Commit(const CallOptions& options, const Transaction& transaction) override;

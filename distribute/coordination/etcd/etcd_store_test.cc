@@ -21,7 +21,14 @@ absl::StatusOr<std::unique_ptr<StoreUnderTest>> StartEtcd() {
   return std::make_unique<Etcd>(std::move(processes));
 }
 
-INSTANTIATE_TEST_SUITE_P(Etcd, StoreConformance, testing::Values(StoreKind{"Store", StartEtcd}), StoreKindName);
+absl::StatusOr<std::unique_ptr<StoreUnderTest>> StartEtcdWithTls() {
+  ASSIGN_OR_RETURN(std::unique_ptr<EtcdProcesses> processes, EtcdProcesses::Start(1, /*tls=*/true));
+  return std::make_unique<Etcd>(std::move(processes));
+}
+
+INSTANTIATE_TEST_SUITE_P(Etcd, StoreConformance,
+                         testing::Values(StoreKind{"Store", StartEtcd}, StoreKind{"StoreWithTls", StartEtcdWithTls}),
+                         StoreKindName);
 
 }  // namespace
 }  // namespace weir::coordination

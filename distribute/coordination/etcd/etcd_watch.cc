@@ -81,7 +81,7 @@ void EtcdWatch::Read() {
 
 absl::Status EtcdWatch::ReadStream() {
   // Streams do not tell of a store that went back; a question does.
-  absl::Status status = client_->CheckRevision({.cancellation = &stop_});
+  absl::Status status = client_->CheckRevision({.cancellation = &stop_}, EtcdRangeStart(keys_));
   if (!status.ok()) {
     NoteTrouble(status);
     return IsFinal(status) ? status : absl::OkStatus();
