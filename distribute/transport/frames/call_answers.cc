@@ -133,11 +133,13 @@ void CallAnswers::Answer(uint32_t channel, const grpc::ByteBuffer& response) {
     for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     return link_->Send({FrameKind::kAnswer, channel}, OwnedBytes(std::move(bytes)));
   }
-  for (const grpc::Slice& slice : slices) {
-    for (size_t at = 0; at < slice.size(); at += most) {
-      const absl::Span<const char> piece(reinterpret_cast<const char*>(slice.begin()) + at,
-                                         std::min(most, slice.size() - at));
-      link_->Send({FrameKind::kPart, channel}, ReceivedBytes(piece, [slice] {}));
+  for (grpc::Slice& slice : slices) {
+    // A small slice holds its bytes itself: they must not move.
+    const auto held = std::make_shared<const grpc::Slice>(std::move(slice));
+    for (size_t at = 0; at < held->size(); at += most) {
+      const absl::Span<const char> piece(reinterpret_cast<const char*>(held->begin()) + at,
+                                         std::min(most, held->size() - at));
+      link_->Send({FrameKind::kPart, channel}, ReceivedBytes(piece, [held] {}));
     }
   }
   link_->Send({FrameKind::kAnswer, channel}, ReceivedBytes({}, nullptr));

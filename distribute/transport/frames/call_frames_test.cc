@@ -90,7 +90,7 @@ TEST_F(CallFramesTest, LongAnswersComeInParts) {
   const std::string head = "head", body(20'500, 'b'), tail = "tail";
   std::exchange(calls_, {})[0]->Finish(Buffer({head, body, tail}));
   EXPECT_EQ(answering_->sent.size(), 1 + 21 + 1 + 1);  // frames of 1000 bytes, and one that ends them
-  for (const HeldLink::Sent& frame : answering_->sent) EXPECT_LE(frame.bytes.size(), 1000);
+  for (const HeldLink::Sent& frame : answering_->sent) EXPECT_LE(frame.bytes.bytes().size(), 1000);
   answering_->DeliverTo(*requests_);
   EXPECT_EQ(result.get().value(), head + body + tail);
 }

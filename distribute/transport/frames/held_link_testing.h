@@ -11,17 +11,15 @@
 
 namespace weir {
 
-// Keeps what is sent.
+// Keeps what is sent where it lies, as links do that are full, until it is delivered.
 class HeldLink : public FrameLink {
  public:
   struct Sent {
     FrameHead head;
-    std::string bytes;
+    ReceivedBytes bytes;
   };
 
-  void Send(const FrameHead& head, ReceivedBytes bytes) override {
-    sent.push_back({head, std::string(bytes.bytes().data(), bytes.bytes().size())});
-  }
+  void Send(const FrameHead& head, ReceivedBytes bytes) override { sent.push_back({head, std::move(bytes)}); }
   uint64_t max_frame_bytes() const override { return 1000; }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { work(); }
   void Break(const absl::Status& status) override {
@@ -31,7 +29,10 @@ class HeldLink : public FrameLink {
   }
   // Each frame that this end has sent arrives at `peer`.
   void DeliverTo(FrameLink::Receiver& peer) {
-    for (const Sent& frame : std::exchange(sent, {})) peer.OnFrame(frame.head, OwnedBytes(frame.bytes));
+    for (const Sent& frame : std::exchange(sent, {})) {
+      const absl::Span<const char> bytes = frame.bytes.bytes();
+      peer.OnFrame(frame.head, OwnedBytes(std::string(bytes.data(), bytes.size())));
+    }
   }
 
   std::vector<Sent> sent;
