@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <string>
 #include <vector>
@@ -59,7 +60,8 @@ class Recorder : public FrameLink::Receiver {
 
 class RingLinkTest : public ::testing::Test {
  protected:
-  void Connect(const std::shared_ptr<Recorder>& asker, const std::shared_ptr<Recorder>& answerer) {
+  void Connect(const std::shared_ptr<FrameLink::Receiver>& asker,
+               const std::shared_ptr<FrameLink::Receiver>& answerer) {
     ASSERT_OK_AND_ASSIGN(asker_poller_, LinkPoller::Create());
     ASSERT_OK_AND_ASSIGN(answerer_poller_, LinkPoller::Create());
     ASSERT_OK_AND_ASSIGN(auto rings, RingLink::MakeRings(LinkUse::BUFFERS));
@@ -144,6 +146,47 @@ TEST_F(RingLinkTest, AwaitRunsWhatArrivesOnItsThread) {
   answerer_->Send({FrameKind::kBuffer, 1}, OwnedBytes("answer"));
   while (at_asker->texts().empty()) asker_poller_->Await([&] { return !at_asker->texts().empty(); });
   EXPECT_EQ(at_asker->texts().back(), "answer");
+}
+
+// The first frame's work waits for the second frame.
+class LongWork : public FrameLink::Receiver {
+ public:
+  void OnFrame(const FrameHead& head, ReceivedBytes) override {
+    if (head.channel == 2) return second_.set_value();
+    LinkPoller::RunElsewhere([this] {
+      second_.get_future().wait();
+      done_.set_value();
+    });
+  }
+  void OnBroken(const absl::Status&) override {}
+  void AwaitDone() { done_.get_future().wait(); }
+
+ private:
+  std::promise<void> second_, done_;
+};
+
+TEST_F(RingLinkTest, OthersLookWhileWorkThatAFrameBroughtRuns) {
+  auto at_asker = std::make_shared<Recorder>();
+  auto at_answerer = std::make_shared<LongWork>();
+  Connect(at_asker, at_answerer);
+  asker_->Send({FrameKind::kCall, 1}, OwnedBytes("long"));
+  asker_->Send({FrameKind::kCall, 2}, OwnedBytes("short"));
+  at_answerer->AwaitDone();
+}
+
+TEST_F(RingLinkTest, AwaitLeavesLongWorkToAnotherThread) {
+  auto at_asker = std::make_shared<LongWork>();
+  auto at_answerer = std::make_shared<Recorder>();
+  Connect(at_asker, at_answerer);
+  std::atomic<bool> is_done{false};
+  auto waiter = std::async(std::launch::async, [&] {
+    while (!is_done) asker_poller_->Await([&] { return is_done.load(); });
+  });
+  answerer_->Send({FrameKind::kAnswer, 1}, OwnedBytes("long"));
+  answerer_->Send({FrameKind::kAnswer, 2}, OwnedBytes("short"));
+  at_asker->AwaitDone();
+  is_done = true;
+  waiter.get();
 }
 
 TEST_F(RingLinkTest, APeerThatWritesNonsenseLosesTheLink) {
