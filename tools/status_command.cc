@@ -12,7 +12,8 @@
 namespace weir {
 namespace {
 
-// Through what the task exchanges buffers; nothing for one that has no links, or does not know of them.
+// Through what the task exchanges buffers of collectives and steps' calls; nothing for one that has no links, or does
+// not know of them.
 absl::Status PrintLinks(const Address& address, const CallOptions& options, std::ostream& out) {
   GrpcChannel channel({.address = address.ToString()}, nullptr);
   ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListLinksRequest()));
@@ -22,8 +23,9 @@ absl::Status PrintLinks(const Address& address, const CallOptions& options, std:
   ListLinksResponse response;
   RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
   for (const auto& link : response.link()) {
-    out << absl::StrFormat("link %s %s through %s: sent %d frames, %d bytes; received %d frames, %d bytes\n",
-                           link.accepted() ? "for" : "to", link.task(), link.transport(), link.frames_sent(),
+    out << absl::StrFormat("link %s %s through %s, %s: sent %d frames, %d bytes; received %d frames, %d bytes\n",
+                           link.accepted() ? "for" : "to", link.task(), link.transport(),
+                           link.use() == LinkUse::CALLS ? "steps" : "collectives", link.frames_sent(),
                            link.bytes_sent(), link.frames_received(), link.bytes_received());
   }
   return absl::OkStatus();
