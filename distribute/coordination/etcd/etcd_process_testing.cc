@@ -1,6 +1,7 @@
 #include "distribute/coordination/etcd/etcd_process_testing.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -28,7 +29,7 @@ std::string FindEtcd() {
 }  // namespace
 
 absl::Status MakeCertificates(const std::string& directory) {
-  constexpr char kScript[] = R"(set -e; cd "$0"
+  constexpr char kScript[] = R"(set -e; cd "$0"; command -v openssl || exit 77
     new="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
     for ca in ca other; do openssl req -x509 $new -keyout $ca.key -out $ca.pem -days 2 -subj /CN=$ca; done
     echo subjectAltName=IP:127.0.0.1 > names
@@ -38,7 +39,11 @@ absl::Status MakeCertificates(const std::string& directory) {
     done)";
   const std::string command =
       absl::StrCat("sh -c '", kScript, "' '", directory, "' > '", directory, "/openssl.log' 2>&1");
-  if (std::system(command.c_str()) == 0) return absl::OkStatus();
+  const int result = std::system(command.c_str());
+  if (result == 0) return absl::OkStatus();
+  if (WIFEXITED(result) && WEXITSTATUS(result) == 77) {
+    return errors::NotFound("There is no openssl in PATH: install the package openssl");
+  }
   return errors::Internal("openssl made no certificates: see ", directory, "/openssl.log");
 }
 

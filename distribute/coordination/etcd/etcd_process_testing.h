@@ -13,7 +13,7 @@
 namespace weir::coordination {
 
 // Certificates that openssl has made, in files of `directory`: ca.pem; server.pem and .key, for 127.0.0.1; client.pem
-// and .key; and other.pem, of somebody else.
+// and .key; and other.pem, of somebody else. NOT_FOUND where there is no openssl.
 absl::Status MakeCertificates(const std::string& directory);
 
 // Members on random ports with data in a directory of their own, which goes with this object, as the processes do.
