@@ -33,7 +33,8 @@ LocalRuntime::~LocalRuntime() {
   collectives_.reset();
 }
 
-absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorflow::ConfigProto& config) {
+absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorflow::ConfigProto& config,
+                                                                   const GpuPlatform& gpus) {
   auto runtime = std::unique_ptr<LocalRuntime>(new LocalRuntime);
   RETURN_IF_ERROR(RegisterAllOps(runtime->ops_));
   RETURN_IF_ERROR(RegisterAllKernels(runtime->kernels_));
@@ -47,6 +48,11 @@ absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorf
   for (int i = 0; i < num_cpus; ++i) {
     runtime->devices_.push_back(NewCpuDevice(task, i, runtime->work_queue_.get()));
     devices.push_back(runtime->devices_.back().get());
+  }
+  ASSIGN_OR_RETURN(GpuDevices made, MakeGpuDevices(gpus, config, task, runtime->work_queue_.get()));
+  for (std::unique_ptr<GpuDevice>& gpu : made.devices) {
+    devices.push_back(gpu.get());
+    runtime->devices_.push_back(std::move(gpu));
   }
   runtime->pool_ = std::make_unique<OneWorkerPool>();
   runtime->collectives_ =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
 #include "core/timer_queue.h"
@@ -19,11 +20,13 @@
 namespace weir {
 
 // The one task "/job:localhost/replica:0/task:0", assembled as a server assembles it but without a transport. `config`
-// gives the number of CPU devices (device_count) and of threads (intra_op_parallelism_threads). Destruction ends what
-// runs. Several runtimes in one process are independent.
+// gives the number of CPU devices (device_count) and of threads (intra_op_parallelism_threads), and what it wants of
+// the GPUs of `gpus` (gpu_options, device_count). Destruction ends what runs. Several runtimes in one process are
+// independent.
 class LocalRuntime {
  public:
-  static absl::StatusOr<std::unique_ptr<LocalRuntime>> Create(const tensorflow::ConfigProto& config);
+  static absl::StatusOr<std::unique_ptr<LocalRuntime>> Create(const tensorflow::ConfigProto& config,
+                                                              const GpuPlatform& gpus);
   ~LocalRuntime();
 
   MasterInterface* master() { return master_.get(); }

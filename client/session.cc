@@ -4,11 +4,12 @@
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "kernels/cuda/machine_gpus.h"
 
 namespace weir {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Local(const Scope& scope, SessionOptions options) {
-  ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config));
+  ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config, MachineGpus()));
   std::shared_ptr<MasterInterface> master(runtime, runtime->master());
   return MasterSessionClient::Create(std::move(master), std::move(runtime), scope, std::move(options));
 }

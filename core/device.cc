@@ -53,9 +53,13 @@ void Device::ToProto(tensorflow::DeviceAttributes* attributes) const {
   attributes->set_device_type(type());
   attributes->set_memory_limit(memory_limit_);
   attributes->set_incarnation(incarnation_);
-  attributes->mutable_locality();
+  tensorflow::DeviceLocality* const locality = attributes->mutable_locality();
   if (const auto* physical = dynamic_cast<const PhysicalDevice*>(this); physical != nullptr) {
     attributes->set_physical_device_desc(physical->physical_description());
+    // TensorFlow's bus is the NUMA node, counted from 1; 0 says that nobody knows.
+    locality->set_numa_node(physical->numa_node());
+    locality->set_bus_id(physical->numa_node() + 1);
+    locality->mutable_links();
   }
 }
 

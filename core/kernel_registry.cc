@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
+#include "core/host_kernel.h"
+#include "core/memory_types.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -122,6 +124,7 @@ absl::StatusOr<std::unique_ptr<OpKernel>> CreateKernel(const KernelRegistry& reg
     RETURN_IF_ERROR(InOutTypesForNode(node, op_def, &input_types, &output_types));
     OpKernelConstruction construction(node, op_def, device, std::move(input_types), std::move(output_types), functions);
     std::unique_ptr<OpKernel> kernel = registration->factory();
+    if (ComputesOnHost(registration->kernel)) kernel = NewHostKernel(std::move(kernel));
     RETURN_IF_ERROR(kernel->Init(construction));
     return kernel;
   };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "core/attr_value.h"
+#include "core/device.h"
 #include "graph/function_library.h"
 
 namespace weir {
@@ -224,8 +225,9 @@ class Placer {
   absl::StatusOr<DeviceName> Choose(const Group& group, const std::optional<DeviceName>& preferred) const {
     if (preferred && SupportsAll(group, *preferred)) return *preferred;
     bool any_match = false;
+    const bool stays_on_cpu = !group.request.type && IsFunctionCall(*group.members[0]);
     for (const DeviceName& device : options_.devices) {
-      if (!device.Matches(group.request)) continue;
+      if (!device.Matches(group.request) || (stays_on_cpu && device.type == kDeviceGpu)) continue;
       any_match = true;
       if (SupportsAll(group, device)) return device;
     }
@@ -256,6 +258,7 @@ class Placer {
       if (!device.Matches(group.request)) continue;
       for (const Node* node : group.members) {
         if (Supports(*node, device)) continue;
+        if (group.request.type && *group.request.type != kDeviceCpu) return NotOnType(*node, *group.request.type);
         absl::Status status = options_.kernels->Find(node->def(), *device.type).status();
         return absl::Status(
             status.code(), absl::StrCat("Cannot assign a device for operation ", node->name(), ": ", status.message()));
@@ -264,10 +267,29 @@ class Placer {
     return errors::Internal("Cannot assign a device for operation ", group.members[0]->name());
   }
 
+  // TensorFlow's words.
+  absl::Status NotOnType(const Node& node, absl::string_view type) const {
+    const absl::Status none = options_.kernels->Find(node.def(), type).status();
+    return errors::InvalidArgument("Cannot assign a device for operation ", node.name(),
+                                   ": Could not satisfy explicit device specification '", node.requested_device(),
+                                   "' because no supported kernel for ", type,
+                                   " devices is available.\nOp: ", node.op(), "\n", none.message());
+  }
+
   void Assign(Group* group, const DeviceName& device) {
     group->placed = true;
     const std::string name = device.ToString();
-    for (Node* node : group->members) node->set_assigned_device(name);
+    for (Node* node : group->members) {
+      node->set_assigned_device(name);
+      if (options_.moved != nullptr) TellIfMoved(*node, device);
+    }
+  }
+
+  // Those that follow others, in their group, are told of only where they have no kernel themselves.
+  void TellIfMoved(const Node& node, const DeviceName& device) const {
+    const absl::StatusOr<DeviceName> asked = DeviceName::Parse(node.requested_device());
+    if (!asked.ok() || !asked->type || asked->type == device.type) return;
+    if (!options_.kernels->Find(node.def(), *asked->type).ok()) options_.moved(node, *asked->type, device);
   }
 
   const PlacerOptions& options_;

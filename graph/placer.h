@@ -1,6 +1,7 @@
 // Chooses a device for every node.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,15 @@ struct PlacerOptions {
   // A node whose requested device is not there, or has no kernel for it, goes to another device of the task that it
   // asked for instead of failing.
   bool allow_soft_placement = false;
+  // Told of each node that soft placement put on a device of another type than it asked for; may be null.
+  std::function<void(const Node& node, absl::string_view asked, const DeviceName& chosen)> moved;
 };
 
 // Sets the assigned device of every node that has none; nodes placed before stay. Nodes that must share a device (the
 // attribute _class "loc:@name", reference edges, resource edges other than those into function calls, and the Merge of
 // a loop variable with what it merges) are placed as one group. A group without constraints of its own, that only makes
-// a value for one other group (a constant, say), goes where its consumer is.
+// a value for one other group (a constant, say), goes where its consumer is. A call of a function goes to a GPU only
+// where it asks for one: what it computes is placed when it is written out.
 //
 // Nodes that cannot be placed stay unassigned and are listed in the result by name, each with the reason: whether that
 // matters depends on which of them a step needs.

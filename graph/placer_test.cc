@@ -127,5 +127,27 @@ TEST_F(PlacerTest, NodesPlacedBeforeStay) {
   EXPECT_EQ(DeviceOf("n"), kPsCpu);
 }
 
+TEST_F(PlacerTest, WithoutSoftPlacementAMissingKernelIsSaidInTensorFlowsWords) {
+  Import(Placeholder("p") + Unary("n", "Neg", "p", "/device:GPU:0"));
+  EXPECT_THAT(errors_["n"],
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("Cannot assign a device for operation n: Could not satisfy explicit device "
+                                 "specification '/device:GPU:0' because no supported kernel for GPU devices is "
+                                 "available.\nOp: Neg")));
+}
+
+TEST_F(PlacerTest, TellsOfNodesThatSoftPlacementMoved) {
+  options_.allow_soft_placement = true;
+  std::vector<std::string> moved;
+  options_.moved = [&moved](const Node& node, absl::string_view asked, const DeviceName& chosen) {
+    moved.push_back(absl::StrCat(node.name(), " ", asked, " ", chosen.ToString()));
+  };
+  Import(Placeholder("p") + Unary("n", "Neg", "p", "/device:GPU:0") +
+         "node { name: 'm' op: 'Mul' input: 'p' input: 'p' " + kFloatAttr + "device: '/device:GPU:0' }");
+  EXPECT_EQ(DeviceOf("n"), kWorkerCpu);
+  EXPECT_EQ(DeviceOf("m"), kWorkerGpu);
+  EXPECT_THAT(moved, testing::ElementsAre(absl::StrCat("n GPU ", kWorkerCpu)));
+}
+
 }  // namespace
 }  // namespace weir

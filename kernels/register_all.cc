@@ -19,6 +19,7 @@
 #include "kernels/cpu/tensor_map.h"
 #include "kernels/cpu/text/register.h"
 #include "kernels/cpu/text_kernels.h"
+#include "kernels/cuda/families.h"
 #include "kernels/data/compressed_element.h"
 #include "kernels/data/families.h"
 #include "kernels/data/rare_families.h"
@@ -153,7 +154,8 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterCsrProductKernels(kernels));
   RETURN_IF_ERROR(RegisterEmbeddingKernels(kernels));
   RETURN_IF_ERROR(RegisterArrayKernels(kernels));
-  return RegisterFormerNames(kernels);
+  RETURN_IF_ERROR(RegisterFormerNames(kernels));
+  return RegisterGpuKernels(kernels);
 }
 
 }  // namespace weir

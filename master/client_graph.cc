@@ -52,7 +52,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
 
   PreparationOptions preparation{.placement = {.devices = tasks.PlacementOrder(),
                                                .kernels = options.kernels,
-                                               .allow_soft_placement = options.allow_soft_placement},
+                                               .allow_soft_placement = options.allow_soft_placement,
+                                               .moved = options.moved},
                                  .graph_options = options.graph_options,
                                  .fold_on = options.fold_on,
                                  .timers = options.timers,

@@ -1,6 +1,7 @@
 // One signature of feeds, fetches and targets, made ready to run: pruned, placed, partitioned and registered.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ class ClientGraph {
     tensorflow::DebugOptions debug_options;
     const KernelRegistry* kernels = nullptr;
     bool allow_soft_placement = false;
+    std::function<void(const Node&, absl::string_view asked, const DeviceName& chosen)> moved;  // PlacerOptions
     TimerQueue* timers = nullptr;
     Device* fold_on = nullptr;  // computes what depends on constants alone; nullptr: that is left to the steps
     absl::Duration call_timeout = absl::Seconds(60);

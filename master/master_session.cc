@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/logging.h"
 #include "distribute/collective/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/graph_import.h"
@@ -109,12 +110,25 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
 
 absl::Status MasterSession::CheckOpen() const { return closed_ ? SessionIsClosed() : absl::OkStatus(); }
 
+void MasterSession::Moved(const Node& node, absl::string_view asked, const DeviceName& chosen) {
+  {
+    MutexLock lock(moved_mu_);
+    if (!moved_ops_.insert(absl::StrCat(node.op(), " ", asked)).second) return;
+  }
+  WEIR_LOG(INFO).With("session", options_.handle)
+      << "soft placement: " << node.op() << " has no kernel for " << asked << " here; node '" << node.name()
+      << "', the first of them, goes to " << chosen.ToString();
+}
+
 absl::Status MasterSession::AddToGraph(const tensorflow::GraphDef& graph) {
   std::unique_ptr<Graph> extended = graph_->Clone();
   RETURN_IF_ERROR(ImportGraphDef(ImportOptions{}, graph, extended.get()));
   PlacerOptions placement{.devices = tasks_.PlacementOrder(),
                           .kernels = options_.kernels,
-                          .allow_soft_placement = options_.config.allow_soft_placement()};
+                          .allow_soft_placement = options_.config.allow_soft_placement(),
+                          .moved = [this](const Node& node, absl::string_view asked, const DeviceName& chosen) {
+                            Moved(node, asked, chosen);
+                          }};
   unplaced_ = PlaceGraph(placement, extended.get());
   graph_ = std::move(extended);
   return absl::OkStatus();
@@ -198,6 +212,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .debug_options = debug_options,
                                .kernels = options_.kernels,
                                .allow_soft_placement = options_.config.allow_soft_placement(),
+                               .moved = [this](const Node& node, absl::string_view asked,
+                                               const DeviceName& chosen) { Moved(node, asked, chosen); },
                                .timers = options_.timers,
                                .fold_on = options_.fold_on,
                                .collective_leader = options_.config.experimental().collective_group_leader(),

@@ -87,6 +87,8 @@ class MasterSession {
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                          std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
+  // Says once for each type of op that soft placement put one elsewhere.
+  void Moved(const Node& node, absl::string_view asked, const DeviceName& chosen);
   void Ended(const Step& step, const absl::Status& status);
   // Has it made ready again when it is next wanted.
   void Forget(const ClientGraph& graph);
@@ -107,6 +109,9 @@ class MasterSession {
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables_ GUARDED_BY(mu_);
   int64_t next_callable_ GUARDED_BY(mu_) = 0;
   bool closed_ GUARDED_BY(mu_) = false;
+
+  Mutex moved_mu_;
+  absl::flat_hash_set<std::string> moved_ops_ GUARDED_BY(moved_mu_);
 
   mutable Mutex steps_mu_;
   std::condition_variable step_ended_;

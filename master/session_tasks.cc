@@ -42,8 +42,11 @@ absl::StatusOr<SessionTasks::Task> SessionTasks::Ask(const std::string& task) co
   if (response.device_attributes().empty()) {
     return errors::FailedPrecondition("Task ", task, " reports no devices");
   }
-  found.devices.assign(response.device_attributes().begin(), response.device_attributes().end());
-  found.incarnation = found.devices[0].incarnation();
+  int gpus = 0;
+  for (const tensorflow::DeviceAttributes& device : response.device_attributes()) {
+    if (device.device_type() != kDeviceGpu || gpus++ < options_.max_gpus) found.devices.push_back(device);
+  }
+  found.incarnation = response.device_attributes(0).incarnation();
   return found;
 }
 

@@ -88,16 +88,25 @@ const std::set<std::string>& ControlFlowOps() {
 
 struct Support {
   std::set<std::string> devices;
-  std::map<std::string, std::set<std::string>> types;  // by attribute
+  using Types = std::map<std::string, std::set<std::string>>;  // by attribute
+  Types types, gpu_types;
   std::string gradient;
+
+  // "T: float, half"
+  static std::string TextOf(const Types& types) {
+    return absl::StrJoin(types, "; ", [](std::string* text, const auto& attr) {
+      absl::StrAppend(text, attr.first, ": ", absl::StrJoin(attr.second, ", "));
+    });
+  }
 };
 
 Support SupportOf(const OpRegistries& registries, const std::string& op) {
   Support support;
   for (const KernelRegistry::Registration* kernel : registries.kernels.ForOp(op)) {
     support.devices.insert(kernel->kernel.device_type());
+    Support::Types& types = kernel->kernel.device_type() == kDeviceGpu ? support.gpu_types : support.types;
     for (const Kernel::TypeConstraint& constraint : kernel->kernel.constraints()) {
-      for (DataType type : constraint.allowed) support.types[constraint.attr].insert(DataTypeName(type));
+      for (DataType type : constraint.allowed) types[constraint.attr].insert(DataTypeName(type));
     }
   }
   GradientFn function;
@@ -126,27 +135,32 @@ absl::Status PrintOps(const OpRegistries& registries, std::ostream& out) {
     for (const auto& [attr, names] : support.types) {
       out << "; " << attr << " in {" << absl::StrJoin(names, ", ") << "}";
     }
+    for (const auto& [attr, names] : support.gpu_types) {
+      out << "; on GPU " << attr << " in {" << absl::StrJoin(names, ", ") << "}";
+    }
     out << "\n    gradient: " << support.gradient << "\n";
   }
   return absl::OkStatus();
 }
 
 absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
-  int count = 0, differentiable = 0;
+  int count = 0, differentiable = 0, on_gpus = 0;
   std::ostringstream rows;
   for (const OpRegistration* registration : registries.ops.All()) {
     const OpDef& op = *registration->op_def;
     const Support support = SupportOf(registries, op.name());
     ++count;
     differentiable += support.gradient == kHasGradient ? 1 : 0;
-    const std::string types = absl::StrJoin(support.types, "; ", [](std::string* text, const auto& attr) {
-      absl::StrAppend(text, attr.first, ": ", absl::StrJoin(attr.second, ", "));
-    });
-    rows << "| `" << op.name() << "` | " << absl::StrJoin(support.devices, ", ") << " | " << types << " | "
+    const bool on_gpu = support.devices.contains(kDeviceGpu);
+    on_gpus += on_gpu ? 1 : 0;
+    const std::string gpu_types = Support::TextOf(support.gpu_types);
+    rows << "| `" << op.name() << "` | " << absl::StrJoin(support.devices, ", ") << " | "
+         << Support::TextOf(support.types) << " | " << (on_gpu && gpu_types.empty() ? "all" : gpu_types) << " | "
          << support.gradient << " |\n";
   }
   out << "# Ops\n\nWritten by `weir ops --markdown`; a test compares the two. " << count << " ops, " << differentiable
-      << " of them with a gradient in C++.\n\n"
+      << " of them with a gradient in C++, " << on_gpus
+      << " with a kernel for GPUs.\n\n"
          "Names, attributes, defaults and types are TensorFlow's: `weir ops --against FILE` compares them with its\n"
          "`OpList`. An op that is not here, or a type that its row does not list, is answered `UNIMPLEMENTED`, with "
          "op,\n"
@@ -155,8 +169,9 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
          "`yes`; `nothing flows`, where it is zero or undefined by nature (comparisons, shapes, integers); `no`, where "
          "a\n"
          "C++ client gets an error, as with TensorFlow. Programs that bring their gradient in the graph,\n"
-         "as TensorFlow's clients do, do not need it.\n\n"
-         "| op | devices | types | gradient |\n| --- | --- | --- | --- |\n"
+         "as TensorFlow's clients do, do not need it. On a GPU int32 is computed on the host, as in TensorFlow; where "
+         "`all` types\nare listed, the op hands tensors on or looks at their shapes.\n\n"
+         "| op | devices | CPU types | GPU types | gradient |\n| --- | --- | --- | --- | --- |\n"
       << rows.str();
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "distribute/transport/shared_memory/sending_arena.h"
 #include "distribute/transport/status_service.h"
 #include "distribute/transport/transport_service.h"
+#include "kernels/cuda/machine_gpus.h"
 #include "kernels/register_all.h"
 #include "master/master.h"
 #include "worker/worker.h"
@@ -92,6 +93,17 @@ void Server::MakeLinks() {
   }
 }
 
+absl::Status Server::MakeGpus(const DeviceName& task, std::vector<Device*>* devices) {
+  const GpuPlatform gpus = options_.gpus.has_value() ? *options_.gpus : MachineGpus();
+  ASSIGN_OR_RETURN(GpuDevices made, MakeGpuDevices(gpus, options_.config, task, work_queue_.get()));
+  if (made.devices.empty()) WEIR_LOG(INFO).With("task", task_).With("reason", made.reason) << "no GPUs";
+  for (std::unique_ptr<GpuDevice>& gpu : made.devices) {
+    devices->push_back(gpu.get());
+    devices_.push_back(std::move(gpu));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Server::MakeWorker() {
   if (options_.cpu_devices < 1 || options_.cpu_devices > kMaxCpuDevices) {
     return errors::InvalidArgument("A task has 1 to ", kMaxCpuDevices, " CPU devices, not ", options_.cpu_devices);
@@ -106,6 +118,7 @@ absl::Status Server::MakeWorker() {
     devices_.push_back(NewCpuDevice(task, i, work_queue_.get(), kReportedMemory));
     devices.push_back(devices_.back().get());
   }
+  RETURN_IF_ERROR(MakeGpus(task, &devices));
   if (options_.shared_memory) MakeLinks();
   workers_ = std::make_unique<GrpcWorkerPool>(
       GrpcWorkerPool::Options{.cluster = options_.cluster,

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "core/device.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
 #include "core/status.h"
@@ -14,6 +16,7 @@
 #include "core/variant_registry.h"
 #include "core/work_queue.h"
 #include "distribute/cluster/cluster_spec.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 
@@ -45,6 +48,9 @@ class Server {
     // Exchange large tensors with tasks on this host through shared memory.
     bool shared_memory = true;
     int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
+    // What the task wants of its GPUs: device_count["GPU"] and gpu_options.
+    tensorflow::ConfigProto config;
+    std::optional<GpuPlatform> gpus;  // nullopt: the machine's
     // Outlive the server; nullptr: it makes its own, with every op and kernel of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
@@ -69,6 +75,7 @@ class Server {
   absl::Status MakeRegistries();
   absl::StatusOr<std::string> ChooseAddress() const;
   void MakeLinks();
+  absl::Status MakeGpus(const DeviceName& task, std::vector<Device*>* devices);
   absl::Status MakeWorker();
   absl::Status Serve(const std::string& address);
 

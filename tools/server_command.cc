@@ -1,5 +1,6 @@
 #include "tools/server_command.h"
 
+#include <google/protobuf/text_format.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "core/file_system.h"
+#include "core/gpu/simulated_platform.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
@@ -115,6 +117,16 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.compute_threads = command.threads;
   options.shared_memory = command.shared_memory;
   options.cpu_devices = command.cpu_devices;
+  if (!google::protobuf::TextFormat::ParseFromString(command.config, &options.config)) {
+    return errors::InvalidArgument("--config '", command.config, "' is no text of a ConfigProto");
+  }
+  if (command.simulated_gpus > 0) {
+    WEIR_LOG(WARNING).With("count", command.simulated_gpus)
+        << "SIMULATED GPUs: the host computes what they are asked for, slowly; for tests only";
+    options.gpus = SimulatedPlatform(command.simulated_gpus);
+    // Their memory is the host's: only what is used is taken.
+    options.config.mutable_gpu_options()->set_allow_growth(true);
+  }
   return options;
 }
 

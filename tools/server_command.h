@@ -20,6 +20,8 @@ struct ServerCommand {
   int threads = 0;
   bool shared_memory = true;
   int cpu_devices = 1;
+  std::string config;      // text of a ConfigProto: what the task wants of its GPUs
+  int simulated_gpus = 0;  // instead of the machine's, where not 0
   // Where they come from when neither job nor cluster is given: a name of a ClusterSource, or "auto".
   std::string cluster_from = "auto";
   Environment environment;

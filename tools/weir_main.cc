@@ -83,6 +83,12 @@ int Main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   server_app->add_option("--cpu-devices", server.cpu_devices, "Devices that the task has: CPU:0, CPU:1 …")
       ->check(CLI::Range(1, 64));
+  server_app->add_option("--config", server.config,
+                         "A ConfigProto's text: device_count {key: 'GPU' value: 1} gpu_options {allow_growth: true}");
+  server_app
+      ->add_option("--simulated-gpus", server.simulated_gpus,
+                   "Offer so many GPU devices that the host simulates, slowly: for tests, never for speed")
+      ->check(CLI::Range(0, 16));
   server_app->callback([&] {
     if (port >= 0) server.port = port;
     server.environment = Environment::OfThisProcess();

@@ -91,6 +91,10 @@ absl::StatusOr<std::shared_ptr<Executor>> LocalFunctionRuntime::Compile(const te
   plan.device = options_.device;
   plan.is_function = true;
   plan.kernels = [this](const Node& node) { return options_.kernels(node, this); };
+  if (options_.prepare != nullptr) {
+    absl::Status prepared = options_.prepare(body.graph.get(), &plan);
+    if (!prepared.ok()) return Annotate(prepared, absl::StrCat("In function ", function.name()));
+  }
   absl::StatusOr<std::shared_ptr<const Plan>> compiled = Plan::Compile(std::move(body.graph), plan);
   if (!compiled.ok()) return Annotate(compiled.status(), absl::StrCat("In function ", function.name()));
   return Executor::Create(*std::move(compiled));

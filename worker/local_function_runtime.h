@@ -25,6 +25,8 @@ class LocalFunctionRuntime : public FunctionRuntime {
     const OpRegistry* ops = nullptr;
     FunctionLibrary library;
     KernelSource kernels;
+    // Prepares the body of a function for the device; may be null.
+    std::function<absl::Status(Graph*, Plan::Options*)> prepare;
   };
   static constexpr int kMaxDepth = 1000;
 

@@ -166,6 +166,10 @@ class PlanCompiler {
       return errors::InvalidArgument("Constant '", node.name(), "' holds ", DataTypeName(tensor->dtype()),
                                      " where its attribute dtype is ", DataTypeName(node.output_type(0)));
     }
+    if (options_.place_constant != nullptr) {
+      tensor = options_.place_constant(node, *std::move(tensor));
+      if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("Constant '", node.name(), "'"));
+    }
     constant_[node.id()] = plan_->constants.size();
     plan_->constants.push_back(*tensor);
     plan_->constant_holds.push_back(*std::move(tensor));

@@ -104,6 +104,8 @@ struct Plan {
     KernelSource kernels;
     // Keys of client-terminated _Recv and _Send nodes, which become arguments and results in this order.
     std::vector<std::string> feed_keys, fetch_keys;
+    // Gives a constant where it is to lie; null: as it is.
+    std::function<absl::StatusOr<Tensor>(const Node&, Tensor value)> place_constant;
     // _Arg and _Retval become arguments and results, by their attribute `index`.
     bool is_function = false;
   };

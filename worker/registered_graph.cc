@@ -3,11 +3,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
+#include "core/gpu/gpu_device.h"
 #include "graph/collectives.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "worker/device_memory.h"
 #include "worker/node_kernel.h"
 #include "worker/worker_session.h"
 
@@ -116,6 +118,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
                                                        bool with_terminals) {
   GraphUnit unit;
   unit.device = device;
+  unit.gpu = FindGpu(device);
   LocalFunctionRuntime::Options functions;
   functions.device = device;
   functions.ops = &ops_;
@@ -123,6 +126,9 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   functions.kernels = [kernels = session_->options().kernels, &ops = ops_, device](const Node& node,
                                                                                    FunctionRuntime* runtime) {
     return CreateNodeKernel(*kernels, ops, node, device, runtime);
+  };
+  functions.prepare = [kernels = session_->options().kernels, device](Graph* body, Plan::Options* plan) {
+    return PrepareMemory(*kernels, device, body, plan);
   };
   unit.functions = std::make_unique<LocalFunctionRuntime>(std::move(functions));
 
@@ -146,6 +152,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   options.kernels = [this, device, runtime = unit.functions.get()](const Node& node) {
     return session_->Kernel(node, ops_, device, runtime);
   };
+  RETURN_IF_ERROR(PrepareMemory(*session_->options().kernels, device, graph.get(), &options));
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Plan::Compile(std::move(graph), options));
   unit.executor = Executor::Create(std::move(plan));
   RETURN_IF_ERROR(unit.functions->CompileAll());

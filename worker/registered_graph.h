@@ -14,11 +14,13 @@
 
 namespace weir {
 
+class GpuDevice;
 class WorkerSession;
 
 // The part of a registered graph that runs on one device.
 struct GraphUnit {
   Device* device = nullptr;
+  GpuDevice* gpu = nullptr;                         // the one that `device` is, if it is one
   std::unique_ptr<LocalFunctionRuntime> functions;  // kernels refer to it
   std::shared_ptr<Executor> executor;
   std::vector<int> feeds, fetches;  // positions among the graph's, by the plan's arguments and results

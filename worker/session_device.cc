@@ -1,9 +1,11 @@
 #include "worker/session_device.h"
 
+#include "core/device_view.h"
+
 namespace weir {
 namespace {
 
-class SessionDevice : public Device {
+class SessionDevice : public Device, public DeviceView {
  public:
   explicit SessionDevice(Device* device) : Device(device->parsed_name(), device->incarnation(), 0), device_(device) {
     // Shared, not owned: `device` keeps them.
@@ -12,6 +14,7 @@ class SessionDevice : public Device {
   // While the work queue can still be asked for: iterators do as they end.
   ~SessionDevice() override { resources()->Clear(); }
 
+  Device* viewed() const override { return device_; }
   Allocator* allocator() override { return device_->allocator(); }
   Allocator* host_allocator() override { return device_->host_allocator(); }
   WorkQueue* work_queue() override { return device_->work_queue(); }

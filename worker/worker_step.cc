@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "worker/device_work.h"
+
 namespace weir {
 
 void ActiveCount::Add() {
@@ -82,19 +84,26 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .progress = options_.progress};
     // The last one has this thread; the others get theirs first.
     const bool on_caller = i + 1 == num_units;
-    Executor& executor = *(*options_.units)[i].executor;
+    const GraphUnit& planned = (*options_.units)[i];
     if (on_caller && options_.caller_waits) {
-      UnitDone(executor.RunSync(args));
+      UnitRan(planned, planned.executor->RunSync(args));
       continue;
     }
-    executor.RunAsync(args, on_caller,
-                      [self = shared_from_this()](const absl::Status& status) { self->UnitDone(status); });
+    planned.executor->RunAsync(args, on_caller, [self = shared_from_this(), &planned](const absl::Status& status) {
+      self->UnitRan(planned, status);
+    });
   }
   if (!prepared.ok()) {
     MutexLock lock(mu_);
     pending_ = 1;
   }
   UnitDone(prepared);
+}
+
+void WorkerStep::UnitRan(const GraphUnit& unit, const absl::Status& status) {
+  if (unit.gpu == nullptr || !status.ok()) return UnitDone(status);
+  AwaitDeviceWork(*unit.gpu, unit.executor->plan(), cancellation_,
+                  [self = shared_from_this()](const absl::Status& ended) { self->UnitDone(ended); });
 }
 
 void WorkerStep::UnitDone(const absl::Status& status) {

@@ -83,6 +83,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   };
 
   absl::Status Prepare(const std::vector<Tensor>& feeds);
+  // The unit's nodes have run; what they enqueued on a GPU may not have.
+  void UnitRan(const GraphUnit& unit, const absl::Status& status);
   void UnitDone(const absl::Status& status);
   void Finish();
   RunGraphResult Result();

@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "core/device_view.h"
+#include "core/gpu/gpu_error.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -30,6 +32,12 @@ absl::Status CheckCopyable(const Tensor& tensor, absl::string_view device) {
   }
   if (!tensor.IsInitialized()) return errors::Internal("An uninitialised tensor was to be copied to or from ", device);
   return absl::OkStatus();
+}
+
+absl::Status WithMessage(const absl::Status& error, absl::string_view message) {
+  absl::Status changed(error.code(), message);
+  error.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { changed.SetPayload(url, payload); });
+  return changed;
 }
 
 }  // namespace
@@ -111,6 +119,8 @@ std::string GpuDevice::physical_description() const {
   return PhysicalGpuDescription(options_.config.physical_id, core_->runtime->properties());
 }
 
+int GpuDevice::numa_node() const { return core_->runtime->properties().numa_node; }
+
 absl::Status GpuDevice::Order(GpuStream& before, GpuStream& after) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GpuEvent> event, core_->runtime->CreateEvent());
   RETURN_IF_ERROR(before.Record(event.get()));
@@ -173,14 +183,20 @@ void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<T
 }
 
 absl::Status GpuDevice::Explain(absl::Status error) const {
+  if (const std::optional<GpuError> own = GpuErrorOf(error); own && IsSticky(*own)) return Located(error);
   if (!absl::IsResourceExhausted(error)) return error;
   // A broken device gives no memory either; what broke it is the cause.
-  RETURN_IF_ERROR(core_->runtime->MemoryInfo().status());
+  if (const absl::Status broken = core_->runtime->MemoryInfo().status(); !broken.ok()) return Located(broken);
   const std::string failure = core_->memory.LastFailure();
   if (failure.empty() || absl::StrContains(error.message(), failure)) return error;
-  absl::Status explained(error.code(), absl::StrCat(error.message(), "; ", failure));
-  error.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { explained.SetPayload(url, payload); });
-  return explained;
+  return WithMessage(error, absl::StrCat(error.message(), "; ", failure));
 }
+
+absl::Status GpuDevice::Located(const absl::Status& error) const {
+  if (absl::StrContains(error.message(), name())) return error;
+  return WithMessage(error, absl::StrCat(error.message(), "; ", name(), " is broken until the process restarts"));
+}
+
+GpuDevice* FindGpu(Device* device) { return dynamic_cast<GpuDevice*>(BehindViews(device)); }
 
 }  // namespace weir

@@ -39,6 +39,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   Allocator* allocator() override;
   WorkQueue* work_queue() override { return work_queue_; }
   std::string physical_description() const override;
+  int numa_node() const override;
 
   GpuRuntime& runtime();
   GpuStream& compute();
@@ -52,7 +53,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
   // device. Until then the device tensor is held, so that no kernel writes it in place.
   void ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done);
-  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that, or what broke the
+  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that, or what broke which
   // device.
   absl::Status Explain(absl::Status error) const;
 
@@ -63,6 +64,8 @@ class GpuDevice : public Device, public PhysicalDevice {
 
   GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options);
   absl::Status CheckNotCapturing() const;
+  // That it is this device that is broken.
+  absl::Status Located(const absl::Status& error) const;
   // Memory that the host may write, of as many bytes as `like` has.
   absl::StatusOr<Tensor> AllocatePinned(const Tensor& like);
   // What follows on `after` waits for what is enqueued on `before`.
@@ -74,5 +77,8 @@ class GpuDevice : public Device, public PhysicalDevice {
   const Options options_;
   GpuCompletionQueue completions_;
 };
+
+// The GPU that `device` is, or is a view of; nullptr for others.
+GpuDevice* FindGpu(Device* device);
 
 }  // namespace weir

@@ -65,6 +65,7 @@ TEST_P(GpuDeviceTest, AttributesAreTensorFlows) {
   EXPECT_NE(attributes.incarnation(), 0);
   EXPECT_EQ(attributes.physical_device_desc(),
             "device: 5, name: Simulated H100, pci bus id: 0000:00:00.0, compute capability: 9.0");
+  EXPECT_EQ(attributes.locality().bus_id(), 1);
 }
 
 TEST_P(GpuDeviceTest, TensorsGoThereAreComputedWithAndComeBack) {

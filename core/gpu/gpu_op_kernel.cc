@@ -5,7 +5,7 @@
 namespace weir {
 
 absl::Status GpuOpKernel::Init(OpKernelConstruction& ctx) {
-  device_ = dynamic_cast<GpuDevice*>(ctx.device());
+  device_ = FindGpu(ctx.device());
   if (device_ == nullptr) {
     return errors::Internal("Node '", ctx.name(), "' (", ctx.op(), ") has a kernel for GPUs, but is on ",
                             ctx.device()->name());

@@ -19,6 +19,7 @@ class GpuOpKernel : public OpKernel {
   virtual absl::Status InitOnGpu(OpKernelConstruction& ctx) { return absl::OkStatus(); }
   // As Compute. What it allocates is named after the node; want of memory is explained to the caller.
   virtual absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) = 0;
+  GpuDevice& gpu() const { return *device_; }
 
  private:
   GpuDevice* device_ = nullptr;

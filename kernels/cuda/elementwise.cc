@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "core/gpu/gpu_op_kernel.h"
-#include "kernels/cuda/elementwise_args.h"
+#include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
@@ -25,14 +26,7 @@ const ElementwiseEntry* Find(const ElementwiseTable& table, const std::string& o
 class ElementwiseKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    const DataType type = ctx.input_types()[0];
-    const ElementwiseEntry* const cuda = Find(CudaElementwiseTable(), ctx.op(), type);
-    const ElementwiseEntry* const simulated = Find(SimulatedElementwiseTable(), ctx.op(), type);
-    if (simulated == nullptr) {
-      return errors::Unimplemented("There is no GPU kernel for ", ctx.op(), " of ", DataTypeName(type));
-    }
-    kernel_ = {
-        .name = simulated->op, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
+    ASSIGN_OR_RETURN(kernel_, FindElementwise(ctx.op(), ctx.input_types()[0]));
     return absl::OkStatus();
   }
   absl::Status Run(GpuStream& stream, const ElementwiseArgs& args, absl::Span<const GpuAccess> accesses) const {
@@ -131,7 +125,54 @@ class BinaryKernel : public ElementwiseKernel {
   }
 };
 
+// The first two, and then each of the others to their sum.
+class AddNKernel : public GpuOpKernel {
+ protected:
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    ASSIGN_OR_RETURN(kernel_, FindElementwise("Add", ctx.input_types()[0]));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor first = ctx.input(0);
+    for (int i = 1; i < ctx.num_inputs(); ++i) {
+      if (ctx.input(i).shape() == first.shape()) continue;
+      return errors::InvalidArgument("Inputs to operation ", ctx.node_def().name(),
+                                     " of type AddN must have the same size and shape.  Input 0: ",
+                                     first.shape().ToString(), " != input ", i, ": ", ctx.input(i).shape().ToString());
+    }
+    if (ctx.num_inputs() == 1) {
+      ctx.set_output(0, first);
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(Tensor * sum, ctx.allocate_output(0, first.shape()));
+    if (first.NumElements() == 0) return absl::OkStatus();
+    for (int i = 1; i < ctx.num_inputs(); ++i) {
+      const Tensor& before = i == 1 ? first : *sum;
+      RETURN_IF_ERROR(stream.LaunchWith(kernel_,
+                                        ElementwiseArgs{.x = before.raw_data(),
+                                                        .y = ctx.input(i).raw_data(),
+                                                        .out = sum->raw_data(),
+                                                        .count = first.NumElements()},
+                                        {ReadOf(before), ReadOf(ctx.input(i)), WriteOf(*sum)}));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  GpuKernel kernel_;
+};
+
 }  // namespace
+
+absl::StatusOr<GpuKernel> FindElementwise(const std::string& op, DataType type) {
+  const ElementwiseEntry* const cuda = Find(CudaElementwiseTable(), op, type);
+  const ElementwiseEntry* const simulated = Find(SimulatedElementwiseTable(), op, type);
+  if (simulated == nullptr) {
+    return errors::Unimplemented("There is no GPU kernel for ", op, " of ", DataTypeName(type));
+  }
+  return GpuKernel{
+      .name = simulated->op, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
+}
 
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels) {
   const ElementwiseTable table = SimulatedElementwiseTable();
@@ -142,7 +183,8 @@ absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels) {
     RETURN_IF_ERROR(entry.num_operands == 1 ? kernels.Register<UnaryKernel>(kernel)
                                             : kernels.Register<BinaryKernel>(kernel));
   }
-  return absl::OkStatus();
+  return kernels.Register<AddNKernel>(
+      Kernel("AddN").Device(kDeviceGpu).Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64}));
 }
 
 }  // namespace weir

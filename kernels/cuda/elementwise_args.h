@@ -21,7 +21,15 @@ struct ElementwiseArgs {
 };
 
 // Element types by TensorFlow's numbers, of which elementwise.cc makes sure.
-enum class ElementType : int { kFloat = 1, kDouble = 2, kInt64 = 9, kBool = 10, kBfloat16 = 14, kHalf = 19 };
+enum class ElementType : int {
+  kFloat = 1,
+  kDouble = 2,
+  kInt32 = 3,
+  kInt64 = 9,
+  kBool = 10,
+  kBfloat16 = 14,
+  kHalf = 19
+};
 
 // Element-wise ops with one table for both sides: from elementwise_table.inc, compiled by nvcc and for the host.
 struct ElementwiseEntry {

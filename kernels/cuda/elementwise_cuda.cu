@@ -1,55 +1,14 @@
 // The element-wise ops for CUDA.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/unary_functors.h"
+#include "kernels/cuda/element_cuda.h"
 #include "kernels/cuda/elementwise_args.h"
 
 namespace weir {
 namespace {
-
-template <typename T>
-struct ElementOf {
-  static __device__ T Load(const void* data, int64_t i) { return static_cast<const T*>(data)[i]; }
-  static __device__ void Store(void* data, int64_t i, T value) { static_cast<T*>(data)[i] = value; }
-};
-template <typename Tag>
-struct Element;
-struct Float;
-struct Double;
-struct Int64;
-struct Bool;
-struct Half;
-struct Bfloat16;
-template <>
-struct Element<Float> : ElementOf<float> {};
-template <>
-struct Element<Double> : ElementOf<double> {};
-template <>
-struct Element<Int64> : ElementOf<int64_t> {};
-template <>
-struct Element<Bool> : ElementOf<bool> {};
-template <>
-struct Element<Half> {
-  static __device__ float Load(const void* data, int64_t i) {
-    return __half2float(static_cast<const __half*>(data)[i]);
-  }
-  static __device__ void Store(void* data, int64_t i, float value) {
-    static_cast<__half*>(data)[i] = __float2half_rn(value);
-  }
-};
-template <>
-struct Element<Bfloat16> {
-  static __device__ float Load(const void* data, int64_t i) {
-    return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
-  }
-  static __device__ void Store(void* data, int64_t i, float value) {
-    static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16_rn(value);
-  }
-};
 
 constexpr int kThreads = 256;
 constexpr int64_t kMaxBlocks = 8192;  // beyond, each thread takes several elements

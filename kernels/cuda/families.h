@@ -6,6 +6,18 @@
 
 namespace weir {
 
+// All of them. Those of the CPU are registered before: some serve GPUs too.
+absl::Status RegisterGpuKernels(KernelRegistry& kernels);
+
+absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuHostKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuNnKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -1,9 +1,21 @@
 // What a build without the CUDA toolkit has in place of *.cu.
 
+#include "kernels/cuda/bodies.h"
 #include "kernels/cuda/elementwise_args.h"
+#include "kernels/cuda/machine_gpus.h"
+#include "kernels/cuda/matmul_args.h"
 
 namespace weir {
 
 ElementwiseTable CudaElementwiseTable() { return {}; }
+BodyTable CudaBodies() { return {}; }
+MatMulLaunch CudaMatMul() { return nullptr; }
+
+GpuPlatform MachineGpus() {
+  return {.count = []() -> absl::StatusOr<int> { return errors::Unavailable("this build has no CUDA"); },
+          .open = [](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> {
+            return errors::Unavailable("There is no GPU ", id, ": this build has no CUDA");
+          }};
+}
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "kernels/ops/core_ops.h"
 
 #include "core/attr_value.h"
+#include "core/gpu/copy_ops.h"
 #include "graph/shape_inference.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
@@ -205,6 +206,10 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
           Op("_Arg").Output("output: T").Attr("T: type").Attr("index: int >= 0").Stateful().Shape(shapes::Unknown),
           Op("_Retval").Input("input: T").Attr("T: type").Attr("index: int >= 0").Stateful().Shape(shapes::NoOutputs),
       }));
+  for (const char* op : {kCopyToDevice, kCopyToHost}) {
+    RETURN_IF_ERROR(
+        ops.Register(Op(op).Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
+  }
   for (const char* prefix : {"_", "_Host"}) {
     Op send(absl::StrCat(prefix, "Send")), recv(absl::StrCat(prefix, "Recv"));
     send.Input("tensor: T").Attr("T: type").Shape(shapes::NoOutputs);

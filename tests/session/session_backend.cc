@@ -4,9 +4,13 @@
 
 #include "absl/time/clock.h"
 #include "client/local_runtime.h"
+#include "core/gpu/simulated_platform.h"
+#include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "kernels/cuda/machine_gpus.h"
+#include "tests/gpu/local_session.h"
 #include "tools/server.h"
 
 namespace weir {
@@ -18,7 +22,7 @@ constexpr char kGivenCluster[] = "WEIR_SESSION_CLUSTER";
 class LocalBackend : public SessionBackend {
  public:
   absl::Status Start() {
-    ASSIGN_OR_RETURN(runtime_, LocalRuntime::Create(config()));
+    ASSIGN_OR_RETURN(runtime_, LocalRuntime::Create(config(), MachineGpus()));
     return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<Session>> Connect(const Scope& scope, SessionOptions options) override {
@@ -36,6 +40,45 @@ class LocalBackend : public SessionBackend {
   }
 
  private:
+  std::unique_ptr<LocalRuntime> runtime_;
+};
+
+// Each session has a task of its own. At the end no GPU may have seen operations that had no order.
+class SimulatedGpuBackend : public SessionBackend {
+ public:
+  absl::Status Start() {
+    ASSIGN_OR_RETURN(runtime_, LocalRuntime::Create(config(), NewGpus()));
+    return absl::OkStatus();
+  }
+  ~SimulatedGpuBackend() override {
+    for (const auto& gpu : gpus_) EXPECT_THAT(gpu->Races(), testing::IsEmpty());
+  }
+  absl::StatusOr<std::unique_ptr<Session>> Connect(const Scope& scope, SessionOptions options) override {
+    options.config.MergeFrom(config());
+    return LocalSessionOn(NewGpus(), scope, std::move(options));
+  }
+  MasterInterface* master() override { return runtime_->master(); }
+  tensorflow::ConfigProto config() const override {
+    tensorflow::ConfigProto config;
+    config.set_allow_soft_placement(true);
+    config.mutable_gpu_options()->set_allow_growth(true);
+    return config;
+  }
+  std::vector<std::string> devices() const override {
+    return {"/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/replica:0/task:0/device:GPU:1"};
+  }
+
+ private:
+  GpuPlatform NewGpus() {
+    std::vector<std::shared_ptr<SimulatedGpu>> gpus;
+    for (int i = 0; i < kTasks; ++i) {
+      gpus.push_back(std::make_shared<SimulatedGpu>(SimulatedGpu::Options{.seed = gpus_.size() + 1}));
+      gpus_.push_back(gpus.back());
+    }
+    return SimulatedPlatform(std::move(gpus));
+  }
+
+  std::vector<std::shared_ptr<SimulatedGpu>> gpus_;
   std::unique_ptr<LocalRuntime> runtime_;
 };
 
@@ -116,7 +159,7 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> Started() {
 
 std::vector<BackendKind> BackendKinds() {
   if (std::getenv(kGivenCluster) != nullptr) return {BackendKind::kGiven};
-  return {BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kProcesses};
+  return {BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kSimulatedGpus, BackendKind::kProcesses};
 }
 
 std::string BackendName(BackendKind kind) {
@@ -125,6 +168,8 @@ std::string BackendName(BackendKind kind) {
       return "Local";
     case BackendKind::kInProcess:
       return "InProcess";
+    case BackendKind::kSimulatedGpus:
+      return "SimulatedGpus";
     case BackendKind::kProcesses:
       return "Processes";
     case BackendKind::kGiven:
@@ -139,6 +184,8 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> SessionBackend::Create(BackendKi
       return Started<LocalBackend>();
     case BackendKind::kInProcess:
       return Started<InProcessBackend>();
+    case BackendKind::kSimulatedGpus:
+      return Started<SimulatedGpuBackend>();
     case BackendKind::kProcesses:
       return Started<ProcessesBackend>();
     case BackendKind::kGiven:

@@ -12,10 +12,11 @@
 namespace weir {
 
 enum class BackendKind {
-  kLocal,      // Session::Local with two devices
-  kInProcess,  // two servers of this process, over gRPC
-  kProcesses,  // two `weir server` processes
-  kGiven,      // the tasks of job "worker" of a cluster that runs; WEIR_SESSION_CLUSTER is the address of the first
+  kLocal,          // Session::Local with two devices
+  kInProcess,      // two servers of this process, over gRPC
+  kSimulatedGpus,  // a task in this process with two simulated GPUs, with soft placement
+  kProcesses,      // two `weir server` processes
+  kGiven,          // the tasks of job "worker" of a cluster that runs; WEIR_SESSION_CLUSTER is the address of the first
 };
 
 // kGiven alone where WEIR_SESSION_CLUSTER is set, else the others.

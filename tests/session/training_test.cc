@@ -108,6 +108,9 @@ void ExpectGradientOfVariable(Session& session, const Output& feed, const Operat
 }
 
 TEST_P(TrainingTest, GradientsOfVariablesThatAreReadAndGatheredAreTheNumericOnes) {
+  if (GetParam() == BackendKind::kSimulatedGpus) {
+    GTEST_SKIP() << "ResourceGatherNd has no kernel for GPUs, where the variable already is when the op is added";
+  }
   const Tensor at = AsTensor<double>({0.5, -1, 2, 0.25, 1.5, -0.75, 1, 3}, {4, 2});
   const auto v = ResourceVariable::Make(On(1).WithName("v"), at.shape(), DT_DOUBLE, initializers::Value(at));
   const Output feed = ops::Placeholder(On(0), DT_DOUBLE);

@@ -1,10 +1,12 @@
 // Every strategy trains as one device does: the same losses, variables, slots, statistics.
+#include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/strategy/central_storage_strategy.h"
 #include "distribute/strategy/mirrored_strategy.h"
 #include "distribute/strategy/multi_worker_mirrored_strategy.h"
 #include "distribute/strategy/parameter_server_strategy.h"
+#include "tests/gpu/local_session.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {
@@ -18,15 +20,29 @@ absl::StatusOr<std::unique_ptr<Session>> OpenLocal(const Scope& scope) {
   return Session::Local(scope, options);
 }
 
+// Ops that have no kernel for GPUs go to the CPU.
+absl::StatusOr<std::unique_ptr<Session>> OpenOnGpus(const Scope& scope) {
+  SessionOptions options;
+  options.config.set_allow_soft_placement(true);
+  return LocalSessionOn(SimulatedPlatform(2), scope, options);
+}
+
 struct Backend {
   std::string name;
   std::function<StrategyOr(const Scope& root, const ClusterSpec& cluster)> make;
   std::map<std::string, int> jobs;  // of a cluster of processes; none: a local session
+  bool on_gpus = false;             // a local session with two simulated GPUs
 };
 
 std::vector<std::string> Cpus(int n) {
   std::vector<std::string> devices;
   for (int i = 0; i < n; ++i) devices.push_back(absl::StrCat("/job:localhost/replica:0/task:0/device:CPU:", i));
+  return devices;
+}
+
+std::vector<std::string> Gpus(int n) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < n; ++i) devices.push_back(absl::StrCat("/job:localhost/replica:0/task:0/device:GPU:", i));
   return devices;
 }
 
@@ -64,6 +80,16 @@ const std::vector<Backend>& Backends() {
                                         .cross_device = CrossDevice::kCollectiveOps,
                                         .communication = {.bytes_per_pack = 64, .wire = "lz4"}});
        }},
+      {"OneGpu",
+       [](const Scope& root, const ClusterSpec&) { return OneDeviceStrategy(root, "/device:GPU:1"); },
+       {},
+       /*on_gpus=*/true},
+      {"MirroredOnGpus",
+       [](const Scope& root, const ClusterSpec&) {
+         return MirroredStrategy(root, {.devices = Gpus(2), .cross_device = CrossDevice::kOneDevice});
+       },
+       {},
+       /*on_gpus=*/true},
       {"CentralStorage",
        [](const Scope& root, const ClusterSpec&) { return CentralStorageStrategy(root, {.devices = Cpus(3)}); }},
       {"ParameterServer",
@@ -98,7 +124,7 @@ const std::vector<Backend>& Backends() {
 absl::StatusOr<TrainedModel> Train(const Backend& backend, const Model& model) {
   const Scope root = Scope::NewRoot();
   std::unique_ptr<ProcessCluster> cluster;
-  MakeSession open = OpenLocal;
+  MakeSession open = backend.on_gpus ? OpenOnGpus : OpenLocal;
   if (!backend.jobs.empty()) {
     ASSIGN_OR_RETURN(cluster, ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = backend.jobs}));
     open = [&](const Scope& scope) { return Session::Connect(cluster->Target("worker", 0), scope); };

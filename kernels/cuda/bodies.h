@@ -1,0 +1,109 @@
+// What the two halves, host code and device code, of GPU kernels that are not element-wise agree on. For host compilers
+// and for nvcc.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/elementwise_args.h"
+
+namespace weir {
+
+inline constexpr int kMaxBodyRank = 8;
+
+// Where an element lies: its place is taken apart by `sizes`, innermost last.
+struct StridedLayout {
+  int rank = 0;
+  int64_t sizes[kMaxBodyRank] = {};
+  int64_t steps[kMaxBodyRank] = {};
+};
+
+// Each kernel computes `count` places, at the same time, from its arguments.
+
+struct CastArgs {
+  const void* in;
+  void* out;
+  int64_t count;
+};
+// out = *value, or `constant` where there is no value.
+struct FillArgs {
+  const void* value;
+  double constant;
+  void* out;
+  int64_t count;
+};
+// out[i] = in[offset + where `layout` finds i]; elements of the size that the kernel is for.
+struct StridedArgs {
+  const void* in;
+  void* out;
+  int64_t offset;
+  StridedLayout layout;
+  int64_t count;
+};
+// Rows of in_width elements go to `at` in rows of out_width.
+struct ConcatArgs {
+  const void* in;
+  void* out;
+  int64_t in_width, out_width, at;
+  int64_t count;
+};
+// out[outer, index, inner] = in[outer, indices[index], inner]; zero where an index is out of range, as TensorFlow's
+// kernel for GPUs has it.
+struct GatherArgs {
+  const void* in;
+  const void* indices;
+  bool wide_indices;
+  void* out;
+  int64_t inner, num_indices, size;
+  int64_t count;
+};
+struct BiasArgs {
+  const void* in;
+  const void* bias;
+  void* out;
+  int64_t channels, inner;
+  int64_t count;
+};
+// Folds `length` elements for each of `count` outputs: the output is found by `kept`, the elements by `folded`.
+struct FoldArgs {
+  const void* in;
+  void* out;
+  StridedLayout kept, folded;
+  int64_t length;
+  int64_t count;
+};
+// Rows of `width` logits. `labels` are as many as logits, or an index for each row.
+struct SoftmaxArgs {
+  const void* logits;
+  const void* labels;
+  bool wide_labels;
+  const void* maxima;  // of each row, as it is stored
+  void* sums;          // float or double, of the exponentials of each row
+  void* out;           // a value for each logit
+  void* losses;        // for each row
+  int64_t width;
+  int64_t count;
+};
+// An optimizer's step. `scalars` lie in the device's memory, in the order of the op's arguments.
+struct ApplyArgs {
+  void* variables[3];
+  const void* gradient;
+  const void* scalars[6];
+  bool use_nesterov;
+  int64_t count;
+};
+
+struct BodyEntry {
+  const char* name;  // of the op, or of a part of it
+  ElementType type;
+  ElementType other;  // a cast's result; `type` elsewhere
+  int (*launch)(void* stream, const void* args);
+  void (*simulate)(const void* args);
+};
+struct BodyTable {
+  const BodyEntry* entries = nullptr;
+  int size = 0;
+};
+BodyTable CudaBodies();  // empty in a build without the toolkit
+BodyTable SimulatedBodies();
+
+}  // namespace weir

@@ -1,0 +1,92 @@
+#include "kernels/cuda/body_kernel.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+const BodyEntry* Find(const BodyTable& table, const std::string& name, DataType type, DataType other) {
+  for (int i = 0; i < table.size; ++i) {
+    const BodyEntry& entry = table.entries[i];
+    if (name == entry.name && static_cast<int>(entry.type) == type && static_cast<int>(entry.other) == other) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<GpuKernel> FindBody(const std::string& name, DataType type, DataType other) {
+  if (other == DT_INVALID) other = type;
+  const BodyEntry* const cuda = Find(CudaBodies(), name, type, other);
+  const BodyEntry* const simulated = Find(SimulatedBodies(), name, type, other);
+  if (simulated == nullptr) {
+    return errors::Unimplemented("There is no GPU kernel for ", name, " of ", DataTypeName(type),
+                                 other == type ? "" : absl::StrCat(" to ", DataTypeName(other)));
+  }
+  return GpuKernel{
+      .name = simulated->name, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
+}
+
+absl::StatusOr<GpuKernel> FindMove(const std::string& name, DataType type) {
+  return FindBody(absl::StrCat(name, DataTypeSize(type)), DT_BOOL);
+}
+
+absl::StatusOr<DimVector> IntegersOf(const Tensor& tensor) {
+  if (tensor.dtype() == DT_INT32) {
+    return DimVector(tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.NumElements());
+  }
+  if (tensor.dtype() == DT_INT64) {
+    return DimVector(tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.NumElements());
+  }
+  return errors::InvalidArgument("Expected integers, got ", DataTypeName(tensor.dtype()));
+}
+
+std::optional<int> AxisOf(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) return std::nullopt;
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+int64_t CountBefore(const TensorShape& shape, int axis) {
+  int64_t count = 1;
+  for (int i = 0; i < axis; ++i) count *= shape.dim_size(i);
+  return count;
+}
+
+int64_t CountBehind(const TensorShape& shape, int axis) {
+  int64_t count = 1;
+  for (int i = axis + 1; i < shape.dims(); ++i) count *= shape.dim_size(i);
+  return count;
+}
+
+DimVector StepsOf(const TensorShape& shape) {
+  DimVector steps(shape.dims());
+  for (int i = 0; i < shape.dims(); ++i) steps[i] = CountBehind(shape, i);
+  return steps;
+}
+
+absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps) {
+  DimVector joined_sizes, joined_steps;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (!joined_sizes.empty() && joined_steps.back() == steps[i] * sizes[i]) {
+      joined_sizes.back() *= sizes[i];
+      joined_steps.back() = steps[i];
+    } else {
+      joined_sizes.push_back(sizes[i]);
+      joined_steps.push_back(steps[i]);
+    }
+  }
+  if (joined_sizes.size() > kMaxBodyRank) {
+    return errors::Unimplemented("GPU kernels take at most ", kMaxBodyRank, " dimensions that cannot be joined, not ",
+                                 joined_sizes.size());
+  }
+  StridedLayout layout;
+  layout.rank = static_cast<int>(joined_sizes.size());
+  std::copy(joined_sizes.begin(), joined_sizes.end(), layout.sizes);
+  std::copy(joined_steps.begin(), joined_steps.end(), layout.steps);
+  return layout;
+}
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// What kernels that run bodies of bodies.h share.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/gpu/gpu_op_kernel.h"
+#include "kernels/cuda/bodies.h"
+
+namespace weir {
+
+// The body `name` for `type`, and for casts the result's; UNIMPLEMENTED where there is none.
+absl::StatusOr<GpuKernel> FindBody(const std::string& name, DataType type, DataType other = DT_INVALID);
+// The body `name` that moves elements of `type`, which is plain.
+absl::StatusOr<GpuKernel> FindMove(const std::string& name, DataType type);
+
+// Integers of a tensor in host memory, int32 or int64.
+absl::StatusOr<DimVector> IntegersOf(const Tensor& tensor);
+// Dimension `axis`, which may count from the end, of a shape of `rank`; nullopt where it is out of range.
+std::optional<int> AxisOf(int64_t axis, int rank);
+// Elements before, and behind, dimension `axis`.
+int64_t CountBefore(const TensorShape& shape, int axis);
+int64_t CountBehind(const TensorShape& shape, int axis);
+
+// Dimensions with their steps: those of one element are left out, and those that lie one behind the other are joined.
+// UNIMPLEMENTED beyond kMaxBodyRank.
+absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps);
+DimVector StepsOf(const TensorShape& shape);
+
+inline constexpr DataType kGpuFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
+// What the bodies that move elements are registered for.
+inline constexpr DataType kGpuMoved[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL};
+
+}  // namespace weir

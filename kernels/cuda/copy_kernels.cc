@@ -1,0 +1,68 @@
+// What stands between a tensor in a GPU's memory and who wants it in the host's, and the reverse.
+#include <atomic>
+#include <memory>
+
+#include "core/gpu/copy_ops.h"
+#include "core/gpu/gpu_op_kernel.h"
+#include "kernels/cuda/families.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+
+namespace weir {
+namespace {
+
+class ToDeviceKernel : public GpuOpKernel {
+ protected:
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream&) override {
+    ASSIGN_OR_RETURN(Tensor device, gpu().ToDevice(ctx.input(0)));
+    ctx.set_output(0, std::move(device));
+    return absl::OkStatus();
+  }
+};
+
+// Ends when the tensor has arrived, or the step is cancelled; the device's memory is held until the copy is over.
+class ToHostKernel : public AsyncOpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    device_ = FindGpu(ctx.device());
+    if (device_ != nullptr) return absl::OkStatus();
+    return errors::Internal("Node '", ctx.name(), "' copies from a GPU, but is on ", ctx.device()->name());
+  }
+
+  void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
+    struct Copy {
+      std::atomic<bool> is_over{false};
+      DoneCallback done;
+    };
+    auto copy = std::make_shared<Copy>();
+    copy->done = std::move(done);
+    CancellationManager* const cancellation = ctx.cancellation();
+    CancellationManager::Token token = CancellationManager::kInvalidToken;
+    if (cancellation != nullptr) {
+      token = cancellation->Register([copy, cancellation] {
+        if (!copy->is_over.exchange(true)) copy->done(cancellation->status());
+      });
+      if (token == CancellationManager::kInvalidToken) return copy->done(cancellation->status());
+    }
+    const GpuAllocationScope scope(ctx.node_def().name());
+    device_->ToHost(ctx.input(0), [this, copy, cancellation, token, &ctx](absl::StatusOr<Tensor> host) {
+      if (copy->is_over.exchange(true)) return;  // and with it the step and this kernel may be gone
+      if (cancellation != nullptr) cancellation->TryDeregister(token);
+      if (!host.ok()) return copy->done(device_->Explain(host.status()));
+      ctx.set_output(0, *std::move(host));
+      copy->done(absl::OkStatus());
+    });
+  }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  GpuDevice* device_ = nullptr;
+};
+
+}  // namespace
+
+absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(kernels.Register<ToDeviceKernel>(Kernel(kCopyToDevice).Device(kDeviceGpu).HostMemory("input")));
+  return kernels.Register<ToHostKernel>(Kernel(kCopyToHost).Device(kDeviceGpu).HostMemory("output"));
+}
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+// Reductions along axes.
+#include "kernels/cuda/body_kernel.h"
+#include "kernels/cuda/families.h"
+
+namespace weir {
+namespace {
+
+class FoldKernel : public GpuOpKernel {
+ protected:
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("keep_dims", &keep_dims_));
+    ASSIGN_OR_RETURN(kernel_, FindBody(ctx.op(), ctx.input_types()[0]));
+    return absl::OkStatus();
+  }
+
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& input = ctx.input(0);
+    const int rank = input.dims();
+    ASSIGN_OR_RETURN(const DimVector axes, IntegersOf(ctx.input(1)));
+    std::vector<bool> is_folded(rank, false);
+    for (const int64_t value : axes) {
+      const std::optional<int> axis = AxisOf(value, rank);
+      if (!axis) {
+        return errors::InvalidArgument("Invalid reduction dimension (", value, " for input with ", rank,
+                                       " dimension(s)");
+      }
+      if (is_folded[*axis]) {
+        return errors::InvalidArgument("Invalid reduction arguments: Axes contains duplicate dimension: ", *axis);
+      }
+      is_folded[*axis] = true;
+    }
+    const DimVector steps = StepsOf(input.shape());
+    DimVector shape, sizes[2], parts[2];  // of what is kept, and of what is folded
+    FoldArgs args{.in = input.raw_data(), .length = 1};
+    for (int i = 0; i < rank; ++i) {
+      const int64_t n = input.dim_size(i);
+      sizes[is_folded[i]].push_back(n);
+      parts[is_folded[i]].push_back(steps[i]);
+      if (is_folded[i]) args.length *= n;
+      if (!is_folded[i]) shape.push_back(n);
+      if (is_folded[i] && keep_dims_) shape.push_back(1);
+    }
+    ASSIGN_OR_RETURN(const TensorShape output_shape, TensorShape::Build(shape));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, output_shape));
+    if (output->NumElements() == 0) return absl::OkStatus();
+    // Nothing to fold is looked at nowhere: sizes of 0 would be divided by.
+    if (args.length > 0) {
+      ASSIGN_OR_RETURN(args.kept, LayoutOf(sizes[0], parts[0]));
+      ASSIGN_OR_RETURN(args.folded, LayoutOf(sizes[1], parts[1]));
+    }
+    args.out = output->raw_data();
+    args.count = output->NumElements();
+    return stream.LaunchWith(kernel_, args, {ReadOf(input), WriteOf(*output)});
+  }
+
+ private:
+  bool keep_dims_ = false;
+  GpuKernel kernel_;
+};
+
+}  // namespace
+
+absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels) {
+  const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).HostMemory("reduction_indices"); };
+  constexpr DataType kWithInt64[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64};
+  for (const char* op : {"Sum", "Max", "Min"}) {
+    RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op).Types("T", kWithInt64)));
+  }
+  for (const char* op : {"Mean", "Prod"}) {
+    RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op).Types("T", kGpuFloats)));
+  }
+  for (const char* op : {"All", "Any"}) RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op)));
+  return absl::OkStatus();
+}
+
+}  // namespace weir

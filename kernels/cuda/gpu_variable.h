@@ -1,0 +1,35 @@
+// Variables whose values lie in a GPU's memory.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "core/gpu/gpu_op_kernel.h"
+#include "core/variable.h"
+
+namespace weir {
+
+// A variable with a value, locked until destruction: work on it is enqueued in the order of the lock.
+class LockedGpuVariable {
+ public:
+  // That whose handle is input `i`. FailedPrecondition where it has no value, InvalidArgument where that is not `type`.
+  static absl::StatusOr<LockedGpuVariable> Lock(const OpKernelContext& ctx, int i, DataType type);
+
+  Tensor& value() { return *variable_->tensor(); }
+  const Tensor& value() const { return *variable_->tensor(); }
+  // What is enqueued on `stream` from here on may change the value in place: whoever has read it keeps a copy of what
+  // it was.
+  absl::Status PrepareToUpdate(OpKernelContext& ctx, GpuStream& stream);
+
+ private:
+  explicit LockedGpuVariable(std::shared_ptr<Variable> variable)
+      : variable_(std::move(variable)), lock_(*variable_->mutex()) {}
+
+  std::shared_ptr<Variable> variable_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+// The resource handle that input `i`, host memory, holds.
+absl::StatusOr<const ResourceHandle*> HandleOf(const OpKernelContext& ctx, int i);
+
+}  // namespace weir

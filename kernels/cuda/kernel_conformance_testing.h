@@ -1,0 +1,203 @@
+// What the kernels that are not element-wise must do on every kind of device. A device's test includes this header and
+// instantiates GpuKernels. tests/gpu compares the same kernels with the CPU's, for more shapes and types.
+#pragma once
+
+#include <cmath>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/attr_value.h"
+#include "core/memory_types.h"
+#include "core/resource_handle.h"
+#include "core/variable.h"
+#include "kernels/cuda/elementwise_conformance_testing.h"
+
+namespace weir {
+
+class GpuKernels : public testing::TestWithParam<GpuKernelWorld> {
+ protected:
+  void SetUp() override {
+    auto runtime = GetParam().make();
+    if (absl::IsUnavailable(runtime.status())) GTEST_SKIP() << runtime.status().message();
+    ASSERT_THAT(runtime, IsOk());
+    device_ = *GpuDevice::Create(*std::move(runtime), work_queue_.get(),
+                                 {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
+                                  .config = {.memory_limit = size_t{1} << 20},
+                                  .retry_for = absl::ZeroDuration()});
+    EXPECT_THAT(RegisterGpuKernels(kernels_), IsOk());
+  }
+  static Op Of(const char* name) { return Op(name).Attr("T: type"); }
+  // Runs one node of `op`: inputs that its kernel wants on the device are copied there, outputs back.
+  absl::StatusOr<std::vector<Tensor>> Run(const Op& op, std::vector<Tensor> inputs, tensorflow::NodeDef node = {}) {
+    OpRegistry ops;
+    RETURN_IF_ERROR(ops.Register(op));
+    const tensorflow::OpDef& op_def = *ops.All()[0]->op_def;
+    node.set_name("node");
+    node.set_op(op_def.name());
+    for (size_t i = 0; i < inputs.size(); ++i) node.add_input(absl::StrCat("in", i));
+    AddDefaultAttrs(op_def, &node);
+    ASSIGN_OR_RETURN(const NodeMemory memory, MemoryOfNode(kernels_, node, op_def, kDeviceGpu));
+    ASSIGN_OR_RETURN(const std::unique_ptr<OpKernel> kernel, CreateKernel(kernels_, node, op_def, device_.get()));
+    std::vector<TensorValue> values;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (memory.inputs[i] == MemoryType::kDevice) {
+        ASSIGN_OR_RETURN(inputs[i], device_->ToDevice(inputs[i]));
+      }
+      values.push_back({&inputs[i]});
+    }
+    DataTypeVector input_types, types;
+    RETURN_IF_ERROR(InOutTypesForNode(node, op_def, &input_types, &types));
+    StepContext step;
+    step.device = device_.get();
+    std::vector<OpOutput> outputs(types.size());
+    OpKernelContext ctx(&step, &node, values, types, absl::MakeSpan(outputs));
+    RETURN_IF_ERROR(kernel->Compute(ctx));
+    std::vector<Tensor> results;
+    for (OpOutput& output : outputs) {
+      ASSIGN_OR_RETURN(results.emplace_back(), Fetch(output.value));
+    }
+    return results;
+  }
+  absl::StatusOr<Tensor> Fetch(const Tensor& device) {
+    auto promise = std::make_shared<std::promise<absl::StatusOr<Tensor>>>();
+    device_->ToHost(device, [promise](absl::StatusOr<Tensor> host) { promise->set_value(std::move(host)); });
+    return promise->get_future().get();
+  }
+  void Expect(const Op& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& node,
+              const std::vector<Tensor>& expected) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, Run(op, std::move(inputs), node));
+    ASSERT_EQ(outputs.size(), expected.size());
+    for (size_t i = 0; i < outputs.size(); ++i) ExpectTensorNear(outputs[i], expected[i]);
+    GetParam().check(device_->runtime());
+  }
+  template <typename V>
+  static tensorflow::NodeDef Attr(const char* name, const V& value, tensorflow::NodeDef node = {}) {
+    SetNodeAttr(name, value, &node);
+    return node;
+  }
+  static tensorflow::NodeDef Float() { return Attr("T", DT_FLOAT); }
+  // A variable of the device, and a tensor that holds its handle.
+  std::pair<std::shared_ptr<Variable>, Tensor> NewVariable(const std::string& name, const Tensor& value) {
+    auto variable = std::make_shared<Variable>(value.dtype());
+    *variable->tensor() = *device_->ToDevice(value);
+    variable->set_initialized(true);
+    EXPECT_THAT(device_->resources()->Create("localhost", name, variable), IsOk());
+    return {variable,
+            Tensor::Scalar(device_->resources()->MakeHandle<Variable>(device_->name(), "localhost", name, "Variable"))};
+  }
+
+  std::unique_ptr<WorkQueue> work_queue_ = WorkQueue::Create({.compute_threads = 1});
+  std::unique_ptr<GpuDevice> device_;
+  KernelRegistry kernels_;
+};
+
+TEST_P(GpuKernels, MatMul) {
+  const Op op = Of("MatMul")
+                    .Input("a: T")
+                    .Input("b: T")
+                    .Output("c: T")
+                    .Attr("transpose_a: bool = false")
+                    .Attr("transpose_b: bool = false");
+  const Tensor a = AsTensor<float>({1, 2, 3, 4, 5, 6}, {2, 3}), b = AsTensor<float>({1, 0, 2, 1, 0, 3}, {3, 2});
+  const Tensor product = AsTensor<float>({5, 11, 14, 23}, {2, 2});
+  Expect(op, {a, b}, Float(), {product});
+  Expect(op, {AsTensor<float>({1, 4, 2, 5, 3, 6}, {3, 2}), b}, Attr("transpose_a", true, Float()), {product});
+  Expect(op, {a, AsTensor<float>({1, 2, 0, 0, 1, 3}, {2, 3})}, Attr("transpose_b", true, Float()), {product});
+  EXPECT_THAT(Run(op, {a, a}, Float()),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("Matrix size-incompatible")));
+}
+
+TEST_P(GpuKernels, Reductions) {
+  const auto op = [](const char* name) {
+    return Of(name)
+        .Input("input: T")
+        .Input("reduction_indices: int32")
+        .Output("output: T")
+        .Attr("keep_dims: bool = false");
+  };
+  const Tensor x = AsTensor<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  Expect(op("Sum"), {x, AsTensor<int32_t>({0})}, Float(), {AsTensor<float>({5, 7, 9})});
+  Expect(op("Mean"), {x, AsTensor<int32_t>({1})}, Attr("keep_dims", true, Float()), {AsTensor<float>({2, 5}, {2, 1})});
+  Expect(op("Max"), {x, AsTensor<int32_t>({0, 1})}, Float(), {AsScalar<float>(6)});
+  Expect(op("Min"), {AsTensor<float>({1, NAN}), AsTensor<int32_t>({0})}, Float(), {AsScalar<float>(NAN)});
+  std::vector<float> many(5000, 1);
+  Expect(op("Sum"), {AsTensor<float>(many), AsTensor<int32_t>({0})}, Float(), {AsScalar<float>(5000)});
+  EXPECT_THAT(Run(op("Sum"), {x, AsTensor<int32_t>({2})}, Float()),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("Invalid reduction dimension (2")));
+}
+
+TEST_P(GpuKernels, CastsAndFills) {
+  const Op cast = Op("Cast")
+                      .Input("x: SrcT")
+                      .Output("y: DstT")
+                      .Attr("SrcT: type")
+                      .Attr("DstT: type")
+                      .Attr("Truncate: bool = false");
+  Expect(cast, {AsTensor<float>({1.5, -2.5, 0})}, Attr("SrcT", DT_FLOAT, Attr("DstT", DT_INT32)),
+         {AsTensor<int32_t>({1, -2, 0})});
+  Expect(cast, {AsTensor<int64_t>({3, 0})}, Attr("SrcT", DT_INT64, Attr("DstT", DT_BOOL)),
+         {AsTensor<bool>({true, false})});
+  const Op fill = Of("Fill").Input("dims: int32").Input("value: T").Output("output: T");
+  Expect(fill, {AsTensor<int32_t>({2, 2}), AsScalar<float>(7)}, Float(), {AsTensor<float>({7, 7, 7, 7}, {2, 2})});
+  Expect(Of("OnesLike").Input("x: T").Output("y: T"), {AsTensor<float>({3, 4})}, Float(), {AsTensor<float>({1, 1})});
+}
+
+TEST_P(GpuKernels, MovesElements) {
+  const Tensor x = AsTensor<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  Expect(Of("Transpose").Input("x: T").Input("perm: int32").Output("y: T"), {x, AsTensor<int32_t>({1, 0})}, Float(),
+         {AsTensor<float>({1, 4, 2, 5, 3, 6}, {3, 2})});
+  Expect(Of("Slice").Input("input: T").Input("begin: int32").Input("size: int32").Output("output: T"),
+         {x, AsTensor<int32_t>({0, 1}), AsTensor<int32_t>({2, -1})}, Float(), {AsTensor<float>({2, 3, 5, 6}, {2, 2})});
+  const Op gather = Op("GatherV2")
+                        .Input("params: Tparams")
+                        .Input("indices: Tindices")
+                        .Input("axis: int32")
+                        .Output("output: Tparams")
+                        .Attr("Tparams: type")
+                        .Attr("Tindices: type")
+                        .Attr("batch_dims: int = 0");
+  Expect(gather, {x, AsTensor<int32_t>({2, 0, 7}), AsScalar<int32_t>(1)},
+         Attr("Tparams", DT_FLOAT, Attr("Tindices", DT_INT32)), {AsTensor<float>({3, 1, 0, 6, 4, 0}, {2, 3})});
+  const Op concat =
+      Op("ConcatV2").Input("values: N * T").Input("axis: int32").Output("output: T").Attr("N: int").Attr("T: type");
+  Expect(concat, {x, AsTensor<float>({7, 8}, {2, 1}), AsScalar<int32_t>(1)}, Attr("N", int64_t{2}, Float()),
+         {AsTensor<float>({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4})});
+}
+
+TEST_P(GpuKernels, Networks) {
+  const Tensor x = AsTensor<float>({0, 0, 0, 1, 2, 3}, {2, 3});
+  Expect(Of("BiasAdd").Input("value: T").Input("bias: T").Output("output: T"), {x, AsTensor<float>({10, 20, 30})},
+         Float(), {AsTensor<float>({10, 20, 30, 11, 22, 33}, {2, 3})});
+  Expect(Of("BiasAddGrad").Input("out_backprop: T").Output("output: T"), {x}, Float(), {AsTensor<float>({1, 2, 3})});
+  const float e = std::exp(1.0f), sum = 1 / e + 1 + e, third = 1.0f / 3;
+  const std::vector<float> row = {1 / e / sum, 1 / sum, e / sum};
+  Expect(Of("Softmax").Input("logits: T").Output("softmax: T"), {x}, Float(),
+         {AsTensor<float>({third, third, third, row[0], row[1], row[2]}, {2, 3})});
+  const Op loss = Of("SparseSoftmaxCrossEntropyWithLogits")
+                      .Input("features: T")
+                      .Input("labels: Tlabels")
+                      .Output("loss: T")
+                      .Output("backprop: T")
+                      .Attr("Tlabels: type");
+  Expect(loss, {x, AsTensor<int64_t>({1, 2})}, Attr("Tlabels", DT_INT64, Float()),
+         {AsTensor<float>({std::log(3.0f), -std::log(row[2])}),
+          AsTensor<float>({third, third - 1, third, row[0], row[1], row[2] - 1}, {2, 3})});
+}
+
+TEST_P(GpuKernels, OptimizersChangeVariablesThatNobodyElseReads) {
+  const Op op = Of("ResourceApplyGradientDescent").Input("var: resource").Input("alpha: T").Input("delta: T");
+  const auto [variable, handle] = NewVariable("v", AsTensor<float>({1, 2}));
+  const Tensor before = *variable->tensor();  // a reader
+  for (const float expected : {0.5f, 0.0f}) {
+    ASSERT_THAT(Run(op, {handle, AsScalar<float>(0.5), AsTensor<float>({1, 1})}, Float()), IsOk());
+    ASSERT_OK_AND_ASSIGN(const Tensor now, Fetch(*variable->tensor()));
+    ExpectTensorNear(now, AsTensor<float>({expected, expected + 1}));
+  }
+  ASSERT_OK_AND_ASSIGN(const Tensor kept, Fetch(before));
+  ExpectTensorNear(kept, AsTensor<float>({1, 2}));
+  GetParam().check(device_->runtime());
+}
+
+}  // namespace weir

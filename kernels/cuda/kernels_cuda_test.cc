@@ -1,0 +1,36 @@
+#include "core/cuda/cuda_runtime.h"
+#include "kernels/cuda/bodies.h"
+#include "kernels/cuda/kernel_conformance_testing.h"
+
+namespace weir {
+namespace {
+
+const GpuKernelWorld kCuda = {.name = "Cuda", .make = [] { return CudaPlatform().open(0); }};
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise, testing::Values(kCuda));
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuKernels, testing::Values(kCuda));
+
+TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
+  const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();
+  ASSERT_EQ(cuda.size, simulated.size);
+  for (int i = 0; i < cuda.size; ++i) {
+    EXPECT_STREQ(cuda.entries[i].op, simulated.entries[i].op);
+    EXPECT_EQ(cuda.entries[i].type, simulated.entries[i].type);
+    EXPECT_NE(cuda.entries[i].launch, nullptr);
+    EXPECT_NE(simulated.entries[i].simulate, nullptr);
+  }
+}
+
+TEST(BodyTableTest, BothDevicesHaveTheSameKernels) {
+  const BodyTable cuda = CudaBodies(), simulated = SimulatedBodies();
+  ASSERT_EQ(cuda.size, simulated.size);
+  for (int i = 0; i < cuda.size; ++i) {
+    EXPECT_STREQ(cuda.entries[i].name, simulated.entries[i].name);
+    EXPECT_EQ(cuda.entries[i].type, simulated.entries[i].type);
+    EXPECT_EQ(cuda.entries[i].other, simulated.entries[i].other);
+    EXPECT_NE(cuda.entries[i].launch, nullptr);
+    EXPECT_NE(simulated.entries[i].simulate, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace weir

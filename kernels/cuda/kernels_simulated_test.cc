@@ -1,0 +1,15 @@
+#include "core/gpu/simulated_gpu.h"
+#include "kernels/cuda/kernel_conformance_testing.h"
+
+namespace weir {
+namespace {
+
+const GpuKernelWorld kSimulated = {
+    .name = "Simulated",
+    .make = [] { return std::make_shared<SimulatedGpu>(SimulatedGpu::Options()); },
+    .check = [](GpuRuntime& runtime) { EXPECT_THAT(static_cast<SimulatedGpu&>(runtime).Races(), testing::IsEmpty()); }};
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
+
+}  // namespace
+}  // namespace weir

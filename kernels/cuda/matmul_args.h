@@ -1,0 +1,24 @@
+// What MatMul's kernel on GPUs and its library agree on.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/elementwise_args.h"
+
+namespace weir {
+
+// c[m,n] = op(a) op(b), row-major, of k multiplications for each element; op transposes or does nothing. No size is 0.
+struct MatMulArgs {
+  ElementType type;
+  bool transpose_a, transpose_b;
+  int64_t m, n, k;
+  const void* a;
+  const void* b;
+  void* c;
+};
+
+// Enqueues it on a cudaStream_t and returns a cudaError_t; null in a build without the toolkit.
+using MatMulLaunch = int (*)(void* stream, const void* args);
+MatMulLaunch CudaMatMul();
+
+}  // namespace weir

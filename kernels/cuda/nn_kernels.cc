@@ -1,0 +1,211 @@
+// Biases, softmax and its losses.
+#include "kernels/cuda/body_kernel.h"
+#include "kernels/cuda/families.h"
+
+namespace weir {
+namespace {
+
+struct Channels {
+  int axis = 0;
+  int64_t outer = 1, channels = 1, inner = 1;
+};
+
+class ChannelKernel : public GpuOpKernel {
+ protected:
+  absl::Status ReadFormat(OpKernelConstruction& ctx) {
+    std::string format = "NHWC";
+    if (ctx.HasAttr("data_format")) RETURN_IF_ERROR(ctx.GetAttr("data_format", &format));
+    channels_first_ = format == "NCHW";
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Channels> View(const TensorShape& shape) const {
+    if (shape.dims() < 2) return errors::InvalidArgument("Input tensor must be at least 2D: ", shape.ToString());
+    Channels view;
+    view.axis = channels_first_ ? 1 : shape.dims() - 1;
+    view.outer = CountBefore(shape, view.axis);
+    view.channels = shape.dim_size(view.axis);
+    view.inner = CountBehind(shape, view.axis);
+    return view;
+  }
+  bool channels_first_ = false;
+};
+
+class BiasAddKernel : public ChannelKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    ASSIGN_OR_RETURN(kernel_, FindBody("BiasAdd", ctx.input_types()[0]));
+    return ReadFormat(ctx);
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const TensorShape shape = ctx.input(0).shape();
+    const Tensor& bias = ctx.input(1);
+    if (!bias.shape().IsVector()) return errors::InvalidArgument("Biases must be 1D: ", bias.shape().ToString());
+    ASSIGN_OR_RETURN(const Channels view, View(shape));
+    if (bias.dim_size(0) != view.channels) {
+      return errors::InvalidArgument("Must provide as many biases as the ", channels_first_ ? "channel" : "last",
+                                     " dimension of the input tensor: ", bias.shape().ToString(), " vs. ",
+                                     shape.ToString());
+    }
+    const GpuAccess in = ReadOf(ctx.input(0));  // forwarding moves the input away
+    ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0}, 0, shape));
+    if (output->NumElements() == 0) return absl::OkStatus();
+    return stream.LaunchWith(kernel_,
+                             BiasArgs{.in = in.data,
+                                      .bias = bias.raw_data(),
+                                      .out = output->raw_data(),
+                                      .channels = view.channels,
+                                      .inner = view.inner,
+                                      .count = output->NumElements()},
+                             {in, ReadOf(bias), WriteOf(*output)});
+  }
+  GpuKernel kernel_;
+};
+
+class BiasAddGradKernel : public ChannelKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    ASSIGN_OR_RETURN(kernel_, FindBody("Sum", ctx.input_types()[0]));
+    return ReadFormat(ctx);
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& gradient = ctx.input(0);
+    ASSIGN_OR_RETURN(const Channels view, View(gradient.shape()));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({view.channels})));
+    if (view.channels == 0) return absl::OkStatus();
+    FoldArgs args{.in = gradient.raw_data(), .out = output->raw_data(), .length = view.outer * view.inner};
+    if (args.length > 0) {
+      ASSIGN_OR_RETURN(args.kept, LayoutOf({view.channels}, {view.inner}));
+      ASSIGN_OR_RETURN(args.folded, LayoutOf({view.outer, view.inner}, {view.channels * view.inner, 1}));
+    }
+    args.count = view.channels;
+    return stream.LaunchWith(kernel_, args, {ReadOf(gradient), WriteOf(*output)});
+  }
+  GpuKernel kernel_;
+};
+
+// The maximum and the sum of shifted exponentials of each row of logits.
+class RowStatistics {
+ public:
+  absl::Status Init(DataType type) {
+    type_ = type;
+    sum_type_ = type == DT_DOUBLE ? DT_DOUBLE : DT_FLOAT;
+    ASSIGN_OR_RETURN(max_, FindBody("Max", type));
+    ASSIGN_OR_RETURN(sum_, FindBody("SoftmaxSum", type));
+    return absl::OkStatus();
+  }
+  // Tensors that live until what uses them is enqueued.
+  struct Rows {
+    Tensor maxima, sums;
+    SoftmaxArgs args;
+  };
+  absl::StatusOr<Rows> Enqueue(OpKernelContext& ctx, GpuStream& stream, const Tensor& logits, int64_t rows,
+                               int64_t width) const {
+    Rows of;
+    ASSIGN_OR_RETURN(of.maxima, ctx.allocate_temp(type_, TensorShape({rows})));
+    ASSIGN_OR_RETURN(of.sums, ctx.allocate_temp(sum_type_, TensorShape({rows})));
+    FoldArgs fold{.in = logits.raw_data(), .out = of.maxima.raw_data(), .length = width, .count = rows};
+    ASSIGN_OR_RETURN(fold.kept, LayoutOf({rows}, {width}));
+    ASSIGN_OR_RETURN(fold.folded, LayoutOf({width}, {1}));
+    RETURN_IF_ERROR(stream.LaunchWith(max_, fold, {ReadOf(logits), WriteOf(of.maxima)}));
+    of.args = {.logits = logits.raw_data(),
+               .maxima = of.maxima.raw_data(),
+               .sums = of.sums.raw_data(),
+               .width = width,
+               .count = rows};
+    RETURN_IF_ERROR(stream.LaunchWith(sum_, of.args, {ReadOf(logits), ReadOf(of.maxima), WriteOf(of.sums)}));
+    return of;
+  }
+
+ private:
+  DataType type_ = DT_INVALID, sum_type_ = DT_INVALID;
+  GpuKernel max_, sum_;
+};
+
+// Softmax and LogSoftmax.
+class SoftmaxKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(rows_.Init(ctx.input_types()[0]));
+    ASSIGN_OR_RETURN(kernel_, FindBody(ctx.op(), ctx.input_types()[0]));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& logits = ctx.input(0);
+    const TensorShape& shape = logits.shape();
+    if (shape.dims() < 1) {
+      return errors::InvalidArgument("logits must have >= 1 dimension, got ", shape.ToString());
+    }
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    if (output->NumElements() == 0) return absl::OkStatus();
+    const int64_t width = shape.dim_size(shape.dims() - 1);
+    ASSIGN_OR_RETURN(RowStatistics::Rows rows, rows_.Enqueue(ctx, stream, logits, logits.NumElements() / width, width));
+    rows.args.out = output->raw_data();
+    rows.args.count = output->NumElements();
+    return stream.LaunchWith(kernel_, rows.args,
+                             {ReadOf(logits), ReadOf(rows.maxima), ReadOf(rows.sums), WriteOf(*output)});
+  }
+  RowStatistics rows_;
+  GpuKernel kernel_;
+};
+
+// SoftmaxCrossEntropyWithLogits, of logits and labels of one shape, and the one of class numbers.
+class CrossEntropyKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    const DataType type = ctx.input_types()[0];
+    is_sparse_ = ctx.op() == "SparseSoftmaxCrossEntropyWithLogits";
+    RETURN_IF_ERROR(rows_.Init(type));
+    ASSIGN_OR_RETURN(loss_, FindBody(is_sparse_ ? "SparseCrossEntropyLoss" : "CrossEntropyLoss", type));
+    ASSIGN_OR_RETURN(backprop_, FindBody(is_sparse_ ? "SparseCrossEntropyBackprop" : "CrossEntropyBackprop", type));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& logits = ctx.input(0);
+    const Tensor& labels = ctx.input(1);
+    RETURN_IF_ERROR(Check(logits.shape(), labels.shape()));
+    const int64_t num_rows = logits.dim_size(0), width = logits.dim_size(1);
+    ASSIGN_OR_RETURN(Tensor * losses, ctx.allocate_output(0, TensorShape({num_rows})));
+    ASSIGN_OR_RETURN(Tensor * backprop, ctx.allocate_output(1, logits.shape()));
+    if (logits.NumElements() == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(RowStatistics::Rows rows, rows_.Enqueue(ctx, stream, logits, num_rows, width));
+    rows.args.labels = labels.raw_data();
+    rows.args.wide_labels = labels.dtype() == DT_INT64;
+    rows.args.losses = losses->raw_data();
+    rows.args.out = backprop->raw_data();
+    const GpuAccess reads[] = {ReadOf(logits), ReadOf(labels), ReadOf(rows.maxima), ReadOf(rows.sums)};
+    RETURN_IF_ERROR(stream.LaunchWith(loss_, rows.args, {reads[0], reads[1], reads[2], reads[3], WriteOf(*losses)}));
+    rows.args.count = logits.NumElements();
+    return stream.LaunchWith(backprop_, rows.args, {reads[0], reads[1], reads[2], reads[3], WriteOf(*backprop)});
+  }
+
+  absl::Status Check(const TensorShape& logits, const TensorShape& labels) const {
+    if (!is_sparse_) {
+      if (logits == labels && logits.dims() == 2) return absl::OkStatus();
+      return errors::Unimplemented(
+          "SoftmaxCrossEntropyWithLogits on a GPU takes logits and labels of one 2-D shape, not ", logits.ToString(),
+          " and ", labels.ToString());
+    }
+    if (!logits.IsMatrix()) return errors::InvalidArgument("logits must be 2-D, but got shape ", logits.ToString());
+    if (!labels.IsVector()) return errors::InvalidArgument("labels must be 1-D, but got shape ", labels.ToString());
+    if (logits.dim_size(0) != labels.dim_size(0)) {
+      return errors::InvalidArgument("logits and labels must have the same first dimension, got logits shape ",
+                                     logits.ToString(), " and labels shape ", labels.ToString());
+    }
+    if (logits.dim_size(1) > 0) return absl::OkStatus();
+    return errors::InvalidArgument("Must have at least one class, but got logits shape ", logits.ToString());
+  }
+
+  bool is_sparse_ = false;
+  RowStatistics rows_;
+  GpuKernel loss_, backprop_;
+};
+
+}  // namespace
+
+absl::Status RegisterGpuNnKernels(KernelRegistry& kernels) {
+  const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kGpuFloats); };
+  for (const char* op : {"BiasAdd", "BiasAddV1"}) RETURN_IF_ERROR(kernels.Register<BiasAddKernel>(kernel(op)));
+  RETURN_IF_ERROR(kernels.Register<BiasAddGradKernel>(kernel("BiasAddGrad")));
+  for (const char* op : {"Softmax", "LogSoftmax"}) RETURN_IF_ERROR(kernels.Register<SoftmaxKernel>(kernel(op)));
+  RETURN_IF_ERROR(kernels.Register<CrossEntropyKernel>(kernel("SoftmaxCrossEntropyWithLogits")));
+  return kernels.Register<CrossEntropyKernel>(
+      kernel("SparseSoftmaxCrossEntropyWithLogits").Types("Tlabels", {DT_INT32, DT_INT64}));
+}
+
+}  // namespace weir

@@ -1,0 +1,82 @@
+// Variables in a GPU's memory: what changes them by a value, and their shapes.
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/gpu_variable.h"
+
+namespace weir {
+namespace {
+
+// AssignAddVariableOp and AssignSubVariableOp.
+class AssignUpdateKernel : public GpuOpKernel {
+ protected:
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    dtype_ = ctx.input_types()[1];
+    ASSIGN_OR_RETURN(kernel_, FindElementwise(ctx.op() == "AssignAddVariableOp" ? "Add" : "Sub", dtype_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor update = ctx.input(1);
+    ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
+    if (variable.value().shape() != update.shape()) {
+      return errors::InvalidArgument("Cannot update variable with shape ", variable.value().shape().ToString(),
+                                     " using a Tensor with shape ", update.shape().ToString(),
+                                     ", shapes must be equal.");
+    }
+    if (update.NumElements() == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(variable.PrepareToUpdate(ctx, stream));
+    void* const value = variable.value().raw_data();
+    return stream.LaunchWith(
+        kernel_, ElementwiseArgs{.x = value, .y = update.raw_data(), .out = value, .count = update.NumElements()},
+        {ReadOf(update), WriteOf(variable.value())});
+  }
+
+ private:
+  DataType dtype_ = DT_INVALID;
+  GpuKernel kernel_;
+};
+
+class VariableShapeKernel : public OpKernel {
+ public:
+  absl::Status Compute(OpKernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleOf(ctx, 0));
+    ASSIGN_OR_RETURN(const std::shared_ptr<Variable> variable, ctx.resources()->Lookup<Variable>(*handle));
+    TensorShape shape;
+    {
+      std::lock_guard<std::mutex> lock(*variable->mutex());
+      shape = variable->tensor()->shape();
+    }
+    const DataType type = ctx.expected_output_dtype(0);
+    ASSIGN_OR_RETURN(Tensor output,
+                     Tensor::Allocate(ctx.device()->host_allocator(), type, TensorShape({shape.dims()})));
+    for (int i = 0; i < shape.dims(); ++i) {
+      if (type == DT_INT64) {
+        output.data<int64_t>()[i] = shape.dim_size(i);
+      } else if (shape.dim_size(i) <= INT32_MAX) {
+        output.data<int32_t>()[i] = static_cast<int32_t>(shape.dim_size(i));
+      } else {
+        return errors::InvalidArgument("VariableShape output 0 is int32, but dim ", i, " of the variable is ",
+                                       shape.dim_size(i), ": set out_type to int64");
+      }
+    }
+    ctx.set_output(0, std::move(output));
+    return absl::OkStatus();
+  }
+  bool IsExpensive() const override { return false; }
+};
+
+}  // namespace
+
+absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels) {
+  for (const char* op : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
+    RETURN_IF_ERROR(
+        kernels.Register<AssignUpdateKernel>(Kernel(op)
+                                                 .Device(kDeviceGpu)
+                                                 .Types("dtype", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64})
+                                                 .HostMemory("resource")));
+  }
+  return kernels.Register<VariableShapeKernel>(
+      Kernel("VariableShape").Device(kDeviceGpu).HostMemory("input").HostMemory("output"));
+}
+
+}  // namespace weir

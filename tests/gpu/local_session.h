@@ -1,0 +1,15 @@
+// A session in this process on GPUs of the caller's choice.
+#pragma once
+
+#include <memory>
+
+#include "client/session.h"
+#include "core/gpu/gpu_devices.h"
+
+namespace weir {
+
+// Session::Local with the GPUs of `gpus` in place of the machine's, whose memory grows.
+absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus, const Scope& scope,
+                                                        SessionOptions options);
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "worker/device_memory.h"
+
+#include <map>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/attr_value.h"
+#include "core/gpu/copy_ops.h"
+#include "core/gpu/gpu_device.h"
+#include "core/memory_types.h"
+#include "graph/graph.h"
+
+namespace weir {
+namespace {
+
+class MemoryPlacement {
+ public:
+  MemoryPlacement(const KernelRegistry& kernels, Device* device, Graph* graph)
+      : kernels_(kernels), device_(device), graph_(graph) {}
+
+  // The constants that lie in the device's memory, by name.
+  absl::StatusOr<absl::flat_hash_set<std::string>> Run() {
+    for (const Node* node : graph_->nodes()) {
+      ASSIGN_OR_RETURN(memory_[node], MemoryOf(*node));
+    }
+    const std::vector<Node*> nodes = graph_->nodes();
+    for (Node* node : nodes) {
+      if (node->IsConstant()) RETURN_IF_ERROR(PlaceConstant(node));
+    }
+    for (Node* node : nodes) {
+      if (!node->IsConstant()) RETURN_IF_ERROR(Connect(node));
+    }
+    return std::move(device_constants_);
+  }
+
+ private:
+  // A function called by its name is run as PartitionedCall: by callers of the host.
+  absl::StatusOr<NodeMemory> MemoryOf(const Node& node) const {
+    if (node.registration() != nullptr) {
+      return MemoryOfNode(kernels_, node.def(), node.op_def(), device_->type());
+    }
+    NodeMemory memory;
+    memory.inputs.assign(node.num_inputs(), MemoryType::kHost);
+    memory.outputs.assign(node.num_outputs(), MemoryType::kHost);
+    return memory;
+  }
+
+  MemoryType Wanted(const Edge& edge) const { return memory_.at(edge.dst).inputs[edge.dst_input]; }
+
+  // Constants that objects of the host hold, and those that nobody reads, stay there.
+  absl::Status PlaceConstant(Node* node) {
+    std::vector<Edge> on_host;
+    bool on_device = false;
+    for (const Edge* edge : node->out_edges()) {
+      if (edge->is_control()) continue;
+      if (Wanted(*edge) == MemoryType::kHost) {
+        on_host.push_back(*edge);
+      } else {
+        on_device = true;
+      }
+    }
+    if (!on_device) return absl::OkStatus();
+    device_constants_.insert(node->name());
+    if (on_host.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(Node * twin, AddBeside(*node, node->def(), "_on_host"));
+    for (const Edge* edge : node->in_edges()) graph_->AddControlEdge(edge->src, twin);
+    for (const Edge& edge : on_host) RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, twin, 0));
+    return absl::OkStatus();
+  }
+
+  absl::Status Connect(Node* node) {
+    std::map<int, Node*> copies;  // by output
+    std::vector<Edge> edges;
+    for (const Edge* edge : node->out_edges()) {
+      if (!edge->is_control() && Wanted(*edge) != memory_.at(node).outputs[edge->src_output]) edges.push_back(*edge);
+    }
+    for (const Edge& edge : edges) {
+      Node*& copy = copies[edge.src_output];
+      if (copy == nullptr) {
+        ASSIGN_OR_RETURN(copy, AddCopy(*node, edge.src_output));
+        RETURN_IF_ERROR(graph_->AddEdge(node, edge.src_output, copy, 0).status());
+      }
+      RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, copy, 0));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Node*> AddCopy(const Node& node, int output) {
+    const bool to_host = memory_.at(&node).outputs[output] == MemoryType::kDevice;
+    tensorflow::NodeDef def;
+    def.set_op(to_host ? kCopyToHost : kCopyToDevice);
+    SetNodeAttr("T", RemoveRef(node.output_type(output)), &def);
+    return AddBeside(node, std::move(def), to_host ? "_to_host" : "_to_device");
+  }
+
+  absl::StatusOr<Node*> AddBeside(const Node& node, tensorflow::NodeDef def, absl::string_view suffix) {
+    def.set_name(graph_->UniqueName(absl::StrCat(node.name(), "/", suffix)));
+    def.set_device(device_->name());
+    def.clear_input();
+    ASSIGN_OR_RETURN(Node * added, graph_->AddNode(std::move(def)));
+    added->set_assigned_device(device_->name());
+    return added;
+  }
+
+  const KernelRegistry& kernels_;
+  Device* const device_;
+  Graph* const graph_;
+  absl::flat_hash_map<const Node*, NodeMemory> memory_;
+  absl::flat_hash_set<std::string> device_constants_;
+};
+
+}  // namespace
+
+absl::Status PrepareMemory(const KernelRegistry& kernels, Device* device, Graph* graph, Plan::Options* options) {
+  GpuDevice* const gpu = FindGpu(device);
+  if (gpu == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(auto on_device, MemoryPlacement(kernels, device, graph).Run());
+  options->place_constant = [gpu, on_device = std::move(on_device)](const Node& node,
+                                                                    Tensor value) -> absl::StatusOr<Tensor> {
+    if (!on_device.contains(node.name())) return value;
+    return gpu->ToDevice(value);
+  };
+  return absl::OkStatus();
+}
+
+}  // namespace weir
