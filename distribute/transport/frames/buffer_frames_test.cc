@@ -111,6 +111,14 @@ TEST_F(BufferFramesTest, WhatIsCancelledBeforeIsNotAskedFor) {
   EXPECT_TRUE(asking_->sent.empty());
 }
 
+TEST_F(BufferFramesTest, ACancellationThatOvertakesItsRequestCancelsIt) {
+  CancellationManager cancellation;
+  asking_->before_send = [&] { cancellation.StartCancel(errors::Aborted("enough")); };
+  EXPECT_THAT(Ask(3, &cancellation).get(), StatusIs(absl::StatusCode::kCancelled, "enough"));
+  asking_->DeliverTo(*answers_);
+  EXPECT_TRUE(worker_.cancellations[0]->IsCancelled());
+}
+
 TEST_F(BufferFramesTest, ABrokenLinkEndsWhatIsPendingAndTakesNoMore) {
   auto result = Ask(3);
   asking_->DeliverTo(*answers_);

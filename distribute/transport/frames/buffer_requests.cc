@@ -63,7 +63,14 @@ bool BufferRequests::Begin(const CallOptions& options, const RecvBufArgs& args, 
     return false;
   }
   link_->Send({FrameKind::kRequest, channel}, OwnedBytes(std::move(request)));
+  // Who ended it meanwhile may have been before the request in the ring, where a cancellation says nothing yet.
+  if (!IsPending(channel)) link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
   return true;
+}
+
+bool BufferRequests::IsPending(uint32_t channel) const {
+  MutexLock lock(mu_);
+  return pending_.contains(channel);
 }
 
 bool BufferRequests::Take(uint32_t channel, Pending* pending) {

@@ -42,6 +42,7 @@ class BufferRequests : public FrameLink::Receiver, public std::enable_shared_fro
 
   // Whatever ends a request takes it first.
   bool Take(uint32_t channel, Pending* pending);
+  bool IsPending(uint32_t channel) const;
   void Cancel(uint32_t channel);
   static void End(Pending pending, absl::StatusOr<ReceivedBytes> result);
 

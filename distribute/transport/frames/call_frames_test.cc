@@ -129,6 +129,17 @@ TEST_F(CallFramesTest, WhatIsCancelledBeforeIsNotAskedFor) {
   EXPECT_TRUE(asking_->sent.empty());
 }
 
+TEST_F(CallFramesTest, ACancellationThatOvertakesItsCallCancelsIt) {
+  CancellationManager cancellation;
+  asking_->before_send = [&] { cancellation.StartCancel(errors::Aborted("enough")); };
+  auto result = Call(Buffer({"x"}), {.cancellation = &cancellation});
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kCancelled, "enough"));
+  EXPECT_EQ(asking_->sent[0].head.kind, FrameKind::kCancel);
+  asking_->DeliverTo(*answers_);
+  ASSERT_EQ(calls_.size(), 1);
+  EXPECT_TRUE(calls_[0]->options().cancellation->IsCancelled());
+}
+
 TEST_F(CallFramesTest, ALateCallEndsAtTheNextTick) {
   const absl::Time deadline = absl::Now() + absl::Hours(1);
   auto result = Call(Buffer({"x"}), {.deadline = deadline});
@@ -218,6 +229,15 @@ TEST_F(CallFramesTest, AnAnswererThatBreaksTheRulesLosesItsLink) {
   requests_->OnFrame({FrameKind::kCall, 1}, OwnedBytes("x"));
   EXPECT_TRUE(asking_->broken);
   EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:b")));
+}
+
+TEST_F(CallFramesTest, APartWithoutBytesBreaksTheRules) {
+  auto result = Call(Buffer({"x"}));
+  requests_->OnFrame({FrameKind::kPart, 1}, OwnedBytes("x"));
+  EXPECT_FALSE(asking_->broken);
+  requests_->OnFrame({FrameKind::kPart, 1}, OwnedBytes(""));
+  EXPECT_TRUE(asking_->broken);
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("an empty part")));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace {
 
 // Taking more out of an answer is left to a thread that nobody's frames wait for.
 constexpr size_t kLongAnswer = 256 << 10;
+// Of the parts of an answer with what each costs beside its bytes: a message in the smallest parts that we send fits.
+constexpr size_t kMaxPartBytes = kMaxMessageBytes + kMaxMessageBytes / 16;
 
 std::string Encoded(const LinkMethod& method, absl::Time deadline, const grpc::ByteBuffer& request) {
   CallHead head{.method = method.id};
@@ -73,7 +75,14 @@ bool CallRequests::Begin(const LinkMethod& method, const CallOptions& options, c
     return false;
   }
   link_->Send({FrameKind::kCall, channel}, OwnedBytes(Encoded(method, options.deadline, request)));
+  // Who ended it meanwhile may have been before the call in the ring, where a cancellation says nothing yet.
+  if (!IsPending(channel)) link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
   return true;
+}
+
+bool CallRequests::IsPending(uint32_t channel) const {
+  MutexLock lock(mu_);
+  return pending_.contains(channel);
 }
 
 bool CallRequests::Take(uint32_t channel, Pending* pending) {
@@ -104,13 +113,15 @@ void CallRequests::Violated(absl::string_view what) {
 }
 
 void CallRequests::AddPart(uint32_t channel, grpc::Slice part) {
+  if (part.size() == 0) return Violated("an empty part of an answer");
   bool is_too_long = false;
   {
     MutexLock lock(mu_);
     const auto it = pending_.find(channel);
     if (it == pending_.end()) return;  // cancelled meanwhile
-    is_too_long = it->second.part_bytes + part.size() > kMaxMessageBytes;
-    it->second.part_bytes += part.size();
+    // What it takes to keep a part counts too: tiny ones would be many times their bytes.
+    it->second.part_bytes += part.size() + sizeof(part);
+    is_too_long = it->second.part_bytes > kMaxPartBytes;
     if (!is_too_long) it->second.parts.push_back(std::move(part));
   }
   if (is_too_long) Violated("an answer of more than 2 GiB");

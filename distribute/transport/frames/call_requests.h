@@ -46,11 +46,12 @@ class CallRequests : public FrameLink::Receiver, public std::enable_shared_from_
     CancellationManager* cancellation = nullptr;
     CancellationManager::Token token = CancellationManager::kInvalidToken;
     std::vector<grpc::Slice> parts;  // of the answer, so far
-    size_t part_bytes = 0;
+    size_t part_bytes = 0;           // with what it takes to keep them
   };
 
   // Whatever ends a call takes it first.
   bool Take(uint32_t channel, Pending* pending);
+  bool IsPending(uint32_t channel) const;
   void AddPart(uint32_t channel, grpc::Slice part);
   void Cancel(uint32_t channel);
   void End(Pending pending, absl::StatusOr<grpc::ByteBuffer> result);

@@ -1,6 +1,7 @@
 // A link that a test holds in its hands.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,10 @@ class HeldLink : public FrameLink {
     ReceivedBytes bytes;
   };
 
-  void Send(const FrameHead& head, ReceivedBytes bytes) override { sent.push_back({head, std::move(bytes)}); }
+  void Send(const FrameHead& head, ReceivedBytes bytes) override {
+    if (const auto before = std::exchange(before_send, nullptr)) before();
+    sent.push_back({head, std::move(bytes)});
+  }
   uint64_t max_frame_bytes() const override { return 1000; }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { work(); }
   void Break(const absl::Status& status) override {
@@ -35,6 +39,7 @@ class HeldLink : public FrameLink {
     }
   }
 
+  std::function<void()> before_send;  // once, as if another thread were faster
   std::vector<Sent> sent;
   std::optional<absl::Status> broken;
   std::shared_ptr<Receiver> receiver;
