@@ -85,6 +85,9 @@ void RingConnection<Requests>::Ask() {
   const CallOptions options{.deadline = absl::Now() + kTimeout, .cancellation = poller_->cancellation()};
   channel_->CallAsync(kOpenRings, options, *buffer, [this, asked](const absl::StatusOr<grpc::ByteBuffer>& reply) {
     const absl::Status status = Open(*asked, reply);
+    // An answer that came too late has left a link at the other end, which would wait there for as long as this
+    // process.
+    if (asked->rings != nullptr) RingLink::Abandon(*asked->rings);
     Answered(status, asked->link, asked->requests);
   });
 }

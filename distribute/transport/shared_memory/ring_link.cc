@@ -56,6 +56,8 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::OpenRings(LinkUse use, 
   return rings;
 }
 
+void RingLink::Abandon(const SharedSegment& rings) { StateOf(rings, false)->is_closed.store(1); }
+
 RingLink::RingLink(Options options)
     : options_(std::move(options)),
       reader_(StateOf(*options_.rings, options_.is_maker), FramesOf(options_, options_.is_maker),

@@ -33,6 +33,8 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
   static absl::StatusOr<std::unique_ptr<SharedSegment>> MakeRings(LinkUse use);
   // What a peer has made. AlreadyExists for rings that were opened before.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> OpenRings(LinkUse use, const SharedSegmentName& name);
+  // Of memory made for a link that does not come about: its other end, which may be there already, is broken.
+  static void Abandon(const SharedSegment& rings);
 
   explicit RingLink(Options options);
 

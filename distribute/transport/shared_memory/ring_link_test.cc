@@ -197,6 +197,21 @@ TEST_F(RingLinkTest, APeerThatWritesNonsenseLosesTheLink) {
   EXPECT_THAT(at_asker->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable));
 }
 
+TEST_F(RingLinkTest, RingsThatTheirMakerAbandonsAreLetGoOf) {
+  ASSERT_OK_AND_ASSIGN(asker_poller_, LinkPoller::Create());
+  ASSERT_OK_AND_ASSIGN(answerer_poller_, LinkPoller::Create());
+  ASSERT_OK_AND_ASSIGN(auto rings, RingLink::MakeRings(LinkUse::CALLS));
+  ASSERT_OK_AND_ASSIGN(auto opened, RingLink::OpenRings(LinkUse::CALLS, rings->name()));
+  ASSERT_OK_AND_ASSIGN(auto to_asker, Doorbell::Open(asker_poller_->doorbell()));
+  answerer_ = std::make_shared<RingLink>(RingLink::Options{LinkUse::CALLS, std::move(opened), std::move(to_asker),
+                                                           answerer_poller_.get(), false, "/job:a"});
+  auto at_answerer = std::make_shared<Recorder>();
+  ASSERT_THAT(answerer_->Start(at_answerer), IsOk());
+  RingLink::Abandon(*rings);
+  rings.reset();
+  EXPECT_THAT(at_answerer->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("closed its link")));
+}
+
 TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
