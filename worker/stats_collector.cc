@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
 #include "core/rendezvous.h"
@@ -42,13 +41,8 @@ std::string WayOf(const Node& node, const TransferLog::Ways& ways) {
       !GetNodeAttr(node.def(), "send_device_incarnation", &incarnation).ok()) {
     return "";
   }
-  // In a loop each iteration has a key of its own, and they come the same way but for their size.
-  const std::string prefix =
-      absl::StrCat(RendezvousKey::Prefix(src, static_cast<uint64_t>(incarnation), dst, name), ";");
-  for (const auto& [key, way] : ways) {
-    if (absl::StartsWith(key, prefix)) return way;
-  }
-  return "";
+  const auto found = ways.find(RendezvousKey::Prefix(src, static_cast<uint64_t>(incarnation), dst, name));
+  return found != ways.end() ? found->second : "";
 }
 
 }  // namespace

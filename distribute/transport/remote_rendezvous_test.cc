@@ -186,12 +186,12 @@ TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
                                                .variants = nullptr,
                                                .log = log});
     log->Start();
-    const std::string key = RendezvousKey::Create(pair.src_device, 1, pair.dst_device, edge, {});
+    const std::string key = RendezvousKey::Create(pair.src_device, 1, pair.dst_device, edge, {3, 7});
     EXPECT_THAT(pair.sender->Send(key, tensor, false), IsOk());
     std::promise<absl::Status> done;
     receiver->RecvAsync(key, {}, [&](const absl::StatusOr<Rendezvous::Received>& r) { done.set_value(r.status()); });
     EXPECT_THAT(done.get_future().get(), IsOk());
-    return std::string(log->ways().at(key));
+    return std::string(log->ways().at(RendezvousKey::Prefix(pair.src_device, 1, pair.dst_device, edge)));
   };
   EXPECT_EQ(way(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
   EXPECT_EQ(way(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
