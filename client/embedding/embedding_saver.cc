@@ -15,7 +15,7 @@ namespace weir {
 namespace {
 
 constexpr char kChain[] = "embedding_chain", kDirectory[] = "embeddings", kIndex[] = ".index";
-constexpr char kOwners[] = "-owners", kTasks[] = "-tasks";
+constexpr char kOwners[] = "-owners", kTasks[] = "-tasks", kPartitions[] = "-partitions";
 // Saves, each of which a move may make useless.
 constexpr int kAttempts = 3;
 
@@ -51,6 +51,18 @@ absl::StatusOr<std::vector<int32_t>> RestoredOwners(const BundleReader& reader, 
     if (known.has_value() && static_cast<int64_t>(known->size()) == options.parts) return *known;
   }
   return EvenOwners(options.parts, options.initial_devices == 0 ? variable.num_parts() : options.initial_devices);
+}
+
+// Whether a checkpoint has the same numbers of tables, by embedding.
+absl::StatusOr<bool> HasSameTables(const BundleReader& reader, const std::map<std::string, int64_t>& partitions) {
+  for (const auto& [name, count] : partitions) {
+    const std::string entry = name + kPartitions;
+    if (!reader.Contains(entry)) return false;
+    ASSIGN_OR_RETURN(const Tensor saved, reader.Read(entry));
+    if (saved.dtype() != DT_INT64 || saved.dims() != 0) return errors::DataLoss(entry, " is not a number");
+    if (saved.scalar<int64_t>() != count) return false;
+  }
+  return true;
 }
 
 std::string TemporarySuffix() {
@@ -205,7 +217,7 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
     ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefixes.back()));
     RETURN_IF_ERROR(writer->Add(kChain, Tensor::Vector<tstring>(std::vector<tstring>(chain.begin(), chain.end()))));
     for (const auto& [name, parts] : partitions_) {
-      RETURN_IF_ERROR(writer->Add(absl::StrCat(name, "-partitions"), Tensor::Scalar(parts)));
+      RETURN_IF_ERROR(writer->Add(name + kPartitions, Tensor::Scalar(parts)));
     }
     for (size_t i = 0; i < maps_.size(); ++i) {
       const EmbeddingVariable& variable = maps_[i].variable;
@@ -268,7 +280,9 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
     for (const Tensor& version : versions) versions_.push_back(version.scalar<int64_t>());
     RETURN_IF_ERROR(SetMaps(session, owners));
     ASSIGN_OR_RETURN(saved_maps_, ReadMaps(session));
-    chain_ = std::move(chain);
+    // Changes of more or fewer tables than it has could not follow it, though a table without parts knows of none.
+    ASSIGN_OR_RETURN(const bool can_follow, HasSameTables(*reader, partitions_));
+    if (can_follow) chain_ = std::move(chain);
     return absl::OkStatus();
   };
   return Annotate(read(), absl::StrCat("Restoring the embeddings ", path));

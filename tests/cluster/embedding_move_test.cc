@@ -414,6 +414,32 @@ TEST(EmbeddingMoveTest, TheMapIsInTheCheckpoint) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
+  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_move_grown";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
+  EmbeddingVariableOptions two = CounterOptions();
+  two.devices.resize(2);
+  int64_t steps = 0;
+  for (const EmbeddingVariableOptions& options : {two, CounterOptions()}) {
+    Counter counter(0, options);
+    EmbeddingSaver saver(counter.scope, {counter.variable});
+    ASSERT_THAT(counter.Connect(*cluster), IsOk());
+    ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope)}), IsOk());
+    if (steps == 0) ASSERT_THAT(saver.Initialize(*counter.session), IsOk());
+    if (steps > 0) ASSERT_THAT(saver.Restore(*counter.session, (directory / "0").string()), IsOk());
+    ASSERT_THAT(counter.session->Run(counter.Feeds(steps), {}, {counter.push}).status(), IsOk());
+    const std::string path = (directory / std::to_string(steps)).string();
+    ASSERT_THAT(saver.Save(*counter.session, path), IsOk());
+    EXPECT_FALSE(saver.last_was_delta());
+    ASSERT_THAT(saver.Restore(*counter.session, path), IsOk());
+    EXPECT_EQ(counter.Values(), Counts(++steps));
+    EXPECT_THAT(counter.session->Close(), IsOk());
+  }
+  std::filesystem::remove_all(directory);
+}
+
 TEST(EmbeddingMoveTest, AMoveThatCannotComeToItsEndChangesNothing) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   Counter counter(0);
