@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "client/embedding/part_balance.h"
@@ -96,8 +97,12 @@ class Mover {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       status = Copy();
       if (status.ok()) status = Finish();
-      // Where not all removals are known any more, the rows go again, all of them.
-      if (!absl::IsFailedPrecondition(status)) break;
+      // Where not all removals are known any more, or a part has to go first, the rows go again, all of them.
+      if (absl::IsAlreadyExists(status)) {
+        if (status = Clear(); !status.ok()) break;
+      } else if (!absl::IsFailedPrecondition(status)) {
+        break;
+      }
       for (Link& link : links_) std::fill(link.since.begin(), link.since.end(), kAll);
     }
     RETURN_IF_ERROR(Annotate(status, absl::StrCat("Moving parts of embedding '", connection_.variable.name(), "'")));
@@ -147,7 +152,16 @@ class Mover {
       const Scope after = variable.Beside(scope, i).WithControlDependencies(std::vector<Output>{pause_});
       owned.push_back(ops::EmbeddingTableOwn(after, variable.table(i), owners, Tensor::Scalar<int32_t>(i)));
     }
+    std::set<int> receivers;
+    for (const Link& link : links_) receivers.insert(link.to);
+    std::vector<Operation> cleared;
+    const Tensor owners_before = Tensor::Vector<int32_t>(from_.owners);
+    for (const int i : receivers) {
+      const Scope after = variable.Beside(scope, i).WithControlDependencies({seal});
+      cleared.push_back(ops::EmbeddingTableOwn(after, variable.table(i), owners_before, Tensor::Scalar<int32_t>(i)));
+    }
     // Beside the map, so that the step that holds it ends last there.
+    clear_ = ops::NoOp(home.WithControlDependencies(cleared).WithName("clear"));
     finish_ = ops::NoOp(home.WithControlDependencies(owned).WithName("finish"));
   }
 
@@ -177,12 +191,13 @@ class Mover {
     return absl::OkStatus();
   }
 
+  // Drops what moves that came to no end have left where parts are to come. Sealed, so that it is nobody's by now.
+  absl::Status Clear() { return connection_.session->Run({}, {}, {clear_}, WithinPause()).status(); }
+
   absl::Status Finish() {
     FeedList feeds;
     for (const Link& link : links_) feeds.emplace_back(link.fed_last_since, Tensor::Vector<int64_t>(link.since));
-    tensorflow::RunOptions run;
-    run.set_timeout_in_ms(absl::ToInt64Milliseconds(options_.max_pause));
-    const auto pause = connection_.session->Run(feeds, {pause_}, {finish_}, run);
+    const auto pause = connection_.session->Run(feeds, {pause_}, {finish_}, WithinPause());
     if (pause.ok()) {
       report_.pause = absl::Microseconds((*pause)[0].scalar<int64_t>());
       return absl::OkStatus();
@@ -194,13 +209,20 @@ class Mover {
     return is_made ? absl::OkStatus() : pause.status();
   }
 
+  tensorflow::RunOptions WithinPause() const {
+    tensorflow::RunOptions run;
+    // 0 would be no limit.
+    run.set_timeout_in_ms(std::max(int64_t{1}, absl::ToInt64Milliseconds(options_.max_pause)));
+    return run;
+  }
+
   Connection& connection_;
   const PartsState from_;
   const std::vector<int32_t> owners_;
   const EmbeddingPartsOptions& options_;
   std::vector<Link> links_;
   Output pause_;
-  Operation finish_;
+  Operation finish_, clear_;
   MoveReport report_;
 };
 

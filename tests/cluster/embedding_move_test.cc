@@ -440,6 +440,30 @@ TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(EmbeddingMoveTest, WhatAMoveThatFailedLateHasLeftGoesBeforeTheNext) {
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
+  Counter counter(0);
+  // All but the change of the map.
+  const EmbeddingVariable& variable = counter.variable;
+  const Tensor parts = Tensor::Vector<int32_t>({0}), since = Tensor::Vector<int64_t>({-1}),
+               move = Tensor::Scalar<int64_t>(7);
+  const Scope to = variable.Beside(counter.scope, 2);
+  const auto sent = ops::EmbeddingTableSend(variable.Beside(counter.scope, 0), variable.table(0), parts, since, move);
+  const Output received =
+      ops::EmbeddingTableReceive(to, variable.table(2), parts, since, move, sent.keys, sent.values, sent.slots,
+                                 sent.versions, sent.freqs, sent.used, sent.removed, sent.filters);
+  const Operation adopted = ops::EmbeddingTableAdopt(to.WithControlDependencies(std::vector<Output>{received}),
+                                                     variable.table(2), parts, move);
+  ASSERT_THAT(counter.Connect(*cluster), IsOk());
+  ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope), variable.initializer()}), IsOk());
+  ASSERT_THAT(counter.session->Run(counter.Feeds(0), {}, {counter.push}).status(), IsOk());
+  ASSERT_THAT(counter.session->RunTargets({adopted}), IsOk());
+  ASSERT_THAT(counter.session->Run(counter.Feeds(1), {}, {counter.push}).status(), IsOk());
+  ASSERT_THAT(PartsOf(variable, *cluster).Move(std::vector<int32_t>(kParts, 2)).status(), IsOk());
+  EXPECT_EQ(counter.Values(), Counts(2));
+  EXPECT_THAT(counter.session->Close(), IsOk());
+}
+
 TEST(EmbeddingMoveTest, AMoveThatCannotComeToItsEndChangesNothing) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   Counter counter(0);

@@ -1,11 +1,13 @@
 // Parts of embedding tables that move: against a table that stays whole, and at the map that says who may move what.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 
 #include "core/mutex.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/cpu/embedding/embedding_table.h"
 #include "kernels/cpu/embedding/key_hash.h"
 #include "kernels/cpu/embedding/register.h"
 #include "kernels/ops/domain_families.h"
@@ -157,6 +159,12 @@ TEST_F(EmbeddingPartsTest, NothingIsLostOrChangedByMovesAmongPushes) {
         const Tensor& from = tables[owners[moving->part]];
         ASSERT_THAT(Send(from, tables[moving->to], {moving->part}, {moving->since}, moving->name, true).status(),
                     IsOk());
+        if (draw(2) == 0) {  // the very last: what has come there goes before another comes
+          ASSERT_THAT(Adopt(tables[moving->to], {moving->part}, moving->name), IsOk());
+          EXPECT_THAT(Send(from, tables[moving->to], {moving->part}, {-1}, step + 1, false).status(),
+                      ::testing::Not(IsOk()));
+          ASSERT_THAT(Own(tables[moving->to], owners, moving->to), IsOk());
+        }
         moving.reset();
       } else {
         const Tensor& from = tables[owners[moving->part]];
@@ -214,6 +222,50 @@ TEST_F(EmbeddingPartsTest, AnotherMoveOrARestartEndsOneThatIsUnderWay) {
   EXPECT_THAT(Send(a, b, {1}, {-1, -1}, 1, false).status(), StatusIs(absl::StatusCode::kInvalidArgument));
   const Tensor plain = MakeTable("plain", 0);
   EXPECT_THAT(Send(plain, b, {0}, {-1}, 1, false).status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(EmbeddingPartsTest, AMoveThatIsTooLateDropsNothing) {
+  const Tensor a = MakeTable("a", kParts), b = MakeTable("b", kParts);
+  ASSERT_THAT(Own(a, std::vector<int32_t>(kParts, 0), 0, true), IsOk());
+  ASSERT_THAT(Own(b, std::vector<int32_t>(kParts, 0), 1, true), IsOk());
+  std::vector<int64_t> keys(kKeys);
+  std::iota(keys.begin(), keys.end(), 0);
+  BeginStep();
+  ASSERT_THAT(Push(a, keys, 1, 1), IsOk());
+  std::vector<int32_t> all(kParts);
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int64_t> since(kParts, -1);
+  ASSERT_THAT(Send(a, b, all, since, 100, true).status(), IsOk());
+  ASSERT_THAT(Adopt(b, all, 100), IsOk());
+  BeginStep();  // which frees what `a` had frozen: it has not heard of the end
+  const auto rows = Export(b);
+  EXPECT_EQ(rows.size(), kKeys);
+  EXPECT_THAT(Send(a, b, all, since, 200, false).status(), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_TRUE(Export(b) == rows);
+  ASSERT_THAT(Own(b, std::vector<int32_t>(kParts, 0), 1), IsOk());
+  EXPECT_THAT(Send(a, b, all, since, 200, false).status(), IsOk());
+}
+
+// Whoever asks for changes makes removals before it forgotten, which is not to be missed by who has asked between.
+TEST(EmbeddingTableTest, AnExportBesideAMoveMissesNoRemoval) {
+  EmbeddingTable table({.name = "t", .width = 1, .parts = 1}, CpuAllocator());
+  ASSERT_THAT(table.Initialize(), IsOk());
+  ASSERT_THAT(table.Own(std::vector<int32_t>{0}, 0, true), IsOk());
+  const std::vector<int64_t> keys = {1, 2}, all = {-1};
+  const std::vector<float> values = {1, 2};
+  std::vector<uint32_t> positions = {0, 1};
+  const std::vector<int32_t> parts = {0};
+  EmbeddingShard& shard = table.shard(0);
+  ASSERT_THAT(shard.Update({.keys = keys, .rows = values.data()}, absl::MakeSpan(positions)).status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const int64_t saved, table.BeginExport(-1));
+  ASSERT_THAT(table.ExportShard(0, -1, saved, CpuAllocator()).status(), IsOk());
+  ASSERT_THAT(shard.Remove(keys, std::vector<uint32_t>{0}).status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const int64_t version, table.BeginExport(saved));
+  int64_t sent = 0;
+  ASSERT_THAT(table.Send(parts, all, std::nullopt, CpuAllocator(), &sent).status(), IsOk());
+  ASSERT_THAT(table.Send(parts, std::vector<int64_t>{sent}, std::nullopt, CpuAllocator(), &sent).status(), IsOk());
+  EXPECT_THAT(table.ExportShard(0, saved, version, CpuAllocator()).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("all rows have to be taken")));
 }
 
 TEST_F(EmbeddingPartsTest, KeysGoToTheOwnersOfTheirParts) {

@@ -99,7 +99,8 @@ class EmbeddingShard {
                                      Allocator* allocator);
   // Ends kLeaving of this move.
   void Stay(int64_t move);
-  // Removes `removed`, then takes rows.keys[i] for i in positions. The first one (`begin`) drops what was there.
+  // Removes `removed`, then takes rows.keys[i] for i in positions. The first one (`begin`) drops what came by another
+  // move; AlreadyExists where the shard is here.
   absl::Status Receive(int64_t move, bool begin, const EmbeddingRows& rows, absl::Span<const uint32_t> positions,
                        absl::Span<const uint32_t> removed);
   absl::Status Adopt(int64_t move);
@@ -133,6 +134,7 @@ class EmbeddingShard {
   absl::Status CheckUnfrozen() const REQUIRES(mu_);
   void Empty() REQUIRES(mu_);
   absl::StatusOr<EmbeddingRows> Copy(int64_t since, uint64_t version, Allocator* allocator) REQUIRES(mu_);
+  bool KnowsSince(int64_t version) const REQUIRES(mu_);
   absl::Status Take(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) REQUIRES(mu_);
   bool Expired(const EmbeddingRowInfo& info, uint32_t now) const;
   absl::StatusOr<RowSlabs::Id> AddRow(int64_t key) REQUIRES(mu_);

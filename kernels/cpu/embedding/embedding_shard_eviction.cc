@@ -72,9 +72,10 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t ver
 
 absl::StatusOr<EmbeddingRows> EmbeddingShard::Copy(int64_t since, uint64_t version, Allocator* allocator) {
   const bool is_here = CheckHere().ok();
-  if (is_here && since >= 0 && !remembers_) {
-    return errors::FailedPrecondition("Rows of embedding table ", options_.name,
-                                      " were overwritten during an export of changes; the next one has to have all");
+  if (is_here && since >= 0 && !KnowsSince(since)) {
+    return errors::FailedPrecondition("Embedding table ", options_.name,
+                                      " does not know what was removed since version ", since,
+                                      "; all rows have to be taken");
   }
   const auto changed = [&](RowSlabs::Id id) {
     return is_here && (since < 0 || slabs_.info(id).version > static_cast<uint64_t>(since));
@@ -154,10 +155,14 @@ void EmbeddingShard::RememberRemovals(uint64_t version) {
   removals_known_since_ = version;
 }
 
+bool EmbeddingShard::KnowsSince(int64_t version) const {
+  return remembers_ && static_cast<uint64_t>(version) >= removals_known_since_;
+}
+
 bool EmbeddingShard::KnowsRemovalsSince(int64_t version) const {
   MutexLock lock(mu_);
   if (!CheckHere().ok()) return true;  // there is nothing to know
-  return remembers_ && static_cast<uint64_t>(version) >= removals_known_since_;
+  return KnowsSince(version);
 }
 
 }  // namespace weir

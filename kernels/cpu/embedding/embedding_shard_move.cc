@@ -28,11 +28,6 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Send(int64_t since, uint64_t versi
                                                    Allocator* allocator) {
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckUnfrozen());
-  if (since >= 0 && (!remembers_ || static_cast<uint64_t>(since) < removals_known_since_)) {
-    return errors::FailedPrecondition("Embedding table ", options_.name,
-                                      " does not know what was removed since version ", since,
-                                      "; the part has to be sent whole");
-  }
   ASSIGN_OR_RETURN(EmbeddingRows rows, Copy(since, version, allocator));
   if (freeze.has_value()) {
     presence_ = EmbeddingPresence::kLeaving;
@@ -50,6 +45,11 @@ absl::Status EmbeddingShard::Receive(int64_t move, bool begin, const EmbeddingRo
                                      absl::Span<const uint32_t> positions, absl::Span<const uint32_t> removed) {
   MutexLock lock(mu_);
   if (begin) {
+    // What another move or a restoration has brought here meanwhile is in use.
+    if (CheckHere().ok()) {
+      return errors::AlreadyExists("Embedding table ", options_.name, " has a part already that move ", move,
+                                   " would bring: another move has overtaken it, or one before it came to no end");
+    }
     Empty();
     presence_ = EmbeddingPresence::kArriving;
     move_ = move;

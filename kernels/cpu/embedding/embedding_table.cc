@@ -1,5 +1,6 @@
 #include "kernels/cpu/embedding/embedding_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -29,9 +30,11 @@ EmbeddingTable::EmbeddingTable(EmbeddingOptions options, Allocator* allocator)
     : options_(std::move(options)), shard_bits_(ShardBits(options_)) {
   const int64_t shards = options_.parts > 0 ? options_.parts : int64_t{1} << shard_bits_;
   const EmbeddingPresence presence = options_.parts > 0 ? EmbeddingPresence::kAway : EmbeddingPresence::kHere;
+  // 0 would be no bound.
+  const int64_t max_rows =
+      options_.max_element_size == 0 ? 0 : std::max<int64_t>(1, options_.max_element_size / shards);
   for (int64_t i = 0; i < shards; ++i) {
-    shards_.push_back(std::make_unique<EmbeddingShard>(options_, allocator, &version_,
-                                                       options_.max_element_size / shards,
+    shards_.push_back(std::make_unique<EmbeddingShard>(options_, allocator, &version_, max_rows,
                                                        options_.filter_counters / shards, presence));
   }
 }

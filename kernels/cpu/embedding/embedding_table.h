@@ -72,7 +72,8 @@ class EmbeddingTable : public Resource {
                                                   std::optional<int64_t> freeze, Allocator* allocator,
                                                   int64_t* version);
   void Stay(absl::Span<const int32_t> parts, int64_t move);
-  // What Send gave. Nobody sees it before Adopt. ABORTED where something came between.
+  // What Send gave. Nobody sees it before Adopt. ABORTED where something came between, AlreadyExists where a part is
+  // here, until Own says that it is not.
   absl::Status Receive(absl::Span<const int32_t> parts, absl::Span<const int64_t> since, int64_t move,
                        const EmbeddingRows& rows);
   absl::Status Adopt(absl::Span<const int32_t> parts, int64_t move);
