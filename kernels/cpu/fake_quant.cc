@@ -14,17 +14,20 @@ struct Levels {
   Levels(float least, float most, int64_t bits, bool narrow) {
     const float first = narrow ? 1 : 0, last = static_cast<float>((int64_t{1} << bits) - 1);
     step = (most - least) / (last - first);
+    per_unit = (last - first) / (most - least);
     const float zero = first - least / step;
     const float nudged = zero < first ? first : zero > last ? last : std::round(zero);
     low = (first - nudged) * step;
     high = (last - nudged) * step;
+    levels_below_zero = std::floor(-low * per_unit + 0.5f);
   }
+  // Levels are counted from zero, which is then exactly one of them; halves go the way that they go in TensorFlow.
   float operator()(float x) const {
-    const float inside = std::min(std::max(x, low), high);
-    return std::floor((inside - low) / step + 0.5f) * step + low;
+    const float inside = std::max(std::min(x, high), low);
+    return std::floor((inside - low) * per_unit - levels_below_zero + 0.5f) * step;
   }
   bool Inside(float x) const { return x >= low && x <= high; }
-  float low, high, step;
+  float low, high, step, per_unit, levels_below_zero;
 };
 
 struct QuantAttrs {

@@ -279,11 +279,15 @@ row("Dilation2D", 0, each(*[lambda t, p=p, r=r: {"input": V(IMAGE, t), "filter":
 row("Dilation2DBackpropInput Dilation2DBackpropFilter", 64, each(
     lambda t: {"input": V(IMAGE, t), "filter": V((2, 3, 3), t), "out_backprop": V((2, 3, 7, 3), t), "strides": [1, 2, 1, 1], "rates": [1, 1, 1, 1],
                "padding": "SAME"}, types=[F32, F64]))
-row("FakeQuantWithMinMaxArgs", 8, plain(*[{"inputs": V((4, 5), F32), "num_bits": b, "narrow_range": n} for b in (4, 8) for n in (False, True)]))
+HALVES = Fed([k * 0.25 for k in range(-40, 41)], F32)  # many lie between two levels
+row("FakeQuantWithMinMaxArgs", 0, plain(*[
+    {"inputs": x, "num_bits": b, "narrow_range": n} for x in (V((4, 5), F32), HALVES) for b in (4, 8) for n in (False, True)]))
 row("FakeQuantWithMinMaxArgsGradient", 0, plain({"gradients": V((4, 5), F32), "inputs": V((4, 5), F32)}))
-row("FakeQuantWithMinMaxVars", 64, plain(*[{"inputs": V((4, 5), F32), "min": Fed(a, F32), "max": Fed(b, F32)} for a, b in [(-3, 5), (0, 0), (1, 4), (-4, -1)]]))
+row("FakeQuantWithMinMaxVars", 0, plain(*[
+    {"inputs": x, "min": Fed(a, F32), "max": Fed(b, F32)} for x in (V((4, 5), F32), HALVES)
+    for a, b in [(-3, 5), (0, 0), (1, 4), (-4, -1), (-2, 2)]]))
 row("FakeQuantWithMinMaxVarsGradient", 64, plain({"gradients": V((4, 5), F32), "inputs": V((4, 5), F32), "min": Fed(-3, F32), "max": Fed(5, F32)}))
-row("FakeQuantWithMinMaxVarsPerChannel", 8, plain({"inputs": V((4, 3), F32), "min": Fed([-3, -1, 0], F32), "max": Fed([5, 1, 2], F32)}))
+row("FakeQuantWithMinMaxVarsPerChannel", 0, plain({"inputs": V((4, 3), F32), "min": Fed([-3, -1, 0], F32), "max": Fed([5, 1, 2], F32)}))
 row("FakeQuantWithMinMaxVarsPerChannelGradient", 64, plain(
     {"gradients": V((4, 3), F32), "inputs": V((4, 3), F32), "min": Fed([-3, -1, 0], F32), "max": Fed([5, 1, 2], F32)}))
 row("Einsum", 256, each(*[lambda t, e=e, s=s: {"inputs": [V(x, t) for x in s], "equation": e}
