@@ -54,6 +54,11 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookup(absl::string
   {
     MutexLock lock(mu_);
     if (auto found = Find(container, Key{type, std::string(name)})) return found;
+    const std::string within = ContainerName(container);
+    if (!containers_.contains(within)) {
+      return errors::NotFound("Container ", within, " does not exist. (Could not find resource: ", within, "/", name,
+                              ")");
+    }
   }
   return NoSuchResource(container, TypeName(type), name);
 }
@@ -108,15 +113,14 @@ absl::Status ResourceManager::DoDelete(absl::string_view container, std::type_in
   std::shared_ptr<Resource> removed;  // its destructor runs without the lock
   MutexLock lock(mu_);
   auto found_container = containers_.find(ContainerName(container));
-  if (found_container != containers_.end()) {
-    auto found = found_container->second.find(Key{type, std::string(name)});
-    if (found != found_container->second.end()) {
-      removed = std::move(found->second);
-      found_container->second.erase(found);
-      return absl::OkStatus();
-    }
+  if (found_container == containers_.end()) {
+    return errors::NotFound("Container ", ContainerName(container), " does not exist.");
   }
-  return NoSuchResource(container, TypeName(type), name);
+  auto found = found_container->second.find(Key{type, std::string(name)});
+  if (found == found_container->second.end()) return NoSuchResource(container, TypeName(type), name);
+  removed = std::move(found->second);
+  found_container->second.erase(found);
+  return absl::OkStatus();
 }
 
 absl::Status ResourceManager::Delete(const ResourceHandle& handle) {

@@ -59,6 +59,11 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                                  .timers = options.timers,
                                  .kept = signature.targets};
   for (const std::string& fetch : rewrite.fetches) preparation.kept.push_back(fetch);
+  // What is watched shall be there.
+  for (const auto& watch : options.debug_options.debug_tensor_watch_opts()) {
+    preparation.graph_options.mutable_rewrite_options()->set_disable_meta_optimizer(true);
+    if (graph->FindNode(watch.node_name()) != nullptr) preparation.kept.push_back(watch.node_name());
+  }
   for (const auto* nodes : {&ends.feed_nodes, &ends.fetch_nodes}) {
     for (const Node* node : *nodes) preparation.kept.push_back(node->name());
   }

@@ -19,10 +19,11 @@ namespace weir {
 struct Signature {
   std::vector<std::string> feeds, fetches, targets;
   std::vector<std::pair<std::string, std::string>> connections = {};  // see FeedFetchOptions
+  std::string watches = {};                                           // DebugOptions of a step that is watched
   friend bool operator==(const Signature&, const Signature&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Signature& s) {
-    return H::combine(std::move(h), s.feeds, s.fetches, s.targets, s.connections);
+    return H::combine(std::move(h), s.feeds, s.fetches, s.targets, s.connections, s.watches);
   }
 };
 

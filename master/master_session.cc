@@ -6,9 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/debug_publisher.h"
 #include "core/logging.h"
 #include "distribute/collective/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
+#include "graph/debug_watches.h"
 #include "graph/graph_import.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
@@ -47,6 +49,12 @@ tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
   exec.set_record_partition_graphs(options.output_partition_graphs());
   exec.set_report_tensor_allocations_upon_oom(options.report_tensor_allocations_upon_oom());
   return exec;
+}
+
+// What tells the graphs of watched steps apart.
+std::string WatchesOf(tensorflow::DebugOptions options) {
+  options.clear_global_step();
+  return options.SerializeAsString();
 }
 
 // For each fetch, the feeds that lie on its ways back to the graph's sources.
@@ -179,6 +187,20 @@ void MasterSession::Forget(const ClientGraph& graph) {
   }
 }
 
+absl::Status MasterSession::PublishWatchedStep(const Signature& signature,
+                                               const tensorflow::DebugOptions& debug_options) {
+  DebugStep step{.global_step = debug_options.global_step(),
+                 .inputs = signature.feeds,
+                 .outputs = signature.fetches,
+                 .targets = signature.targets};
+  {
+    MutexLock lock(mu_);
+    step.run_index = watched_steps_++;
+    step.executor_index = watched_steps_of_[signature]++;
+  }
+  return PublishDebugStep(*FileSystemRegistry::Default(), WatchUrls(debug_options), step);
+}
+
 absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
     const Signature& signature, const tensorflow::DebugOptions& debug_options) {
   {
@@ -299,7 +321,12 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
     signature.feeds.push_back(name);
     feeds.push_back(tensor);
   }
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, args.options.debug_options()));
+  const tensorflow::DebugOptions& debug_options = args.options.debug_options();
+  if (!debug_options.debug_tensor_watch_opts().empty()) {
+    signature.watches = WatchesOf(debug_options);
+    RETURN_IF_ERROR(PublishWatchedStep(signature, debug_options));
+  }
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, debug_options));
   return RunWhole(call, args.options, std::move(graph), std::move(feeds));
 }
 

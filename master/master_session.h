@@ -75,6 +75,8 @@ class MasterSession {
   absl::Status CheckOpen() const REQUIRES(mu_);
   absl::Status AddToGraph(const tensorflow::GraphDef& graph) REQUIRES(mu_);
   absl::Status RefreshIfNeeded();
+  // Tells debuggers what a watched step is asked for.
+  absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
   absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const Signature& signature,
                                                               const tensorflow::DebugOptions& debug_options);
   absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const Signature& signature,
@@ -105,6 +107,8 @@ class MasterSession {
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // grows with each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
+  int64_t watched_steps_ GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<Signature, int64_t> watched_steps_of_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::unique_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables_ GUARDED_BY(mu_);
   int64_t next_callable_ GUARDED_BY(mu_) = 0;

@@ -3,8 +3,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
+#include "core/debug_publisher.h"
 #include "core/gpu/gpu_device.h"
 #include "graph/collectives.h"
+#include "graph/debug_watches.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
@@ -114,11 +116,25 @@ absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit
   return absl::OkStatus();
 }
 
+absl::Status RegisteredGraph::Watch(const Device& device, Graph* graph) const {
+  const tensorflow::DebugOptions& options = args_->request.debug_options();
+  if (options.debug_tensor_watch_opts().empty()) return absl::OkStatus();
+  if (device.type() != kDeviceCpu) {
+    return errors::Unimplemented("Tensors on ", device.name(), " cannot be watched, only those on CPUs: place the ",
+                                 "nodes there");
+  }
+  const KernelRegistry& kernels = *session_->options().kernels;
+  const auto has_kernel = [&](const tensorflow::NodeDef& node) { return kernels.Find(node, device.type()).status(); };
+  RETURN_IF_ERROR(AddDebugNodes(options, device.name(), has_kernel, graph));
+  return PublishDebugGraph(*device.file_systems(), WatchUrls(options), device.name(), graph->ToGraphDef());
+}
+
 absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> graph, Device* device,
                                                        bool with_terminals) {
   GraphUnit unit;
   unit.device = device;
   unit.gpu = FindGpu(device);
+  if (with_terminals) RETURN_IF_ERROR(Watch(*device, graph.get()));
   LocalFunctionRuntime::Options functions;
   functions.device = device;
   functions.ops = &ops_;

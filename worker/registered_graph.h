@@ -60,6 +60,8 @@ class RegisteredGraph {
   absl::Status Compile(bool with_terminals, std::vector<GraphUnit>* units);
   absl::StatusOr<GraphUnit> CompileUnit(std::unique_ptr<Graph> graph, Device* device, bool with_terminals);
   absl::Status Place(Graph& graph) const;
+  // Adds what the request's debug options watch, and publishes the graph that comes of it.
+  absl::Status Watch(const Device& device, Graph* graph) const;
 
   const std::shared_ptr<const RegisterGraphArgs> args_;
   const OpRegistry& ops_;

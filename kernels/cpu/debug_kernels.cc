@@ -3,6 +3,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/debug_publisher.h"
+#include "core/device.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/wide.h"
 
@@ -23,26 +25,40 @@ class CopyKernel : public OpKernel {
   }
 };
 
-// Ops that also publish what they see. There is nobody here to publish to.
+// Ops that also publish what they see, as files: writing them is part of the op.
 class DebugKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    std::vector<std::string> urls;
-    RETURN_IF_ERROR(ctx.GetAttr("debug_urls", &urls));
-    if (urls.empty()) return InitDebug(ctx);
-    return errors::Unimplemented(ctx.op(), " cannot publish to ", urls[0]);
+    RETURN_IF_ERROR(ctx.GetAttr("debug_urls", &urls_));
+    if (urls_.empty()) return InitDebug(ctx);
+    if (ctx.op() == "DebugIdentityV2") return errors::Unimplemented(ctx.op(), " cannot publish to ", urls_[0]);
+    std::string device, tensor;
+    RETURN_IF_ERROR(ctx.GetAttr("device_name", &device));
+    RETURN_IF_ERROR(ctx.GetAttr("tensor_name", &tensor));
+    ASSIGN_OR_RETURN(key_, DebugKey::Parse(device, tensor, ctx.op()));
+    return InitDebug(ctx);
   }
 
  protected:
   virtual absl::Status InitDebug(OpKernelConstruction& ctx) { return absl::OkStatus(); }
+
+  // Gives `shown` as the output.
+  absl::Status Publish(OpKernelContext& ctx, Tensor shown) const {
+    if (!urls_.empty()) {
+      RETURN_IF_ERROR(PublishDebugTensor(*ctx.device()->file_systems(), urls_, key_, shown));
+    }
+    ctx.set_output(0, std::move(shown));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<std::string> urls_;
+  DebugKey key_;
 };
 
 class DebugIdentityKernel : public DebugKernel {
  public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ctx.set_output(0, ctx.input(0));
-    return absl::OkStatus();
-  }
+  absl::Status Compute(OpKernelContext& ctx) override { return Publish(ctx, ctx.input(0)); }
 };
 
 class DebugNanCountKernel : public DebugKernel {
@@ -53,14 +69,14 @@ class DebugNanCountKernel : public DebugKernel {
       ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
       for (double x : values.flat<double>()) count += std::isnan(x);
     }
-    ctx.set_output(0, Tensor::Vector<int64_t>({count}));
-    return absl::OkStatus();
+    return Publish(ctx, Tensor::Vector<int64_t>({count}));
   }
 };
 
 // Whether it is initialised; how many elements, NaN, up to the lower bound, negative, zero, positive, from the upper
-// bound on; minimum, maximum, mean and variance of the finite ones; type; rank and sizes. Whether to mute what is
-// healthy matters only to those who publish it.
+// bound on; minimum, maximum, mean and variance of the finite ones; type; rank and sizes. With mute_if_healthy it is
+// published only where there is a NaN, or a value beyond the bounds. What is not initialised
+// has no elements, whatever its shape.
 class DebugNumericSummaryKernel : public DebugKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -75,7 +91,7 @@ class DebugNumericSummaryKernel : public DebugKernel {
     const double valid = counts.finite;
     const double mean = valid == 0 ? kNan : counts.sum / valid;
     std::vector<double> summary = {input.IsInitialized() ? 1.0 : 0.0,
-                                   static_cast<double>(input.NumElements()),
+                                   static_cast<double>(input.IsInitialized() ? input.NumElements() : 0),
                                    counts.nan,
                                    counts.low,
                                    counts.negative,
@@ -89,12 +105,15 @@ class DebugNumericSummaryKernel : public DebugKernel {
                                    static_cast<double>(input.dtype()),
                                    static_cast<double>(input.dims())};
     for (int64_t size : input.shape().dim_sizes()) summary.push_back(static_cast<double>(size));
-    ctx.set_output(0, Tensor::Vector<double>(summary));
+    Tensor shown = Tensor::Vector<double>(summary);
+    if (!mute_if_healthy_ || counts.nan + counts.low + counts.high > 0) return Publish(ctx, std::move(shown));
+    ctx.set_output(0, std::move(shown));
     return absl::OkStatus();
   }
 
  protected:
   absl::Status InitDebug(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("mute_if_healthy", &mute_if_healthy_));
     RETURN_IF_ERROR(ctx.GetAttr("lower_bound", &lower_));
     return ctx.GetAttr("upper_bound", &upper_);
   }
@@ -127,6 +146,7 @@ class DebugNumericSummaryKernel : public DebugKernel {
   }
 
   float lower_ = 0, upper_ = 0;
+  bool mute_if_healthy_ = false;
 };
 
 class CheckNumericsV2Kernel : public OpKernel {
