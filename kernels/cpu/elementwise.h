@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/types/span.h"
+#include "core/broadcasting.h"
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
 #include "kernels/cpu/float16.h"
@@ -53,15 +54,6 @@ class BinaryKernel : public OpKernel {
   int64_t x_size_ = 0, y_size_ = 0, out_size_ = 0;
   // Equal and NotEqual may answer a scalar, this value, where shapes do not match.
   bool tolerate_shapes_ = false, mismatch_value_ = false;
-};
-
-// Two shapes broadcast together: the output's shape, and its dimensions collapsed to as few as the pattern allows,
-// innermost last, with the steps of each operand in elements. InvalidArgument where they do not match.
-struct Broadcasting {
-  static absl::StatusOr<Broadcasting> Of(const TensorShape& x, const TensorShape& y);
-
-  TensorShape shape;
-  DimVector sizes, x_steps, y_steps;
 };
 
 // --- Loops from functors ---

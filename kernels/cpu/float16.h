@@ -1,17 +1,11 @@
-// Arrays of 16-bit floats to and from float. Kernels compute with them by converting blocks that stay in the L1 cache.
+// Kernels compute with 16-bit floats by converting blocks to float that stay in the L1 cache.
 #pragma once
 
 #include <cstdint>
 
-#include "core/types.h"
+#include "core/float16.h"
 
 namespace weir {
-
-// Rounds to nearest even; NaN stays NaN. `in` and `out` do not overlap.
-void ToFloats(const half* in, float* out, int64_t n);
-void ToFloats(const bfloat16* in, float* out, int64_t n);
-void FromFloats(const float* in, half* out, int64_t n);
-void FromFloats(const float* in, bfloat16* out, int64_t n);
 
 // Element i, for code to which the types are incomplete.
 template <typename T>

@@ -1,7 +1,9 @@
 // Element-wise kernels of one and two operands for GPUs.
 
+#include <algorithm>
 #include <cstring>
 
+#include "core/broadcasting.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
@@ -78,50 +80,16 @@ class BinaryKernel : public ElementwiseKernel {
   // The output's shape, and how to find the operands' elements, in as few dimensions as the shapes allow.
   static absl::StatusOr<TensorShape> Broadcast(const TensorShape& x, const TensorShape& y, ElementwiseArgs* args) {
     if (x == y) return x;
-    const int rank = std::max(x.dims(), y.dims());
-    DimVector shape(rank);
-    int64_t sizes[kMaxRank], x_steps[kMaxRank], y_steps[kMaxRank];
-    int used = 0;
-    bool x_repeats = false, y_repeats = false;
-    int64_t x_run = 1, y_run = 1;  // elements of one step along the dimension
-    for (int i = 1; i <= rank; ++i) {
-      const int64_t nx = i <= x.dims() ? x.dim_size(x.dims() - i) : 1;
-      const int64_t ny = i <= y.dims() ? y.dim_size(y.dims() - i) : 1;
-      if (nx != ny && nx != 1 && ny != 1) {
-        return errors::InvalidArgument("Incompatible shapes: ", x.ToString(), " vs. ", y.ToString());
-      }
-      const int64_t n = nx == 1 ? ny : nx;
-      shape[rank - i] = n;
-      if (n != 1) {
-        if (used > 0 && x_repeats == (nx == 1) && y_repeats == (ny == 1)) {
-          sizes[used - 1] *= n;
-        } else {
-          x_repeats = nx == 1;
-          y_repeats = ny == 1;
-          sizes[used] = n;
-          x_steps[used] = x_repeats ? 0 : x_run;
-          y_steps[used] = y_repeats ? 0 : y_run;
-          ++used;
-        }
-      }
-      x_run *= nx;
-      y_run *= ny;
-    }
-    if (used > kMaxElementwiseRank) {
+    ASSIGN_OR_RETURN(const Broadcasting broadcasting, Broadcasting::Of(x, y));
+    const auto& [shape, sizes, x_steps, y_steps] = broadcasting;
+    if (sizes.size() > kMaxElementwiseRank) {
       return errors::Unimplemented("Broadcast between ", x.ToString(), " and ", y.ToString(), " is not supported yet");
     }
-    if (used == 0) {
-      sizes[used] = 1;
-      x_steps[used] = y_steps[used] = 0;
-      ++used;
-    }
-    args->rank = used;
-    for (int i = 0; i < used; ++i) {
-      args->sizes[i] = sizes[used - 1 - i];
-      args->x_steps[i] = x_steps[used - 1 - i];
-      args->y_steps[i] = y_steps[used - 1 - i];
-    }
-    return TensorShape::Build(shape);
+    args->rank = static_cast<int>(sizes.size());
+    std::copy(sizes.begin(), sizes.end(), args->sizes);
+    std::copy(x_steps.begin(), x_steps.end(), args->x_steps);
+    std::copy(y_steps.begin(), y_steps.end(), args->y_steps);
+    return shape;
   }
 };
 
