@@ -1,18 +1,15 @@
 #include "client/master_session_client.h"
 
 #include <algorithm>
-#include <random>
 
 #include "absl/time/clock.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
 
 // Request ids are positive, unique per client with overwhelming probability; 0 would switch duplicate detection off.
-int64_t FirstRequestId() {
-  std::random_device entropy;
-  return static_cast<int64_t>(((static_cast<uint64_t>(entropy()) << 30) ^ entropy()) | (uint64_t{1} << 61));
-}
+int64_t FirstRequestId() { return static_cast<int64_t>((RandomBits() >> 2) | (uint64_t{1} << 61)); }
 
 // The master ends a step that takes too long, and knows more about it; one of TensorFlow's may leave that to the call.
 constexpr absl::Duration kPatienceWithMaster = absl::Seconds(2);

@@ -1,20 +1,16 @@
 #include "client/saver.h"
 
-#include <random>
-
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/ops.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
 
-std::string TemporarySuffix() {
-  std::random_device entropy;
-  return absl::StrFormat("_temp_%08x%08x", entropy(), entropy());
-}
+std::string TemporarySuffix() { return absl::StrFormat("_temp_%016x", RandomBits()); }
 
 }  // namespace
 

@@ -1,20 +1,12 @@
 #include "core/device.h"
 
-#include <random>
-
 #include "core/file_system.h"
 #include "core/physical_device.h"
+#include "core/random_bits.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
 namespace weir {
 namespace {
-
-uint64_t RandomIncarnation() {
-  std::random_device entropy;
-  uint64_t incarnation = 0;
-  while (incarnation == 0) incarnation = (uint64_t{entropy()} << 32) | entropy();
-  return incarnation;
-}
 
 DeviceName CpuName(DeviceName task, int id) {
   task.type = kDeviceCpu;
@@ -25,7 +17,7 @@ DeviceName CpuName(DeviceName task, int id) {
 class CpuDevice : public Device {
  public:
   CpuDevice(DeviceName name, WorkQueue* work_queue, int64_t memory_limit)
-      : Device(std::move(name), RandomIncarnation(), memory_limit), work_queue_(work_queue) {}
+      : Device(std::move(name), RandomBits(), memory_limit), work_queue_(work_queue) {}
   // While the work queue can still be asked for: iterators do as they end.
   ~CpuDevice() override { resources()->Clear(); }
 

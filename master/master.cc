@@ -1,20 +1,16 @@
 #include "master/master.h"
 
 #include <algorithm>
-#include <random>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/random_bits.h"
 #include "master/blocking_call.h"
 
 namespace weir {
 namespace {
 
-std::string NewSessionHandle() {
-  std::random_device entropy;
-  const uint64_t random = (static_cast<uint64_t>(entropy()) << 32) | entropy();
-  return absl::StrFormat("%016x", random);
-}
+std::string NewSessionHandle() { return absl::StrFormat("%016x", RandomBits()); }
 
 CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
   options.deadline = std::min(options.deadline, absl::Now() + timeout);

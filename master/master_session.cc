@@ -1,13 +1,13 @@
 #include "master/master_session.h"
 
 #include <algorithm>
-#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/debug_publisher.h"
 #include "core/logging.h"
+#include "core/random_bits.h"
 #include "distribute/collective/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
@@ -20,11 +20,7 @@ namespace {
 
 // Step ids are unique in the cluster with overwhelming probability: 55 random bits, then counted up. The set bit 56
 // keeps them positive and away from the small ids of tests.
-int64_t FirstStepId() {
-  std::random_device entropy;
-  const uint64_t random = (static_cast<uint64_t>(entropy()) << 32) | entropy();
-  return static_cast<int64_t>((random & ((uint64_t{1} << 55) - 1)) | (uint64_t{1} << 56));
-}
+int64_t FirstStepId() { return static_cast<int64_t>((RandomBits() & ((uint64_t{1} << 55) - 1)) | (uint64_t{1} << 56)); }
 
 std::string CanonicalName(const std::string& name) {
   return absl::StrContains(name, ':') ? name : absl::StrCat(name, ":0");

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <random>
 #include <set>
 #include <utility>
 
 #include "client/embedding/part_balance.h"
 #include "client/ops.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -18,11 +18,6 @@ constexpr int kAttempts = 3;
 // Rounds of changes, before the last one, for which steps wait; fewer where so few rows came.
 constexpr int kRounds = 3;
 constexpr int64_t kFewRows = 1000;
-
-int64_t RandomNumber() {
-  std::random_device entropy;
-  return static_cast<int64_t>((static_cast<uint64_t>(entropy()) << 31) ^ entropy());
-}
 
 // A graph with the embedding, and its session.
 struct Connection {
@@ -123,7 +118,8 @@ class Mover {
   void Build() {
     const EmbeddingVariable& variable = connection_.variable;
     const Scope scope = connection_.scope.SubScope("move"), home = scope.ColocateWith(variable.map().op());
-    const Tensor move = Tensor::Scalar<int64_t>(RandomNumber()), owners = Tensor::Vector<int32_t>(owners_);
+    const Tensor move = Tensor::Scalar<int64_t>(static_cast<int64_t>(RandomBits() >> 1)),
+                 owners = Tensor::Vector<int32_t>(owners_);
     const Operation seal = ops::EmbeddingMapSeal(home, variable.map(), Tensor::Scalar<int64_t>(from_.epoch));
     std::vector<Operation> adopted;
     for (Link& link : links_) {

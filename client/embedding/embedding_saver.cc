@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <random>
 #include <set>
 
 #include "absl/strings/str_format.h"
@@ -10,6 +9,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -65,10 +65,7 @@ absl::StatusOr<bool> HasSameTables(const BundleReader& reader, const std::map<st
   return true;
 }
 
-std::string TemporarySuffix() {
-  std::random_device entropy;
-  return absl::StrFormat("_temp_%08x%08x", entropy(), entropy());
-}
+std::string TemporarySuffix() { return absl::StrFormat("_temp_%016x", RandomBits()); }
 
 }  // namespace
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
+#include "core/random_bits.h"
 #include "core/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
@@ -15,10 +15,7 @@ namespace {
 // Summed and written piece by piece: the write finds the piece in the cache.
 constexpr size_t kPiece = 256 << 10;
 
-std::string TemporarySuffix() {
-  std::random_device entropy;
-  return absl::StrCat(".tempstate", (uint64_t{entropy()} << 32) | entropy());
-}
+std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
 
 std::string DirOf(absl::string_view path) {
   const absl::string_view dir = DirName(path);

@@ -1,23 +1,16 @@
 #include "core/gpu/gpu_device.h"
 
 #include <cstring>
-#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "core/device_view.h"
 #include "core/gpu/gpu_error.h"
 #include "core/logging.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
-
-uint64_t RandomIncarnation() {
-  std::random_device entropy;
-  uint64_t incarnation = 0;
-  while (incarnation == 0) incarnation = (uint64_t{entropy()} << 32) | entropy();
-  return incarnation;
-}
 
 DeviceName GpuName(DeviceName task, int id) {
   task.type = kDeviceGpu;
@@ -93,7 +86,7 @@ absl::StatusOr<std::unique_ptr<GpuDevice>> GpuDevice::Create(std::shared_ptr<Gpu
 }
 
 GpuDevice::GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options)
-    : Device(GpuName(options.task, options.id), RandomIncarnation(), static_cast<int64_t>(options.config.memory_limit)),
+    : Device(GpuName(options.task, options.id), RandomBits(), static_cast<int64_t>(options.config.memory_limit)),
       core_(std::move(core)),
       work_queue_(work_queue),
       options_(std::move(options)),

@@ -2,13 +2,13 @@
 
 #include <iterator>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_join.h"
 #include "core/device_name.h"
+#include "core/random_bits.h"
 #include "distribute/collective/collective_group.h"
 
 namespace weir {
@@ -19,10 +19,7 @@ constexpr int32_t kMaxGroupSize = 1 << 16;
 constexpr size_t kMaxMembers = 1 << 17;
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
-std::string NewFormation() {
-  std::random_device entropy;
-  return absl::StrCat(absl::Hex(entropy(), absl::kZeroPad8), absl::Hex(entropy(), absl::kZeroPad8));
-}
+std::string NewFormation() { return absl::StrCat(absl::Hex(RandomBits(), absl::kZeroPad16)); }
 
 std::string TaskOf(const std::string& device) {
   const auto name = DeviceName::ParseFull(device);

@@ -1,18 +1,13 @@
 #include "distribute/collective/step_sequences.h"
 
 #include <algorithm>
-#include <random>
 
 #include "core/fingerprint.h"
+#include "core/random_bits.h"
 #include "distribute/collective/shared_step_id.h"
 
 namespace weir {
 namespace {
-
-uint64_t NewSecret() {
-  std::random_device entropy;
-  return (static_cast<uint64_t>(entropy()) << 32) | entropy();
-}
 
 // Of the same count, what is later; else what is said last.
 int64_t Later(int64_t own, int64_t said) {
@@ -21,7 +16,7 @@ int64_t Later(int64_t own, int64_t said) {
 
 }  // namespace
 
-StepSequences::StepSequences() : secret_(NewSecret()) {}
+StepSequences::StepSequences() : secret_(RandomBits()) {}
 
 // The same whenever the key is asked for, and another one after a restart.
 int64_t StepSequences::FirstStepId(int64_t graph_key) const {

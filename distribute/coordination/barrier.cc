@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/random_bits.h"
 #include "distribute/coordination/leased_wait.h"
 
 namespace weir::coordination {
@@ -20,10 +20,7 @@ constexpr size_t kMaxNamed = 8;
 constexpr size_t kMaxOutcome = 2048;
 constexpr char kOpen[] = "open";
 
-std::string RandomToken() {
-  std::random_device random;
-  return absl::StrFormat("%08x%08x", random(), random());
-}
+std::string RandomToken() { return absl::StrFormat("%016x", RandomBits()); }
 
 std::string Named(const std::vector<std::string>& names) {
   if (names.size() <= kMaxNamed) return absl::StrJoin(names, ", ");

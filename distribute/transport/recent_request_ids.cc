@@ -1,6 +1,5 @@
 #include "distribute/transport/recent_request_ids.h"
-
-#include <random>
+#include "core/random_bits.h"
 
 namespace weir {
 
@@ -21,10 +20,7 @@ absl::Status RecentRequestIds::TrackUnique(int64_t request_id, absl::string_view
   return absl::OkStatus();
 }
 
-RequestIdSource::RequestIdSource() {
-  std::random_device device;
-  next_ = static_cast<uint64_t>(device()) << 32 | device();
-}
+RequestIdSource::RequestIdSource() : next_(RandomBits()) {}
 
 int64_t RequestIdSource::Next() {
   // An odd stride visits every value once, far apart from another client's sequence.

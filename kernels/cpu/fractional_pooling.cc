@@ -1,9 +1,9 @@
 // Pooling over regions whose sizes vary so that they shrink an image by a fraction (Graham, 2014).
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
+#include "core/random_bits.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/random_fill.h"
@@ -16,9 +16,8 @@ class RegionMaker {
  public:
   RegionMaker(bool pseudo_random, int64_t seed, int64_t seed2) : pseudo_(pseudo_random) {
     if (seed == 0 && seed2 == 0) {
-      std::random_device device;
-      seed = static_cast<int64_t>(device()) << 32 | device();
-      seed2 = static_cast<int64_t>(device()) << 32 | device();
+      seed = static_cast<int64_t>(RandomBits());
+      seed2 = static_cast<int64_t>(RandomBits());
     }
     stream_ = Philox(seed, seed2);
   }
@@ -131,9 +130,8 @@ class FractionalPoolKernel : public OpKernel {
       return errors::InvalidArgument("Both seed and seed2 should be 0 if deterministic is false.");
     }
     if (deterministic && seed_ == 0 && seed2_ == 0) {
-      std::random_device device;
-      seed_ = static_cast<int64_t>(device()) << 32 | device();
-      seed2_ = static_cast<int64_t>(device()) << 32 | device();
+      seed_ = static_cast<int64_t>(RandomBits());
+      seed2_ = static_cast<int64_t>(RandomBits());
     }
     return absl::OkStatus();
   }

@@ -1,9 +1,9 @@
 #include "kernels/cpu/queue.h"
 
 #include <algorithm>
-#include <random>
 
 #include "absl/strings/str_join.h"
+#include "core/random_bits.h"
 #include "kernels/cpu/tensor_sequence.h"
 
 namespace weir {
@@ -19,9 +19,8 @@ std::string ShapeListName(absl::Span<const PartialTensorShape> shapes) {
 Philox ShufflingStream(const Queue::Options& options) {
   uint64_t seed = options.seed, seed2 = options.seed2;
   if (seed == 0 && seed2 == 0) {
-    std::random_device device;
-    seed = static_cast<uint64_t>(device()) << 32 | device();
-    seed2 = static_cast<uint64_t>(device()) << 32 | device();
+    seed = RandomBits();
+    seed2 = RandomBits();
   }
   return Philox(seed, seed2);
 }

@@ -1,8 +1,8 @@
 #include "kernels/cpu/random_fill.h"
 
 #include <algorithm>
-#include <random>
 
+#include "core/random_bits.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox_block.h"
@@ -196,10 +196,8 @@ absl::Status GuardedPhilox::Init(OpKernelConstruction& ctx) {
   RETURN_IF_ERROR(ctx.GetAttr("seed", &seed));
   RETURN_IF_ERROR(ctx.GetAttr("seed2", &seed2));
   if (seed == 0 && seed2 == 0) {
-    std::random_device device;
-    const auto draw = [&] { return static_cast<int64_t>(static_cast<uint64_t>(device()) << 32 | device()); };
-    seed = draw();
-    seed2 = draw();
+    seed = static_cast<int64_t>(RandomBits());
+    seed2 = static_cast<int64_t>(RandomBits());
   }
   stream_ = Philox(seed, seed2);
   return absl::OkStatus();

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <random>
 
+#include "core/random_bits.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
@@ -205,9 +205,7 @@ class NonDeterministicIntsKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    std::random_device device;
-    const auto draw = [&] { return static_cast<uint64_t>(device()) << 32 | device(); };
-    const uint64_t seed = draw(), sequence = draw();
+    const uint64_t seed = RandomBits(), sequence = RandomBits();
     return FillRandom(ctx, Distribution::kFullInt, Philox(seed, sequence), 0, 0, output);
   }
 };

@@ -1,7 +1,6 @@
 #include "kernels/data/seed_generator.h"
 
-#include <random>
-
+#include "core/random_bits.h"
 #include "core/resource_handle.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/families.h"
@@ -10,9 +9,7 @@ namespace weir {
 
 Seeds Seeds::Resolve(int64_t seed, int64_t seed2) {
   if (seed != 0 || seed2 != 0) return {seed, seed2};
-  std::random_device device;
-  const auto number = [&device] { return static_cast<int64_t>(uint64_t{device()} << 32 | device()); };
-  return {number(), number()};
+  return {static_cast<int64_t>(RandomBits()), static_cast<int64_t>(RandomBits())};
 }
 
 Seeds SeedGenerator::Generate() {

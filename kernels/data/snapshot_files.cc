@@ -1,10 +1,10 @@
 #include "kernels/data/snapshot_files.h"
 
 #include <algorithm>
-#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "core/random_bits.h"
 #include "core/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
@@ -56,10 +56,7 @@ absl::StatusOr<std::vector<std::string>> SnapshotShards(FileSystem* files, const
   return shards;
 }
 
-std::string NewSnapshotRun() {
-  std::random_device entropy;
-  return absl::StrCat((uint64_t{entropy()} << 32) | entropy());
-}
+std::string NewSnapshotRun() { return absl::StrCat(RandomBits()); }
 
 absl::Status SnapshotWriter::Write(int64_t shard, const Element& element) {
   std::unique_ptr<RecordSink>& sink = shards_[shard];

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <random>
 
+#include "core/random_bits.h"
 #include "kernels/cpu/embedding/families.h"
 #include "kernels/cpu/embedding/key_hash.h"
 #include "kernels/cpu/embedding/table_inputs.h"
@@ -41,12 +41,6 @@ class Numbering {
 
 // Each partition gets its keys once; idx says where each key of the input is in the partitions one after the other.
 class DividingKernel : public OpKernel {
- public:
-  DividingKernel() {
-    std::random_device entropy;
-    odd_ = (static_cast<uint64_t>(entropy()) << 32) | entropy() | 1;
-  }
-
  protected:
   // `partition_of(hash)` is below the number of outputs less one.
   template <typename Fn>
@@ -87,7 +81,7 @@ class DividingKernel : public OpKernel {
   }
 
  private:
-  uint64_t odd_;
+  const uint64_t odd_ = RandomBits() | 1;
 };
 
 class PartitionKernel : public DividingKernel {
