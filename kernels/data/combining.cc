@@ -67,15 +67,9 @@ class ZipDataset : public DatasetBase {
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
-  class Iterator : public DatasetIterator<ZipDataset> {
+  class Iterator : public NaryIterator<ZipDataset> {
    public:
-    using DatasetIterator::DatasetIterator;
-    absl::Status Initialize(IteratorContext& ctx) override {
-      for (const DatasetPtr& input : dataset().inputs()) {
-        ASSIGN_OR_RETURN(inputs_.emplace_back(), input->MakeIterator(ctx));
-      }
-      return absl::OkStatus();
-    }
+    using NaryIterator::NaryIterator;
     // After an error in one input the others are advanced too, so that they stay side by side.
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
       element->clear();
@@ -90,17 +84,6 @@ class ZipDataset : public DatasetBase {
       RETURN_IF_ERROR(status);
       return true;
     }
-    absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
-      for (size_t i = 0; i < inputs_.size(); ++i) RETURN_IF_ERROR(inputs_[i]->Save(ctx, writer.Scope("input", i)));
-      return absl::OkStatus();
-    }
-    absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
-      for (size_t i = 0; i < inputs_.size(); ++i) RETURN_IF_ERROR(inputs_[i]->Restore(ctx, reader.Scope("input", i)));
-      return absl::OkStatus();
-    }
-
-   private:
-    std::vector<IteratorPtr> inputs_;
   };
 };
 
@@ -205,13 +188,11 @@ class DirectedInterleaveDataset : public DatasetBase {
     return spec;
   }
 
-  class Iterator : public DatasetIterator<DirectedInterleaveDataset> {
+  class Iterator : public NaryIterator<DirectedInterleaveDataset> {
    public:
-    using DatasetIterator::DatasetIterator;
+    using NaryIterator::NaryIterator;
     absl::Status Initialize(IteratorContext& ctx) override {
-      for (const DatasetPtr& input : dataset().inputs()) {
-        ASSIGN_OR_RETURN(inputs_.emplace_back(), input->MakeIterator(ctx));
-      }
+      RETURN_IF_ERROR(NaryIterator::Initialize(ctx));
       active_ = static_cast<int64_t>(inputs_.size()) - 1;
       return absl::OkStatus();
     }
@@ -255,8 +236,7 @@ class DirectedInterleaveDataset : public DatasetBase {
     }
 
    private:
-    std::vector<IteratorPtr> inputs_;
-    int64_t active_ = 0;
+    int64_t active_ = 0;  // inputs that may have more; one that has none is null
   };
 
   const bool stop_on_empty_;

@@ -203,6 +203,31 @@ class UnaryIterator : public DatasetIterator<D> {
   IteratorPtr input_;
 };
 
+// One that draws from all inputs.
+template <typename D>
+class NaryIterator : public DatasetIterator<D> {
+ public:
+  using DatasetIterator<D>::DatasetIterator;
+  absl::Status Initialize(IteratorContext& ctx) override {
+    for (const DatasetPtr& input : this->dataset().inputs()) {
+      ASSIGN_OR_RETURN(inputs_.emplace_back(), input->MakeIterator(ctx));
+    }
+    return absl::OkStatus();
+  }
+
+ protected:
+  absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
+    for (size_t i = 0; i < inputs_.size(); ++i) RETURN_IF_ERROR(inputs_[i]->Save(ctx, writer.Scope("input", i)));
+    return absl::OkStatus();
+  }
+  absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
+    for (size_t i = 0; i < inputs_.size(); ++i) RETURN_IF_ERROR(inputs_[i]->Restore(ctx, reader.Scope("input", i)));
+    return absl::OkStatus();
+  }
+
+  std::vector<IteratorPtr> inputs_;
+};
+
 // An iterator of type I over `dataset`, a D.
 template <typename I, typename D>
 IteratorPtr NewIteratorOf(const D* dataset) {

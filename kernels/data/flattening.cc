@@ -178,15 +178,9 @@ class WeightedFlatMapDataset : public DatasetBase {
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
-  class Iterator : public DatasetIterator<WeightedFlatMapDataset> {
+  class Iterator : public NaryIterator<WeightedFlatMapDataset> {
    public:
-    using DatasetIterator::DatasetIterator;
-    absl::Status Initialize(IteratorContext& ctx) override {
-      for (const DatasetPtr& input : dataset().inputs()) {
-        ASSIGN_OR_RETURN(inputs_.emplace_back(), input->MakeIterator(ctx));
-      }
-      return absl::OkStatus();
-    }
+    using NaryIterator::NaryIterator;
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
       while (current_ < inputs_.size() && taken_ >= dataset().counts_[current_]) {
         ++current_;
@@ -199,22 +193,15 @@ class WeightedFlatMapDataset : public DatasetBase {
     absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {
       writer.Int("current", static_cast<int64_t>(current_));
       writer.Int("taken", taken_);
-      for (size_t i = 0; i < inputs_.size(); ++i) {
-        RETURN_IF_ERROR(inputs_[i]->Save(ctx, writer.Scope("input", static_cast<int64_t>(i))));
-      }
-      return absl::OkStatus();
+      return NaryIterator::SaveState(ctx, writer);
     }
     absl::Status RestoreState(IteratorContext& ctx, const StateReader& reader) override {
       ASSIGN_OR_RETURN(current_, reader.Int("current", 0, static_cast<int64_t>(inputs_.size())));
       ASSIGN_OR_RETURN(taken_, reader.Int("taken"));
-      for (size_t i = 0; i < inputs_.size(); ++i) {
-        RETURN_IF_ERROR(inputs_[i]->Restore(ctx, reader.Scope("input", static_cast<int64_t>(i))));
-      }
-      return absl::OkStatus();
+      return NaryIterator::RestoreState(ctx, reader);
     }
 
    private:
-    std::vector<IteratorPtr> inputs_;
     size_t current_ = 0;
     int64_t taken_ = 0;  // of the current input
   };

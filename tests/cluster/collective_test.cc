@@ -117,6 +117,19 @@ class CollectiveClusterTest : public testing::TestWithParam<std::vector<std::str
     ExpectSums();
   }
 
+  // Each of the others ends in time, naming the killed one.
+  void KillTheLastWhileTheOthersWait() {
+    auto waiting = Start({0, 1});
+    cluster_->Kill("worker", 2);
+    const absl::Time killed = absl::Now();
+    for (auto& result : waiting) {
+      const absl::Status status = result.get().status();
+      EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
+      EXPECT_LT(absl::Now() - killed, kLimit);
+    }
+    ExpectToMeetAgainWith(2);
+  }
+
   std::unique_ptr<ProcessCluster> cluster_;
   std::vector<std::unique_ptr<Member>> members_;
 };
@@ -171,15 +184,7 @@ TEST_P(CollectiveClusterTest, StepsRunSideBySide) {
 // A client at each of the members' masters starts its step anew until it succeeds, as training loops do.
 TEST_P(CollectiveClusterTest, AKilledMemberEndsEveryOtherWithItsName) {
   ExpectSums();
-  auto waiting = Start({0, 1});
-  cluster_->Kill("worker", 2);
-  const absl::Time killed = absl::Now();
-  for (auto& result : waiting) {
-    const absl::Status status = result.get().status();
-    EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
-    EXPECT_LT(absl::Now() - killed, kLimit);
-  }
-  ExpectToMeetAgainWith(2);
+  KillTheLastWhileTheOthersWait();
 }
 
 TEST_P(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
@@ -226,15 +231,7 @@ TEST_P(CollectiveClusterTest, ATaskTellsOfItsLinks) {
 // By now all of them have links.
 TEST_P(CollectiveClusterTest, AKilledMemberIsMissedThroughLinks) {
   for (int step = 0; step < 50; ++step) ExpectSums();
-  auto waiting = Start({0, 1});
-  cluster_->Kill("worker", 2);
-  const absl::Time killed = absl::Now();
-  for (auto& result : waiting) {
-    const absl::Status status = result.get().status();
-    EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
-    EXPECT_LT(absl::Now() - killed, kLimit);
-  }
-  ExpectToMeetAgainWith(2);
+  KillTheLastWhileTheOthersWait();
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, CollectiveClusterTest,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "client/ops.h"
 #include "distribute/strategy/mesh_program.h"
 #include "gmock/gmock.h"
+#include "graph/ancestors_testing.h"
 #include "graph/shape_refiner.h"
 #include "gtest/gtest.h"
 #include "tests/mesh/chain_model.h"
@@ -54,20 +54,6 @@ INSTANTIATE_TEST_SUITE_P(Schedules, PipelineLosses,
                          ::testing::Combine(::testing::Values(PipelineSchedule::kGPipe, PipelineSchedule::k1F1B),
                                             ::testing::Values(1, 2, 4), ::testing::Values(1, 2, 8)));
 
-// The nodes that `node` waits for, directly or not.
-absl::flat_hash_set<const Node*> Before(const Node* node) {
-  absl::flat_hash_set<const Node*> seen;
-  std::vector<const Node*> open = {node};
-  while (!open.empty()) {
-    const Node* next = open.back();
-    open.pop_back();
-    for (const Edge* edge : next->in_edges()) {
-      if (seen.insert(edge->src).second) open.push_back(edge->src);
-    }
-  }
-  return seen;
-}
-
 TEST(PipelineGraph, LetsNoMoreMicroBatchesGoForwardThanThereAreStages) {
   constexpr int kStages = 3, kMicroBatches = 8;
   const auto program = Pipelined({.stages = Stages(kStages), .micro_batches = kMicroBatches});
@@ -82,7 +68,7 @@ TEST(PipelineGraph, LetsNoMoreMicroBatchesGoForwardThanThereAreStages) {
       const Node* const barrier =
           graph.FindNode(absl::StrCat("pipeline/stage_", s, "/after_backward_", std::max(back, 0)));
       ASSERT_NE(barrier, nullptr);
-      EXPECT_EQ(Before(forward).contains(barrier), back >= 0) << "stage " << s << ", micro-batch " << m;
+      EXPECT_EQ(Ancestors(forward).contains(barrier), back >= 0) << "stage " << s << ", micro-batch " << m;
     }
   }
 }
@@ -90,7 +76,7 @@ TEST(PipelineGraph, LetsNoMoreMicroBatchesGoForwardThanThereAreStages) {
 TEST(PipelineGraph, GPipeGoesForwardWithoutWaiting) {
   const auto program = Pipelined({.stages = Stages(2), .micro_batches = 4, .schedule = PipelineSchedule::kGPipe});
   const Graph& graph = *program->scope.graph();
-  const auto before = Before(graph.FindNode("stage_0/micro_batch_3/input"));
+  const auto before = Ancestors(graph.FindNode("stage_0/micro_batch_3/input"));
   EXPECT_TRUE(std::none_of(before.begin(), before.end(),
                            [](const Node* node) { return absl::StrContains(node->name(), "/backward"); }));
 }

@@ -8,6 +8,7 @@
 #include "client/ops.h"
 #include "core/testing.h"
 #include "distribute/strategy/mirrored_strategy.h"
+#include "graph/ancestors_testing.h"
 
 namespace weir {
 namespace {
@@ -50,19 +51,6 @@ std::vector<const Node*> BuildReductions(const Scope& root, const CommunicationO
   }
   std::sort(reductions.begin(), reductions.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
   return reductions;
-}
-
-absl::flat_hash_set<const Node*> Ancestors(const Node* node) {
-  absl::flat_hash_set<const Node*> seen;
-  std::vector<const Node*> open = {node};
-  while (!open.empty()) {
-    const Node* next = open.back();
-    open.pop_back();
-    for (const Edge* edge : next->in_edges()) {
-      if (seen.insert(edge->src).second) open.push_back(edge->src);
-    }
-  }
-  return seen;
 }
 
 TEST(GradientOverlapTest, APackWaitsForItsOwnGradientsAlone) {
