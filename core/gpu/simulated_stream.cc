@@ -72,7 +72,7 @@ absl::Status SimulatedStream::Launch(const GpuKernel& kernel, absl::Span<const c
     char bytes[kMaxGpuKernelArgs];
   };
   auto copy = std::make_shared<Args>();
-  std::memcpy(copy->bytes, args.data(), args.size());
+  if (!args.empty()) std::memcpy(copy->bytes, args.data(), args.size());
   return gpu_->Enqueue(this, {.name = kernel.name,
                               .work = [simulate = kernel.simulate, copy] { simulate(copy->bytes); },
                               .accesses = {accesses.begin(), accesses.end()}});

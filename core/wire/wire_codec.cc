@@ -13,14 +13,23 @@ namespace {
 
 // A smaller message is not worth it.
 constexpr int64_t kMinCompressedBytes = 4 << 10;
-// Elements that are widened at a time, so that they stay in the cache.
+// Elements that are converted at a time, so that they stay in the cache.
 constexpr int64_t kBlock = 1024;
 
 absl::StatusOr<Tensor> Bytes(Allocator* allocator, int64_t num_bytes) {
   return Tensor::Allocate(allocator, DT_UINT8, TensorShape({num_bytes}));
 }
 
-// A message can begin anywhere: elements are copied to where they are aligned.
+// A message can begin anywhere: elements are narrowed and widened where they are aligned.
+template <typename T>
+void NarrowBlocks(const float* in, int64_t count, char* out) {
+  alignas(64) char block[kBlock * sizeof(T)];
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const int64_t n = std::min(kBlock, count - i);
+    FromFloats(in + i, reinterpret_cast<T*>(block), n);
+    std::memcpy(out + i * sizeof(T), block, n * sizeof(T));
+  }
+}
 template <typename T>
 void WidenBlocks(const char* in, int64_t count, float* out) {
   alignas(64) char block[kBlock * sizeof(T)];
@@ -46,8 +55,8 @@ bool WireCodec::MayCompress(int64_t count) const {
 
 void WireCodec::Narrow(const char* elements, int64_t count, char* out) const {
   const auto* floats = reinterpret_cast<const float*>(elements);
-  if (cast_ == WireCast::kHalf) return FromFloats(floats, reinterpret_cast<half*>(out), count);
-  if (cast_ == WireCast::kBfloat16) return FromFloats(floats, reinterpret_cast<bfloat16*>(out), count);
+  if (cast_ == WireCast::kHalf) return NarrowBlocks<half>(floats, count, out);
+  if (cast_ == WireCast::kBfloat16) return NarrowBlocks<bfloat16>(floats, count, out);
   std::memcpy(out, elements, count * element_bytes_);
 }
 

@@ -168,7 +168,7 @@ AttrValue RandomAttr(std::mt19937& random, int kind) {
       value.set_s(word());
       break;
     case 1:
-      value.set_i(static_cast<int64_t>(random()) * static_cast<int64_t>(random()));
+      value.set_i(static_cast<int64_t>(uint64_t{random()} * random()));
       break;
     case 2:
       value.set_f(number());

@@ -38,10 +38,12 @@ void LinkHandlers::Refuse() {
 }
 
 void LinkHandlers::Await(absl::Time deadline) {
-  const auto until = std::chrono::steady_clock::now() +
-                     absl::ToChronoNanoseconds(std::max(absl::ZeroDuration(), deadline - absl::Now()));
   MutexLock lock(mu_);
-  while (active_ > 0 && lock.WaitUntil(idle_, until) == std::cv_status::no_timeout) {
+  while (active_ > 0) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return;
+    // The clock has no time that stands for never.
+    lock.WaitUntil(idle_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
   }
 }
 
