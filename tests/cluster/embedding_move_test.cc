@@ -427,8 +427,9 @@ TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
     EmbeddingSaver saver(counter.scope, {counter.variable});
     ASSERT_THAT(counter.Connect(*cluster), IsOk());
     ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope)}), IsOk());
-    if (steps == 0) ASSERT_THAT(saver.Initialize(*counter.session), IsOk());
-    if (steps > 0) ASSERT_THAT(saver.Restore(*counter.session, (directory / "0").string()), IsOk());
+    ASSERT_THAT(
+        steps == 0 ? saver.Initialize(*counter.session) : saver.Restore(*counter.session, (directory / "0").string()),
+        IsOk());
     ASSERT_THAT(counter.session->Run(counter.Feeds(steps), {}, {counter.push}).status(), IsOk());
     const std::string path = (directory / std::to_string(steps)).string();
     ASSERT_THAT(saver.Save(*counter.session, path), IsOk());
