@@ -2,6 +2,7 @@
 
 #include "client/training_loop.h"
 
+#include "client/forwarding_session_testing.h"
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
@@ -15,9 +16,10 @@ namespace {
 using ::testing::HasSubstr;
 
 // A local session that fails chosen runs, and can lose its variables as a restarted task does.
-class FlakySession : public Session {
+class FlakySession : public ForwardingSession {
  public:
-  FlakySession(const Scope& scope, std::unique_ptr<Session> session) : scope_(scope), session_(std::move(session)) {}
+  FlakySession(const Scope& scope, std::unique_ptr<Session> session)
+      : ForwardingSession(std::move(session)), scope_(scope) {}
 
   using Session::Run;
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
@@ -27,28 +29,14 @@ class FlakySession : public Session {
       --fail_next_;
       return errors::Unavailable("task /job:ps/task:1 is gone");
     }
-    return session_->Run(feeds, fetches, targets, options, metadata);
+    return ForwardingSession::Run(feeds, fetches, targets, options, metadata);
   }
-  absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds, const std::vector<std::string>& fetches,
-                                               const std::vector<std::string>& targets,
-                                               const tensorflow::RunOptions& options,
-                                               tensorflow::RunMetadata* metadata) override {
-    return session_->RunNamed(feeds, fetches, targets, options, metadata);
-  }
-  absl::StatusOr<std::unique_ptr<Callable>> MakeCallable(const std::vector<Output>& feeds,
-                                                         const std::vector<Output>& fetches,
-                                                         const std::vector<Operation>& targets) override {
-    return session_->MakeCallable(feeds, fetches, targets);
-  }
-  absl::StatusOr<tensorflow::ListDevicesResponse> ListDevices() override { return session_->ListDevices(); }
-  absl::Status Close() override { return session_->Close(); }
 
   void Fail(int runs) { fail_next_ = runs; }
   void LoseVariables() { session_ = Session::Local(scope_).value(); }
 
  private:
   const Scope scope_;
-  std::unique_ptr<Session> session_;
   int fail_next_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "client/embedding/embedding_prefetch.h"
 #include "client/embedding/embedding_saver.h"
 #include "client/embedding/embedding_variable.h"
+#include "client/forwarding_session_testing.h"
 #include "client/gradients.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
@@ -209,33 +210,19 @@ TEST(EmbeddingMoveTest, SynchronousWorkersOfTheirOwnAreMovedBetweenRounds) {
 }
 
 // A session before each of whose runs something may happen; `is_last` of the one that makes a move.
-class WatchedSession : public Session {
+class WatchedSession : public ForwardingSession {
  public:
   WatchedSession(std::unique_ptr<Session> session, std::function<void(bool is_last)> before_run)
-      : session_(std::move(session)), before_run_(std::move(before_run)) {}
+      : ForwardingSession(std::move(session)), before_run_(std::move(before_run)) {}
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                           const std::vector<Operation>& targets,
                                           const tensorflow::RunOptions& run_options,
                                           tensorflow::RunMetadata* metadata) override {
     before_run_(/*is_last=*/!targets.empty());
-    return session_->Run(feeds, fetches, targets, run_options, metadata);
+    return ForwardingSession::Run(feeds, fetches, targets, run_options, metadata);
   }
-  absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds, const std::vector<std::string>& fetches,
-                                               const std::vector<std::string>& targets,
-                                               const tensorflow::RunOptions& run_options,
-                                               tensorflow::RunMetadata* metadata) override {
-    return session_->RunNamed(feeds, fetches, targets, run_options, metadata);
-  }
-  absl::StatusOr<std::unique_ptr<Callable>> MakeCallable(const std::vector<Output>& feeds,
-                                                         const std::vector<Output>& fetches,
-                                                         const std::vector<Operation>& targets) override {
-    return session_->MakeCallable(feeds, fetches, targets);
-  }
-  absl::StatusOr<tensorflow::ListDevicesResponse> ListDevices() override { return session_->ListDevices(); }
-  absl::Status Close() override { return session_->Close(); }
 
  private:
-  const std::unique_ptr<Session> session_;
   const std::function<void(bool is_last)> before_run_;
 };
 

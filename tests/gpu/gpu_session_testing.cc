@@ -1,8 +1,5 @@
 #include "tests/gpu/gpu_session_testing.h"
 
-#include <cstdlib>
-
-#include "client/variables.h"
 #include "tests/gpu/local_session.h"
 
 namespace weir {
@@ -13,7 +10,7 @@ GpuSessionTest::~GpuSessionTest() {
   for (const auto& gpu : gpus_) EXPECT_THAT(gpu->Races(), testing::IsEmpty());
 }
 
-absl::StatusOr<std::unique_ptr<Session>> GpuSessionTest::Connect() {
+absl::StatusOr<std::unique_ptr<Session>> GpuSessionTest::Open() {
   GpuPlatform platform;
   platform.count = [this] { return num_gpus_; };
   platform.open = [this](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> {
@@ -22,29 +19,6 @@ absl::StatusOr<std::unique_ptr<Session>> GpuSessionTest::Connect() {
     return gpus_.back();
   };
   return LocalSessionOn(platform, scope_, options_);
-}
-
-Session& GpuSessionTest::session() {
-  if (session_ != nullptr) return *session_;
-  const bool has_variables = !scope_.variables().empty();
-  const Operation initialize = has_variables ? InitializeAll(scope_) : Operation();
-  auto session = Connect();
-  if (!session.ok()) {
-    ADD_FAILURE() << session.status();
-    std::abort();  // no test can go on without a session
-  }
-  session_ = *std::move(session);
-  if (has_variables) {
-    EXPECT_THAT(session_->RunTargets({initialize}), IsOk());
-  }
-  return *session_;
-}
-
-std::vector<Tensor> GpuSessionTest::Run(const FeedList& feeds, const OutputList& fetches,
-                                        const std::vector<Operation>& targets) {
-  auto result = session().Run(feeds, fetches, targets);
-  EXPECT_THAT(result, IsOk());
-  return result.ok() ? *std::move(result) : std::vector<Tensor>(fetches.size());
 }
 
 }  // namespace weir

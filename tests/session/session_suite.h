@@ -5,30 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "client/session_fixture_testing.h"
 #include "core/testing.h"
 #include "tests/session/session_backend.h"
 
 namespace weir {
 
 // A suite derives from this, uses TEST_P, and ends with WEIR_SESSION_SUITE(its name): it then runs on every backend.
-class SessionSuite : public ::testing::TestWithParam<BackendKind> {
+class SessionSuite : public ::testing::TestWithParam<BackendKind>, protected SessionFixture {
  protected:
+  using SessionFixture::Run;
+
+  ~SessionSuite() override { session_.reset(); }
   void SetUp() override;
+  absl::StatusOr<std::unique_ptr<Session>> Open() override { return Connect(); }
 
   // The scope on the first (0) or second (1) device.
   Scope On(int device) const { return scope_.WithDevice(device_name(device)); }
   std::string device_name(int device) const { return backend_->devices()[device]; }
 
-  // The session; the first call connects it and gives the graph's variables their first values. Without one the
-  // test program ends.
-  Session& session();
   // As session(), with a graph that may be wrong.
   absl::StatusOr<std::unique_ptr<Session>> Connect(SessionOptions options = {}) {
     return backend_->Connect(scope_, std::move(options));
   }
-  // An error is the test's failure, and gives uninitialised tensors.
-  std::vector<Tensor> Run(const FeedList& feeds, const OutputList& fetches, const std::vector<Operation>& targets = {});
-  Tensor Fetch(const Output& fetch) { return Run({}, {fetch})[0]; }
   void RunOp(const Operation& target) { Run({}, {}, {target}); }
   absl::Status ErrorOf(const FeedList& feeds, const OutputList& fetches, const std::vector<Operation>& targets = {}) {
     return session().Run(feeds, fetches, targets).status();
@@ -36,9 +35,7 @@ class SessionSuite : public ::testing::TestWithParam<BackendKind> {
   // A session at the master itself, with the graph as it is, variables without values. Its handle.
   std::string CreateRawSession();
 
-  Scope scope_ = Scope::NewRoot();
   std::unique_ptr<SessionBackend> backend_;
-  std::unique_ptr<Session> session_;
 };
 
 #define WEIR_SESSION_SUITE(suite)                                        \

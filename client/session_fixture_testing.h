@@ -1,0 +1,56 @@
+// What fixtures share whose tests have one graph and one session.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/ops.h"
+#include "client/session.h"
+#include "client/variables.h"
+#include "core/testing.h"
+
+namespace weir {
+
+// A fixture derives from this and says how a session is opened. What the session runs on outlives it: a fixture that
+// owns that lets go of session_ first.
+class SessionFixture {
+ public:
+  virtual ~SessionFixture() = default;
+
+ protected:
+  // With the graph as it is, which may be wrong.
+  virtual absl::StatusOr<std::unique_ptr<Session>> Open() = 0;
+
+  // The session; the first call opens it and gives the graph's variables their first values. Without one the test
+  // program ends.
+  Session& session() {
+    if (session_ != nullptr) return *session_;
+    const bool has_variables = !scope_.variables().empty();
+    const Operation initialize = has_variables ? InitializeAll(scope_) : Operation();
+    auto session = Open();
+    if (!session.ok()) {
+      ADD_FAILURE() << session.status();
+      std::abort();  // no test can go on without a session
+    }
+    session_ = *std::move(session);
+    if (has_variables) {
+      EXPECT_THAT(session_->RunTargets({initialize}), IsOk());
+    }
+    return *session_;
+  }
+  // An error is the test's failure, and gives uninitialised tensors.
+  std::vector<Tensor> Run(const FeedList& feeds, const OutputList& fetches,
+                          const std::vector<Operation>& targets = {}) {
+    auto result = session().Run(feeds, fetches, targets);
+    EXPECT_THAT(result, IsOk());
+    return result.ok() ? *std::move(result) : std::vector<Tensor>(fetches.size());
+  }
+  Tensor Fetch(const Output& fetch) { return Run({}, {fetch})[0]; }
+
+  Scope scope_ = Scope::NewRoot();
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace weir
