@@ -1,8 +1,8 @@
 // Versions 2 and 3 of MatrixDiag, MatrixDiagPart and MatrixSetDiag: bands of diagonals.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 
 namespace weir {

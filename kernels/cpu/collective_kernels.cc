@@ -1,9 +1,9 @@
 // Collectives whose group and instance are attributes (the first versions) or inputs (V2).
 #include "kernels/cpu/collective_kernel.h"
 
+#include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

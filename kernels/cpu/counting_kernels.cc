@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 

@@ -1,9 +1,9 @@
 // Diag, the MatrixDiag family and MatrixBandPart.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

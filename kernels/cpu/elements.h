@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "core/dense_steps.h"
 #include "core/op_kernel.h"
 #include "core/resource_handle.h"
 #include "core/types.h"
@@ -53,8 +54,5 @@ void ZeroElements(DataType type, void* dst, int64_t n);
 // share the work.
 void StridedCopy(OpKernelContext& ctx, DataType type, absl::Span<const int64_t> sizes, const void* src,
                  absl::Span<const int64_t> src_steps, void* dst, absl::Span<const int64_t> dst_steps);
-
-// The steps of a dense row-major array of these sizes.
-DimVector DenseSteps(absl::Span<const int64_t> sizes);
 
 }  // namespace weir

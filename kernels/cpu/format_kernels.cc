@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/convolution.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
 

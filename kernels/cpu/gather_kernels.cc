@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/parallel.h"
 

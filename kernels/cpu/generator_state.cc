@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/variable_access.h"
 
 namespace weir {

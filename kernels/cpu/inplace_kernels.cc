@@ -1,8 +1,8 @@
 // InplaceUpdate, InplaceAdd, InplaceSub: rows of a value, in its own memory where nobody else holds it; and
 // ParallelConcat, which puts rows together.
+#include "core/index_tensor.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/update_loops.h"
 
 namespace weir {

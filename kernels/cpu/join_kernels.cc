@@ -1,8 +1,8 @@
 // Concat, Split, Pack, Unpack and their kin: tensors joined and cut along one dimension.
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <complex>
 
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/variant_arithmetic.h"
 
 namespace weir {

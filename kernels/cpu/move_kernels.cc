@@ -3,9 +3,9 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/pad.h"
 #include "kernels/cpu/parallel.h"
 

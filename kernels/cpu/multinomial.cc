@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/random_fill.h"
 
 namespace weir {

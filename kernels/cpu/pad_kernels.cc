@@ -1,9 +1,9 @@
 // Pad, MirrorPad and its gradient: tensors with frames.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/pad.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/update_loops.h"

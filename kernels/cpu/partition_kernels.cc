@@ -1,9 +1,9 @@
 // DynamicPartition and DynamicStitch: rows sent to places that data decide.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/where.h"
 

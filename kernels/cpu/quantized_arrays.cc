@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"

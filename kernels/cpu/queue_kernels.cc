@@ -1,6 +1,6 @@
 // What goes in and out of queues. Waiting is asynchronous.
+#include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/queue.h"
 

@@ -1,9 +1,9 @@
 // Binomially distributed numbers: by adding geometric ones where the mean is below 10, else by transformed rejection
 // (Hoermann, 1993). All in double.
 #include "absl/functional/function_ref.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/generator_state.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "core/random_bits.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox_block.h"
 

@@ -1,5 +1,5 @@
 // Gamma-distributed numbers (Marsaglia and Tsang, 2000).
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/random_fill.h"

@@ -1,6 +1,6 @@
 // Random numbers from a generator that each stateful op owns.
+#include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/multinomial.h"
 #include "kernels/cpu/random_fill.h"
 

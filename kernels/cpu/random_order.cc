@@ -4,9 +4,9 @@
 #include <limits>
 #include <numeric>
 
+#include "core/index_tensor.h"
 #include "core/random_bits.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/philox_block.h"
 #include "kernels/cpu/random_fill.h"

@@ -1,7 +1,7 @@
 // Poisson-distributed numbers: by multiplying uniform ones below a rate of 10 (Knuth), else by transformed rejection
 // (Hoermann, 1993).
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/random_fill.h"

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/wide.h"
 

@@ -1,7 +1,7 @@
 // Cumsum and Cumprod.
 #include <complex>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/reduction.h"
 
 namespace weir {

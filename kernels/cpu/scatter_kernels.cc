@@ -1,9 +1,9 @@
 // ScatterNd and the TensorScatter family: slices of a tensor replaced by updates, or combined with them.
 #include <utility>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/update_loops.h"
 
 namespace weir {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/update_loops.h"

@@ -3,11 +3,11 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 // Kernels that ask for, change or check a shape, and those that make a tensor of one value.
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/variant_arithmetic.h"
 #include "tensorflow/core/framework/node_def.pb.h"

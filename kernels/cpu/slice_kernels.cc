@@ -1,7 +1,8 @@
 // Slice, StridedSlice and its gradient.
+#include "core/index_tensor.h"
+#include "core/slice_bounds.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/ops/strided_slice_spec.h"
 
 namespace weir {
@@ -12,29 +13,14 @@ class SliceKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const int rank = input.dims();
-    for (int i = 1; i <= 2; ++i) {
-      if (ctx.input(i).dims() != 1 || ctx.input(i).NumElements() != rank) {
-        return errors::InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ", rank,
-                                       ", but got shapes ", ctx.input(1).shape().ToString(), " and ",
-                                       ctx.input(2).shape().ToString(), " instead.");
-      }
-    }
-    ASSIGN_OR_RETURN(const DimVector begin, ReadIntegers(ctx.input(1)));
-    ASSIGN_OR_RETURN(DimVector size, ReadIntegers(ctx.input(2)));
+    ASSIGN_OR_RETURN(const SliceBounds bounds, SliceBounds::Of(input.shape(), ctx.input(1), ctx.input(2)));
+    const auto& [begin, size] = bounds;
     const DimVector dense = DenseSteps(input.shape().dim_sizes());
     int64_t start = 0;
     bool whole_rows = true;
     for (int i = 0; i < rank; ++i) {
-      const int64_t n = input.dim_size(i);
-      if (begin[i] < 0 || begin[i] > n) {
-        return errors::InvalidArgument("Expected begin[", i, "] in [0, ", n, "], but got ", begin[i]);
-      }
-      if (size[i] == -1) size[i] = n - begin[i];
-      if (size[i] < 0 || size[i] > n - begin[i]) {
-        return errors::InvalidArgument("Expected size[", i, "] in [0, ", n - begin[i], "], but got ", size[i]);
-      }
       start += begin[i] * dense[i];
-      whole_rows &= i == 0 || size[i] == n;
+      whole_rows &= i == 0 || size[i] == input.dim_size(i);
     }
     if (rank > 0 && whole_rows) {
       ctx.set_output(0, input.Slice(begin[0], begin[0] + size[0]));

@@ -1,8 +1,8 @@
 // Blocks of spatial dimensions moved into the batch (SpaceToBatch), into the channels (SpaceToDepth), and back.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // Stacks: what the forward pass of a loop keeps for the backward pass.
 #include <atomic>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/named_resource.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // Stage, MapStage and OrderedMapStage, and what takes from them. All of an area find it by name; waiting is
 // asynchronous.
+#include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/staging.h"
 

@@ -1,7 +1,7 @@
 // Random numbers from a generator whose state is a variable: RngSkip, RngReadAndSkip, StatefulUniform and the like.
+#include "core/index_tensor.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/generator_state.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/random_fill.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Random numbers that depend on nothing but the seed, or key and counter, that the op is given.
+#include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/multinomial.h"
 #include "kernels/cpu/random_fill.h"
 #include "kernels/cpu/stateless_random.h"

@@ -1,8 +1,8 @@
 // Assignments to a strided slice: of variables (StridedSliceAssign, ResourceStridedSliceAssign) and of values
 // (TensorStridedSliceUpdate).
+#include "core/index_tensor.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/variable_access.h"
 #include "kernels/ops/strided_slice_spec.h"
 

@@ -1,8 +1,8 @@
 // SummaryWriter, what opens and closes its file, and what writes to it.
+#include "core/index_tensor.h"
 #include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/coordination_families.h"
 #include "kernels/cpu/event_writer.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/summary_values.h"
 #include "tensorflow/core/framework/graph.pb.h"

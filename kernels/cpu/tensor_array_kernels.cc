@@ -4,8 +4,8 @@
 #include <atomic>
 #include <limits>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/tensor_array.h"
 #include "kernels/cpu/tensor_sequence.h"

@@ -1,7 +1,7 @@
 // Normal numbers of given mean and deviation within given bounds.
 #include <algorithm>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/random_fill.h"
 #include "kernels/cpu/random_samples.h"

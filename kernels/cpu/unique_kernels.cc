@@ -6,10 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

@@ -33,16 +33,6 @@ absl::StatusOr<GpuKernel> FindMove(const std::string& name, DataType type) {
   return FindBody(absl::StrCat(name, DataTypeSize(type)), DT_BOOL);
 }
 
-absl::StatusOr<DimVector> IntegersOf(const Tensor& tensor) {
-  if (tensor.dtype() == DT_INT32) {
-    return DimVector(tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.NumElements());
-  }
-  if (tensor.dtype() == DT_INT64) {
-    return DimVector(tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.NumElements());
-  }
-  return errors::InvalidArgument("Expected integers, got ", DataTypeName(tensor.dtype()));
-}
-
 std::optional<int> AxisOf(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) return std::nullopt;
   return static_cast<int>(axis < 0 ? axis + rank : axis);
@@ -58,12 +48,6 @@ int64_t CountBehind(const TensorShape& shape, int axis) {
   int64_t count = 1;
   for (int i = axis + 1; i < shape.dims(); ++i) count *= shape.dim_size(i);
   return count;
-}
-
-DimVector StepsOf(const TensorShape& shape) {
-  DimVector steps(shape.dims());
-  for (int i = 0; i < shape.dims(); ++i) steps[i] = CountBehind(shape, i);
-  return steps;
 }
 
 absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps) {

@@ -14,8 +14,6 @@ absl::StatusOr<GpuKernel> FindBody(const std::string& name, DataType type, DataT
 // The body `name` that moves elements of `type`, which is plain.
 absl::StatusOr<GpuKernel> FindMove(const std::string& name, DataType type);
 
-// Integers of a tensor in host memory, int32 or int64.
-absl::StatusOr<DimVector> IntegersOf(const Tensor& tensor);
 // Dimension `axis`, which may count from the end, of a shape of `rank`; nullopt where it is out of range.
 std::optional<int> AxisOf(int64_t axis, int rank);
 // Elements before, and behind, dimension `axis`.
@@ -25,7 +23,6 @@ int64_t CountBehind(const TensorShape& shape, int axis);
 // Dimensions with their steps: those of one element are left out, and those that lie one behind the other are joined.
 // UNIMPLEMENTED beyond kMaxBodyRank.
 absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps);
-DimVector StepsOf(const TensorShape& shape);
 
 inline constexpr DataType kGpuFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
 // What the bodies that move elements are registered for.

@@ -1,4 +1,5 @@
 // Tensors of one value, and of another type.
+#include "core/index_tensor.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 
@@ -57,7 +58,7 @@ class FillKernel : public GpuOpKernel {
     if (value.dims() != 0) {
       return errors::InvalidArgument("value must represent a scalar, got shape ", value.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const DimVector sizes, IntegersOf(dims));
+    ASSIGN_OR_RETURN(const DimVector sizes, ReadIntegers(dims));
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(sizes));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     return FillWith(stream, kernel_, value, output);

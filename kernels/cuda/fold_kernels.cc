@@ -1,4 +1,6 @@
 // Reductions along axes.
+#include "core/dense_steps.h"
+#include "core/index_tensor.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 
@@ -16,7 +18,7 @@ class FoldKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
     const int rank = input.dims();
-    ASSIGN_OR_RETURN(const DimVector axes, IntegersOf(ctx.input(1)));
+    ASSIGN_OR_RETURN(const DimVector axes, ReadIntegers(ctx.input(1)));
     std::vector<bool> is_folded(rank, false);
     for (const int64_t value : axes) {
       const std::optional<int> axis = AxisOf(value, rank);
@@ -29,7 +31,7 @@ class FoldKernel : public GpuOpKernel {
       }
       is_folded[*axis] = true;
     }
-    const DimVector steps = StepsOf(input.shape());
+    const DimVector steps = DenseSteps(input.shape().dim_sizes());
     DimVector shape, sizes[2], parts[2];  // of what is kept, and of what is folded
     FoldArgs args{.in = input.raw_data(), .length = 1};
     for (int i = 0; i < rank; ++i) {

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "core/dense_steps.h"
+#include "core/index_tensor.h"
+#include "core/slice_bounds.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
@@ -27,12 +30,12 @@ class MoveKernel : public GpuOpKernel {
 class TransposeKernel : public MoveKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector perm, IntegersOf(ctx.input(1)));
+    ASSIGN_OR_RETURN(const DimVector perm, ReadIntegers(ctx.input(1)));
     if (ctx.input(1).dims() != 1 || static_cast<int>(perm.size()) != input.dims()) {
       return errors::InvalidArgument("transpose expects a vector of size ", input.dims(),
                                      ". But input(1) is a tensor of shape ", ctx.input(1).shape().ToString());
     }
-    const DimVector dense = StepsOf(input.shape());
+    const DimVector dense = DenseSteps(input.shape().dim_sizes());
     std::vector<bool> seen(perm.size(), false);
     DimVector sizes, steps;
     for (const int64_t from : perm) {
@@ -53,30 +56,11 @@ class TransposeKernel : public MoveKernel {
 class SliceKernel : public MoveKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
-    const int rank = input.dims();
-    for (int i = 1; i <= 2; ++i) {
-      if (ctx.input(i).dims() != 1 || ctx.input(i).NumElements() != rank) {
-        return errors::InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ", rank,
-                                       ", but got shapes ", ctx.input(1).shape().ToString(), " and ",
-                                       ctx.input(2).shape().ToString(), " instead.");
-      }
-    }
-    ASSIGN_OR_RETURN(const DimVector begin, IntegersOf(ctx.input(1)));
-    ASSIGN_OR_RETURN(DimVector size, IntegersOf(ctx.input(2)));
-    const DimVector dense = StepsOf(input.shape());
+    ASSIGN_OR_RETURN(const SliceBounds bounds, SliceBounds::Of(input.shape(), ctx.input(1), ctx.input(2)));
+    const DimVector dense = DenseSteps(input.shape().dim_sizes());
     int64_t offset = 0;
-    for (int i = 0; i < rank; ++i) {
-      const int64_t n = input.dim_size(i);
-      if (begin[i] < 0 || begin[i] > n) {
-        return errors::InvalidArgument("Expected begin[", i, "] in [0, ", n, "], but got ", begin[i]);
-      }
-      if (size[i] == -1) size[i] = n - begin[i];
-      if (size[i] < 0 || size[i] > n - begin[i]) {
-        return errors::InvalidArgument("Expected size[", i, "] in [0, ", n - begin[i], "], but got ", size[i]);
-      }
-      offset += begin[i] * dense[i];
-    }
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(size));
+    for (int i = 0; i < input.dims(); ++i) offset += bounds.begin[i] * dense[i];
+    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(bounds.size));
     return Copy(ctx, stream, input, offset, dense, shape);
   }
 };
@@ -88,8 +72,8 @@ class TileKernel : public MoveKernel {
       return errors::InvalidArgument("Expected multiples argument to be a vector of length ", input.dims(),
                                      " but got shape ", ctx.input(1).shape().ToString());
     }
-    ASSIGN_OR_RETURN(const DimVector multiples, IntegersOf(ctx.input(1)));
-    const DimVector dense = StepsOf(input.shape());
+    ASSIGN_OR_RETURN(const DimVector multiples, ReadIntegers(ctx.input(1)));
+    const DimVector dense = DenseSteps(input.shape().dim_sizes());
     DimVector sizes, steps, all;  // a repeated dimension is two
     for (int i = 0; i < input.dims(); ++i) {
       if (multiples[i] < 0) {
@@ -126,7 +110,7 @@ class ConcatKernel : public GpuOpKernel {
     if (axis_input.NumElements() != 1) {
       return errors::InvalidArgument("ConcatOp : axis must be one integer, got shape ", axis_input.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const DimVector axis_value, IntegersOf(axis_input));
+    ASSIGN_OR_RETURN(const DimVector axis_value, ReadIntegers(axis_input));
     TensorShape shape = ctx.input(first).shape();
     const int rank = shape.dims();
     const std::optional<int> axis = AxisOf(axis_value[0], rank);
@@ -231,7 +215,7 @@ class TensorGatherKernel : public GatherKernel {
     int64_t axis = 0;
     if (ctx.num_inputs() > 2) {
       if (ctx.input(2).dims() != 0) return errors::InvalidArgument("axis must be scalar");
-      ASSIGN_OR_RETURN(const DimVector value, IntegersOf(ctx.input(2)));
+      ASSIGN_OR_RETURN(const DimVector value, ReadIntegers(ctx.input(2)));
       axis = value[0];
     }
     return Gather(ctx, stream, ctx.input(0), axis);

@@ -1,11 +1,11 @@
 // DecodeJpeg, DecodePng, DecodeGif, DecodeBmp and DecodeImage: each takes any format; what it gives differs.
 #include <cstring>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/images/families.h"
 #include "kernels/cpu/images/jpeg_codec.h"
 #include "kernels/cpu/images/png_codec.h"
 #include "kernels/cpu/images/simple_formats.h"
-#include "kernels/cpu/index_tensor.h"
 
 namespace weir {
 namespace {

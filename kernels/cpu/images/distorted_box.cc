@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/random_fill.h"
 #include "kernels/cpu/stateless_random.h"
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/box_overlap.h"
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "absl/strings/escaping.h"
+#include "core/index_tensor.h"
 #include "core/tensor_proto.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parsing/families.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "tensorflow/core/example/feature.pb.h"
 
 namespace weir {

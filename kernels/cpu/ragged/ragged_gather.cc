@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/row_splits.h"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/row_splits.h"
 

@@ -1,8 +1,8 @@
 // Ragged tensors into variants and back.
 #include <algorithm>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/ragged/row_splits.h"

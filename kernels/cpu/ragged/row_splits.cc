@@ -1,6 +1,6 @@
 #include "kernels/cpu/ragged/row_splits.h"
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 

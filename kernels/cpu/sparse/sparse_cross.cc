@@ -1,6 +1,6 @@
 // Crosses of categorical features: for each row every combination of one feature of each column.
 #include "core/fingerprint.h"
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/feature_cross.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"

@@ -1,5 +1,5 @@
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"

@@ -1,7 +1,7 @@
 // Runs of neighbouring words, joined.
 #include <algorithm>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/text/families.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/index_tensor.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/text/families.h"
 

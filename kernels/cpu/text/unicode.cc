@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 #include "kernels/cpu/text/families.h"
 
 namespace weir {

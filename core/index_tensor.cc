@@ -1,4 +1,4 @@
-#include "kernels/cpu/index_tensor.h"
+#include "core/index_tensor.h"
 
 #include <limits>
 

@@ -1,0 +1,11 @@
+// How far apart the elements of an array lie.
+#pragma once
+
+#include "core/tensor_shape.h"
+
+namespace weir {
+
+// The steps of a dense row-major array of these sizes, in elements.
+DimVector DenseSteps(absl::Span<const int64_t> sizes);
+
+}  // namespace weir
