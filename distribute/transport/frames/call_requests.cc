@@ -31,81 +31,19 @@ std::string Encoded(const LinkMethod& method, absl::Time deadline, const grpc::B
   return bytes;
 }
 
-absl::Status Cancelled(const CancellationManager& manager) {
-  const absl::Status reason = manager.status();
-  return absl::CancelledError(reason.ok() ? "The call was cancelled" : reason.message());
-}
-
 }  // namespace
-
-CallRequests::CallRequests(std::string task, std::shared_ptr<FrameLink> link)
-    : task_(std::move(task)), link_(std::move(link)) {}
-
-bool CallRequests::is_open() const {
-  MutexLock lock(mu_);
-  return is_open_;
-}
 
 bool CallRequests::Begin(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
                          const Callback& done) {
   if (request.Valid() && request.Length() + sizeof(CallHead) > kMaxCallBytes) return false;
-  const uint32_t channel = next_channel_.fetch_add(1, std::memory_order_relaxed);
-  Pending pending{
-      .done = done, .method = method.path, .deadline = options.deadline, .cancellation = options.cancellation};
-  if (pending.cancellation != nullptr) {
-    // Runs as long as the call is pending, so that the manager is there.
-    pending.token = pending.cancellation->Register([weak = weak_from_this(), channel] {
-      if (auto self = weak.lock()) self->Cancel(channel);
-    });
-  }
-  bool is_cancelled = false, has_room = false;
-  {
-    MutexLock lock(mu_);
-    // One that has begun before this has found nothing to cancel.
-    is_cancelled = pending.cancellation != nullptr && pending.cancellation->IsCancelled();
-    has_room = is_open_ && pending_.size() < kMaxChannels && !pending_.contains(channel);
-    if (!is_cancelled && has_room) pending_.emplace(channel, std::exchange(pending, {}));
-  }
-  if (is_cancelled) {
-    End(std::move(pending), Cancelled(*options.cancellation));
-    return true;
-  }
-  if (!has_room) {
-    if (pending.cancellation != nullptr) pending.cancellation->TryDeregister(pending.token);
-    return false;
-  }
-  link_->Send({FrameKind::kCall, channel}, OwnedBytes(Encoded(method, options.deadline, request)));
-  // Who ended it meanwhile may have been before the call in the ring, where a cancellation says nothing yet.
-  if (!IsPending(channel)) link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
-  return true;
+  return Ask(FrameKind::kCall,
+             {.done = done, .method = method.path, .deadline = options.deadline, .cancellation = options.cancellation},
+             [&] { return Encoded(method, options.deadline, request); });
 }
 
-bool CallRequests::IsPending(uint32_t channel) const {
-  MutexLock lock(mu_);
-  return pending_.contains(channel);
-}
-
-bool CallRequests::Take(uint32_t channel, Pending* pending) {
-  MutexLock lock(mu_);
-  const auto it = pending_.find(channel);
-  if (it == pending_.end()) return false;
-  *pending = std::move(it->second);
-  pending_.erase(it);
-  return true;
-}
-
-void CallRequests::End(Pending pending, absl::StatusOr<grpc::ByteBuffer> result) {
-  if (pending.cancellation != nullptr) pending.cancellation->TryDeregister(pending.token);
+void CallRequests::Finish(PendingCall pending, absl::StatusOr<grpc::ByteBuffer> result) {
   if (result.ok() && result->Length() < kLongAnswer) return pending.done(std::move(result));
   link_->RunElsewhere([done = std::move(pending.done), result = std::move(result)]() mutable { done(result); });
-}
-
-void CallRequests::Cancel(uint32_t channel) {
-  Pending pending;
-  if (!Take(channel, &pending)) return;
-  link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
-  const absl::Status status = Cancelled(*pending.cancellation);
-  End(std::move(pending), status);
 }
 
 void CallRequests::Violated(absl::string_view what) {
@@ -128,7 +66,7 @@ void CallRequests::AddPart(uint32_t channel, grpc::Slice part) {
 }
 
 void CallRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
-  Pending pending;
+  PendingCall pending;
   switch (head.kind) {
     case FrameKind::kPart:
       // A copy, which the peer cannot change.
@@ -148,16 +86,6 @@ void CallRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
   }
 }
 
-void CallRequests::OnBroken(const absl::Status& status) {
-  absl::flat_hash_map<uint32_t, Pending> pending;
-  {
-    MutexLock lock(mu_);
-    is_open_ = false;
-    pending.swap(pending_);
-  }
-  for (auto& [channel, one] : pending) End(std::move(one), status);
-}
-
 void CallRequests::OnTick(absl::Time now) {
   std::vector<uint32_t> late;
   {
@@ -167,9 +95,9 @@ void CallRequests::OnTick(absl::Time now) {
     }
   }
   for (const uint32_t channel : late) {
-    Pending pending;
+    PendingCall pending;
     if (!Take(channel, &pending)) continue;
-    link_->Send({FrameKind::kCancel, channel}, ReceivedBytes({}, nullptr));
+    SendCancel(channel);
     const absl::string_view path(pending.method);
     const absl::Status status = errors::DeadlineExceeded(path.substr(path.rfind('/') + 1), " to task ", task_,
                                                          " did not end within its deadline");
