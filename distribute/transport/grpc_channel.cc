@@ -9,6 +9,7 @@
 #include <grpcpp/impl/client_unary_call.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "absl/strings/match.h"
 #include "core/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_lifetime.h"
@@ -57,8 +58,13 @@ absl::Status Cancelled(const CancellationManager& manager) {
 
 class GrpcChannel::AsyncCall : public CompletionEvent {
  public:
-  AsyncCall(GrpcChannel* channel, const char* method, const CallOptions& options, DoneCallback done)
-      : channel_(channel), connection_(channel->Current()), method_(method), options_(options), done_(std::move(done)) {
+  AsyncCall(GrpcChannel* channel, Connection connection, const char* method, const CallOptions& options,
+            DoneCallback done)
+      : channel_(channel),
+        connection_(std::move(connection)),
+        method_(method),
+        options_(options),
+        done_(std::move(done)) {
     SetDeadline(options, context_.get());
     if (connection_.asks) AskForPings(context_.get());
   }
@@ -72,6 +78,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
       done(status);
       return;
     }
+    if (connection_.former != nullptr) request_ = request;
     grpc::GenericStub stub(connection_.channel);
     reader_ = stub.PrepareUnaryCall(context_.get(), method_, request, channel_->queue_);
     reader_->StartCall();
@@ -81,8 +88,10 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   void Complete(bool) override {
     hook_.Detach();
     const std::unique_ptr<AsyncCall> self(this);
-    if (connection_.asks) channel_->Learn(*context_, status_);
-    if (status_.ok()) {
+    channel_->Learn(connection_, *context_, status_);
+    if (GoesOverFormer(connection_, status_)) {
+      (new AsyncCall(channel_, {.channel = connection_.former}, method_, options_, std::move(done_)))->Start(request_);
+    } else if (status_.ok()) {
       done_(std::move(response_));
     } else {
       done_(channel_->ToStatus(status_, method_, options_));
@@ -98,6 +107,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   GrpcCancelHook hook_;
   const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_;
+  grpc::ByteBuffer request_;  // where it may have to be made again
   grpc::ByteBuffer response_;
   grpc::Status status_;
 };
@@ -109,30 +119,45 @@ GrpcChannel::~GrpcChannel() = default;
 
 GrpcChannel::Connection GrpcChannel::Current() {
   MutexLock lock(mu_);
-  return {channel_, pings_ == Pings::kUnknown};
+  return {.channel = channel_, .former = former_, .asks = pings_ == Pings::kUnknown};
 }
 
-void GrpcChannel::Learn(const grpc::ClientContext& context, const grpc::Status& status) {
-  const bool agrees = AgreesToPings(context);
+void GrpcChannel::Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status) {
+  if (!connection.asks && connection.former == nullptr) return;
+  const bool agrees = connection.asks && AgreesToPings(context);
   // An error may come from the connection, which knows nothing of the peer.
   if (!agrees && !status.ok()) return;
   std::shared_ptr<grpc::Channel> replaced;  // closed without the lock, when its last call ends
   MutexLock lock(mu_);
-  if (pings_ != Pings::kUnknown) return;
-  pings_ = agrees ? Pings::kAgreed : Pings::kRefused;
-  if (agrees) replaced = std::exchange(channel_, Connect(options_, /*pings=*/true));
+  if (!connection.asks) {
+    replaced = std::exchange(former_, nullptr);
+  } else if (pings_ == Pings::kUnknown) {
+    pings_ = agrees ? Pings::kAgreed : Pings::kRefused;
+    if (agrees) former_ = std::exchange(channel_, Connect(options_, /*pings=*/true));
+  }
+}
+
+// gRPC 1.51 may take a connection under way for one that failed (its connect() has set errno, and what it calls before
+// it looks sets it again: grpc/grpc#35064). Calls to a peer that has just answered are not to end by that.
+bool GrpcChannel::GoesOverFormer(const Connection& connection, const grpc::Status& status) {
+  return connection.former != nullptr && status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         absl::StartsWith(status.error_message(), "failed to connect to all addresses");
 }
 
 void GrpcChannel::CallAsync(const char* method, const CallOptions& options, const grpc::ByteBuffer& request,
                             DoneCallback done) {
-  (new AsyncCall(this, method, options, std::move(done)))->Start(request);
+  (new AsyncCall(this, Current(), method, options, std::move(done)))->Start(request);
 }
 
 absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const CallOptions& options,
                                                    const grpc::ByteBuffer& request) {
+  return CallOver(Current(), method, options, request);
+}
+
+absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connection, const char* method,
+                                                       const CallOptions& options, const grpc::ByteBuffer& request) {
   const auto context = std::make_shared<grpc::ClientContext>();
   SetDeadline(options, context.get());
-  const Connection connection = Current();
   if (connection.asks) AskForPings(context.get());
   GrpcCancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return Cancelled(*options.cancellation);
@@ -141,7 +166,8 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const Cal
   const grpc::Status status =
       grpc::internal::BlockingUnaryCall(connection.channel.get(), rpc, context.get(), request, &response);
   hook.Detach();
-  if (connection.asks) Learn(*context, status);
+  Learn(connection, *context, status);
+  if (GoesOverFormer(connection, status)) return CallOver({.channel = connection.former}, method, options, request);
   if (!status.ok()) return ToStatus(status, method, options);
   return response;
 }

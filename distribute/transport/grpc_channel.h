@@ -66,12 +66,17 @@ class GrpcChannel {
   enum class Pings { kUnknown, kAgreed, kRefused };
   struct Connection {
     std::shared_ptr<grpc::Channel> channel;
-    bool asks = false;  // calls are to ask for pings
+    std::shared_ptr<grpc::Channel> former;  // goes where `channel`, which is new, did not come to be connected
+    bool asks = false;                      // calls are to ask for pings
   };
 
   Connection Current();
-  // From a call that has asked and ended.
-  void Learn(const grpc::ClientContext& context, const grpc::Status& status);
+  absl::StatusOr<grpc::ByteBuffer> CallOver(const Connection& connection, const char* method,
+                                            const CallOptions& options, const grpc::ByteBuffer& request);
+  // From a call over `connection` that has ended.
+  void Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status);
+  // The call is to be made again, over the former connection: it has never left.
+  static bool GoesOverFormer(const Connection& connection, const grpc::Status& status);
   absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const;
 
   const GrpcChannelOptions options_;
@@ -79,6 +84,7 @@ class GrpcChannel {
   Mutex mu_;
   Pings pings_ GUARDED_BY(mu_) = Pings::kUnknown;
   std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
+  std::shared_ptr<grpc::Channel> former_ GUARDED_BY(mu_);  // until a call over `channel_` was answered
 };
 
 }  // namespace weir

@@ -1,6 +1,10 @@
 #include "distribute/transport/ping_agreement.h"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdio>
+#include <future>
 #include <thread>
 
 #include <grpcpp/client_context.h>
@@ -11,9 +15,12 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "absl/cleanup/cleanup.h"
+#include "core/file_system.h"
 #include "core/testing.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_server.h"
+#include "distribute/transport/polling_threads.h"
 
 namespace weir {
 namespace {
@@ -85,6 +92,37 @@ TEST(PingAgreementTest, AServerOfOursAgreesToTheOneWhoAsks) {
     EXPECT_EQ(AgreesToPings(context), asks);
   }
 }
+
+// One that has agreed is pinged over a new connection. That it does not come about ends no call.
+class NewConnectionTest : public testing::TestWithParam<bool> {};
+
+TEST_P(NewConnectionTest, CallsGoOverTheFormerUntilTheNewOneIsThere) {
+  const bool is_async = GetParam();
+  const std::string path = JoinPath(testing::TempDir(), absl::StrCat("new_connection_", getpid(), "_", is_async));
+  GrpcServer::Options options;
+  options.bind_address = absl::StrCat("unix:", path);
+  options.methods = {{"/service/Method", [](ServerCall* call) { call->Finish(call->request()); }}};
+  ASSERT_OK_AND_ASSIGN(auto server, GrpcServer::Start(std::move(options)));
+  grpc::CompletionQueue queue;
+  PollingThreads threads(&queue, {.spare = 1});
+  const absl::Cleanup drain = [&queue] { queue.Shutdown(); };
+  GrpcChannel channel({.address = absl::StrCat("unix:", path)}, &queue);
+  const auto call = [&] {
+    if (!is_async) return channel.Call("/service/Method", {}, Request()).status();
+    std::promise<absl::Status> ended;
+    channel.CallAsync("/service/Method", {}, Request(), [&](const auto& reply) { ended.set_value(reply.status()); });
+    return ended.get_future().get();
+  };
+  ASSERT_THAT(call(), IsOk());
+  const std::string elsewhere = path + ".elsewhere";
+  ASSERT_EQ(rename(path.c_str(), elsewhere.c_str()), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(call(), IsOk());
+  ASSERT_EQ(rename(elsewhere.c_str(), path.c_str()), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(call(), IsOk());
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, NewConnectionTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Asynchronous" : "Blocking"; });
 
 }  // namespace
 }  // namespace weir
