@@ -304,6 +304,7 @@ void LinkPoller::Run(Threads::iterator self) {
     }
     doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), until_tick));
   }
+  doorbell_->WakeOne();  // for what this thread may have been woken for
 }
 
 }  // namespace weir
