@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/debug_publisher.h"
 #include "core/logging.h"
@@ -21,10 +20,6 @@ namespace {
 // Step ids are unique in the cluster with overwhelming probability: 55 random bits, then counted up. The set bit 56
 // keeps them positive and away from the small ids of tests.
 int64_t FirstStepId() { return static_cast<int64_t>((RandomBits() & ((uint64_t{1} << 55) - 1)) | (uint64_t{1} << 56)); }
-
-std::string CanonicalName(const std::string& name) {
-  return absl::StrContains(name, ':') ? name : absl::StrCat(name, ":0");
-}
 
 std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::string>& field) {
   return {field.begin(), field.end()};
@@ -51,34 +46,6 @@ tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
 std::string WatchesOf(tensorflow::DebugOptions options) {
   options.clear_global_step();
   return options.SerializeAsString();
-}
-
-// For each fetch, the feeds that lie on its ways back to the graph's sources.
-std::vector<std::vector<int>> FeedsOfFetches(const Graph& graph, const Signature& signature) {
-  absl::flat_hash_map<std::string, int> feeds;
-  for (size_t i = 0; i < signature.feeds.size(); ++i) feeds.emplace(CanonicalName(signature.feeds[i]), i);
-  std::vector<std::vector<int>> result(signature.fetches.size());
-  for (size_t i = 0; i < signature.fetches.size(); ++i) {
-    const std::string name = CanonicalName(signature.fetches[i]);
-    const Node* fetched = graph.FindNode(name.substr(0, name.rfind(':')));
-    if (fetched == nullptr) continue;
-    std::vector<const Node*> open = {fetched};
-    absl::flat_hash_set<const Node*> seen = {fetched};
-    while (!open.empty()) {
-      const Node* node = open.back();
-      open.pop_back();
-      for (const Edge* edge : node->in_edges()) {
-        auto feed = feeds.end();
-        if (!edge->is_control()) feed = feeds.find(absl::StrCat(edge->src->name(), ":", edge->src_output));
-        if (feed != feeds.end()) {
-          result[i].push_back(feed->second);
-        } else if (seen.insert(edge->src).second) {
-          open.push_back(edge->src);
-        }
-      }
-    }
-  }
-  return result;
 }
 
 // The task, or its state, is not what the session knew: worth asking the cluster again before the next step.
@@ -329,23 +296,17 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
 absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
                                             tensorflow::PartialRunSetupResponse* response) {
   RETURN_IF_ERROR(RefreshIfNeeded());
-  auto run = std::make_unique<PartialRun>();
-  run->signature = {ToVector(request.feed()), ToVector(request.fetch()), ToVector(request.target())};
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(run->signature, tensorflow::DebugOptions()));
-  for (size_t i = 0; i < run->signature.feeds.size(); ++i) run->pending_feeds.insert(static_cast<int>(i));
-  for (size_t i = 0; i < run->signature.fetches.size(); ++i) run->pending_fetches.insert(static_cast<int>(i));
+  Signature signature{ToVector(request.feed()), ToVector(request.fetch()), ToVector(request.target())};
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, tensorflow::DebugOptions()));
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
                    NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
-  run->step = step;
   const std::string handle = absl::StrCat("partial_run;", step->step_id());
   absl::Status open;
   {
     MutexLock lock(mu_);
     open = CheckOpen();
-    if (open.ok()) {
-      run->feeds_of_fetch = FeedsOfFetches(*graph_, run->signature);
-      partial_runs_.emplace(handle, std::move(run));
-    }
+    if (open.ok())
+      partial_runs_.emplace(handle, std::make_unique<ClientPartialRun>(step, std::move(signature), *graph_));
   }
   if (!open.ok()) {
     Ended(*step, open);  // Close waits for that
@@ -355,63 +316,26 @@ absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupReq
   return absl::OkStatus();
 }
 
+absl::StatusOr<ClientPartialRun::Piece> MasterSession::TakePiece(const RunStepArgs& args) {
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckOpen());
+  const auto it = partial_runs_.find(args.partial_run_handle);
+  if (it == partial_runs_.end()) {
+    return errors::InvalidArgument("Must run PartialRunSetup before performing partial runs: no run has the handle '",
+                                   args.partial_run_handle, "'");
+  }
+  return it->second->Take(args);
+}
+
 absl::StatusOr<RunStepResult> MasterSession::RunPartial(const CallOptions& call, const RunStepArgs& args) {
   if (!args.targets.empty()) {
     return errors::InvalidArgument("Partial run does not accept targets at run time; they belong to its set-up");
   }
-  std::shared_ptr<Step> step;
-  std::vector<int> feed_indices, fetch_indices;
-  std::vector<Tensor> feeds;
-  bool is_last = false;
-  {
-    MutexLock lock(mu_);
-    RETURN_IF_ERROR(CheckOpen());
-    auto it = partial_runs_.find(args.partial_run_handle);
-    if (it == partial_runs_.end()) {
-      return errors::InvalidArgument("Must run PartialRunSetup before performing partial runs: no run has the handle '",
-                                     args.partial_run_handle, "'");
-    }
-    PartialRun& run = *it->second;
-    auto index_of = [](const std::vector<std::string>& names, const std::string& name) {
-      for (size_t i = 0; i < names.size(); ++i) {
-        if (CanonicalName(names[i]) == CanonicalName(name)) return static_cast<int>(i);
-      }
-      return -1;
-    };
-    for (const auto& [name, tensor] : args.feeds) {
-      const int index = index_of(run.signature.feeds, name);
-      if (index < 0) return errors::InvalidArgument("The feed ", name, " was not specified in partial_run_setup.");
-      if (!run.pending_feeds.contains(index)) {
-        return errors::InvalidArgument("The feed ", name, " has already been fed.");
-      }
-      feed_indices.push_back(index);
-      feeds.push_back(tensor);
-    }
-    for (const std::string& name : args.fetches) {
-      const int index = index_of(run.signature.fetches, name);
-      if (index < 0) return errors::InvalidArgument("The fetch ", name, " was not specified in partial_run_setup.");
-      if (!run.pending_fetches.contains(index)) {
-        return errors::InvalidArgument("The fetch ", name, " has already been fetched.");
-      }
-      fetch_indices.push_back(index);
-    }
-    for (int fetch : fetch_indices) {
-      for (int feed : run.feeds_of_fetch[fetch]) {
-        const bool is_here = std::find(feed_indices.begin(), feed_indices.end(), feed) != feed_indices.end();
-        if (is_here || !run.pending_feeds.contains(feed)) continue;
-        return errors::InvalidArgument(
-            "Fetch ", run.signature.fetches[fetch],
-            " can't be computed from the feeds that have been fed so far: ", run.signature.feeds[feed], " is missing");
-      }
-    }
-    for (int feed : feed_indices) run.pending_feeds.erase(feed);
-    for (int fetch : fetch_indices) run.pending_fetches.erase(fetch);
-    is_last = run.pending_feeds.empty() && run.pending_fetches.empty();
-    step = run.step;
-  }
-  auto result = step->RunPartial(feed_indices, std::move(feeds), fetch_indices, is_last, call.cancellation);
-  if (is_last || !result.ok()) {
-    Ended(*step, result.status());
+  ASSIGN_OR_RETURN(ClientPartialRun::Piece piece, TakePiece(args));
+  auto result = piece.step->RunPartial(piece.feed_indices, std::move(piece.feeds), piece.fetch_indices, piece.is_last,
+                                       call.cancellation);
+  if (piece.is_last || !result.ok()) {
+    Ended(*piece.step, result.status());
     MutexLock lock(mu_);
     partial_runs_.erase(args.partial_run_handle);
   }
@@ -485,7 +409,7 @@ std::vector<std::shared_ptr<Step>> MasterSession::RunningSteps(absl::Time before
 }
 
 void MasterSession::Close() {
-  absl::flat_hash_map<std::string, std::unique_ptr<PartialRun>> partial_runs;
+  absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs;
   {
     MutexLock lock(mu_);
     if (closed_) return;
@@ -499,7 +423,7 @@ void MasterSession::Close() {
   for (const auto& step : RunningSteps(absl::InfiniteFuture())) {
     step->Fail(absl::CancelledError("Session was closed while the step ran."));
   }
-  for (const auto& [handle, run] : partial_runs) Ended(*run->step, absl::OkStatus());
+  for (const auto& [handle, run] : partial_runs) Ended(*run->step(), absl::OkStatus());
   partial_runs.clear();
   {
     MutexLock lock(steps_mu_);

@@ -15,6 +15,7 @@
 #include "distribute/collective/step_sequences.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
+#include "master/client_partial_run.h"
 #include "master/session_tasks.h"
 #include "master/step.h"
 
@@ -58,12 +59,6 @@ class MasterSession {
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
 
  private:
-  struct PartialRun {
-    std::shared_ptr<Step> step;
-    Signature signature;
-    absl::flat_hash_set<int> pending_feeds, pending_fetches;
-    std::vector<std::vector<int>> feeds_of_fetch;  // what each fetch is computed from
-  };
   struct Callable {
     Signature signature;
     tensorflow::RunOptions run_options;
@@ -88,6 +83,7 @@ class MasterSession {
                                     const ClientGraph& graph);
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                          std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
+  absl::StatusOr<ClientPartialRun::Piece> TakePiece(const RunStepArgs& args);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
   // Says once for each type of op that soft placement put one elsewhere.
   void Moved(const Node& node, absl::string_view asked, const DeviceName& chosen);
@@ -109,7 +105,7 @@ class MasterSession {
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
   int64_t watched_steps_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<Signature, int64_t> watched_steps_of_ GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, std::unique_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables_ GUARDED_BY(mu_);
   int64_t next_callable_ GUARDED_BY(mu_) = 0;
   bool closed_ GUARDED_BY(mu_) = false;
