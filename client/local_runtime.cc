@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "distribute/collective/nccl/gpu_libraries.h"
 #include "kernels/register_all.h"
 
 namespace weir {
@@ -59,7 +60,8 @@ absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorf
       std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = kTask,
                                                                  .workers = runtime->pool_.get(),
                                                                  .timers = &runtime->timers_,
-                                                                 .work_queue = runtime->work_queue_.get()});
+                                                                 .work_queue = runtime->work_queue_.get(),
+                                                                 .gpu_libraries = GpuCollectiveLibraries()});
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, Worker::Create({.task = kTask,
                                                                    .devices = std::move(devices),
                                                                    .ops = &runtime->ops_,

@@ -17,5 +17,9 @@ inline Device* BehindViews(Device* device) {
   while (const auto* view = dynamic_cast<const DeviceView*>(device)) device = view->viewed();
   return device;
 }
+inline const Device* BehindViews(const Device* device) {
+  while (const auto* view = dynamic_cast<const DeviceView*>(device)) device = view->viewed();
+  return device;
+}
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
+#include "distribute/collective/nccl/gpu_libraries.h"
 #include "distribute/collective/task_collectives.h"
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
@@ -125,8 +126,11 @@ absl::Status Server::MakeWorker() {
                               .local_task = task_,
                               .channel = {.shared_memory = options_.shared_memory, .links = links_.get()}});
 
-  collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
-      .task = task_, .workers = workers_.get(), .timers = &timers_, .work_queue = work_queue_.get()});
+  collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = task_,
+                                                                            .workers = workers_.get(),
+                                                                            .timers = &timers_,
+                                                                            .work_queue = work_queue_.get(),
+                                                                            .gpu_libraries = GpuCollectiveLibraries()});
 
   Worker::Options worker;
   worker.collectives = collectives_.get();

@@ -13,6 +13,7 @@ class CudaRuntime : public GpuRuntime {
  public:
   CudaRuntime(int ordinal, GpuProperties properties) : ordinal_(ordinal), properties_(std::move(properties)) {}
 
+  int ordinal() const { return ordinal_; }
   const GpuProperties& properties() const override { return properties_; }
 
   absl::StatusOr<GpuMemoryInfo> MemoryInfo() override {
@@ -97,6 +98,12 @@ absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal) {
                                                               .compute_minor = device.minor,
                                                               .multiprocessors = device.multiProcessorCount,
                                                               .memory_bytes = device.totalGlobalMem});
+}
+
+std::optional<int> CudaOrdinalOf(const GpuRuntime& runtime) {
+  const auto* const cuda = dynamic_cast<const CudaRuntime*>(&runtime);
+  if (cuda == nullptr) return std::nullopt;
+  return cuda->ordinal();
 }
 
 GpuPlatform CudaPlatform() {

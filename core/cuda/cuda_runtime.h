@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/gpu/gpu_devices.h"
 #include "core/gpu/gpu_runtime.h"
@@ -14,6 +15,9 @@ absl::StatusOr<int> CountCudaDevices();
 
 // The device of that ordinal. Its streams do not wait for the legacy default stream.
 absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal);
+
+// The ordinal of a device that NewCudaRuntime made; nullopt for others.
+std::optional<int> CudaOrdinalOf(const GpuRuntime& runtime);
 
 // Both, for MakeGpuDevices.
 GpuPlatform CudaPlatform();

@@ -57,8 +57,17 @@ struct GpuDevice::Core {
 
   const std::shared_ptr<GpuRuntime> runtime;
   const std::unique_ptr<GpuStream> compute, to_device, to_host;
+  Mutex mu;
+  std::vector<std::shared_ptr<GpuStream>> further GUARDED_BY(mu);  // nobody else holds those that are free
   GpuAllocator memory, pinned;
   GpuTensorAllocator tensors, arriving_tensors;
+
+  std::vector<GpuStream*> Streams() {
+    std::vector<GpuStream*> streams = {compute.get(), to_device.get(), to_host.get()};
+    MutexLock lock(mu);
+    for (const auto& stream : further) streams.push_back(stream.get());
+    return streams;
+  }
 };
 
 class GpuDevice::PinnedBuffer : public TensorBuffer {
@@ -95,7 +104,7 @@ GpuDevice::GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options 
 GpuDevice::~GpuDevice() {
   resources()->Clear();
   const absl::Time deadline = absl::Now() + options_.completions.patience;
-  for (GpuStream* stream : {core_->compute.get(), core_->to_device.get(), core_->to_host.get()}) {
+  for (GpuStream* stream : core_->Streams()) {
     if (const absl::Status status = stream->Synchronize(deadline); !status.ok()) {
       WEIR_LOG(WARNING).With("device", name())
           << "stream '" << stream->name() << "' has not ended: " << status.message();
@@ -105,8 +114,18 @@ GpuDevice::~GpuDevice() {
 
 Allocator* GpuDevice::allocator() { return &core_->tensors; }
 GpuRuntime& GpuDevice::runtime() { return *core_->runtime; }
+const GpuRuntime& GpuDevice::runtime() const { return *core_->runtime; }
 GpuStream& GpuDevice::compute() { return *core_->compute; }
 GpuAllocator& GpuDevice::memory() { return core_->memory; }
+
+absl::StatusOr<std::shared_ptr<GpuStream>> GpuDevice::BorrowStream(const std::string& name) {
+  MutexLock lock(core_->mu);
+  for (const auto& stream : core_->further) {
+    if (stream.use_count() == 1 && stream->name() == name) return stream;
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<GpuStream> made, core_->runtime->CreateStream(name));
+  return core_->further.emplace_back(std::move(made));
+}
 
 std::string GpuDevice::physical_description() const {
   return PhysicalGpuDescription(options_.config.physical_id, core_->runtime->properties());
@@ -191,5 +210,6 @@ absl::Status GpuDevice::Located(const absl::Status& error) const {
 }
 
 GpuDevice* FindGpu(Device* device) { return dynamic_cast<GpuDevice*>(BehindViews(device)); }
+const GpuDevice* FindGpu(const Device* device) { return dynamic_cast<const GpuDevice*>(BehindViews(device)); }
 
 }  // namespace weir

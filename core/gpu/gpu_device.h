@@ -10,6 +10,7 @@
 #include "core/gpu/gpu_completion_queue.h"
 #include "core/gpu/gpu_config.h"
 #include "core/gpu/gpu_runtime.h"
+#include "core/mutex.h"
 #include "core/physical_device.h"
 #include "core/tensor.h"
 
@@ -42,9 +43,14 @@ class GpuDevice : public Device, public PhysicalDevice {
   int numa_node() const override;
 
   GpuRuntime& runtime();
+  const GpuRuntime& runtime() const;
   GpuStream& compute();
   GpuAllocator& memory();
   GpuCompletionQueue& completions() { return completions_; }
+  // A further stream, for as long as the caller keeps it. Memory of the device may be used there
+  // (GpuAllocator::AddUse): a stream that is given back stays, for the next who asks for one of that name. Nobody keeps
+  // one longer than the device.
+  absl::StatusOr<std::shared_ptr<GpuStream>> BorrowStream(const std::string& name);
 
   // The same elements in device memory, for whatever is enqueued on compute() from now on. Returns when `host` may be
   // overwritten. InvalidArgument for types that are objects. FAILED_PRECONDITION while compute() captures, as ToHost.
@@ -80,5 +86,6 @@ class GpuDevice : public Device, public PhysicalDevice {
 
 // The GPU that `device` is, or is a view of; nullptr for others.
 GpuDevice* FindGpu(Device* device);
+const GpuDevice* FindGpu(const Device* device);
 
 }  // namespace weir

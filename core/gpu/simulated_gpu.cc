@@ -110,6 +110,7 @@ absl::StatusOr<std::unique_ptr<GpuStream>> SimulatedGpu::CreateStream(absl::stri
   RETURN_IF_ERROR(Enter("CreateStream"));
   auto stream = std::make_unique<SimulatedStream>(this, std::string(name), checker_.AddActor(std::string(name)));
   streams_.push_back(stream.get());
+  stream->hung_ = hanging_name_ == name;
   if (options_.schedule == Schedule::kThreads) {
     stream->thread_ = std::thread([this, stream = stream.get()] { RunStream(stream); });
   }
@@ -141,6 +142,29 @@ void SimulatedGpu::Release(GpuStream* stream) {
   MutexLock lock(mu_);
   static_cast<SimulatedStream*>(stream)->hung_ = false;
   changed_.notify_all();
+}
+
+void SimulatedGpu::HangStreams(std::string name) {
+  MutexLock lock(mu_);
+  for (SimulatedStream* stream : streams_) {
+    if (stream->name_ == name) stream->hung_ = true;
+  }
+  hanging_name_ = std::move(name);
+}
+
+void SimulatedGpu::ReleaseStreams() {
+  MutexLock lock(mu_);
+  hanging_name_.reset();
+  for (SimulatedStream* stream : streams_) stream->hung_ = false;
+  changed_.notify_all();
+}
+
+bool SimulatedGpu::HoldsWork() const {
+  MutexLock lock(mu_);
+  for (const SimulatedStream* stream : streams_) {
+    if (stream->hung_ && !stream->queue_.empty()) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> SimulatedGpu::Races() const {

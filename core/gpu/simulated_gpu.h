@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +64,21 @@ class SimulatedGpu : public GpuRuntime {
   // A stream runs nothing further, until it is released.
   void Hang(GpuStream* stream);
   void Release(GpuStream* stream);
+  // Streams of that name hang, also those that are created later.
+  void HangStreams(std::string name);
+  // Those, and all others that hang, run again.
+  void ReleaseStreams();
+  // Whether operations are enqueued on a stream that hangs.
+  bool HoldsWork() const;
+  // An operation of two halves, the second of which waits for somebody outside of the device: a part of a collective.
+  // Neither blocks. The returned function is called once, on any thread, while the device exists, and lets the second
+  // half run.
+  struct Exchange {
+    std::string name;
+    std::function<void()> begin, end;
+    std::vector<GpuAccess> reads, writes;  // of `begin` and of `end`
+  };
+  absl::StatusOr<std::function<void()>> EnqueueExchange(GpuStream* stream, Exchange exchange);
   // Runs one operation that may run now (kSeeded); false when there is none.
   bool Advance() { return RunOne(/*callbacks=*/true, nullptr); }
 
@@ -115,6 +131,8 @@ class SimulatedGpu : public GpuRuntime {
   std::vector<std::weak_ptr<SimulatedCapture>> captures_ GUARDED_BY(mu_);
   int failing_allocations_ GUARDED_BY(mu_) = 0;
   std::optional<GpuError> failing_operation_ GUARDED_BY(mu_);
+  std::optional<std::string> hanging_name_ GUARDED_BY(mu_);
+  int pending_exchanges_ GUARDED_BY(mu_) = 0;
   absl::Status broken_ GUARDED_BY(mu_);
 };
 

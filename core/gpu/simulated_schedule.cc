@@ -56,6 +56,33 @@ absl::Status SimulatedGpu::Enqueue(SimulatedStream* stream, SimulatedStep step) 
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::function<void()>> SimulatedGpu::EnqueueExchange(GpuStream* stream, Exchange exchange) {
+  auto* const simulated = static_cast<SimulatedStream*>(stream);
+  if (simulated->IsCapturing()) return GpuStatus(GpuError::kStreamCaptureUnsupported, exchange.name);
+  auto mark = std::make_shared<SimulatedMark>();
+  {
+    MutexLock lock(mu_);
+    ++pending_exchanges_;
+  }
+  auto complete = [this, mark] {
+    MutexLock lock(mu_);
+    --pending_exchanges_;
+    mark->reached = true;
+    changed_.notify_all();
+  };
+  absl::Status status =
+      Enqueue(simulated, {.name = exchange.name, .work = std::move(exchange.begin), .accesses = exchange.reads});
+  if (status.ok()) status = Enqueue(simulated, {.kind = Kind::kWait, .name = exchange.name, .mark = mark});
+  if (status.ok()) {
+    status = Enqueue(simulated, {.name = exchange.name, .work = std::move(exchange.end), .accesses = exchange.writes});
+  }
+  if (!status.ok()) {
+    complete();
+    return status;
+  }
+  return complete;
+}
+
 SimulatedIssue SimulatedGpu::Issue(int actor, const SimulatedStep& step) {
   switch (step.kind) {
     case Kind::kRecord:
@@ -225,7 +252,7 @@ absl::Status SimulatedGpu::WaitUntil(absl::Time deadline, absl::string_view what
     const bool may_change = std::any_of(streams_.begin(), streams_.end(),
                                         [&](const SimulatedStream* stream)
                                             REQUIRES(mu_) { return stream->busy_ || CanRun(*stream, true); });
-    const bool never = seeded && !may_change && deadline == absl::InfiniteFuture();
+    const bool never = seeded && !may_change && pending_exchanges_ == 0 && deadline == absl::InfiniteFuture();
     if (never || absl::Now() >= deadline) {
       return errors::DeadlineExceeded(what, " does not end: ", Obstacle());
     }

@@ -28,14 +28,18 @@ struct Mark {
   bool is_there = false;
   std::string host;
   int rank = -1;
+  GpuMembership gpu;
 };
 
 Mark ParseMark(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ';');
   Mark mark;
-  if (parts.size() != 3 || parts[0] != kMark) return mark;
+  if ((parts.size() != 3 && parts.size() != 5) || parts[0] != kMark) return mark;
   mark.is_there = absl::SimpleAtoi(parts[2], &mark.rank);
   mark.host = parts[1];
+  if (parts.size() == 3) return mark;
+  mark.gpu.library = parts[3];
+  if (!parts[4].empty()) mark.gpu.place = absl::StrCat(mark.host, "/", parts[4]);
   return mark;
 }
 
@@ -47,10 +51,27 @@ std::vector<std::string> FormedGroup::MemberNames() const {
   return names;
 }
 
-tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank) {
+absl::Status FormedGroup::CheckGpuLibrary() const {
+  absl::flat_hash_map<std::string, const Member*> places;
+  for (const Member& member : members) {
+    if (member.gpu.library.empty()) return errors::Unavailable(member.device, " has no library for them");
+    if (member.gpu.library != members[0].gpu.library) {
+      return errors::Unavailable(member.device, " has ", member.gpu.library, " and ", members[0].device, " has ",
+                                 members[0].gpu.library);
+    }
+    if (member.gpu.place.empty()) continue;
+    const auto [known, is_new] = places.try_emplace(member.gpu.place, &member);
+    if (!is_new) return errors::Unavailable(member.device, " and ", known->second->device, " are of one GPU");
+  }
+  return absl::OkStatus();
+}
+
+tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank, const GpuMembership& gpu) {
   tensorflow::DeviceAttributes attributes;
   device.ToProto(&attributes);
-  attributes.set_physical_device_desc(absl::StrCat(kMark, ";", HostId(), ";", rank));
+  std::string mark = absl::StrCat(kMark, ";", HostId(), ";", rank);
+  if (!gpu.library.empty()) absl::StrAppend(&mark, ";", gpu.library, ";", gpu.place);
+  attributes.set_physical_device_desc(mark);
   return attributes;
 }
 
@@ -78,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(
     if (!group->rank_of.try_emplace(attributes.name(), rank).second) {
       return errors::Internal("Collective group ", response.group_key(), " has ", attributes.name(), " twice");
     }
-    group->members.push_back({attributes.name(), name.TaskName(), attributes.incarnation()});
+    group->members.push_back({attributes.name(), name.TaskName(), attributes.incarnation(), mark.gpu});
   }
   if (!strangers.empty()) {
     return errors::Unimplemented("Collective group ", response.group_key(),

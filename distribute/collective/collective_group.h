@@ -14,12 +14,19 @@
 
 namespace weir {
 
+// By what a GPU exchanges tensors with others; empty for other devices, and where there is no library.
+struct GpuMembership {
+  std::string library;  // GpuCollectiveLibrary::name()
+  std::string place;    // GpuCollectiveLibrary::PlaceOf, unique among hosts
+};
+
 // Immutable.
 struct FormedGroup {
   struct Member {
     std::string device;
     std::string task;
     uint64_t incarnation = 0;
+    GpuMembership gpu;
   };
   int32_t key = 0;
   uint64_t formation = 0;                         // another one each time that the leader forms the group
@@ -28,11 +35,13 @@ struct FormedGroup {
   std::shared_ptr<const Topology> topology;
 
   std::vector<std::string> MemberNames() const;
+  // OK: a library of GPUs can serve all of them. Otherwise why not.
+  absl::Status CheckGpuLibrary() const;
 };
 
 // A device of this process as it announces itself to the leader. Beside what TensorFlow says of it: that it speaks
-// Weir's messages, its host, and the rank that it is to have (-1: any).
-tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank);
+// Weir's messages, its host, the rank that it is to have (-1: any), and how it exchanges tensors with other GPUs.
+tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank, const GpuMembership& gpu = {});
 // The rank that a member asked for; -1: none.
 int WantedRank(const tensorflow::DeviceAttributes& member);
 

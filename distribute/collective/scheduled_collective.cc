@@ -6,69 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/out_of_memory.h"
 #include "distribute/collective/algorithms.h"
+#include "distribute/collective/call_checks.h"
 #include "distribute/collective/cost_model.h"
 #include "distribute/collective/reduction.h"
 #include "distribute/collective/schedule_run.h"
 
 namespace weir {
 namespace {
-
-// No vector of memory has more; products of counts and sizes stay in 64 bits.
-constexpr int64_t kMaxCount = int64_t{1} << 46;
-
-bool Reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
-         kind == CollectiveKind::kReduce;
-}
-
-bool IsRooted(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce; }
-
-absl::Status CheckPermutation(const std::vector<int>& permutation, int size) {
-  std::vector<bool> is_hit(size, false);
-  bool is_one = permutation.size() == size;
-  for (const int target : permutation) {
-    is_one = is_one && target >= 0 && target < size && !is_hit[target];
-    if (is_one) is_hit[target] = true;
-  }
-  if (is_one) return absl::OkStatus();
-  return errors::InvalidArgument("permute needs a permutation of the group's ", size, " ranks");
-}
-
-absl::Status Check(const CollectiveCall& call, const Topology& topology) {
-  const int size = topology.size();
-  if (call.kind != CollectiveKind::kBarrier && !IsPlainType(call.dtype)) {
-    return errors::Unimplemented(Name(call.kind), " of ", DataTypeName(call.dtype), " tensors");
-  }
-  if (call.count < 0 || call.count > kMaxCount / size) {
-    return errors::InvalidArgument(Name(call.kind), " of ", call.count, " elements");
-  }
-  if (call.divisor < 1) return errors::InvalidArgument(Name(call.kind), " with divisor ", call.divisor);
-  if (IsRooted(call.kind) && (call.root < 0 || call.root >= size)) {
-    return errors::InvalidArgument(Name(call.kind), " with root ", call.root, " in a group of ", size);
-  }
-  if (call.kind == CollectiveKind::kAllToAll && call.count % size != 0) {
-    return errors::InvalidArgument("all-to-all of ", call.count, " elements in a group of ", size);
-  }
-  if (call.kind == CollectiveKind::kPermute) RETURN_IF_ERROR(CheckPermutation(call.permutation, size));
-  if (call.algorithm) {
-    const std::vector<Algorithm> known = AlgorithmsFor(call.kind, topology);
-    if (std::find(known.begin(), known.end(), *call.algorithm) == known.end()) {
-      return errors::InvalidArgument("There is no ", Name(call.kind), " by ", Name(*call.algorithm), " among ", size,
-                                     " ranks");
-    }
-  }
-  return absl::OkStatus();
-}
-
-std::string Described(const CollectiveCall& call) {
-  std::string text(Name(call.kind));
-  if (Reduces(call.kind)) absl::StrAppend(&text, " ", Name(call.reduction));
-  if (call.divisor != 1) absl::StrAppend(&text, " / ", call.divisor);
-  if (IsRooted(call.kind)) absl::StrAppend(&text, " at ", call.root);
-  if (call.algorithm) absl::StrAppend(&text, " by ", Name(*call.algorithm));
-  if (call.wire.any()) absl::StrAppend(&text, " as ", call.wire.ToString());
-  return text;
-}
 
 // Elements of this rank's output.
 int64_t ReducedCount(const CollectiveCall& call, const Communicator& communicator) {
@@ -114,7 +58,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     communicator_->End(call.sequence);
     done(status);
   };
-  if (const absl::Status status = Check(call, communicator_->topology()); !status.ok()) return refuse(status);
+  if (const absl::Status status = CheckCall(call, communicator_->topology()); !status.ok()) return refuse(status);
   ScheduleRun::Options run{.communicator = communicator_,
                            .sequence = call.sequence,
                            .input = static_cast<const char*>(call.input),
@@ -139,7 +83,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     }
   }
   communicator_->Begin(call.sequence,
-                       {.collective = Described(call),
+                       {.collective = DescribeCall(call),
                         .dtype = call.kind == CollectiveKind::kBarrier ? DT_UINT8 : call.dtype,
                         .shape = options_.shape.empty() ? absl::StrCat("[", call.count, "]") : options_.shape});
   auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/fingerprint.h"
+#include "distribute/collective/gpu/gpu_collective.h"
 #include "distribute/collective/scheduled_collective.h"
 #include "distribute/collective/task_communicator.h"
 
@@ -150,20 +151,76 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     call.root = source;
     call.wire = params_.wire;
     if (params_.is_mean) call.divisor = group_->topology->size();
-    call.count = params_.type == CollectiveType::kBroadcast ? output_->NumElements() : input_.NumElements();
-    call.input = input_.raw_data();
-    call.output = output_->raw_data();
+    const bool is_broadcast = params_.type == CollectiveType::kBroadcast;
+    call.count = is_broadcast ? output_->NumElements() : input_.NumElements();
     call.cancellation = &cancellation_;
-    call.owner = std::make_shared<const std::pair<Tensor, Tensor>>(input_, *output_);
-    ScheduledCollective(communicator, {.work_queue = task_->options().work_queue,
-                                       .shape = params_.type == CollectiveType::kBroadcast ? output_->shape().ToString()
-                                                                                           : input_.shape().ToString()})
-        .RunAsync(call, [self = shared_from_this()](absl::Status status) { self->Finish(std::move(status)); });
+    const std::string shape = (is_broadcast ? output_->shape() : input_.shape()).ToString();
+    GpuDevice* const gpu = FindGpu(device_);
+    if (gpu == nullptr) return RunOnHost(communicator, call, shape, input_, output_);
+    if (absl::Status status = group_->CheckGpuLibrary(); !status.ok()) {
+      task_->SayThatGpusGoThroughTheHost(*gpu, status);
+      return RunThroughHost(*gpu, communicator, call, shape);
+    }
+    RunOnGpu(*gpu, communicator, call, shape);
+  }
+
+  DoneCallback Finisher() {
+    return [self = shared_from_this()](absl::Status status) { self->Finish(std::move(status)); };
+  }
+
+  void Give(CollectiveCall& call, const Tensor& input, const Tensor& output) const {
+    call.input = input.raw_data();
+    call.output = output.raw_data();
+    call.owner = std::make_shared<const std::pair<Tensor, Tensor>>(input, output);
+  }
+
+  // `output` lives until the end.
+  void RunOnHost(const std::shared_ptr<TaskCommunicator>& communicator, CollectiveCall call, const std::string& shape,
+                 const Tensor& input, Tensor* output) {
+    Give(call, input, *output);
+    ScheduledCollective(communicator, {.work_queue = task_->options().work_queue, .shape = shape})
+        .RunAsync(call, Finisher());
+  }
+
+  void RunOnGpu(GpuDevice& gpu, const std::shared_ptr<TaskCommunicator>& communicator, CollectiveCall call,
+                const std::string& shape) {
+    auto member = task_->GpuMemberOf(leader_, *group_, communicator->rank(), gpu);
+    if (!member.ok()) return Fail(member.status());
+    Give(call, input_, *output_);
+    {
+      MutexLock lock(mu_);
+      waits_for_first_ = communicator->rank() != 0;
+    }
+    GpuCollective(communicator, *std::move(member), {.shape = shape}).RunAsync(call, Finisher());
+  }
+
+  // The algorithms of the host, with copies before and after.
+  void RunThroughHost(GpuDevice& gpu, const std::shared_ptr<TaskCommunicator>& communicator, const CollectiveCall& call,
+                      const std::string& shape) {
+    absl::StatusOr<Tensor> result = Tensor::Allocate(CpuAllocator(), output_->dtype(), output_->shape());
+    if (!result.ok()) return Fail(result.status());
+    through_host_ = *std::move(result);
+    const bool only_receives = params_.type == CollectiveType::kBroadcast && !params_.is_source;
+    if (only_receives) return RunOnHost(communicator, call, shape, input_, &*through_host_);
+    gpu.ToHost(input_, [self = shared_from_this(), communicator, call, shape](absl::StatusOr<Tensor> input) {
+      if (!input.ok()) return self->Fail(input.status());
+      self->RunOnHost(communicator, call, shape, *input, &*self->through_host_);
+    });
   }
 
   // Later than the leader would have answered.
   void TimeOut() {
     const std::shared_ptr<TaskCommunicator> transport = communicator();
+    {
+      // The first of the GPUs knows who is missing, and tells the others.
+      MutexLock lock(mu_);
+      if (transport != nullptr && std::exchange(waits_for_first_, false)) {
+        timer_ = task_->options().timers->Schedule(absl::Now() + kLeaderTime, [weak = weak_from_this()] {
+          if (auto self = weak.lock()) self->TimeOut();
+        });
+        return;
+      }
+    }
     if (transport == nullptr) {
       cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
                                                          params_.name, " had no answer from the leader ", leader_));
@@ -181,6 +238,14 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   }
 
   void Finish(absl::Status status) {
+    if (status.ok() && through_host_) {
+      auto arrived = FindGpu(device_)->ToDevice(*through_host_);
+      if (arrived.ok()) {
+        *output_ = *std::move(arrived);
+      } else {
+        status = arrived.status();
+      }
+    }
     if (caller_ != nullptr) caller_->TryDeregister(token_);
     std::optional<TimerQueue::Token> timer;
     {
@@ -206,6 +271,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   Device* const device_;
   const Tensor input_;
   Tensor* const output_;
+  std::optional<Tensor> through_host_;  // the result, where a GPU's collective goes that way
   const std::shared_ptr<StepExchange> exchange_;
   CancellationManager* const caller_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
@@ -216,6 +282,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   std::shared_ptr<const FormedGroup> watched_group_ GUARDED_BY(mu_);  // until the end
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
   std::shared_ptr<TaskCommunicator> communicator_ GUARDED_BY(mu_);
+  bool waits_for_first_ GUARDED_BY(mu_) = false;  // for what the first of the GPUs has to say
 };
 
 StepCollectives::StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader,

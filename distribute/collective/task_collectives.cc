@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "core/logging.h"
 #include "distribute/collective/step_collectives.h"
 
 namespace weir {
@@ -117,7 +119,13 @@ void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& le
   joining->request.set_group_key(group.key);
   joining->request.set_group_size(group.size);
   joining->request.set_device_type(device.type());
-  *joining->request.mutable_device_attributes() = MemberAttributes(device, group.rank);
+  GpuMembership membership;
+  if (const GpuDevice* const gpu = FindGpu(&device); gpu != nullptr) {
+    if (const auto library = LibraryOf(*gpu); library != nullptr) {
+      membership = {.library = library->name(), .place = library->PlaceOf(gpu->runtime())};
+    }
+  }
+  *joining->request.mutable_device_attributes() = MemberAttributes(device, group.rank, membership);
   auto joined = [this, joining, id = GroupId(leader, group.key), group, op_name, device = device.name(),
                  done = std::move(done)](const absl::Status& status) {
     if (!status.ok()) return done(Annotate(status, op_name));
@@ -142,6 +150,48 @@ void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& 
   MutexLock lock(mu_);
   const auto known = known_.find(GroupId(leader, group.key));
   if (known != known_.end() && known->second->formation == group.formation) known_.erase(known);
+}
+
+std::shared_ptr<GpuCollectiveLibrary> TaskCollectives::LibraryOf(const GpuDevice& gpu) const {
+  for (const auto& library : options_.gpu_libraries) {
+    if (library->Serves(gpu.runtime()).ok()) return library;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(const std::string& leader,
+                                                                             const FormedGroup& group, int rank,
+                                                                             GpuDevice& gpu) {
+  std::vector<std::shared_ptr<GpuGroupMember>> unused;  // they end with no lock held
+  MutexLock lock(mu_);
+  std::erase_if(former_places_, [&unused](std::shared_ptr<GpuGroupMember>& former) {
+    if (former.use_count() > 1) return false;
+    unused.push_back(std::move(former));
+    return true;
+  });
+  GpuPlace& place = gpu_places_[{GroupId(leader, group.key), gpu.name()}];
+  if (place.member != nullptr && place.formation == group.formation) return place.member;
+  if (place.member != nullptr) former_places_.push_back(std::exchange(place.member, nullptr));
+  ASSIGN_OR_RETURN(
+      place.member,
+      GpuGroupMember::Create(
+          {.device = &gpu, .library = LibraryOf(gpu), .rank = rank, .size = static_cast<int>(group.members.size())}));
+  place.formation = group.formation;
+  return place.member;
+}
+
+void TaskCollectives::SayThatGpusGoThroughTheHost(const GpuDevice& gpu, const absl::Status& reason) {
+  {
+    MutexLock lock(mu_);
+    if (std::exchange(has_said_, true)) return;
+  }
+  std::vector<std::string> reasons = {std::string(reason.message())};
+  for (const auto& library : options_.gpu_libraries) {
+    const absl::Status serves = library->Serves(gpu.runtime());
+    if (LibraryOf(gpu) == nullptr) reasons.push_back(absl::StrCat(library->name(), ": ", serves.message()));
+  }
+  WEIR_LOG(WARNING).With("device", gpu.name()).With("reason", absl::StrJoin(reasons, "; "))
+      << "collectives of GPUs go through the host";
 }
 
 void TaskCollectives::FindSource(const CallOptions& call, const std::string& leader,

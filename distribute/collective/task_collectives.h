@@ -11,6 +11,7 @@
 #include "core/timer_queue.h"
 #include "core/work_queue.h"
 #include "distribute/collective/collective_group.h"
+#include "distribute/collective/gpu/gpu_group_member.h"
 #include "distribute/collective/group_table.h"
 #include "distribute/collective/instance_table.h"
 #include "distribute/collective/step_exchanges.h"
@@ -31,6 +32,8 @@ class TaskCollectives {
     WorkerPool* workers = nullptr;    // outlives this
     TimerQueue* timers = nullptr;     // outlives this; may be null: then time-outs are not kept
     WorkQueue* work_queue = nullptr;  // for large reductions; may be null
+    // By which GPUs exchange tensors; each GPU takes the first that serves it.
+    std::vector<std::shared_ptr<GpuCollectiveLibrary>> gpu_libraries;
   };
   using GroupCallback = std::function<void(absl::StatusOr<std::shared_ptr<const FormedGroup>>)>;
 
@@ -59,6 +62,14 @@ class TaskCollectives {
                    const std::string& op_name, const Device& device, GroupCallback done);
   // After a failure that may mean that members have changed.
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
+  // The library that serves the device; null for other devices, and where there is none.
+  std::shared_ptr<GpuCollectiveLibrary> LibraryOf(const GpuDevice& gpu) const;
+  // The GPU's place in a group all of whose members have its library. Kept until the group is formed anew. Nobody keeps
+  // it longer than its call.
+  absl::StatusOr<std::shared_ptr<GpuGroupMember>> GpuMemberOf(const std::string& leader, const FormedGroup& group,
+                                                              int rank, GpuDevice& gpu);
+  // Logs once in the task's life that collectives of GPUs go through the host, and why.
+  void SayThatGpusGoThroughTheHost(const GpuDevice& gpu, const absl::Status& reason);
   void FindSource(const CallOptions& call, const std::string& leader,
                   std::shared_ptr<const tensorflow::CompleteInstanceRequest> request,
                   std::function<void(absl::StatusOr<int>)> done);
@@ -67,6 +78,10 @@ class TaskCollectives {
 
  private:
   using GroupId = std::pair<std::string, int32_t>;  // leader and key
+  struct GpuPlace {
+    uint64_t formation = 0;
+    std::shared_ptr<GpuGroupMember> member;
+  };
 
   const Options options_;
   GroupTable groups_;
@@ -74,8 +89,11 @@ class TaskCollectives {
   StepSequences sequences_;
   StepExchanges exchanges_;
   Mutex mu_;
+  bool has_said_ GUARDED_BY(mu_) = false;
   absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
   absl::flat_hash_map<GroupId, std::shared_ptr<const FormedGroup>> known_ GUARDED_BY(mu_);
+  absl::flat_hash_map<std::pair<GroupId, std::string>, GpuPlace> gpu_places_ GUARDED_BY(mu_);  // by device too
+  std::vector<std::shared_ptr<GpuGroupMember>> former_places_ GUARDED_BY(mu_);                 // until they are unused
 };
 
 }  // namespace weir

@@ -1,6 +1,8 @@
 // Trains one classifier of handwritten digits under the strategy that you name:
 //   strategies --strategy mirrored --data digits.csv
 //   strategies --strategy parameter_server --data digits.csv --weir weir      starts a cluster on this machine
+//   strategies --strategy mirrored --data digits.csv --gpus 2                 on this machine's GPUs
+//   strategies --strategy mirrored --data digits.csv --weir weir --simulated-gpus 2     on a server's without hardware
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -29,6 +31,7 @@ constexpr double kExpectedAccuracy = 0.95;
 struct Flags {
   std::string strategy, data, weir;
   int64_t steps = 300;
+  int gpus = 0, simulated_gpus = 0;
 };
 
 // Where the replicas are: devices of this process, or a cluster.
@@ -36,23 +39,44 @@ struct Runtime {
   std::unique_ptr<ProcessCluster> cluster;
 
   absl::StatusOr<std::unique_ptr<Session>> Open(const Scope& scope) const {
-    if (cluster != nullptr) return Session::Connect(cluster->Target("worker", 0), scope);
     SessionOptions options;
+    options.config.set_allow_soft_placement(true);  // of what has no kernel for GPUs
+    if (cluster != nullptr) return Session::Connect(cluster->Target("worker", 0), scope, options);
     (*options.config.mutable_device_count())["CPU"] = kReplicas;
     return Session::Local(scope, options);
   }
 };
 
-absl::StatusOr<std::unique_ptr<ProcessCluster>> StartCluster(const Flags& flags, std::map<std::string, int> jobs) {
+absl::StatusOr<std::unique_ptr<ProcessCluster>> StartCluster(const Flags& flags, std::map<std::string, int> jobs,
+                                                             std::vector<std::string> server_flags = {}) {
   if (flags.weir.empty()) return errors::InvalidArgument(flags.strategy, " needs --weir, to start a cluster with");
-  return ProcessCluster::Start({.program = flags.weir, .jobs = std::move(jobs)});
+  return ProcessCluster::Start({.program = flags.weir, .jobs = std::move(jobs), .flags = std::move(server_flags)});
+}
+
+std::vector<std::string> Devices(absl::string_view prefix, int count) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(absl::StrCat(prefix, i));
+  return devices;
+}
+
+// Those of one task: this process, or a server with simulated GPUs.
+absl::StatusOr<std::vector<std::string>> MakeDevices(const Flags& flags, Runtime& runtime) {
+  if (flags.simulated_gpus > 0) {
+    ASSIGN_OR_RETURN(runtime.cluster,
+                     StartCluster(flags, {{"worker", 1}}, {"--simulated-gpus", absl::StrCat(flags.simulated_gpus)}));
+    return Devices("/job:worker/replica:0/task:0/device:GPU:", flags.simulated_gpus);
+  }
+  if (flags.gpus > 0) return Devices("/job:localhost/replica:0/task:0/device:GPU:", flags.gpus);
+  return Devices("/device:CPU:", kReplicas);
 }
 
 absl::StatusOr<std::unique_ptr<Strategy>> MakeStrategy(const Scope& root, const Flags& flags, Runtime& runtime) {
-  const std::vector<std::string> devices = {"/device:CPU:0", "/device:CPU:1"};
-  if (flags.strategy == "one_device") return OneDeviceStrategy(root, devices[0]);
-  if (flags.strategy == "mirrored") return MirroredStrategy(root, {.devices = devices});
-  if (flags.strategy == "central_storage") return CentralStorageStrategy(root, {.devices = devices});
+  if (flags.strategy == "one_device" || flags.strategy == "mirrored" || flags.strategy == "central_storage") {
+    ASSIGN_OR_RETURN(const std::vector<std::string> devices, MakeDevices(flags, runtime));
+    if (flags.strategy == "one_device") return OneDeviceStrategy(root, devices[0]);
+    if (flags.strategy == "mirrored") return MirroredStrategy(root, {.devices = devices});
+    return CentralStorageStrategy(root, {.devices = devices});
+  }
   if (flags.strategy == "parameter_server") {
     ASSIGN_OR_RETURN(runtime.cluster, StartCluster(flags, {{"ps", 2}, {"worker", kReplicas}}));
     return ParameterServerStrategy::Create(root, {.cluster = runtime.cluster->spec()});
@@ -142,6 +166,10 @@ int main(int argc, char** argv) {
   app.add_option("--data", flags.data, "digits.csv")->required();
   app.add_option("--weir", flags.weir, "the program weir, for strategies on a cluster");
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
+  app.add_option("--gpus", flags.gpus, "replicas of one task, each on a GPU of this machine")->check(CLI::Range(1, 64));
+  app.add_option("--simulated-gpus", flags.simulated_gpus, "the same, on GPUs that a server simulates: slow")
+      ->check(CLI::Range(1, 16))
+      ->excludes("--gpus");
   CLI11_PARSE(app, argc, argv);
   if (absl::Status status = weir::digits::Train(flags); !status.ok()) {
     std::fprintf(stderr, "strategies: %s\n", status.ToString().c_str());

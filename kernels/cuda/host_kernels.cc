@@ -98,6 +98,24 @@ std::vector<OnGpu> PassingKernels() {
           {"DestroyResourceOp", {"resource"}}};
 }
 
+// What a collective does with a device's memory is its executor's matter.
+std::vector<OnGpu> CollectiveKernels() {
+  const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64};
+  std::vector<OnGpu> kernels = {{"CollectiveReduce", {}, "T", types},
+                                {"CollectiveGather", {}, "T", types},
+                                {"CollectiveBcastSend", {}, "T", types},
+                                {"CollectiveBcastRecv", {}, "T", types}};
+  for (const char* op : {"CollectiveReduceV2", "CollectiveGatherV2", "CollectiveAllToAllV2",
+                         "CollectiveReduceScatterV2", "CollectiveBcastSendV2"}) {
+    kernels.push_back({op, {"group_size", "group_key", "instance_key"}, "T", types});
+  }
+  kernels.push_back({"CollectiveBcastRecvV2", {"group_size", "group_key", "instance_key", "shape"}, "T", types});
+  kernels.push_back({"CollectiveInitializeCommunicator", {"group_key", "rank", "group_size", "communicator"}});
+  kernels.push_back({"CollectiveReduceV3", {"communicator", "group_assignment"}, "T", types});
+  kernels.push_back({"CollectiveAllToAllV3", {"communicator", "group_assignment"}, "T", types});
+  return kernels;
+}
+
 std::vector<OnGpu> ShapeKernels() {
   std::vector<OnGpu> kernels;
   for (const char* op : {"Shape", "ShapeN", "Size", "Rank"}) kernels.push_back({op, {kAllOutputs}});
@@ -137,7 +155,7 @@ std::vector<OnGpu> Int32Kernels() {
 }  // namespace
 
 absl::Status RegisterGpuHostKernels(KernelRegistry& kernels) {
-  for (const std::vector<OnGpu>& family : {PassingKernels(), ShapeKernels(), Int32Kernels()}) {
+  for (const std::vector<OnGpu>& family : {PassingKernels(), CollectiveKernels(), ShapeKernels(), Int32Kernels()}) {
     for (const OnGpu& on_gpu : family) RETURN_IF_ERROR(Register(kernels, on_gpu));
   }
   return absl::OkStatus();
