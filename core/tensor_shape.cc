@@ -161,7 +161,8 @@ absl::StatusOr<PartialTensorShape> PartialTensorShape::MergeWith(const PartialTe
   if (unknown_rank_) return other;
   if (other.unknown_rank_) return *this;
   if (!IsCompatibleWith(other)) {
-    return errors::InvalidArgument("Incompatible shapes during merge: ", ToString(), " vs. ", other.ToString());
+    return errors::InvalidArgument("PartialTensorShape: Incompatible shapes during merge: ", ToString(), " vs. ",
+                                   other.ToString());
   }
   DimVector dims = dims_;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -1,6 +1,7 @@
 // Colours: hue, saturation and value, and adjusting them and the contrast.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/numeric_families.h"
@@ -16,7 +17,7 @@ void ToHsv(const T* rgb, T* hsv) {
   const T value = std::max(r, std::max(g, b)), range = value - std::min(r, std::min(g, b));
   T hue = 0;
   if (range > 0) {
-    const T unit = T(1) / (T(6) * range);
+    const T unit = T(1) / range * (T(1) / T(6));
     hue = r == value ? unit * (g - b) : g == value ? unit * (b - r) + T(2) / T(6) : unit * (r - g) + T(4) / T(6);
     if (hue < 0) hue += 1;
   }
@@ -32,6 +33,67 @@ void ToRgb(const T* hsv, T* rgb) {
   const T parts[3] = {clamp(std::abs(six - T(3)) - T(1)), clamp(T(2) - std::abs(six - T(2))),
                       clamp(T(2) - std::abs(six - T(4)))};
   for (int i = 0; i < 3; ++i) rgb[i] = (T(1) - saturation + saturation * parts[i]) * value;
+}
+
+// A colour's hue and range in TensorFlow's order of operations, so that the last bit agrees. The hue is in [0, 6].
+struct HueAndRange {
+  float hue, low, high;
+};
+
+HueAndRange ToHueAndRange(const float* rgb) {
+  const float r = rgb[0], g = rgb[1], b = rgb[2];
+  float high, middle, low;
+  int sixth;  // of the circle
+  const auto order = [&](float top, float between, float bottom, int n) {
+    high = top, middle = between, low = bottom, sixth = n;
+  };
+  if (r < g) {
+    b<r ? order(g, r, b, 1) : b> g ? order(b, g, r, 3) : order(g, b, r, 2);
+  } else {
+    b<g ? order(r, g, b, 0) : b> r ? order(b, r, g, 4) : order(r, b, g, 5);
+  }
+  if (high == low) return {0, low, high};
+  const float ratio = (middle - low) / (high - low);
+  return {static_cast<float>(sixth) + (sixth % 2 == 0 ? ratio : 1 - ratio), low, high};
+}
+
+// `in` with its hue moved by `delta` turns.
+void MoveHue(const float* in, float delta, float* out) {
+  const HueAndRange from = ToHueAndRange(in);
+  const float low = from.low, high = from.high;
+  float hue = std::fmod(from.hue + delta * 6, 6.0F);
+  if (hue < 0) hue += 6;
+  if (hue >= 6) hue -= 6;
+  const int sixth = hue >= 0 ? static_cast<int>(hue) : 5;  // 5 also for what is no number
+  const float part = hue - static_cast<float>(sixth);
+  const float middle = low + (sixth % 2 == 0 ? part : 1 - part) * (high - low);
+  const float rgb[6][3] = {{high, middle, low}, {middle, high, low}, {low, high, middle},
+                           {low, middle, high}, {middle, low, high}, {high, low, middle}};
+  std::copy_n(rgb[sixth], 3, out);
+}
+
+// `in` with its saturation times `scale`, in TensorFlow's order of operations.
+void ScaleSaturation(const float* in, float scale, float* out) {
+  const float r = in[0], g = in[1], b = in[2];
+  const float value = std::max(r, std::max(g, b)), range = value - std::min(r, std::min(g, b));
+  float hue = 0;
+  if (range > 0) {
+    const float unit = 1.0F / (6.0F * range);
+    hue = static_cast<float>(r == value   ? unit * (g - b)
+                             : g == value ? unit * (b - r) + 2.0 / 6.0
+                                          : unit * (r - g) + 4.0 / 6.0);
+    if (hue < 0) hue += 1;
+  }
+  const float saturation = std::min(1.0F, std::max(0.0F, (value > 0 ? range / value : 0.0F) * scale));
+  const float chroma = saturation * value, rest = value - chroma, six = hue * 6;
+  const int sixth = six >= 0 && six < 6 ? static_cast<int>(six) : 6;
+  float within = std::fmod(six, 2.0F);  // a pair of sixths
+  if (within <= 0) within += 2;
+  if (within >= 2) within -= 2;
+  const float x = chroma * (1 - std::abs(within - 1));
+  const float rgb[7][3] = {{chroma, x, 0}, {x, chroma, 0}, {0, chroma, x}, {0, x, chroma},
+                           {x, 0, chroma}, {chroma, 0, x}, {0, 0, 0}};
+  for (int i = 0; i < 3; ++i) out[i] = rgb[sixth][i] + rest;
 }
 
 enum class Change { kToHsv, kToRgb, kHue, kSaturation };
@@ -81,16 +143,8 @@ class ColorKernel : public OpKernel {
       ToHsv(in, out);
     } else if constexpr (kChange == Change::kToRgb) {
       ToRgb(in, out);
-    } else {
-      T hsv[3];
-      ToHsv(in, hsv);
-      if constexpr (kChange == Change::kHue) {
-        hsv[0] += amount;
-        hsv[0] -= std::floor(hsv[0]);
-      } else {
-        hsv[1] = std::min(std::max(hsv[1] * amount, T(0)), T(1));
-      }
-      ToRgb(hsv, out);
+    } else if constexpr (std::is_same_v<T, float>) {  // halves are adjusted as floats, and there are no doubles
+      kChange == Change::kHue ? MoveHue(in, amount, out) : ScaleSaturation(in, amount, out);
     }
   }
 };

@@ -160,6 +160,20 @@ class GatherKernel : public OpKernel {
   PartialTensorShape element_shape_;
 };
 
+// Whether all of an array that does not grow can be written, before any of it is.
+absl::Status CheckScatter(const TensorArray& array, bool has_indices, absl::Span<const int64_t> indices) {
+  if (array.dynamic_size()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t size, array.Size());
+  const int64_t count = static_cast<int64_t>(indices.size());
+  if (!has_indices && count != size) {
+    return errors::InvalidArgument("Input value must have first dimension equal to the array size (", count, " vs. ",
+                                   size, ")");
+  }
+  const int64_t last = indices.empty() ? -1 : *std::max_element(indices.begin(), indices.end());
+  if (last < size) return absl::OkStatus();
+  return errors::InvalidArgument("Max scatter index must be < array size (", last, " vs. ", size, ")");
+}
+
 // Without indices (TensorArrayUnpack): to elements 0, 1, 2 and so on.
 template <bool kHasIndices>
 class ScatterKernel : public OpKernel {
@@ -176,6 +190,7 @@ class ScatterKernel : public OpKernel {
       return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ", indices.size(), " vs. ",
                                      value.dim_size(0));
     }
+    RETURN_IF_ERROR(CheckScatter(*array, kHasIndices, indices));
     RETURN_IF_ERROR(CheckDtype(*array, value.dtype(), "write"));
     for (size_t i = 0; i < indices.size(); ++i) {
       RETURN_IF_ERROR(array->Write(ctx, indices[i], value.SubSlice(static_cast<int64_t>(i))));

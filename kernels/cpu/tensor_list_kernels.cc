@@ -82,9 +82,11 @@ class ReserveKernel : public OpKernel {  // EmptyTensorList and TensorListReserv
     ASSIGN_OR_RETURN(const int64_t n, ScalarFromTensor(ctx.input(1), reserve_ ? "num_elements" : "max_num_elements"));
     if (!reserve_) {
       list->max_size = n;
-    } else if (n < 0 || n > TensorList::kMaxSize) {
-      return errors::InvalidArgument("The num_elements to reserve must be a non negative number, but got ", n,
-                                     " (at most ", TensorList::kMaxSize, " are allowed)");
+    } else if (n < 0) {
+      return errors::InvalidArgument("The num_elements to reserve must be a non negative number, but got ", n);
+    } else if (n > TensorList::kMaxSize) {
+      return errors::InvalidArgument("The num_elements to reserve must be at most ", TensorList::kMaxSize, ", but got ",
+                                     n);
     } else {
       list->elements.resize(n);
     }
@@ -200,20 +202,38 @@ class SetItemKernel : public OpKernel {
   bool resize_ = false;
 };
 
+// What list and op know of the elements `indices`' shape, and, where that is not all, those elements. Elements that are
+// not asked for may have any shape.
+absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const Indices& indices,
+                                                const PartialTensorShape& argument) {
+  ASSIGN_OR_RETURN(PartialTensorShape shape, list.element_shape.MergeWith(argument));
+  const bool ask_elements = !shape.IsFullyDefined();
+  const int64_t size = static_cast<int64_t>(list.elements.size());
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= size) {
+      if (list.element_shape.IsFullyDefined() || argument.IsFullyDefined()) {
+        return errors::InvalidArgument("Index ", indices[i], " out o range; list only has ", size, " elements.");
+      }
+      return errors::InvalidArgument("Trying to gather element ", indices[i], " in a list with ", size, " elements.");
+    }
+    if (ask_elements && list.elements[indices[i]].has_value()) {
+      ASSIGN_OR_RETURN(shape, shape.MergeWith(list.elements[indices[i]]->shape()));
+    }
+  }
+  return shape;
+}
+
 // Stacks the elements `indices` (all when nullptr).
 absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const Indices* indices,
                            const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, KnownElementShape(list, argument));
+  ASSIGN_OR_RETURN(const PartialTensorShape shape,
+                   indices ? KnownShapeOf(list, *indices, argument) : KnownElementShape(list, argument));
   const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
-  for (int64_t i = 0; indices && i < count; ++i) {
-    const int64_t index = (*indices)[i];
-    if (index >= 0 && index < size) continue;
-    if (list.element_shape.IsFullyDefined() || argument.IsFullyDefined()) {
-      return errors::InvalidArgument("Index ", index, " out o range; list only has ", size, " elements.");
-    }
-    return errors::InvalidArgument("Trying to gather element ", index, " in a list with ", size, " elements.");
-  }
   if (!shape.IsFullyDefined()) {
+    if (indices && count == 0) {
+      return errors::InvalidArgument("Tried to gather 0-elements from a list with non-fully-defined shape: ",
+                                     shape.ToString());
+    }
     if (count == 0) {
       return errors::InvalidArgument("Tried to stack elements of an empty list with non-fully-defined element_shape: ",
                                      shape.ToString());

@@ -176,6 +176,13 @@ def array_wrong(index, size=2, value=(3,), write_type=None, twice=False):
     return build
 
 
+def array_scatter_beyond(t):
+    handle, flow = raw.TensorArrayV3(size=fed(3, I32), dtype=t, tensor_array_name=unique("a"))
+    flow = raw.TensorArrayScatterV3(handle=handle, indices=fed([0, 3], I32), value=fed(V((2,), t)), flow_in=flow)
+    return [raw.TensorArraySizeV3(handle=handle, flow_in=flow)]
+
+
+program("TensorArrayV3", 0, array_scatter_beyond, [F32])
 program("TensorArrayV3 TensorArrayScatterV3 TensorArrayWriteV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArraySizeV3 TensorArrayConcatV3 "
         "TensorArrayCloseV3", 0, array, [F32, F64, I32, BOOL, STRING, HALF])
 program("TensorArrayV3 TensorArraySplitV3", 0, array_split, [F32, I32, STRING])
@@ -213,6 +220,16 @@ def tensor_list_reserved(t):
     return [raw.TensorListStack(input_handle=made, element_shape=fed([2], I32), element_dtype=t),
             raw.TensorListStack(input_handle=old, element_shape=fed([2], I32), element_dtype=t),
             raw.TensorListLength(input_handle=once), raw.TensorListLength(input_handle=raw.TensorListPushBack(input_handle=once, tensor=fed(V((4,), t))))]
+
+
+def tensor_list_unequal(t):
+    made = raw.EmptyTensorList(element_shape=fed(-1, I32), max_num_elements=fed(-1, I32), element_dtype=t)
+    for n in range(3):
+        made = raw.TensorListPushBack(input_handle=made, tensor=fed(V((n,), t)))
+    return [raw.TensorListGather(input_handle=made, indices=fed(np.array(i, int), I32), element_shape=fed(-1, I32), element_dtype=t) for i in ([2, 2], [2, 1], [5], [])]
+
+
+program("EmptyTensorList TensorListPushBack TensorListGather", 0, tensor_list_unequal, [F32, STRING])
 
 
 def list_wrong(name, **arguments):

@@ -73,6 +73,10 @@ def v1(serialized, sparse=(), dense=(), names=None):
 
 row("ParseExample", 0, plain(*[v1(s, **k) for s in BATCHES for k in [
     {"sparse": [("a", F32), ("b", I64), ("c", STRING)]}, {"dense": [("a", Fed([8.0, 9.0], F32), [2])]}, {"dense": [("a", NONE[F32], [2])]}, {"dense": [("a", Fed(4.0, F32), [None])]}]]))
+# Fields that no example has, whole and cut short, groups, and features that promise more bytes than there are.
+for _tail in (b"\x12\x05ab", b"\x12\x02ab", b"\x12", b"\x12\xff\xff\xff\xff\x0f\x18\x05", b"\x18\x05", b"\x18", b"\x1d\x00", b"\x1d\x00\x00\x00\x00", b"\x19\x00", b"\x1b\x18\x05\x1c", b"\x1c",
+              b"\x00", b"\n\x7f", b"\n\x03ab", b"\x1f", b"\x18" + b"\xff" * 12):
+    row("ParseExampleV2", 0, plain(*[v2(s, sparse=[("a", F32)]) for s in (text(ROWS_OF_EXAMPLES[0] + _tail), one(ROWS_OF_EXAMPLES[0] + _tail))]))
 row("ParseSingleExample", 0, plain(*[
     {"serialized": s, "dense_defaults": [d], "num_sparse": 1, "sparse_keys": ["c"], "dense_keys": ["a"], "sparse_types": [STRING], "dense_shapes": [shape]}
     for s in BATCHES[2:] for d, shape in [(NONE[F32], [2]), (Fed([8.0, 9.0], F32), [2]), (NONE[F32], [1]), (Fed(1.0, F32), [None]), (NONE[I64], [2])]]))
@@ -131,8 +135,7 @@ row("DecodeCSV", 0, plain(*[{"records": text(*c), "record_defaults": d, "na_valu
                           {"records": text("1;2"), "record_defaults": [NONE[I64], NONE[I64]], "field_delim": ";"}, {"records": text("\"1\",2"), "record_defaults": [NONE[STRING], NONE[I64]], "use_quote_delim": False},
                           {"records": text("1"), "record_defaults": [Fed([1, 2], I64)]}))
 row("DecodeJSONExample", 0, plain(*[{"json_examples": text(j)} for j in (
-    '{"features": {"feature": {"a": {"int64List": {"value": [1, 2]}}}}}', "{}", "", "{", '{"x": 1}', '{"features": {"feature": {"a": {"bytesList": {"value": ["YWI="]}}}}}', "[" * 1000)]))
-known("DecodeJSONExample", "output 0", "TensorFlow writes lists of integers without packing them; either form is read")
+    '{"features": {"feature": {"a": {"int64List": {"value": [1, 2]}}}}}', "{}", "", "{", '{"x": 1}', '{"features": {"feature": {"z": {"int64List": {"value": [-1, "300"]}}, "b": {"floatList": {"value": [1.5, 2]}}, "a": null}}}', '{"features": {"feature": {"a": {"bytesList": {"value": ["YWI="]}}}}}', "[" * 1000)]))
 row("DecodePaddedRaw", 0, plain(*[{"input_bytes": text("abcdefgh", "", "abcdefghijkl"), "fixed_length": Fed(n, I32), "out_type": t, "little_endian": e}
                                   for t in (U8, I16, I32, F32, F64, HALF) for e in (True, False) for n in (8, 0, -1, 6, 16)]))
 row("DecodeCompressed", 0, plain(*[{"bytes": text(*b), "compression_type": c} for c in ("", "ZLIB", "GZIP", "LZ4")

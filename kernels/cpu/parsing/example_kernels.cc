@@ -1,4 +1,6 @@
 // Serialised examples as tensors.
+#include <google/protobuf/io/coded_stream.h>
+
 #include "absl/strings/escaping.h"
 #include "kernels/cpu/parsing/example_batch.h"
 #include "kernels/cpu/parsing/families.h"
@@ -53,6 +55,47 @@ absl::Status SetDefaults(const OpKernelContext& ctx, int first, const std::vecto
   return absl::OkStatus();
 }
 
+// Passes a field that no example has. Of one that promises more bytes than there are, all that are there; groups are
+// refused, as TensorFlow's reader does.
+bool SkipUnknownField(google::protobuf::io::CodedInputStream& stream, uint32_t tag) {
+  uint32_t narrow = 0;
+  uint64_t wide = 0;
+  switch (tag & 7) {
+    case 0:
+      return stream.ReadVarint32(&narrow);
+    case 1:
+      return stream.ReadLittleEndian64(&wide);
+    case 2:
+      if (!stream.ReadVarint32(&narrow)) return false;
+      stream.Skip(static_cast<int>(narrow));
+      return true;
+    case 5:
+      return stream.ReadLittleEndian32(&narrow);
+    default:
+      return false;
+  }
+}
+
+// Several examples one after another are merged.
+bool ParseExample(absl::string_view text, tensorflow::Example* example) {
+  constexpr uint32_t kFeatures = (tensorflow::Example::kFeaturesFieldNumber << 3) | 2;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(text.data()),
+                                                static_cast<int>(text.size()));
+  while (!stream.ExpectAtEnd()) {
+    const uint32_t tag = stream.ReadTag();
+    if (tag != kFeatures) {
+      if (tag == 0 || !SkipUnknownField(stream, tag)) return false;
+      continue;
+    }
+    uint32_t length = 0;
+    if (!stream.ReadVarint32(&length)) return false;
+    const absl::string_view features = text.substr(stream.CurrentPosition(), length);  // all that is there
+    if (!example->mutable_features()->MergeFromString(std::string(features))) return false;
+    stream.Skip(static_cast<int>(features.size()));
+  }
+  return true;
+}
+
 // Examples that were parsed, and the batch that they are.
 struct Parsed {
   std::vector<tensorflow::Example> examples;
@@ -64,7 +107,7 @@ absl::Status Parse(const Tensor& serialized, const Tensor* names, Parsed* parsed
   parsed->examples.resize(count);
   for (int64_t i = 0; i < count; ++i) {
     const tstring& text = serialized.data<tstring>()[i];
-    if (text.size() > INT32_MAX || !parsed->examples[i].ParseFromString(text)) {
+    if (text.size() > INT32_MAX || !ParseExample(text, &parsed->examples[i])) {
       return errors::InvalidArgument("Could not parse example input, value: '",
                                      absl::CEscape(absl::string_view(text).substr(0, 1000)), "'");
     }
