@@ -21,12 +21,14 @@ class Steps:
     per: int = 1  # what a step does this many times
     jobs: dict = field(default_factory=dict)  # the cluster that it runs on; none: in process
     weir_flags: tuple = ()  # for Weir's servers
+    peer_flags: tuple = ()  # for the peer's, where that is Weir too
     rounds: int = ROUNDS
     peer: str = "tensorflow"
 
     def open(self, side, graphs):
         """Returns a function that times one round, in seconds a unit of work, and one that ends everything."""
-        cluster = Cluster(side, self.jobs, self.weir_flags) if self.jobs else None
+        flags = self.weir_flags if side.name == "weir" else self.peer_flags
+        cluster = Cluster(side, self.jobs, flags) if self.jobs else None
         try:
             graph = graphs / (self.graph or self.name)
             own = graphs / f"{graph.name}.{side.name}"  # where the sides run different graphs
@@ -142,6 +144,20 @@ def on_workers(graph, work, **options):
                   jobs={"ps": 1, "worker": count}, **options) for count in (1, 2, 4, 8)]
 
 
+def streams():
+    """What streams between hosts carry, beside a call for each, both over TCP."""
+    options = {"weir_flags": TCP, "peer": "calls", "peer_flags": TCP + ("--no-streams",)}
+    pulls = (("4k", "4 KiB", ROUNDS), ("1m", "1 MiB", ROUNDS), ("64m", "64 MiB", 5))
+    all_reduces = (("1k", "1 KiB", 50), ("64k", "64 KiB", 50), ("1m", "1 MiB", 20))
+    return [Steps("stream_workers_2", "null step on 2 worker processes, stream", graph="workers_2", jobs={"worker": 2},
+                  **options),
+            *[Steps(f"stream_pull_{name}", f"pull {words} from a ps process, stream", "ms", graph=f"pull_{name}", jobs=PS,
+                    rounds=rounds, **options) for name, words, rounds in pulls],
+            *[Steps(f"stream_all_reduce_{name}", f"all-reduce of {words} among 2 processes, stream",
+                    graph=f"all_reduce_2_{name}", jobs={"worker": 2}, per=per, **options)
+              for name, words, per in all_reduces]]
+
+
 SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
 PS = {"ps": 1, "worker": 1}
 TCP = ("--no-shared-memory",)
@@ -170,6 +186,7 @@ ROWS = [
     *on_workers("rows", "pull and push 4,096 rows of 64 of a variable, Zipf keys"),
     *on_workers("embedding", "pull and push 4,096 rows of 64 of an embedding table, Zipf keys"),
     *all_reduces(),
+    *streams(),
     *on_workers("scaling", "weak scaling: MLP 784-512-512-10, batch 100 a worker, SGD on a parameter server"),
     Steps("mirrored", "MirroredStrategy on 2 devices, MLP 784-512-512-10, batch 100 each", "ms", peer="by_hand", rounds=15),
     Steps("mirrored_small", "MirroredStrategy on 2 devices, MLP 784-64-10, batch 100 each", "ms", peer="by_hand", rounds=15),

@@ -13,10 +13,12 @@
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/grpc_worker_pool.h"
 #include "distribute/transport/grpc_worker_service.h"
+#include "distribute/transport/link_progress.h"
 #include "distribute/transport/remote_rendezvous.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
 #include "distribute/transport/status_service.h"
+#include "distribute/transport/stream/stream_links.h"
 #include "distribute/transport/transport_service.h"
 #include "kernels/cuda/machine_gpus.h"
 #include "kernels/register_all.h"
@@ -39,6 +41,7 @@ Server::Server(Options options) : options_(std::move(options)), task_(TaskName(o
 Server::~Server() {
   Shutdown(absl::ZeroDuration());
   if (links_ != nullptr) links_->Stop();
+  if (streams_ != nullptr) streams_->Stop();
   // The master's and the worker's calls to other tasks end before the pool that carries them goes.
   master_.reset();
   worker_.reset();
@@ -121,10 +124,12 @@ absl::Status Server::MakeWorker() {
   }
   RETURN_IF_ERROR(MakeGpus(task, &devices));
   if (options_.shared_memory) MakeLinks();
-  workers_ = std::make_unique<GrpcWorkerPool>(
-      GrpcWorkerPool::Options{.cluster = options_.cluster,
-                              .local_task = task_,
-                              .channel = {.shared_memory = options_.shared_memory, .links = links_.get()}});
+  if (options_.streams) streams_ = std::make_unique<StreamLinks>();
+  progress_ = std::make_unique<LinkProgress>(links_.get());
+  workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
+      .cluster = options_.cluster,
+      .local_task = task_,
+      .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
 
   collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = task_,
                                                                             .workers = workers_.get(),
@@ -134,7 +139,7 @@ absl::Status Server::MakeWorker() {
 
   Worker::Options worker;
   worker.collectives = collectives_.get();
-  worker.progress = links_.get();
+  worker.progress = progress_.get();
   worker.task = task_;
   worker.devices = devices;
   worker.ops = ops;
@@ -155,7 +160,7 @@ absl::Status Server::MakeWorker() {
   master.kernels = kernels;
   master.fold_on = devices.front();
   master.step_sequences = &collectives_->sequences();
-  master.progress = links_.get();
+  master.progress = progress_.get();
   master_ = std::make_unique<Master>(std::move(master));
   return absl::OkStatus();
 }
@@ -167,8 +172,10 @@ absl::Status Server::Serve(const std::string& address) {
   GrpcServer::Options server;
   server.bind_address = address;
   server.methods = worker_service_->Methods();
-  if (links_ != nullptr) {
-    transport_service_ = std::make_unique<TransportService>(worker_.get(), server.methods, links_.get());
+  if (links_ != nullptr || streams_ != nullptr) {
+    transport_service_ =
+        std::make_unique<TransportService>(worker_.get(), server.methods, links_.get(), streams_.get());
+    server.streams = transport_service_->Streams();
     for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
   }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
@@ -185,8 +192,9 @@ absl::Status Server::Serve(const std::string& address) {
 void Server::Shutdown(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   if (transport_service_ != nullptr) transport_service_->RefuseCalls();
-  if (server_ != nullptr) server_->Shutdown(patience);
+  if (server_ != nullptr) server_->Drain(deadline);
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);
+  if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
 }
 
 }  // namespace weir

@@ -25,9 +25,11 @@ class GrpcServer;
 class GrpcWorkerPool;
 class GrpcWorkerService;
 class LinkPoller;
+class LinkProgress;
 class Master;
 class MasterInterface;
 class SharedMemorySender;
+class StreamLinks;
 class TaskCollectives;
 class TransportService;
 class Worker;
@@ -47,6 +49,8 @@ class Server {
     int compute_threads = 0;  // 0: one per processor
     // Exchange large tensors with tasks on this host through shared memory.
     bool shared_memory = true;
+    // Exchange what steps consist of with other tasks through streams, where shared memory does not do it.
+    bool streams = true;
     int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
     // What the task wants of its GPUs: device_count["GPU"] and gpu_options.
     tensorflow::ConfigProto config;
@@ -87,6 +91,8 @@ class Server {
   VariantRegistry variants_;
   TimerQueue timers_;
   std::unique_ptr<LinkPoller> links_;
+  std::unique_ptr<StreamLinks> streams_;
+  std::unique_ptr<LinkProgress> progress_;
   std::unique_ptr<WorkQueue> work_queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<GrpcWorkerPool> workers_;

@@ -116,6 +116,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.insecure = command.insecure;
   options.compute_threads = command.threads;
   options.shared_memory = command.shared_memory;
+  options.streams = command.streams;
   options.cpu_devices = command.cpu_devices;
   if (!google::protobuf::TextFormat::ParseFromString(command.config, &options.config)) {
     return errors::InvalidArgument("--config '", command.config, "' is no text of a ConfigProto");

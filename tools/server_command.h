@@ -19,6 +19,7 @@ struct ServerCommand {
   std::string ready_file;  // comes into being with its content, the address and a line end, when the task serves
   int threads = 0;
   bool shared_memory = true;
+  bool streams = true;
   int cpu_devices = 1;
   std::string config;      // text of a ConfigProto: what the task wants of its GPUs
   int simulated_gpus = 0;  // instead of the machine's, where not 0

@@ -79,6 +79,8 @@ int Main(int argc, char** argv) {
   server_app->add_option("--ready-file", server.ready_file, "Write the bound address here when the task serves");
   server_app->add_flag("!--no-shared-memory", server.shared_memory,
                        "Send large tensors to tasks of this machine over the network too");
+  server_app->add_flag("!--no-streams", server.streams,
+                       "Send what steps consist of by a call each where it does not go through shared memory");
   server_app->add_option("--threads", server.threads, "Threads that compute; 0: one per processor")
       ->check(CLI::NonNegativeNumber);
   server_app->add_option("--cpu-devices", server.cpu_devices, "Devices that the task has: CPU:0, CPU:1 …")

@@ -49,20 +49,24 @@ constexpr char kLeader[] = "/job:worker/replica:0/task:0";
 // One task: a server, the channels to the others, devices.
 class TestTask {
  public:
-  // `links`: through shared memory.
-  TestTask(int index, int num_devices, bool links) : name_(absl::StrCat("/job:worker/replica:0/task:", index)) {
+  enum class Links { kNone, kRings, kStreams };
+
+  TestTask(int index, int num_devices, Links links) : name_(absl::StrCat("/job:worker/replica:0/task:", index)) {
     queue_ = WorkQueue::Create({.name = "test", .compute_threads = 1});
     const DeviceName task = DeviceName::Parse(name_).value();
     for (int i = 0; i < num_devices; ++i) devices_.push_back(NewCpuDevice(task, i, queue_.get()));
     shared_memory_ = std::make_unique<SharedMemorySender>(&timers_);
     service_ = std::make_unique<GrpcWorkerService>(&worker_, shared_memory_.get());
     std::vector<ServerMethod> methods = service_->Methods();
-    if (links) {
-      links_ = LinkPoller::Create().value();
-      transport_ = std::make_unique<TransportService>(&worker_, methods, links_.get());
+    std::vector<ServerStreamMethod> streams;
+    if (links == Links::kRings) links_ = LinkPoller::Create().value();
+    if (links == Links::kStreams) streams_ = std::make_unique<StreamLinks>();
+    if (links != Links::kNone) {
+      transport_ = std::make_unique<TransportService>(&worker_, methods, links_.get(), streams_.get());
       for (ServerMethod& method : transport_->Methods()) methods.push_back(std::move(method));
+      streams = transport_->Streams();
     }
-    server_ = GrpcServer::Start({.methods = std::move(methods)}).value();
+    server_ = GrpcServer::Start({.methods = std::move(methods), .streams = std::move(streams)}).value();
   }
   ~TestTask() { Stop(); }
 
@@ -73,8 +77,8 @@ class TestTask {
   const std::string& name() const { return name_; }
 
   void Join(const ClusterSpec& cluster) {
-    workers_ = std::make_unique<GrpcWorkerPool>(
-        GrpcWorkerPool::Options{.cluster = cluster, .local_task = name_, .channel = {.links = links_.get()}});
+    workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
+        .cluster = cluster, .local_task = name_, .channel = {.links = links_.get(), .streams = streams_.get()}});
     workers_->SetLocalWorker(std::shared_ptr<WorkerInterface>(std::shared_ptr<void>(), &worker_));
     collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{
         .task = name_, .workers = workers_.get(), .timers = &timers_, .work_queue = queue_.get()});
@@ -83,11 +87,13 @@ class TestTask {
   void Stop() {
     if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
     if (links_ != nullptr) links_->Stop();
+    if (streams_ != nullptr) streams_->Stop();
   }
   // How many frames its links have brought.
   uint64_t FramesReceived() const {
     ListLinksResponse response;
     if (links_ != nullptr) links_->Describe(&response);
+    if (streams_ != nullptr) streams_->Describe(&response);
     uint64_t frames = 0;
     for (const auto& link : response.link()) frames += link.frames_received();
     return frames;
@@ -97,6 +103,7 @@ class TestTask {
   const std::string name_;
   TimerQueue timers_;
   std::unique_ptr<LinkPoller> links_;
+  std::unique_ptr<StreamLinks> streams_;
   std::unique_ptr<WorkQueue> queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   CollectiveWorker worker_;
@@ -109,13 +116,16 @@ class TestTask {
 };
 
 struct TestCluster {
-  enum class Links { kNone, kAll, kAllButTheLast };
+  enum class Links { kNone, kAll, kAllButTheLast, kStreams, kStreamsButTheLast };
 
   TestCluster(int num_tasks, int devices_per_task, Links links = Links::kAll) {
+    const bool are_streams = links == Links::kStreams || links == Links::kStreamsButTheLast;
+    const bool has_last = links == Links::kAll || links == Links::kStreams;
     std::vector<std::string> addresses;
     for (int i = 0; i < num_tasks; ++i) {
-      const bool has_links = links == Links::kAll || (links == Links::kAllButTheLast && i + 1 < num_tasks);
-      tasks.push_back(std::make_unique<TestTask>(i, devices_per_task, has_links));
+      const bool has_links = links != Links::kNone && (has_last || i + 1 < num_tasks);
+      const auto kind = are_streams ? TestTask::Links::kStreams : TestTask::Links::kRings;
+      tasks.push_back(std::make_unique<TestTask>(i, devices_per_task, has_links ? kind : TestTask::Links::kNone));
       addresses.push_back(tasks.back()->address());
     }
     std::string json = "{\"worker\": [";
@@ -191,7 +201,9 @@ CollectiveBackend Backend(const char* name, TestCluster::Links links) {
 INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveConformanceTest,
                          testing::Values(Backend("Grpc", TestCluster::Links::kNone),
                                          Backend("SharedMemory", TestCluster::Links::kAll),
-                                         Backend("Mixed", TestCluster::Links::kAllButTheLast)),
+                                         Backend("Mixed", TestCluster::Links::kAllButTheLast),
+                                         Backend("Stream", TestCluster::Links::kStreams),
+                                         Backend("MixedStream", TestCluster::Links::kStreamsButTheLast)),
                          BackendName);
 
 // One op of one member, by an executor.
@@ -340,8 +352,14 @@ TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
               StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
 }
 
-TEST(StepCollectivesTest, MessagesGoThroughLinksOnceTheyAreThere) {
-  TestCluster cluster(2, 1);
+class LinkedCollectivesTest : public testing::TestWithParam<TestCluster::Links> {};
+
+INSTANTIATE_TEST_SUITE_P(Links, LinkedCollectivesTest,
+                         testing::Values(TestCluster::Links::kAll, TestCluster::Links::kStreams),
+                         [](const auto& info) { return info.index == 0 ? "SharedMemory" : "Stream"; });
+
+TEST_P(LinkedCollectivesTest, MessagesGoThroughLinksOnceTheyAreThere) {
+  TestCluster cluster(2, 1, GetParam());
   const auto frames = [&] { return cluster.tasks[0]->FramesReceived() + cluster.tasks[1]->FramesReceived(); };
   for (int64_t step_id = 1; step_id < 1000; ++step_id) {
     const uint64_t before = frames();
@@ -357,8 +375,8 @@ TEST(StepCollectivesTest, ATaskWithoutLinksIsAskedByCalls) {
   EXPECT_EQ(cluster.tasks[0]->FramesReceived(), 0);
 }
 
-TEST(StepCollectivesTest, ATaskThatIsGoneIsNamedThroughLinks) {
-  TestCluster cluster(2, 1);
+TEST_P(LinkedCollectivesTest, ATaskThatIsGoneIsNamedThroughLinks) {
+  TestCluster cluster(2, 1, GetParam());
   int64_t step_id = 0;
   while (cluster.tasks[0]->FramesReceived() == 0 && step_id < 1000) RunOnce(cluster, ++step_id);
   MemberOp waiting;

@@ -16,6 +16,7 @@
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
+#include "distribute/transport/stream/grpc_client_stream.h"
 
 namespace weir {
 namespace {
@@ -170,6 +171,10 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connect
   if (GoesOverFormer(connection, status)) return CallOver({.channel = connection.former}, method, options, request);
   if (!status.ok()) return ToStatus(status, method, options);
   return response;
+}
+
+std::shared_ptr<MessageStream> GrpcChannel::OpenStream(const char* method) {
+  return NewGrpcClientStream(Current().channel, method, queue_);
 }
 
 CallOptions GrpcChannel::Bounded(CallOptions options) const {

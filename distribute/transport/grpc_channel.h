@@ -1,4 +1,4 @@
-// Unary calls to one task over gRPC, with the deadline, cancellation and errors of the runtime.
+// Calls to one task over gRPC, with the deadline, cancellation and errors of the runtime.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,8 @@ class Status;
 namespace weir {
 
 class LinkPoller;
+class MessageStream;
+class StreamLinks;
 
 struct GrpcChannelOptions {
   std::string address;  // "host:port", "[::1]:port", "unix:path"
@@ -39,6 +41,8 @@ struct GrpcChannelOptions {
   bool shared_memory = true;
   // For links through shared memory, outlives the channel; null: there are none.
   LinkPoller* links = nullptr;
+  // The same for links through streams, with which other hosts are reached too.
+  StreamLinks* streams = nullptr;
   std::string local_task;  // of this process, for the peer's messages; may be empty
 };
 
@@ -58,6 +62,8 @@ class GrpcChannel {
   void CallAsync(const char* method, const CallOptions& options, const grpc::ByteBuffer& request, DoneCallback done);
   absl::StatusOr<grpc::ByteBuffer> Call(const char* method, const CallOptions& options,
                                         const grpc::ByteBuffer& request);
+  // A call that lasts, with messages both ways, which has not begun. What it ends with is as gRPC has it.
+  std::shared_ptr<MessageStream> OpenStream(const char* method);
   // With the deadline that default_timeout gives, where there is none.
   CallOptions Bounded(CallOptions options) const;
 

@@ -11,14 +11,17 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include "absl/time/clock.h"
 #include "core/cancellation.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
+#include "distribute/transport/stream/grpc_stream.h"
 
 namespace weir {
 namespace {
@@ -26,17 +29,22 @@ namespace {
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
-// gRPC's table of methods, all asynchronous and untyped.
+// gRPC's table of methods, all asynchronous and untyped: streams come after the others.
 class MethodTable : public grpc::Service {
  public:
-  explicit MethodTable(const std::vector<ServerMethod>& methods) {
-    for (size_t i = 0; i < methods.size(); ++i) {
-      AddMethod(new grpc::internal::RpcServiceMethod(methods[i].path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC,
-                                                     nullptr));
-      MarkMethodAsync(static_cast<int>(i));
-    }
+  MethodTable(const std::vector<ServerMethod>& methods, const std::vector<ServerStreamMethod>& streams) {
+    for (const ServerMethod& method : methods) Add(method.path, grpc::internal::RpcMethod::NORMAL_RPC);
+    for (const ServerStreamMethod& stream : streams) Add(stream.path, grpc::internal::RpcMethod::BIDI_STREAMING);
   }
+  using grpc::Service::RequestAsyncBidiStreaming;
   using grpc::Service::RequestAsyncUnary;
+
+ private:
+  void Add(const std::string& path, grpc::internal::RpcMethod::RpcType type) {
+    AddMethod(new grpc::internal::RpcServiceMethod(path.c_str(), type, nullptr));
+    MarkMethodAsync(size_++);
+  }
+  int size_ = 0;
 };
 
 // A completion bound to a method of its owner.
@@ -59,13 +67,16 @@ class OwnerEvent : public CompletionEvent {
 // What calls need of their server.
 class GrpcServer::Core {
  public:
-  explicit Core(Options options) : options_(std::move(options)), table_(options_.methods) {}
+  explicit Core(Options options) : options_(std::move(options)), table_(options_.methods, options_.streams) {}
   ~Core() { Shutdown(absl::ZeroDuration()); }
 
   absl::StatusOr<std::string> Start();
+  void Drain(absl::Time deadline);
   void Shutdown(absl::Duration patience);
 
   const ServerMethod& method(int index) const { return options_.methods[index]; }
+  const ServerStreamMethod& stream(int index) const { return options_.streams[index]; }
+  int StreamInTable(int index) const { return static_cast<int>(options_.methods.size()) + index; }
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
   // Runs `request`, which asks gRPC for a call, unless the server is shutting down.
   template <typename Request>
@@ -89,6 +100,17 @@ class GrpcServer::Core {
     MutexLock lock(mu_);
     if (--handlers_ == 0) idle_.notify_all();
   }
+  // As HandlerStarts; StreamEnds must follow unless it is kDrop.
+  Admission StreamStarts() {
+    MutexLock lock(mu_);
+    if (stopping_) return Admission::kDrop;
+    ++streams_;
+    return draining_ ? Admission::kRefuse : Admission::kServe;
+  }
+  void StreamEnds() {
+    MutexLock lock(mu_);
+    if (--streams_ == 0) idle_.notify_all();
+  }
 
  private:
   const Options options_;
@@ -103,6 +125,7 @@ class GrpcServer::Core {
   bool draining_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
   int handlers_ GUARDED_BY(mu_) = 0;
+  int streams_ GUARDED_BY(mu_) = 0;
 };
 
 namespace {
@@ -207,6 +230,53 @@ class UnaryCall final : public ServerCall {
   DoneEvent done_{this};
 };
 
+// This end of a stream, from before it arrives.
+template <typename Core>
+class ServerStream final : public GrpcStream {
+ public:
+  static void Expect(Core* core, int index) {
+    const auto stream = std::make_shared<ServerStream>(core, index);
+    stream->expected_ = stream;
+    if (!core->IfServing([&] { stream->Request(); })) stream->expected_ = nullptr;
+  }
+
+  ServerStream(Core* core, int index) : core_(core), index_(index), stream_(&context_) {}
+
+ protected:
+  void BeginStart(CompletionEvent* tag) override { stream_.SendInitialMetadata(tag); }
+  void BeginRead(grpc::ByteBuffer* message, CompletionEvent* tag) override { stream_.Read(message, tag); }
+  void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) override { stream_.Write(message, tag); }
+  void BeginFinish(const absl::Status& refusal, CompletionEvent* tag) override {
+    stream_.Finish(ToGrpcStatus(refusal), tag);
+  }
+  void TryCancel() override { context_.TryCancel(); }
+  bool AsksHowItEnded() const override { return false; }
+  absl::Status FinalStatus() override { return errors::Unavailable("it was closed"); }
+  void Ended() override { core_->StreamEnds(); }
+
+ private:
+  void Request() {
+    core_->table().RequestAsyncBidiStreaming(core_->StreamInTable(index_), &context_, &stream_, core_->queue(),
+                                             core_->queue(), &arrived_);
+  }
+  void Arrived(bool ok) {
+    const std::shared_ptr<ServerStream> self = std::move(expected_);
+    if (!ok) return;
+    const auto admission = core_->StreamStarts();
+    if (admission == Core::Admission::kDrop) return;  // the call was cancelled by the shutdown
+    if (admission == Core::Admission::kRefuse) return Refuse(errors::Unavailable("The server is shutting down"));
+    Expect(core_, index_);
+    core_->stream(index_).handle(self);
+  }
+
+  Core* const core_;
+  const int index_;
+  std::shared_ptr<ServerStream> expected_;  // itself, until it arrives
+  grpc::ServerContext context_;
+  grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
+  OwnerEvent<ServerStream> arrived_{this, &ServerStream::Arrived, true};
+};
+
 // A call of a method that this server does not have.
 template <typename Core>
 class UnknownCall {
@@ -268,26 +338,29 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
     const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
     for (int n = 0; n < ready; ++n) UnaryCall<Core>::Expect(this, static_cast<int>(i));
   }
+  for (size_t i = 0; i < options_.streams.size(); ++i) ServerStream<Core>::Expect(this, static_cast<int>(i));
   UnknownCall<Core>::Expect(this);
   return address.WithPort(port).ToString();
+}
+
+void GrpcServer::Core::Drain(absl::Time deadline) {
+  // Here and not in gRPC, whose patience would wait for idle clients to leave.
+  MutexLock lock(mu_);
+  draining_ = true;
+  const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(deadline - absl::Now());
+  while (handlers_ > 0 && lock.WaitUntil(idle_, until) == std::cv_status::no_timeout) {
+  }
 }
 
 void GrpcServer::Core::Shutdown(absl::Duration patience) {
   MutexLock once(shutdown_mu_);
   if (queue_ == nullptr) return;
-  {
-    // Here and not in gRPC, whose patience would wait for idle clients to leave.
-    MutexLock lock(mu_);
-    draining_ = true;
-    const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience);
-    while (handlers_ > 0 && lock.WaitUntil(idle_, deadline) == std::cv_status::no_timeout) {
-    }
-  }
+  Drain(absl::Now() + patience);
   if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
   {
     MutexLock lock(mu_);
     stopping_ = true;
-    while (handlers_ > 0) lock.Wait(idle_);
+    while (handlers_ > 0 || streams_ > 0) lock.Wait(idle_);
   }
   queue_->Shutdown();
   if (threads_ == nullptr) {
@@ -312,6 +385,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options) {
   ASSIGN_OR_RETURN(std::string address, core->Start());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(core), std::move(address)));
 }
+
+void GrpcServer::Drain(absl::Time deadline) { core_->Drain(deadline); }
 
 void GrpcServer::Shutdown(absl::Duration patience) { core_->Shutdown(patience); }
 

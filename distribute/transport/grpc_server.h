@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "core/status.h"
+#include "distribute/transport/stream/message_stream.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
@@ -37,8 +38,15 @@ struct ServerMethod {
   bool long_running = false;
 };
 
-// Serves `methods`; any other method is answered with UNIMPLEMENTED, naming it. Thread-safe. Calls are driven by a
-// completion queue whose threads run the handlers themselves (see PollingThreads).
+// A call that lasts, with messages both ways.
+struct ServerStreamMethod {
+  std::string path;
+  // Runs on a polling thread; it starts the stream, or refuses it.
+  std::function<void(std::shared_ptr<MessageStream>)> handle;
+};
+
+// Serves `methods` and `streams`; any other method is answered with UNIMPLEMENTED, naming it. Thread-safe. Calls are
+// driven by a completion queue whose threads run the handlers themselves (see PollingThreads).
 class GrpcServer {
  public:
   struct Options {
@@ -46,6 +54,7 @@ class GrpcServer {
     int max_request_bytes = -1;                // -1: as many as a message can have
     int max_threads = 1024;
     std::vector<ServerMethod> methods;
+    std::vector<ServerStreamMethod> streams;
   };
 
   // AlreadyExists or InvalidArgument, with the system's reason, when the address cannot be bound; a port is never
@@ -56,8 +65,10 @@ class GrpcServer {
   // As bound: with the port that the system chose.
   const std::string& address() const { return address_; }
 
-  // Refuses new calls, gives those in flight until `patience` is over, cancels the rest and waits for their handlers.
-  // Not to be called from a handler. Later calls do nothing.
+  // Refuses new calls, and gives those in flight until `deadline`. Streams go on.
+  void Drain(absl::Time deadline);
+  // The same with `patience`, then cancels the rest, streams too, and waits for their handlers. Not to be called from a
+  // handler. Later calls do nothing.
   void Shutdown(absl::Duration patience);
 
  private:

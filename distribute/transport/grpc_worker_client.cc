@@ -5,7 +5,9 @@
 #include "distribute/transport/lost_graph.h"
 #include "distribute/transport/message_codec.h"
 #include "distribute/transport/recv_buf_codec.h"
+#include "distribute/transport/shared_memory/ring_opener.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
+#include "distribute/transport/stream/stream_opener.h"
 #include "distribute/transport/wire_format.h"
 
 namespace weir {
@@ -22,19 +24,42 @@ absl::Status CheckIndices(const std::vector<int>& indices, size_t size, absl::st
   return absl::OkStatus();
 }
 
+bool SharesMemory(const GrpcChannel& channel) {
+  return channel.options().shared_memory && IsOnThisHost(channel.options().address);
+}
+
+// The best first.
+std::vector<std::unique_ptr<LinkOpener>> OpenersFor(GrpcChannel* channel) {
+  const GrpcChannelOptions& options = channel->options();
+  std::vector<std::unique_ptr<LinkOpener>> openers;
+  if (options.links != nullptr && SharesMemory(*channel)) {
+    openers.push_back(std::make_unique<RingOpener>(channel, options.links));
+  }
+  if (options.streams != nullptr) openers.push_back(std::make_unique<StreamOpener>(channel, options.streams));
+  return openers;
+}
+
+std::vector<LinkOpener*> Pointers(const std::vector<std::unique_ptr<LinkOpener>>& openers) {
+  std::vector<LinkOpener*> pointers;
+  for (const auto& opener : openers) pointers.push_back(opener.get());
+  return pointers;
+}
+
 }  // namespace
 
 GrpcWorkerClient::GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue)
     : channel_(std::move(options), queue),
-      shared_memory_(channel_.options().shared_memory && IsOnThisHost(channel_.options().address)),
-      buffers_(&channel_, channel_.options().links),
-      calls_(&channel_, channel_.options().links) {}
+      shared_memory_(SharesMemory(channel_)),
+      openers_(OpenersFor(&channel_)),
+      buffers_(channel_.options().task, Pointers(openers_)),
+      calls_(channel_.options().task, Pointers(openers_)) {}
 
 void GrpcWorkerClient::CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
                                  const AnswerCallback& done) {
-  const auto through_link = [done](const absl::StatusOr<grpc::ByteBuffer>& reply) { done("through a link", reply); };
-  if (const auto link = calls_.Current(); link != nullptr && link->Begin(method, options, request, through_link))
-    return;
+  if (const auto link = calls_.Current(); link != nullptr) {
+    const auto through_link = [done, way = link->way()](const absl::StatusOr<grpc::ByteBuffer>& r) { done(way, r); };
+    if (link->Begin(method, options, request, through_link)) return;
+  }
   channel_.CallAsync(method.path, options, request,
                      [done](const absl::StatusOr<grpc::ByteBuffer>& reply) { done("over gRPC", reply); });
 }
@@ -237,7 +262,7 @@ absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::st
 
 void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                                     ResultCallback<ReceivedBytes> done) {
-  if (const auto rings = buffers_.Current(); rings != nullptr && rings->Begin(options, *args, done)) return;
+  if (const auto link = buffers_.Current(); link != nullptr && link->Begin(options, *args, done)) return;
   tensorflow::RecvBufRequest request;
   request.set_step_id(args->step_id);
   request.set_buf_rendezvous_key(args->key);

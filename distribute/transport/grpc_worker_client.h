@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
-#include "distribute/transport/frames/ring_connection.h"
+#include "distribute/transport/frames/link_connection.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/recent_request_ids.h"
 #include "distribute/transport/shared_memory/receiving_arena.h"
@@ -86,8 +86,9 @@ class GrpcWorkerClient : public WorkerInterface {
 
   GrpcChannel channel_;
   SharedMemoryReceiver shared_memory_;
-  RingConnection<BufferRequests> buffers_;
-  RingConnection<CallRequests> calls_;
+  const std::vector<std::unique_ptr<LinkOpener>> openers_;
+  LinkConnection<BufferRequests> buffers_;
+  LinkConnection<CallRequests> calls_;
   RequestIdSource request_ids_;
   Mutex mu_;
   absl::flat_hash_map<GraphId, std::shared_ptr<const GraphKeys>> graphs_ GUARDED_BY(mu_);

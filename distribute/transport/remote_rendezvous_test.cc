@@ -22,7 +22,8 @@ constexpr char kSender[] = "/job:worker/replica:0/task:0";
 struct Loopback {
   FakeWorker worker;
   GrpcWorkerService service{&worker};
-  std::unique_ptr<LinkPoller> sender_links, receiver_links;  // null: there are none
+  std::unique_ptr<LinkPoller> sender_links, receiver_links;       // null: there are none
+  std::unique_ptr<StreamLinks> sender_streams, receiver_streams;  // the same
   std::unique_ptr<TransportService> transport;
   std::unique_ptr<GrpcServer> server;
   std::unique_ptr<GrpcWorkerPool> pool;
@@ -30,11 +31,17 @@ struct Loopback {
   ~Loopback() {
     StopSender();
     if (receiver_links != nullptr) receiver_links->Stop();
+    if (receiver_streams != nullptr) receiver_streams->Stop();
     pool.reset();
   }
   void StopSender() {
     server.reset();
+    BreakLinks();
+  }
+  // gRPC's server waits for its handlers, and knows nothing of those that links wait for.
+  void BreakLinks() {
     if (sender_links != nullptr) sender_links->Stop();
+    if (sender_streams != nullptr) sender_streams->Stop();
   }
 
   // Calls until one has gone through the link.
@@ -48,7 +55,8 @@ struct Loopback {
       sender->CleanupGraphAsync({}, &request, &response, [&done](const absl::Status& s) { done.set_value(s); });
       RETURN_IF_ERROR(done.get_future().get());
       links.Clear();
-      receiver_links->Describe(&links);
+      if (receiver_links != nullptr) receiver_links->Describe(&links);
+      if (receiver_streams != nullptr) receiver_streams->Describe(&links);
     } while (absl::c_none_of(links.link(), [](const auto& link) { return link.frames_sent() > 0; }));
     return absl::OkStatus();
   }
@@ -57,9 +65,10 @@ struct Loopback {
 RendezvousPair Over(const std::shared_ptr<Loopback>& loopback) {
   GrpcServer::Options options;
   options.methods = loopback->service.Methods();
-  if (loopback->sender_links != nullptr) {
-    loopback->transport =
-        std::make_unique<TransportService>(&loopback->worker, options.methods, loopback->sender_links.get());
+  if (loopback->sender_links != nullptr || loopback->sender_streams != nullptr) {
+    loopback->transport = std::make_unique<TransportService>(
+        &loopback->worker, options.methods, loopback->sender_links.get(), loopback->sender_streams.get());
+    options.streams = loopback->transport->Streams();
     for (ServerMethod& method : loopback->transport->Methods()) options.methods.push_back(std::move(method));
   }
   auto server = GrpcServer::Start(std::move(options));
@@ -68,6 +77,7 @@ RendezvousPair Over(const std::shared_ptr<Loopback>& loopback) {
   GrpcWorkerPool::Options pool;
   pool.local_task = kReceiver;
   pool.channel.links = loopback->receiver_links.get();
+  pool.channel.streams = loopback->receiver_streams.get();
   EXPECT_THAT(pool.cluster.AddTask("worker", 0, loopback->server->address()), IsOk());
   EXPECT_THAT(pool.cluster.AddTask("worker", 1, "127.0.0.1:0"), IsOk());
   loopback->pool = std::make_unique<GrpcWorkerPool>(std::move(pool));
@@ -97,8 +107,18 @@ RendezvousPair OverLink() {
   return pair;
 }
 
+RendezvousPair OverStream() {
+  auto loopback = std::make_shared<Loopback>();
+  loopback->sender_streams = std::make_unique<StreamLinks>();
+  loopback->receiver_streams = std::make_unique<StreamLinks>();
+  RendezvousPair pair = Over(loopback);
+  EXPECT_THAT(loopback->AwaitLink(), IsOk());
+  return pair;
+}
+
 INSTANTIATE_TEST_SUITE_P(Grpc, RendezvousConformance, testing::Values(RendezvousFactory(OverGrpc)));
 INSTANTIATE_TEST_SUITE_P(Link, RendezvousConformance, testing::Values(RendezvousFactory(OverLink)));
+INSTANTIATE_TEST_SUITE_P(Stream, RendezvousConformance, testing::Values(RendezvousFactory(OverStream)));
 // A task's own keys never leave it.
 INSTANTIATE_TEST_SUITE_P(RemoteLocal, RendezvousConformance, testing::Values(RendezvousFactory([] {
                            auto rendezvous = NewRemoteRendezvous({.step_id = 1,
@@ -132,7 +152,7 @@ TEST_P(RemoteRendezvousTest, ASenderThatGoesIsNamed) {
   pair.receiver->RecvAsync(key, {},
                            [&](absl::StatusOr<Rendezvous::Received> received) { done.set_value(received.status()); });
   auto* const loopback = static_cast<Loopback*>(pair.keep_alive.get());
-  if (loopback->sender_links != nullptr) loopback->sender_links->Stop();  // gRPC's server waits for its handlers
+  loopback->BreakLinks();
   loopback->StopSender();
   const absl::Status status = done.get_future().get();
   EXPECT_FALSE(status.ok());
@@ -195,11 +215,16 @@ TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
   };
   EXPECT_EQ(way(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
   EXPECT_EQ(way(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
+  EXPECT_EQ(way(OverStream(), "small", Tensor::Scalar<float>(1)), "through a stream");
+  EXPECT_EQ(way(OverStream(), "large", Tensor(DT_FLOAT, {1'000'000})), "through a stream");
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, RemoteRendezvousTest,
-                         testing::Values(RendezvousFactory(OverGrpc), RendezvousFactory(OverLink)),
-                         [](const auto& info) { return info.index == 0 ? "Grpc" : "Link"; });
+                         testing::Values(RendezvousFactory(OverGrpc), RendezvousFactory(OverLink),
+                                         RendezvousFactory(OverStream)),
+                         [](const auto& info) {
+                           return info.index == 0 ? "Grpc" : info.index == 1 ? "Link" : "Stream";
+                         });
 
 }  // namespace
 }  // namespace weir

@@ -211,14 +211,15 @@ TEST_P(CollectiveClusterTest, ATaskTellsOfItsLinks) {
   const auto ask = [&] {
     return channel.Call("/weir.TransportService/ListLinks", {}, *MessageToBuffer(ListLinksRequest()));
   };
-  if (!GetParam().empty()) {
+  if (GetParam().size() == 2) {
     ExpectSums();
     EXPECT_THAT(ask(), StatusIs(absl::StatusCode::kUnimplemented));
     return;
   }
+  const char* const transport = GetParam().empty() ? "shared memory" : "gRPC stream";
   ListLinksResponse response;
-  const auto is_used = [](const auto& link) {
-    return link.transport() == "shared memory" && link.bytes_received() > 0;
+  const auto is_used = [transport](const auto& link) {
+    return link.transport() == transport && link.bytes_received() > 0;
   };
   for (int step = 0; step < 1000 && absl::c_none_of(response.link(), is_used); ++step) {
     ExpectSums();
@@ -235,8 +236,11 @@ TEST_P(CollectiveClusterTest, AKilledMemberIsMissedThroughLinks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, CollectiveClusterTest,
-                         testing::Values(std::vector<std::string>(), std::vector<std::string>{"--no-shared-memory"}),
-                         [](const auto& info) { return info.param.empty() ? "SharedMemory" : "Grpc"; });
+                         testing::Values(std::vector<std::string>(), std::vector<std::string>{"--no-shared-memory"},
+                                         std::vector<std::string>{"--no-shared-memory", "--no-streams"}),
+                         [](const auto& info) {
+                           return info.param.empty() ? "SharedMemory" : info.param.size() == 1 ? "Stream" : "Grpc";
+                         });
 
 }  // namespace
 }  // namespace weir

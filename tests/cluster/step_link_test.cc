@@ -1,4 +1,4 @@
-// Ordinary steps between processes of one host: what passes between them goes through links, or over gRPC.
+// Ordinary steps between processes: what passes between them goes through links of either kind, or over gRPC.
 #include <google/protobuf/text_format.h>
 
 #include <future>
@@ -35,12 +35,19 @@ constexpr char kGraph[] = R"(
   node { name: "waits" op: "Identity" input: "stuck" device: "/job:worker/task:0"
          attr { key: "T" value { type: DT_FLOAT } } })";
 
-class StepLinkTest : public testing::TestWithParam<std::vector<std::string>> {
+struct Way {
+  const char* name;
+  std::vector<std::string> flags;
+  const char* small;  // tensors; as timelines have it
+  const char* large;
+};
+
+class StepLinkTest : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(
-        cluster_,
-        ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"ps", 1}, {"worker", 1}}, .flags = GetParam()}));
+    ASSERT_OK_AND_ASSIGN(cluster_,
+                         ProcessCluster::Start(
+                             {.program = WEIR_PROGRAM, .jobs = {{"ps", 1}, {"worker", 1}}, .flags = GetParam().flags}));
     master_ =
         std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = *cluster_->spec().AddressOf("worker", 0)});
     tensorflow::CreateSessionRequest request;
@@ -60,8 +67,6 @@ class StepLinkTest : public testing::TestWithParam<std::vector<std::string>> {
     args.options = options;
     return master_->RunStep({.deadline = absl::Now() + absl::Minutes(2)}, args);
   }
-
-  const char* ExpectedWay() const { return GetParam().empty() ? "through a link" : "over gRPC"; }
 
   // The labels of all receives of a step.
   std::vector<std::string> ReceiveLabels(const Tensor& x) {
@@ -83,7 +88,7 @@ class StepLinkTest : public testing::TestWithParam<std::vector<std::string>> {
 
   // Links are made when they are first wanted; until then it is gRPC.
   void AwaitWay() {
-    const auto is_expected = [this](const std::string& label) { return absl::EndsWith(label, ExpectedWay()); };
+    const auto is_expected = [this](const std::string& label) { return absl::EndsWith(label, GetParam().small); };
     std::vector<std::string> labels;
     for (int step = 0; step < 2000; ++step) {
       labels = ReceiveLabels(AsScalar<float>(1));
@@ -114,7 +119,7 @@ TEST_P(StepLinkTest, EachTensorArrivesWhateverItsSize) {
 TEST_P(StepLinkTest, ATimelineNamesTheWayOfLargeTensorsToo) {
   const Tensor large(DT_FLOAT, {100'000});
   for (const std::string& label : ReceiveLabels(large)) {
-    EXPECT_THAT(label, ::testing::EndsWith(GetParam().empty() ? "through shared memory" : "over gRPC"));
+    EXPECT_THAT(label, ::testing::EndsWith(GetParam().large));
   }
 }
 
@@ -176,8 +181,10 @@ TEST_P(StepLinkTest, ATaskStopsInOrderWhileStepsRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, StepLinkTest,
-                         testing::Values(std::vector<std::string>(), std::vector<std::string>{"--no-shared-memory"}),
-                         [](const auto& info) { return info.param.empty() ? "Link" : "Grpc"; });
+                         testing::Values(Way{"Link", {}, "through a link", "through shared memory"},
+                                         Way{"Stream", {"--no-shared-memory"}, "through a stream", "through a stream"},
+                                         Way{"Grpc", {"--no-shared-memory", "--no-streams"}, "over gRPC", "over gRPC"}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace weir

@@ -69,12 +69,10 @@ void CallRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
   PendingCall pending;
   switch (head.kind) {
     case FrameKind::kPart:
-      // A copy, which the peer cannot change.
-      return AddPart(head.channel, grpc::Slice(bytes.bytes().data(), bytes.bytes().size()));
+      return AddPart(head.channel, link_->Keep(std::move(bytes)));
     case FrameKind::kAnswer: {
       if (!Take(head.channel, &pending)) return;  // cancelled meanwhile
-      pending.parts.emplace_back(bytes.bytes().data(), bytes.bytes().size());
-      { const ReceivedBytes let_go = std::move(bytes); }
+      pending.parts.push_back(link_->Keep(std::move(bytes)));
       const grpc::ByteBuffer answer(pending.parts.data(), pending.parts.size());
       return End(std::move(pending), answer);
     }

@@ -11,4 +11,6 @@ ReceivedBytes OwnedBytes(std::string bytes) {
   return ReceivedBytes(span, [owned = std::move(owned)] {});
 }
 
+grpc::Slice CopyOf(const ReceivedBytes& bytes) { return {bytes.bytes().data(), bytes.bytes().size()}; }
+
 }  // namespace weir

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <grpcpp/support/slice.h>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "core/status.h"
@@ -49,6 +51,10 @@ class FrameLink {
   virtual uint64_t max_frame_bytes() const = 0;
   // Tells the peer. Later calls do nothing.
   virtual void Break(const absl::Status& status) = 0;
+  // The way that frames take, for people: "through a link". Lives for ever.
+  virtual const char* way() const = 0;
+  // Bytes of a frame that has arrived, to be kept: the peer cannot change them any more. Copied where need be.
+  virtual grpc::Slice Keep(ReceivedBytes bytes) = 0;
   // Runs `work`, which may compute for long: here, unless this thread is the one that takes frames in; else soon on
   // another.
   virtual void RunElsewhere(absl::AnyInvocable<void()> work) = 0;
@@ -56,5 +62,7 @@ class FrameLink {
 
 // Bytes that the frame owns.
 ReceivedBytes OwnedBytes(std::string bytes);
+// A copy.
+grpc::Slice CopyOf(const ReceivedBytes& bytes);
 
 }  // namespace weir

@@ -26,6 +26,8 @@ class PendingRequests : public FrameLink::Receiver,
   // `task`: who answers.
   PendingRequests(std::string task, std::shared_ptr<FrameLink> link) : task_(std::move(task)), link_(std::move(link)) {}
 
+  // FrameLink's.
+  const char* way() const { return link_->way(); }
   bool is_open() const {
     MutexLock lock(mu_);
     return is_open_;

@@ -23,7 +23,7 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
  public:
   struct Options {
     LinkUse use = LinkUse::BUFFERS;
-    std::unique_ptr<SharedSegment> rings;  // made for that use
+    std::shared_ptr<SharedSegment> rings;  // made for that use
     std::unique_ptr<Doorbell> peer;        // its doorbell
     LinkPoller* poller = nullptr;          // outlives the link
     bool is_maker = false;                 // of the rings
@@ -44,6 +44,8 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
   void Send(const FrameHead& head, ReceivedBytes bytes) override;
   uint64_t max_frame_bytes() const override;
   void Break(const absl::Status& status) override;
+  const char* way() const override { return "through a link"; }
+  grpc::Slice Keep(ReceivedBytes bytes) override { return CopyOf(bytes); }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { LinkPoller::RunElsewhere(std::move(work)); }
 
   bool HasWork() override;

@@ -12,54 +12,28 @@
 
 #include "absl/time/clock.h"
 #include "core/testing.h"
+#include "distribute/transport/frames/frame_link_conformance_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Keeps what arrives, or lets go of it at once.
-class Recorder : public FrameLink::Receiver {
+// Two processes' worth of one link.
+class Rings : public FrameLinkPair {
  public:
-  explicit Recorder(bool keeps = false) : keeps_(keeps) {}
-
-  void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
-    MutexLock lock(mu_);
-    heads_.push_back(head);
-    texts_.emplace_back(bytes.bytes().data(), bytes.bytes().size());
-    if (keeps_) kept_.push_back(std::move(bytes));
-    changed_.notify_all();
+  Rings() = default;
+  Rings(const std::shared_ptr<FrameLink::Receiver>& asker, const std::shared_ptr<FrameLink::Receiver>& answerer) {
+    Connect(asker, answerer);
   }
-  void OnBroken(const absl::Status& status) override { broken_.set_value(status); }
-
-  void AwaitFrames(size_t count) {
-    MutexLock lock(mu_);
-    while (texts_.size() < count) lock.Wait(changed_);
+  ~Rings() override {
+    if (asker_poller_ != nullptr) asker_poller_->Stop();
+    if (answerer_poller_ != nullptr) answerer_poller_->Stop();
   }
-  std::vector<std::string> texts() const {
-    MutexLock lock(mu_);
-    return texts_;
-  }
-  void LetGo() {
-    std::vector<ReceivedBytes> kept;
-    MutexLock lock(mu_);
-    kept.swap(kept_);
-    keeps_ = false;
-  }
-  absl::Status AwaitBroken() { return broken_.get_future().get(); }
+  FrameLink& asker() override { return *asker_; }
+  FrameLink& answerer() override { return *answerer_; }
+  void DescribeAsker(ListLinksResponse::Link* description) override { asker_->Describe(description); }
 
- private:
-  mutable Mutex mu_;
-  std::condition_variable changed_;
-  bool keeps_ GUARDED_BY(mu_);
-  std::vector<FrameHead> heads_ GUARDED_BY(mu_);
-  std::vector<std::string> texts_ GUARDED_BY(mu_);
-  std::vector<ReceivedBytes> kept_ GUARDED_BY(mu_);
-  std::promise<absl::Status> broken_;
-};
-
-class RingLinkTest : public ::testing::Test {
- protected:
   void Connect(const std::shared_ptr<FrameLink::Receiver>& asker,
                const std::shared_ptr<FrameLink::Receiver>& answerer) {
     ASSERT_OK_AND_ASSIGN(asker_poller_, LinkPoller::Create());
@@ -78,70 +52,22 @@ class RingLinkTest : public ::testing::Test {
     ASSERT_THAT(asker_->Start(asker), IsOk());
     ASSERT_THAT(answerer_->Start(answerer), IsOk());
   }
-  void TearDown() override {
-    if (asker_poller_ != nullptr) asker_poller_->Stop();
-    if (answerer_poller_ != nullptr) answerer_poller_->Stop();
-  }
 
   std::unique_ptr<LinkPoller> asker_poller_, answerer_poller_;
   std::unique_ptr<SharedSegment> raw_;
   std::shared_ptr<RingLink> asker_, answerer_;
 };
 
-TEST_F(RingLinkTest, FramesPassBothWays) {
-  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
-  Connect(at_asker, at_answerer);
-  for (int i = 0; i < 100; ++i) {
-    asker_->Send({FrameKind::kRequest, 1}, OwnedBytes("ask"));
-    answerer_->Send({FrameKind::kBuffer, 1}, OwnedBytes("answer"));
-  }
-  at_asker->AwaitFrames(100);
-  at_answerer->AwaitFrames(100);
-  EXPECT_EQ(at_asker->texts().back(), "answer");
-  EXPECT_EQ(at_answerer->texts().back(), "ask");
-  ListLinksResponse::Link link;
-  asker_->Describe(&link);
-  EXPECT_EQ(link.frames_sent(), 100);
-  EXPECT_EQ(link.bytes_received(), 600);
-}
+INSTANTIATE_TEST_SUITE_P(Rings, FrameLinkConformance,
+                         testing::Values(FrameLinkBackend{
+                             "SharedMemory",
+                             [](auto asker, auto answerer) { return std::make_unique<Rings>(asker, answerer); }}),
+                         BackendName);
 
-TEST_F(RingLinkTest, WhatHasNoRoomWaitsWithItsSender) {
-  auto at_asker = std::make_shared<Recorder>(/*keeps=*/true), at_answerer = std::make_shared<Recorder>();
-  Connect(at_asker, at_answerer);
-  const std::string large(answerer_->max_frame_bytes(), 'x');
-  std::atomic<int> let_go{0};
-  constexpr int kFrames = 12;  // three times as much as the ring holds
-  for (int i = 0; i < kFrames; ++i) {
-    answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
-  }
-  at_asker->AwaitFrames(3);
-  EXPECT_LT(let_go, kFrames);
-  EXPECT_LT(at_asker->texts().size(), kFrames);
-  at_asker->LetGo();
-  at_asker->AwaitFrames(kFrames);
-  EXPECT_EQ(at_asker->texts().back(), large);
-  answerer_->Break(errors::Unavailable("the end"));
-  EXPECT_EQ(let_go, kFrames);
-}
-
-TEST_F(RingLinkTest, ABrokenLinkLetsGoOfWhatWaits) {
-  auto at_asker = std::make_shared<Recorder>(/*keeps=*/true), at_answerer = std::make_shared<Recorder>();
-  Connect(at_asker, at_answerer);
-  const std::string large(answerer_->max_frame_bytes(), 'x');
-  std::atomic<int> let_go{0};
-  for (int i = 0; i < 12; ++i) {
-    answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
-  }
-  answerer_->Break(errors::Unavailable("the end"));
-  EXPECT_EQ(let_go, 12);
-  answerer_->Send({FrameKind::kBuffer, 1}, ReceivedBytes(large, [&let_go] { ++let_go; }));
-  EXPECT_EQ(let_go, 13);
-  EXPECT_THAT(at_answerer->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the end")));
-  EXPECT_THAT(at_asker->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:b")));
-}
+class RingLinkTest : public ::testing::Test, protected Rings {};
 
 TEST_F(RingLinkTest, AwaitRunsWhatArrivesOnItsThread) {
-  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
+  auto at_asker = std::make_shared<FrameRecorder>(), at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   answerer_->Send({FrameKind::kBuffer, 1}, OwnedBytes("answer"));
   while (at_asker->texts().empty()) asker_poller_->Await([&] { return !at_asker->texts().empty(); });
@@ -165,18 +91,9 @@ class LongWork : public FrameLink::Receiver {
   std::promise<void> second_, done_;
 };
 
-TEST_F(RingLinkTest, OthersLookWhileWorkThatAFrameBroughtRuns) {
-  auto at_asker = std::make_shared<Recorder>();
-  auto at_answerer = std::make_shared<LongWork>();
-  Connect(at_asker, at_answerer);
-  asker_->Send({FrameKind::kCall, 1}, OwnedBytes("long"));
-  asker_->Send({FrameKind::kCall, 2}, OwnedBytes("short"));
-  at_answerer->AwaitDone();
-}
-
 TEST_F(RingLinkTest, AwaitLeavesLongWorkToAnotherThread) {
   auto at_asker = std::make_shared<LongWork>();
-  auto at_answerer = std::make_shared<Recorder>();
+  auto at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   std::atomic<bool> is_done{false};
   auto waiter = std::async(std::launch::async, [&] {
@@ -190,7 +107,7 @@ TEST_F(RingLinkTest, AwaitLeavesLongWorkToAnotherThread) {
 }
 
 TEST_F(RingLinkTest, APeerThatWritesNonsenseLosesTheLink) {
-  auto at_asker = std::make_shared<Recorder>(), at_answerer = std::make_shared<Recorder>();
+  auto at_asker = std::make_shared<FrameRecorder>(), at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   reinterpret_cast<FrameRingState*>(raw_->data())->written = 100;  // requests
   EXPECT_THAT(at_answerer->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:a")));
@@ -205,7 +122,7 @@ TEST_F(RingLinkTest, RingsThatTheirMakerAbandonsAreLetGoOf) {
   ASSERT_OK_AND_ASSIGN(auto to_asker, Doorbell::Open(asker_poller_->doorbell()));
   answerer_ = std::make_shared<RingLink>(RingLink::Options{LinkUse::CALLS, std::move(opened), std::move(to_asker),
                                                            answerer_poller_.get(), false, "/job:a"});
-  auto at_answerer = std::make_shared<Recorder>();
+  auto at_answerer = std::make_shared<FrameRecorder>();
   ASSERT_THAT(answerer_->Start(at_answerer), IsOk());
   RingLink::Abandon(*rings);
   rings.reset();
@@ -235,7 +152,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   ASSERT_OK_AND_ASSIGN(auto poller, LinkPoller::Create());
   ASSERT_OK_AND_ASSIGN(auto rings, RingLink::OpenRings(LinkUse::BUFFERS, request.rings()));
   ASSERT_OK_AND_ASSIGN(auto doorbell, Doorbell::Open(request.doorbell()));
-  auto recorder = std::make_shared<Recorder>();
+  auto recorder = std::make_shared<FrameRecorder>();
   auto link = std::make_shared<RingLink>(
       RingLink::Options{LinkUse::BUFFERS, std::move(rings), std::move(doorbell), poller.get(), false, "/job:killed"});
   ASSERT_THAT(link->Start(recorder), IsOk());

@@ -1,0 +1,18 @@
+// The end of a stream that calls.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/channel.h>
+#include <grpcpp/completion_queue.h>
+
+#include "distribute/transport/stream/message_stream.h"
+
+namespace weir {
+
+// `queue` is driven by PollingThreads, and not shut down before the stream has ended.
+std::shared_ptr<MessageStream> NewGrpcClientStream(const std::shared_ptr<grpc::Channel>& channel,
+                                                   const std::string& method, grpc::CompletionQueue* queue);
+
+}  // namespace weir

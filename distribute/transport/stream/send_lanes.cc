@@ -1,0 +1,36 @@
+#include "distribute/transport/stream/send_lanes.h"
+
+#include <utility>
+
+namespace weir {
+
+void SendLanes::Push(const FrameHead& head, ReceivedBytes bytes) {
+  if (bytes.bytes().size() <= kSmallBytes && !large_channels_.contains(head.channel)) {
+    small_.push_back({head, std::move(bytes)});
+    ++small_pushed_;
+    return;
+  }
+  ++large_channels_[head.channel];
+  large_.push_back({{head, std::move(bytes)}, small_pushed_});
+}
+
+const SendLanes::Frame* SendLanes::NextLarge() const {
+  return large_.empty() || small_popped_ < large_.front().after ? nullptr : &large_.front().frame;
+}
+
+SendLanes::Frame SendLanes::PopSmall() {
+  Frame frame = std::move(small_.front());
+  small_.pop_front();
+  ++small_popped_;
+  return frame;
+}
+
+SendLanes::Frame SendLanes::PopLarge() {
+  Frame frame = std::move(large_.front().frame);
+  large_.pop_front();
+  const auto channel = large_channels_.find(frame.head.channel);
+  if (--channel->second == 0) large_channels_.erase(channel);
+  return frame;
+}
+
+}  // namespace weir

@@ -1,0 +1,302 @@
+#include "distribute/transport/stream/stream_link.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// As large as a ring's.
+constexpr uint64_t kMaxFrameBytes = 2 << 20;
+// Parts of a long answer: other frames leave between two of them.
+constexpr uint64_t kMaxCallFrameBytes = 512 << 10;
+// A message has less, but for its last frame.
+constexpr size_t kMessageBytes = 512 << 10;
+// A peer is told of so much credit without delay, and of so much with whatever else is sent.
+constexpr uint64_t kCreditToSend = StreamLink::kWindowBytes / 4;
+constexpr uint64_t kCreditToAdd = StreamLink::kWindowBytes / 16;
+// Without a sign of life the peer counts as hung, as with gRPC's pings.
+constexpr int kSilentTicks = 7000 / StreamLink::kTickMillis;
+constexpr int kIdleTicks = 2000 / StreamLink::kTickMillis;
+// Less would keep the slice that gRPC has read it into.
+constexpr size_t kWorthKeeping = 4 << 10;
+
+}  // namespace
+
+// Bytes of the window that somebody looks at.
+struct StreamLink::Held {
+  Held(std::shared_ptr<StreamLink> held_by, grpc::Slice held_slice, uint64_t held_credit)
+      : link(std::move(held_by)), slice(std::move(held_slice)), credit(held_credit) {}
+  ~Held() {
+    if (credit > 0) link->GiveBack(credit);
+  }
+  Held(const Held&) = delete;
+
+  const std::shared_ptr<StreamLink> link;
+  const grpc::Slice slice;
+  const uint64_t credit;
+};
+
+StreamLink::StreamLink(Options options) : options_(std::move(options)), peer_name_(options_.peer_name) {}
+
+void StreamLink::Start() {
+  const absl::Status added = options_.links->Add(shared_from_this());
+  if (!added.ok()) return Refuse(added);
+  options_.stream->Start(shared_from_this());
+}
+
+std::shared_ptr<FrameLink::Receiver> StreamLink::receiver() const {
+  MutexLock lock(mu_);
+  return receiver_;
+}
+
+void StreamLink::OnReady() {
+  {
+    MutexLock lock(mu_);
+    is_ready_ = true;
+    first_ = options_.greeting;
+  }
+  WriteSoon();
+  options_.stream->Read();
+}
+
+void StreamLink::OnMessage(const grpc::ByteBuffer& message) {
+  const StreamLinks::TakesFrames scope(options_.links, /*may_compute=*/true);
+  silent_ticks_.store(0, std::memory_order_relaxed);
+  is_greeted_.load() ? TakeMessage(message) : Greeted(message);
+  if (!is_broken()) options_.stream->Read();
+}
+
+void StreamLink::Greeted(const grpc::ByteBuffer& message) {
+  absl::StatusOr<Peer> peer = options_.greet(shared_from_this(), message);
+  if (!peer.ok()) return Refuse(peer.status());
+  if (peer->window_bytes < kMinWindowBytes) {
+    return Refuse(errors::InvalidArgument("Task ", peer->task, " takes in ", peer->window_bytes,
+                                          " bytes of a stream, which must be at least ", kMinWindowBytes));
+  }
+  const uint64_t window = std::min(peer->window_bytes, kWindowBytes);
+  max_frame_bytes_.store(std::min(window / 4, peer->use == LinkUse::CALLS ? kMaxCallFrameBytes : kMaxFrameBytes));
+  std::function<void(const absl::Status& status)> opened;
+  {
+    MutexLock lock(mu_);
+    if (is_broken()) return;
+    peer_name_ = std::move(peer->task);
+    use_ = peer->use;
+    receiver_ = std::move(peer->receiver);
+    credit_ = peer_window_ = window;
+    if (!options_.is_asker) first_ = std::move(peer->reply);
+    opened.swap(options_.opened);
+  }
+  is_greeted_.store(true);
+  WriteSoon();
+  if (opened != nullptr) opened(absl::OkStatus());
+}
+
+void StreamLink::TakeMessage(const grpc::ByteBuffer& message) {
+  const std::shared_ptr<FrameLink::Receiver> receiver = this->receiver();
+  if (receiver == nullptr) return;  // broken
+  absl::Status violation;
+  const absl::Status read = ReadStreamMessage(message, kMaxFrameBytes, [&](const StreamFrameHead& head, auto pieces) {
+    violation = TakeFrame(*receiver, head, std::move(pieces));
+    return violation.ok() && !is_broken();
+  });
+  violation.Update(read);
+  if (!violation.ok()) Break(Lost(absl::StrCat(" lost its link: it sent ", violation.message())));
+}
+
+absl::Status StreamLink::TakeFrame(FrameLink::Receiver& receiver, const StreamFrameHead& head,
+                                   std::vector<grpc::Slice> pieces) {
+  if (head.kind == kCreditFrame) return TakeCredit(head.size);
+  if (head.kind == kBeatFrame) return absl::OkStatus();
+  const uint64_t credit = CreditFor(head.size);
+  if (taken_.fetch_add(credit) + credit > kWindowBytes) {
+    return errors::ResourceExhausted("more than the ", kWindowBytes, " bytes that it had credit for");
+  }
+  frames_received_.fetch_add(1, std::memory_order_relaxed);
+  bytes_received_.fetch_add(head.size, std::memory_order_relaxed);
+  Deliver(receiver, {static_cast<FrameKind>(head.kind), head.channel}, std::move(pieces));
+  return absl::OkStatus();
+}
+
+absl::Status StreamLink::TakeCredit(uint64_t credit) {
+  {
+    MutexLock lock(mu_);
+    if (credit > peer_window_ - credit_) return errors::InvalidArgument("credit beyond its window");
+    credit_ += credit;
+  }
+  WriteSoon();
+  return absl::OkStatus();
+}
+
+ReceivedBytes StreamLink::Hold(grpc::Slice bytes, uint64_t credit) {
+  auto held = std::make_unique<Held>(shared_from_this(), std::move(bytes), credit);
+  const absl::Span<const char> span(reinterpret_cast<const char*>(held->slice.begin()), held->slice.size());
+  return {span, [held = std::move(held)] {}};
+}
+
+void StreamLink::Deliver(FrameLink::Receiver& receiver, const FrameHead& head, std::vector<grpc::Slice> pieces) {
+  size_t size = 0;
+  for (const grpc::Slice& piece : pieces) size += piece.size();
+  const uint64_t credit = CreditFor(size);
+  if (head.kind == FrameKind::kPart && size > 0) {
+    // Where they lie, since they are put together anyway; and kept until all are there, which is what was asked for.
+    for (grpc::Slice& piece : pieces) receiver.OnFrame(head, Hold(std::move(piece), /*credit=*/0));
+    return GiveBack(credit);
+  }
+  if (pieces.size() == 1) return receiver.OnFrame(head, Hold(std::move(pieces.front()), credit));
+  grpc::Slice joined(size);
+  size_t at = 0;
+  for (const grpc::Slice& piece : pieces) {
+    std::memcpy(const_cast<uint8_t*>(joined.begin()) + at, piece.begin(), piece.size());
+    at += piece.size();
+  }
+  receiver.OnFrame(head, Hold(std::move(joined), credit));
+}
+
+grpc::Slice StreamLink::Keep(ReceivedBytes bytes) {
+  const absl::Span<const char> span = bytes.bytes();
+  if (span.size() < kWorthKeeping) return CopyOf(bytes);
+  auto kept = std::make_unique<ReceivedBytes>(std::move(bytes));
+  return {const_cast<char*>(span.data()), span.size(), [](void* held) { delete static_cast<ReceivedBytes*>(held); },
+          kept.release()};
+}
+
+void StreamLink::GiveBack(uint64_t credit) {
+  if (returned_.fetch_add(credit) + credit >= kCreditToSend) WriteSoon();
+}
+
+void StreamLink::Send(const FrameHead& head, ReceivedBytes bytes) {
+  {
+    MutexLock lock(mu_);
+    if (is_broken()) return;
+    lanes_.Push(head, std::move(bytes));
+    if (!is_ready_ || std::exchange(is_writing_, true)) return;
+  }
+  WriteNext();
+}
+
+void StreamLink::WriteSoon() {
+  {
+    MutexLock lock(mu_);
+    if (is_broken() || !is_ready_ || std::exchange(is_writing_, true)) return;
+  }
+  WriteNext();
+}
+
+void StreamLink::OnWritten() { WriteNext(); }
+
+void StreamLink::WriteNext() {
+  StreamMessageWriter writer;
+  grpc::ByteBuffer message;
+  {
+    MutexLock lock(mu_);
+    if (first_.Valid()) {
+      message.Swap(&first_);
+    } else {
+      writer = NextMessage();
+      is_writing_ = writer.size() > 0 && !is_broken();
+      if (!is_writing_) return;
+    }
+  }
+  idle_ticks_.store(0, std::memory_order_relaxed);
+  if (writer.size() > 0) message = writer.Finish();
+  options_.stream->Write(message);
+}
+
+bool StreamLink::HasCreditFor(const SendLanes::Frame* frame) const {
+  return frame == nullptr || CreditFor(frame->bytes.bytes().size()) <= credit_;
+}
+
+void StreamLink::AddFrame(SendLanes::Frame frame, StreamMessageWriter& writer) {
+  const size_t size = frame.bytes.bytes().size();
+  credit_ -= CreditFor(size);
+  frames_sent_.fetch_add(1, std::memory_order_relaxed);
+  bytes_sent_.fetch_add(size, std::memory_order_relaxed);
+  writer.Add(frame.head, std::move(frame.bytes));
+}
+
+StreamMessageWriter StreamLink::NextMessage() {
+  StreamMessageWriter writer;
+  if (std::exchange(beat_is_due_, false)) writer.AddBeat();
+  if (returned_.load() >= kCreditToAdd) {
+    const uint64_t credit = returned_.exchange(0);
+    taken_.fetch_sub(credit);
+    writer.AddCredit(credit);
+  }
+  while (lanes_.NextSmall() != nullptr && HasCreditFor(lanes_.NextSmall()) && writer.size() < SendLanes::kSmallBytes) {
+    AddFrame(lanes_.PopSmall(), writer);
+  }
+  // Whichever lane lacks credit keeps the other from using up what is to come.
+  if (!HasCreditFor(lanes_.NextSmall())) return writer;
+  while (lanes_.NextLarge() != nullptr && HasCreditFor(lanes_.NextLarge()) && writer.size() < kMessageBytes) {
+    AddFrame(lanes_.PopLarge(), writer);
+  }
+  return writer;
+}
+
+absl::Status StreamLink::Lost(absl::string_view what) const {
+  MutexLock lock(mu_);
+  return WithOrigin(errors::Unavailable("Task ", peer_name_, what), {.task = peer_name_});
+}
+
+void StreamLink::Refuse(const absl::Status& status) { BreakOnce(status, /*refuses=*/!options_.is_asker); }
+
+void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*refuses=*/false); }
+
+void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
+  const std::shared_ptr<StreamLink> self = shared_from_this();
+  std::shared_ptr<FrameLink::Receiver> receiver;
+  std::function<void(const absl::Status& status)> opened;
+  SendLanes waiting;
+  {
+    MutexLock lock(mu_);
+    if (is_broken_.exchange(true)) return;
+    receiver.swap(receiver_);
+    opened.swap(options_.opened);
+    std::swap(waiting, lanes_);
+  }
+  refuses ? options_.stream->Refuse(status) : options_.stream->Cancel();
+  options_.links->Remove(this);
+  if (opened != nullptr) opened(status);
+  if (receiver != nullptr) receiver->OnBroken(status);
+}
+
+void StreamLink::OnEnd(const absl::Status& status) {
+  Break(is_greeted_.load()
+            ? Lost(absl::StrCat(" is not there any more, or has closed its stream (", status.message(), ")"))
+            : status);
+  options_.links->Ended();
+}
+
+void StreamLink::Tick(absl::Time now) {
+  const bool is_greeted = is_greeted_.load();
+  if (silent_ticks_.fetch_add(1) >= kSilentTicks) {
+    const absl::Status silent = Lost(" does not answer");
+    return Break(is_greeted ? silent : absl::DeadlineExceededError(silent.message()));
+  }
+  if (is_greeted && idle_ticks_.fetch_add(1) >= kIdleTicks) {
+    {
+      MutexLock lock(mu_);
+      beat_is_due_ = true;
+    }
+    WriteSoon();
+  }
+  if (const auto receiver = this->receiver(); receiver != nullptr) receiver->OnTick(now);
+}
+
+void StreamLink::Describe(ListLinksResponse::Link* description) const {
+  {
+    MutexLock lock(mu_);
+    description->set_task(peer_name_);
+    description->set_use(use_);
+  }
+  description->set_transport("gRPC stream");
+  description->set_accepted(!options_.is_asker);
+  description->set_frames_sent(frames_sent_.load(std::memory_order_relaxed));
+  description->set_bytes_sent(bytes_sent_.load(std::memory_order_relaxed));
+  description->set_frames_received(frames_received_.load(std::memory_order_relaxed));
+  description->set_bytes_received(bytes_received_.load(std::memory_order_relaxed));
+}
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+#include "distribute/transport/stream/stream_links.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "distribute/transport/stream/stream_link.h"
+
+namespace weir {
+namespace {
+
+thread_local StreamLinks::TakesFrames* takes_frames = nullptr;
+
+}  // namespace
+
+StreamLinks::TakesFrames::TakesFrames(StreamLinks* links, bool may_compute)
+    : links_(links), may_compute_(may_compute), outer_(std::exchange(takes_frames, this)) {}
+
+StreamLinks::TakesFrames::~TakesFrames() {
+  takes_frames = outer_;
+  for (size_t i = may_compute_ ? 1 : 0; i < later_.size(); ++i) links_->pool_.Schedule(std::move(later_[i]));
+  if (may_compute_ && !later_.empty()) later_.front()();
+}
+
+void StreamLinks::RunElsewhere(absl::AnyInvocable<void()> work) {
+  if (takes_frames == nullptr) return work();
+  takes_frames->later_.push_back(std::move(work));
+}
+
+bool StreamLinks::RunSoon(absl::AnyInvocable<void()>& work) {
+  if (takes_frames == nullptr || !takes_frames->may_compute_) return false;
+  takes_frames->later_.push_back(std::move(work));
+  return true;
+}
+
+absl::Status StreamLinks::Add(std::shared_ptr<StreamLink> link) {
+  MutexLock lock(mu_);
+  if (stopping_) return errors::Unavailable("The task is shutting down");
+  if (links_.size() >= kMaxLinks) return errors::ResourceExhausted("The task has ", kMaxLinks, " links already");
+  links_.push_back(std::move(link));
+  ++streams_;
+  if (!tick_) ScheduleTick();
+  return absl::OkStatus();
+}
+
+void StreamLinks::Remove(const StreamLink* link) {
+  std::shared_ptr<StreamLink> removed;  // let go of without the lock
+  MutexLock lock(mu_);
+  const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
+  if (it == links_.end()) return;
+  removed = std::move(*it);
+  links_.erase(it);
+}
+
+void StreamLinks::Ended() {
+  MutexLock lock(mu_);
+  if (--streams_ == 0) all_ended_.notify_all();
+}
+
+void StreamLinks::Describe(ListLinksResponse* response) const {
+  Links links;
+  {
+    MutexLock lock(mu_);
+    links = links_;
+  }
+  for (const auto& link : links) link->Describe(response->add_link());
+}
+
+void StreamLinks::ScheduleTick() {
+  tick_ = timers_.Schedule(absl::Now() + absl::Milliseconds(StreamLink::kTickMillis), [this] { Tick(); });
+}
+
+void StreamLinks::Tick() {
+  Links links;
+  {
+    MutexLock lock(mu_);
+    tick_.reset();
+    if (stopping_) return;
+    links = links_;
+    if (!links.empty()) ScheduleTick();
+  }
+  const TakesFrames scope(this, /*may_compute=*/false);
+  const absl::Time now = absl::Now();
+  for (const auto& link : links) link->Tick(now);
+}
+
+void StreamLinks::Stop() {
+  Links links;
+  std::optional<TimerQueue::Token> tick;
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+    links = links_;
+    tick = std::exchange(tick_, std::nullopt);
+  }
+  if (tick) timers_.Cancel(*tick);
+  for (const auto& link : links) link->Break(errors::Unavailable("The task is shutting down"));
+  links.clear();
+  MutexLock lock(mu_);
+  while (streams_ > 0) lock.Wait(all_ended_);
+}
+
+}  // namespace weir
