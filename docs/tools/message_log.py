@@ -128,7 +128,7 @@ def start_task(weir, task, cluster, folder):
     job, index = re.match(r"/job:(\w+)/replica:0/task:(\d+)", task).groups()
     ready = os.path.join(folder, job)
     process = subprocess.Popen([weir, "server", "--job", job, "--index", index, "--cluster", cluster, "--port", "0",
-                                "--no-shared-memory", "--ready-file", ready], stderr=subprocess.DEVNULL)
+                                "--no-shared-memory", "--no-streams", "--ready-file", ready], stderr=subprocess.DEVNULL)
     while not os.path.exists(ready):
         if process.poll() is not None:
             sys.exit(f"{task} ended with {process.returncode}")

@@ -28,9 +28,10 @@ struct FrameHead {
   uint32_t channel = 0;
 };
 
-// One end. Thread-safe. Frames arrive in the order in which they were sent, once each. Send never blocks: what the
-// link has no room for waits in the sender's memory, where it lies, so a sender must not send more than it was asked
-// for. Kept alive by what carries it until it is broken.
+// One end. Thread-safe. Frames of a channel arrive in the order in which they were sent, once each. Send never blocks:
+// what the link has no room for waits in the sender's memory, where it lies, so a sender must not send more than it was
+// asked for; nor ask for more once the link is full. Frames of different channels may overtake each other. Kept alive
+// by what carries it until it is broken.
 class FrameLink {
  public:
   // No call is made with a lock held. Both may come on any thread, and OnFrame on several at once.
@@ -49,6 +50,8 @@ class FrameLink {
   // Lets go of `bytes`, which are at most max_frame_bytes(), when they are sent or the link is broken.
   virtual void Send(const FrameHead& head, ReceivedBytes bytes) = 0;
   virtual uint64_t max_frame_bytes() const = 0;
+  // So much waits to be sent that what can go another way had better.
+  virtual bool is_full() const { return false; }
   // Tells the peer. Later calls do nothing.
   virtual void Break(const absl::Status& status) = 0;
   // The way that frames take, for people: "through a link". Lives for ever.

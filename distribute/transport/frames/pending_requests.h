@@ -47,7 +47,7 @@ class PendingRequests : public FrameLink::Receiver,
   virtual void Finish(Pending pending, absl::StatusOr<Result> result) = 0;
 
   // Sends a frame of `kind` with what `bytes` gives. False, and nothing is sent nor ended, where the link is broken or
-  // too many wait already.
+  // too many wait already, or too much.
   bool Ask(FrameKind kind, Pending pending, absl::FunctionRef<std::string()> bytes) {
     CancellationManager* const cancellation = pending.cancellation;
     const uint32_t channel = next_channel_.fetch_add(1, std::memory_order_relaxed);
@@ -62,7 +62,7 @@ class PendingRequests : public FrameLink::Receiver,
       MutexLock lock(mu_);
       // One that has begun before this has found nothing to cancel.
       is_cancelled = cancellation != nullptr && cancellation->IsCancelled();
-      has_room = is_open_ && pending_.size() < kMaxChannels && !pending_.contains(channel);
+      has_room = is_open_ && pending_.size() < kMaxChannels && !pending_.contains(channel) && !link_->is_full();
       if (!is_cancelled && has_room) pending_.emplace(channel, std::exchange(pending, {}));
     }
     if (is_cancelled) {

@@ -38,15 +38,12 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
  private:
   class Event : public CompletionEvent {
    public:
-    Event(GrpcStream* stream, void (GrpcStream::*complete)(bool), bool may_block)
-        : stream_(stream), complete_(complete), may_block_(may_block) {}
+    Event(GrpcStream* stream, void (GrpcStream::*complete)(bool)) : stream_(stream), complete_(complete) {}
     void Complete(bool ok) override { (stream_->*complete_)(ok); }
-    bool MayBlock() const override { return may_block_; }
 
    private:
     GrpcStream* const stream_;
     void (GrpcStream::*const complete_)(bool);
-    const bool may_block_;
   };
 
   void Started(bool ok);
@@ -59,8 +56,8 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
   void End(const absl::Status& status);
   std::shared_ptr<Listener> listener() const;
 
-  Event started_{this, &GrpcStream::Started, true}, has_read_{this, &GrpcStream::HasRead, true},
-      written_{this, &GrpcStream::Written, false}, finished_{this, &GrpcStream::Finished, true};
+  Event started_{this, &GrpcStream::Started}, has_read_{this, &GrpcStream::HasRead},
+      written_{this, &GrpcStream::Written}, finished_{this, &GrpcStream::Finished};
   grpc::ByteBuffer message_;  // that is being read
   mutable Mutex mu_;
   std::shared_ptr<GrpcStream> self_ GUARDED_BY(mu_);  // until it has ended

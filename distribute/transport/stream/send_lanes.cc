@@ -5,6 +5,7 @@
 namespace weir {
 
 void SendLanes::Push(const FrameHead& head, ReceivedBytes bytes) {
+  bytes_ += bytes.bytes().size();
   if (bytes.bytes().size() <= kSmallBytes && !large_channels_.contains(head.channel)) {
     small_.push_back({head, std::move(bytes)});
     ++small_pushed_;
@@ -22,12 +23,14 @@ SendLanes::Frame SendLanes::PopSmall() {
   Frame frame = std::move(small_.front());
   small_.pop_front();
   ++small_popped_;
+  bytes_ -= frame.bytes.bytes().size();
   return frame;
 }
 
 SendLanes::Frame SendLanes::PopLarge() {
   Frame frame = std::move(large_.front().frame);
   large_.pop_front();
+  bytes_ -= frame.bytes.bytes().size();
   const auto channel = large_channels_.find(frame.head.channel);
   if (--channel->second == 0) large_channels_.erase(channel);
   return frame;

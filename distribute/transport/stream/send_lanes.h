@@ -21,7 +21,7 @@ class SendLanes {
   // Frames beyond it are large.
   static constexpr size_t kSmallBytes = 64 << 10;
 
-  bool empty() const { return small_.empty() && large_.empty(); }
+  uint64_t bytes() const { return bytes_; }
   void Push(const FrameHead& head, ReceivedBytes bytes);
   // The next of each lane; null: there is none that may leave.
   const Frame* NextSmall() const { return small_.empty() ? nullptr : &small_.front(); }
@@ -39,6 +39,7 @@ class SendLanes {
   std::deque<Large> large_;
   absl::flat_hash_map<uint32_t, int> large_channels_;  // those with frames in large_, and how many
   uint64_t small_pushed_ = 0, small_popped_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace weir

@@ -176,6 +176,11 @@ void StreamLink::Send(const FrameHead& head, ReceivedBytes bytes) {
   WriteNext();
 }
 
+bool StreamLink::is_full() const {
+  MutexLock lock(mu_);
+  return lanes_.bytes() >= kWindowBytes;
+}
+
 void StreamLink::WriteSoon() {
   {
     MutexLock lock(mu_);

@@ -57,6 +57,7 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   // FrameLink
   void Send(const FrameHead& head, ReceivedBytes bytes) override;
   uint64_t max_frame_bytes() const override { return max_frame_bytes_.load(std::memory_order_relaxed); }
+  bool is_full() const override;
   void Break(const absl::Status& status) override;
   const char* way() const override { return "through a stream"; }
   grpc::Slice Keep(ReceivedBytes bytes) override;

@@ -381,6 +381,12 @@ TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
                                 [&ended](const auto& answer) { ended.push_back(answer.status()); }));
   }
   EXPECT_EQ(stream->written.size(), 1);
+  // What waits is bounded too: from here on calls go another way.
+  for (int i = 0; i < 100 && !link->is_full(); ++i) {
+    requests->Begin(kLinkRunGraph, {.deadline = deadline}, Buffer(std::string(60'000, 'x')), [](const auto&) {});
+  }
+  EXPECT_TRUE(link->is_full());
+  EXPECT_FALSE(requests->Begin(kLinkRunGraph, {}, Buffer("x"), nullptr));
   link->Tick(deadline + absl::Seconds(1));
   ASSERT_EQ(ended.size(), 100);
   EXPECT_THAT(ended.back(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("/job:b")));
