@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_join.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
 #include "core/random_bits.h"
@@ -73,8 +74,9 @@ absl::Status BundleWriter::DoAddSlice(const std::string& name, const TensorShape
   ASSIGN_OR_RETURN(const TensorShape shape, slice.ShapeWithin(full));
   if (shape != tensor.shape()) {
     return errors::InvalidArgument(
-        "Slice in shape_and_slice specification does not match the shape of the tensor to save: '", name, "' of ",
-        full.ToString(), " at ", slice.ToString(), ", tensor: ", tensor.shape().ToString());
+        "Slice in shape_and_slice specification does not match the shape of the tensor to  save: ",
+        absl::StrJoin(full.dim_sizes(), " "), " ", slice.ToString(), ", tensor: ", tensor.shape().ToString(),
+        ", named '", name, "'");
   }
   BundleEntry& whole = index_.entries[name];
   if (whole.dtype == DT_INVALID) {

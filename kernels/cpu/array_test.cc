@@ -144,11 +144,21 @@ TEST_F(ArrayTest, GatherChecksEveryIndex) {
 TEST_F(ArrayTest, ABadIndexIsNamedByItsPlace) {
   const Tensor x = Counting({3, 2}), indices = AsTensor<int32_t>({0, 3}, {1, 2, 1});
   EXPECT_THAT(RunOp1("GatherNd", {x, indices}),
-              StatusIs(kInvalid, HasSubstr("indices[0,1] = [3] does not index into param shape [3,2]")));
+              StatusIs(kInvalid, HasSubstr("indices[0,1] = [3] does not index into param shape [3,2], node name: ")));
   EXPECT_THAT(RunOp1("ScatterNd", {indices, Counting({1, 2, 2}), AsTensor<int32_t>({3, 2})}),
               StatusIs(kInvalid, HasSubstr("indices[0,1] = [3] does not index into shape [3,2]")));
   EXPECT_THAT(RunOp1("GatherNd", {Tensor(DT_FLOAT, {0}), AsTensor<int32_t>({0}, {1, 1})}),
               StatusIs(kInvalid, HasSubstr("Requested more than 0 entries, but params is empty")));
+}
+
+TEST_F(ArrayTest, ASelectionByElementNamesTheInputThatDoesNotFit) {
+  const Tensor two = AsTensor<bool>({true, false});
+  EXPECT_THAT(RunOp1("Select", {two, Counting({3}), Counting({2})}),
+              StatusIs(kInvalid, HasSubstr("must have the same size and shape.  Input 0: [2] != input 1: [3]")));
+  EXPECT_THAT(RunOp1("Select", {two, Counting({2}), Counting({3})}),
+              StatusIs(kInvalid, HasSubstr("must have the same size and shape.  Input 0: [2] != input 2: [3]")));
+  EXPECT_THAT(RunOp1("Select", {two, Counting({2, 2}), Counting({2, 3})}),
+              StatusIs(kInvalid, HasSubstr("'then' and 'else' must have the same size")));
 }
 
 TEST_F(ArrayTest, UpdatesMustFitIndicesAndShape) {

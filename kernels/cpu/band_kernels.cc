@@ -34,6 +34,12 @@ absl::Status ReadAlignment(OpKernelConstruction& ctx, Band* band) {
   return absl::OkStatus();
 }
 
+absl::Status CheckOrder(const Band& band) {
+  if (band.lower <= band.upper) return absl::OkStatus();
+  return errors::InvalidArgument("lower_diag_index must not be larger than upper_diag_index: ", band.lower, " > ",
+                                 band.upper);
+}
+
 absl::Status ReadDiagonals(const Tensor& k, Band* band) {
   if (k.dims() > 1) {
     return errors::InvalidArgument("diag_index must be a scalar or vector, received shape: ", k.shape().ToString());
@@ -45,10 +51,6 @@ absl::Status ReadDiagonals(const Tensor& k, Band* band) {
   }
   band->lower = values.front();
   band->upper = values.back();
-  if (band->lower > band->upper) {
-    return errors::InvalidArgument("lower_diag_index must not be larger than upper_diag_index: ", band->lower, " > ",
-                                   band->upper);
-  }
   return absl::OkStatus();
 }
 
@@ -64,6 +66,7 @@ absl::Status FitToMatrix(const TensorShape& matrix, Band* band) {
     return errors::InvalidArgument(name, "_diag_index is out of bound: ", d, ". It must be between ", -band->rows,
                                    " and ", band->columns);
   }
+  RETURN_IF_ERROR(CheckOrder(*band));
   band->length =
       std::min(band->rows + std::min<int64_t>(band->upper, 0), band->columns - std::max<int64_t>(band->lower, 0));
   return absl::OkStatus();
@@ -122,6 +125,7 @@ class MatrixDiagBandKernel : public OpKernel {
     const Tensor& diagonal = ctx.input(0);
     Band band = alignment_;
     RETURN_IF_ERROR(ReadDiagonals(ctx.input(1), &band));
+    RETURN_IF_ERROR(CheckOrder(band));
     ASSIGN_OR_RETURN(band.rows, ReadScalarInteger(ctx.input(2), "num_rows"));
     ASSIGN_OR_RETURN(band.columns, ReadScalarInteger(ctx.input(3), "num_cols"));
     if (ctx.input(4).dims() != 0) return errors::InvalidArgument("padding_value must be a scalar");

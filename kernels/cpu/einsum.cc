@@ -121,7 +121,8 @@ class EinsumKernel : public OpKernel {
           at->second = std::max(at->second == 1 ? size : at->second, int64_t{0});
           continue;
         }
-        return errors::InvalidArgument("Expected dimension ", at->second, " at axis of the input shaped ",
+        const auto axis = std::find(labels[i].begin(), labels[i].end(), label) - labels[i].begin();
+        return errors::InvalidArgument("Expected dimension ", at->second, " at axis ", axis, " of the input shaped ",
                                        shape.ToString(), " but got dimension ", size);
       }
     }

@@ -151,6 +151,7 @@ class GatherNdKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(ignore_bad_, IgnoresBadIndices(ctx));
+    name_ = ctx.name();
     return absl::OkStatus();
   }
 
@@ -163,7 +164,9 @@ class GatherNdKernel : public OpKernel {
       return errors::InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
                                      params.shape().ToString());
     }
-    if (!ignore_bad_ && nd.first_bad >= 0) return nd.Error("param shape", params.shape());
+    if (!ignore_bad_ && nd.first_bad >= 0) {
+      return errors::InvalidArgument(nd.Error("param shape", params.shape()).message(), ", node name: ", name_);
+    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     if (nd.first_bad >= 0) ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
@@ -174,6 +177,7 @@ class GatherNdKernel : public OpKernel {
 
  private:
   bool ignore_bad_ = false;
+  std::string name_;
 };
 
 class OneHotKernel : public OpKernel {

@@ -70,6 +70,10 @@ TEST_F(NumericTest, BandsOfDiagonals) {
       {"MatrixDiagV3", {packed, Ints({-2, 0}), Int(-1), Int(-1), zero}, "number of diagonals"},
       {"MatrixDiagV3", {packed, Ints({1, 0}), Int(-1), Int(-1), zero}, "must not be larger"},
       {"MatrixDiagPartV3", {matrix, Ints({3}), zero}, "out of bound"},
+      {"MatrixDiagPartV3", {matrix, Ints({9, 1}), zero}, "lower_diag_index is out of bound: 9"},
+      {"MatrixDiagPartV3",
+       {matrix, Ints({1, 0}), zero},
+       "lower_diag_index must not be larger than upper_diag_index: 1 > 0"},
       {"MatrixDiagPartV3", {matrix, Ints({0, 1, 2}), zero}, "only one or two elements"},
       {"MatrixSetDiagV3", {matrix, F({1, 2}, {2}), Int(0)}, "Expected diagonal shape"},
   });
@@ -129,7 +133,8 @@ TEST_F(NumericTest, EinsumContracts) {
   ASSERT_OK_AND_ASSIGN(Tensor spread, run("...a,...a->...", {a, AsTensor<float>({1, 1})}));
   ExpectTensorEqual(spread, AsTensor<float>({3, 7}));
   EXPECT_THAT(run("ab->c", {a}), StatusIs(kInvalid));
-  EXPECT_THAT(run("ab,bc->ac", {a, F({1, 2, 3}, {3, 1})}), StatusIs(kInvalid));
+  EXPECT_THAT(run("ab,bc->ac", {a, F({1, 2, 3}, {3, 1})}),
+              StatusIs(kInvalid, HasSubstr("Expected dimension 2 at axis 0 of the input shaped [3,1]")));
 }
 
 TEST_F(NumericTest, WindowsOverVolumes) {

@@ -71,10 +71,23 @@ void SelectRuns(OpKernelContext& ctx, const bool* condition, const Tensor& t, in
 // The condition has the shape of the values, or is a scalar, or a vector that chooses rows.
 class SelectKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    name_ = ctx.name();
+    return absl::OkStatus();
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& condition = ctx.input(0);
     const Tensor& t = ctx.input(1);
     const Tensor& e = ctx.input(2);
+    const bool by_element = condition.dims() > 0 && (condition.dims() != 1 || t.dims() == 1);
+    for (int i = 1; by_element && i < 3; ++i) {
+      if (ctx.input(i).shape() == condition.shape()) continue;
+      return errors::InvalidArgument(
+          "Inputs to operation ", name_,
+          " of type Select must have the same size and shape.  Input 0: ", condition.shape().ToString(), " != input ",
+          i, ": ", ctx.input(i).shape().ToString());
+    }
     if (t.shape() != e.shape()) {
       return errors::InvalidArgument("'then' and 'else' must have the same size.  but received: ", t.shape().ToString(),
                                      " vs. ", e.shape().ToString());
@@ -84,11 +97,7 @@ class SelectKernel : public OpKernel {
       return absl::OkStatus();
     }
     int64_t run = 1;
-    if (condition.shape() != t.shape()) {
-      if (condition.dims() != 1) {
-        return errors::InvalidArgument("'cond' must be a scalar, a vector, or of the shape of 'then', but saw shape: ",
-                                       condition.shape().ToString());
-      }
+    if (!by_element) {  // a vector, whose elements choose rows
       if (t.dims() < 1 || t.dim_size(0) != condition.dim_size(0)) {
         return errors::InvalidArgument("Number of batches of 'then' must match size of 'cond', but saw: ",
                                        t.dims() < 1 ? 0 : t.dim_size(0), " vs. ", condition.dim_size(0));
@@ -99,6 +108,9 @@ class SelectKernel : public OpKernel {
     if (output->NumElements() > 0) SelectRuns(ctx, condition.data<bool>(), t, 1, e, 1, run, output);
     return absl::OkStatus();
   }
+
+ private:
+  std::string name_;
 };
 
 class SelectV2Kernel : public OpKernel {

@@ -129,7 +129,11 @@ class ParseTensorKernel : public OpKernel {
           "Could not parse `serialized` as TensorProto, base64: ",
           absl::Base64Escape(absl::string_view(text.data(), std::min<size_t>(text.size(), 256))));
     }
-    ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto, ctx.allocator()));
+    absl::StatusOr<Tensor> parsed = TensorFromProto(proto, ctx.allocator());
+    if (!parsed.ok()) {
+      return errors::InvalidArgument("Cannot parse tensor from proto: ", parsed.status().message());
+    }
+    Tensor tensor = *std::move(parsed);
     if (tensor.dtype() != type_) {
       return errors::InvalidArgument("Type mismatch between parsed tensor (", DataTypeName(tensor.dtype()),
                                      ") and dtype (", DataTypeName(type_), ")");

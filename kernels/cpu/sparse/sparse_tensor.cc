@@ -78,7 +78,7 @@ absl::Status SparseTensor::CheckOrdered() const {
     if (order > 0) {
       return errors::InvalidArgument(EntryName(i, index(i)),
                                      "is out of order. Many sparse ops require sorted indices.\n"
-                                     "  Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n");
+                                     "    Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n");
     }
     if (order == 0) return errors::InvalidArgument(EntryName(i, index(i)), "is repeated");
   }
