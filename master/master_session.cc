@@ -204,7 +204,10 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .collective_leader = options_.config.experimental().collective_group_leader(),
                                .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+  if (built.ok()) return built;
   if (SuggestsTaskLoss(built.status())) needs_refresh_ = true;
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckOpen());  // closed meanwhile: the session has left its tasks
   return built;
 }
 

@@ -175,8 +175,8 @@ class BatchToSpaceKernel : public OpKernel {
         return errors::InvalidArgument("Negative output dimension size caused by overflow when multiplying ",
                                        dims[i + 1], " and ", problem.blocks[i]);
       if (problem.before[i] > size || problem.after[i] > size - problem.before[i]) {
-        return errors::InvalidArgument("cropped_shape[", i, "]=", size - problem.before[i] - problem.after[i],
-                                       " must be non-negative");
+        const auto crops = static_cast<uint64_t>(problem.before[i]) + static_cast<uint64_t>(problem.after[i]);
+        return errors::InvalidArgument("cropped_shape[", i, "]=", size, "-", crops, " must be non-negative");
       }
       dims[i + 1] = size - problem.before[i] - problem.after[i];
     }
