@@ -29,16 +29,37 @@ class MemoryPlacement {
       if (node->IsConstant()) RETURN_IF_ERROR(PlaceConstant(node));
     }
     for (Node* node : nodes) {
-      if (!node->IsConstant()) RETURN_IF_ERROR(Connect(node));
+      if (node->op() == "_Recv") RETURN_IF_ERROR(FetchFromPeer(node));
+    }
+    for (Node* node : graph_->nodes()) {
+      if (memory_.contains(node) && !node->IsConstant()) RETURN_IF_ERROR(Connect(node));
     }
     return std::move(device_constants_);
   }
 
  private:
+  // The GPU at the other end of a transfer within this task, from or to whose memory tensors go as they are. Those of
+  // int32 are the host's on either.
+  GpuDevice* PeerOf(const Node& node) const {
+    const bool sends = node.op() == "_Send";
+    if (!sends && node.op() != "_Recv") return nullptr;
+    const auto& attrs = node.def().attr();
+    const DataType type = sends ? node.input_type(0) : node.output_type(0);
+    const auto is_client = attrs.find("client_terminated");
+    if (IsAlwaysOnHost(type) || type == DT_INT32 || (is_client != attrs.end() && is_client->second.b())) return nullptr;
+    return FindGpu(device_)->FindPeer(attrs.at(sends ? "recv_device" : "send_device").s());
+  }
+
   // A function called by its name is run as PartitionedCall: by callers of the host.
   absl::StatusOr<NodeMemory> MemoryOf(const Node& node) const {
     if (node.registration() != nullptr) {
-      return MemoryOfNode(kernels_, node.def(), node.op_def(), device_->type());
+      ASSIGN_OR_RETURN(NodeMemory known, MemoryOfNode(kernels_, node.def(), node.op_def(), device_->type()));
+      if (PeerOf(node) != nullptr) {
+        for (auto* arguments : {&known.inputs, &known.outputs}) {
+          for (MemoryType& memory : *arguments) memory = MemoryType::kDevice;
+        }
+      }
+      return known;
     }
     NodeMemory memory;
     memory.inputs.assign(node.num_inputs(), MemoryType::kHost);
@@ -84,6 +105,25 @@ class MemoryPlacement {
       RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, copy, 0));
     }
     return absl::OkStatus();
+  }
+
+  // What arrives is the peer's memory: all who want it read a copy in this device's.
+  absl::Status FetchFromPeer(Node* recv) {
+    const GpuDevice* const peer = PeerOf(*recv);
+    if (peer == nullptr) return absl::OkStatus();
+    std::vector<Edge> edges;
+    for (const Edge* edge : recv->out_edges()) {
+      if (!edge->is_control()) edges.push_back(*edge);
+    }
+    if (edges.empty()) return absl::OkStatus();
+    tensorflow::NodeDef def;
+    def.set_op(kCopyFromPeer);
+    SetNodeAttr("T", recv->output_type(0), &def);
+    SetNodeAttr(kPeerAttr, peer->name(), &def);
+    ASSIGN_OR_RETURN(Node * copy, AddBeside(*recv, std::move(def), "_from_peer"));
+    memory_[copy] = {.inputs = {MemoryType::kDevice}, .outputs = {MemoryType::kDevice}};
+    for (const Edge& edge : edges) RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, copy, 0));
+    return graph_->AddEdge(recv, 0, copy, 0).status();
   }
 
   absl::StatusOr<Node*> AddCopy(const Node& node, int output) {

@@ -1,10 +1,12 @@
 #include "core/cuda/cuda_runtime.h"
 
+#include <map>
 #include <string>
 
 #include "absl/strings/str_format.h"
 #include "core/cuda/cuda_status.h"
 #include "core/cuda/cuda_stream.h"
+#include "core/mutex.h"
 
 namespace weir {
 namespace {
@@ -62,7 +64,28 @@ class CudaRuntime : public GpuRuntime {
     return std::make_unique<CudaEvent>(ordinal_, event);
   }
 
+  bool Reaches(const GpuRuntime& peer) override {
+    const std::optional<int> other = CudaOrdinalOf(peer);
+    if (!other) return false;
+    if (*other == ordinal_) return true;
+    MutexLock lock(mu_);
+    const auto [known, is_new] = reaches_.try_emplace(*other, false);
+    if (!is_new) return known->second;
+    int can = 0;
+    if (cudaDeviceCanAccessPeer(&can, ordinal_, *other) != cudaSuccess || can == 0 ||
+        !SelectCudaDevice(ordinal_).ok()) {
+      cudaGetLastError();
+      return false;
+    }
+    const cudaError_t error = cudaDeviceEnablePeerAccess(*other, 0);
+    if (error != cudaSuccess) cudaGetLastError();
+    known->second = error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
+    return known->second;
+  }
+
  private:
+  Mutex mu_;
+  std::map<int, bool> reaches_ GUARDED_BY(mu_);  // other devices, by ordinal
   const int ordinal_;
   const GpuProperties properties_;
 };

@@ -144,6 +144,22 @@ absl::Status CudaStream::CopyOnDevice(void* to, const void* from, size_t bytes) 
   return Copy(to, from, bytes, cudaMemcpyDeviceToDevice, "copy on device");
 }
 
+absl::Status CudaStream::CopyToPeer(GpuStream* theirs, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  if (!runtime_->Reaches(*theirs->runtime())) {
+    return errors::InvalidArgument(What("copy to peer"), ": it does not reach ",
+                                   theirs->runtime()->properties().pci_bus_id);
+  }
+  const int peer = static_cast<CudaStream*>(theirs)->ordinal_;
+  ASSIGN_OR_RETURN(const std::unique_ptr<GpuEvent> free, theirs->runtime()->CreateEvent());
+  RETURN_IF_ERROR(theirs->Record(free.get()));
+  RETURN_IF_ERROR(Wait(*free));
+  RETURN_IF_CUDA_ERROR(cudaMemcpyPeerAsync(to, peer, from, ordinal_, bytes, stream_), What("copy to peer"));
+  ASSIGN_OR_RETURN(const std::unique_ptr<GpuEvent> written, runtime_->CreateEvent());
+  RETURN_IF_ERROR(Record(written.get()));
+  return theirs->Wait(*written);
+}
+
 absl::Status CudaStream::Fill(void* device, uint8_t value, size_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   RETURN_IF_ERROR(SelectCudaDevice(ordinal_));

@@ -51,6 +51,7 @@ class CudaStream : public GpuStream {
   absl::Status CopyToDevice(void* device, const void* pinned, size_t bytes) override;
   absl::Status CopyToHost(void* pinned, const void* device, size_t bytes) override;
   absl::Status CopyOnDevice(void* to, const void* from, size_t bytes) override;
+  absl::Status CopyToPeer(GpuStream* theirs, void* to, const void* from, size_t bytes) override;
   absl::Status Fill(void* device, uint8_t value, size_t bytes) override;
   absl::Status Launch(const GpuKernel& kernel, absl::Span<const char> args,
                       absl::Span<const GpuAccess> accesses) override;

@@ -6,5 +6,8 @@ namespace weir {
 // Each has one input and one output, of type T. A worker puts them into its part of a graph; no client does.
 inline constexpr char kCopyToDevice[] = "_CopyToDevice";
 inline constexpr char kCopyToHost[] = "_CopyToHost";
+// From the memory of another GPU of the task, which its attribute names.
+inline constexpr char kCopyFromPeer[] = "_CopyFromPeer";
+inline constexpr char kPeerAttr[] = "peer";
 
 }  // namespace weir

@@ -37,11 +37,14 @@ absl::Status WithMessage(const absl::Status& error, absl::string_view message) {
 
 struct GpuDevice::Core {
   Core(std::shared_ptr<GpuRuntime> runtime_in, const Options& options, std::unique_ptr<GpuStream> compute_in,
-       std::unique_ptr<GpuStream> to_device_in, std::unique_ptr<GpuStream> to_host_in)
+       std::unique_ptr<GpuStream> to_device_in, std::unique_ptr<GpuStream> to_host_in,
+       std::unique_ptr<GpuStream> to_peers_in, std::unique_ptr<GpuStream> from_peers_in)
       : runtime(std::move(runtime_in)),
         compute(std::move(compute_in)),
         to_device(std::move(to_device_in)),
         to_host(std::move(to_host_in)),
+        to_peers(std::move(to_peers_in)),
+        from_peers(std::move(from_peers_in)),
         memory(runtime.get(), {.name = absl::StrCat("GPU_", options.id, "_bfc"),
                                .memory = GpuAllocator::Memory::kDevice,
                                .limit = options.config.memory_limit,
@@ -53,17 +56,18 @@ struct GpuDevice::Core {
                                .allow_growth = true,
                                .retry_for = options.retry_for}),
         tensors(&memory, compute.get()),
-        arriving_tensors(&memory, to_device.get()) {}
+        arriving_tensors(&memory, to_device.get()),
+        peer_tensors(&memory, from_peers.get()) {}
 
   const std::shared_ptr<GpuRuntime> runtime;
-  const std::unique_ptr<GpuStream> compute, to_device, to_host;
+  const std::unique_ptr<GpuStream> compute, to_device, to_host, to_peers, from_peers;
   Mutex mu;
   std::vector<std::shared_ptr<GpuStream>> further GUARDED_BY(mu);  // nobody else holds those that are free
   GpuAllocator memory, pinned;
-  GpuTensorAllocator tensors, arriving_tensors;
+  GpuTensorAllocator tensors, arriving_tensors, peer_tensors;
 
   std::vector<GpuStream*> Streams() {
-    std::vector<GpuStream*> streams = {compute.get(), to_device.get(), to_host.get()};
+    std::vector<GpuStream*> streams = {compute.get(), to_device.get(), to_host.get(), to_peers.get(), from_peers.get()};
     MutexLock lock(mu);
     for (const auto& stream : further) streams.push_back(stream.get());
     return streams;
@@ -86,8 +90,10 @@ absl::StatusOr<std::unique_ptr<GpuDevice>> GpuDevice::Create(std::shared_ptr<Gpu
   ASSIGN_OR_RETURN(auto compute, runtime->CreateStream("compute"));
   ASSIGN_OR_RETURN(auto to_device, runtime->CreateStream("to device"));
   ASSIGN_OR_RETURN(auto to_host, runtime->CreateStream("to host"));
-  auto core =
-      std::make_shared<Core>(std::move(runtime), options, std::move(compute), std::move(to_device), std::move(to_host));
+  ASSIGN_OR_RETURN(auto to_peers, runtime->CreateStream("to peers"));
+  ASSIGN_OR_RETURN(auto from_peers, runtime->CreateStream("from peers"));
+  auto core = std::make_shared<Core>(std::move(runtime), options, std::move(compute), std::move(to_device),
+                                     std::move(to_host), std::move(to_peers), std::move(from_peers));
   std::unique_ptr<GpuDevice> device(new GpuDevice(std::move(core), work_queue, std::move(options)));
   WEIR_LOG(INFO) << "Created device " << device->name() << " with " << (device->options_.config.memory_limit >> 20)
                  << " MB memory: -> " << device->physical_description();
@@ -192,6 +198,38 @@ void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<T
     core_->runtime->HostAccess("arrived", GpuAccess::Read(host.raw_data(), host.TotalBytes()));
     done(std::move(host));
   });
+}
+
+GpuDevice* GpuDevice::FindPeer(absl::string_view name) const {
+  for (GpuDevice* peer : peers_) {
+    if (peer == this || peer->name() != name) continue;
+    const bool is_near =
+        core_->runtime->Reaches(*peer->core_->runtime) && peer->core_->runtime->Reaches(*core_->runtime);
+    return is_near ? peer : nullptr;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Tensor> GpuDevice::FromPeer(const Tensor& theirs, GpuDevice& peer) {
+  RETURN_IF_ERROR(CheckCopyable(theirs, name()));
+  RETURN_IF_ERROR(CheckNotCapturing());
+  RETURN_IF_ERROR(peer.CheckNotCapturing());
+  absl::StatusOr<Tensor> ours = Tensor::Allocate(&core_->peer_tensors, theirs.dtype(), theirs.shape());
+  if (!ours.ok()) return Explain(ours.status());
+  if (theirs.NumElements() == 0) return ours;
+  Core& from = *peer.core_;
+  from.memory.AddUse(theirs.raw_data(), from.to_peers.get());
+  core_->memory.AddUse(ours->raw_data(), core_->compute.get());
+  absl::Status sent = peer.Order(*from.compute, *from.to_peers);
+  if (sent.ok()) {
+    sent = from.to_peers->CopyToPeer(core_->from_peers.get(), ours->raw_data(), theirs.raw_data(),
+                                     static_cast<size_t>(theirs.TotalBytes()));
+  }
+  if (!sent.ok()) return peer.Explain(std::move(sent));
+  // As long as it is held nobody writes in place what is still being read.
+  peer.completions_.Then(from.to_peers.get(), [held = theirs](const absl::Status&) {});
+  RETURN_IF_ERROR(Order(*core_->from_peers, *core_->compute));
+  return ours;
 }
 
 absl::Status GpuDevice::Explain(absl::Status error) const {

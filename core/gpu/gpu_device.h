@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/device.h"
 #include "core/gpu/gpu_allocator.h"
@@ -59,6 +61,14 @@ class GpuDevice : public Device, public PhysicalDevice {
   // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
   // device. Until then the device tensor is held, so that no kernel writes it in place.
   void ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done);
+  // A copy in this device's memory of a tensor of `peer`, which FindPeer gave, for whatever is enqueued on compute()
+  // from now on. `theirs` is what peer.compute() makes of it by what is enqueued there now; it is held until it has
+  // been read.
+  absl::StatusOr<Tensor> FromPeer(const Tensor& theirs, GpuDevice& peer);
+  // Another GPU of the task by whose name tensors may come without the host; nullptr for others.
+  GpuDevice* FindPeer(absl::string_view name) const;
+  // For MakeGpuDevices: the GPUs of the task, which all live as long as any is used.
+  void SetPeers(std::vector<GpuDevice*> peers) { peers_ = std::move(peers); }
   // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that, or what broke which
   // device.
   absl::Status Explain(absl::Status error) const;
@@ -81,6 +91,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   const std::shared_ptr<Core> core_;
   WorkQueue* const work_queue_;
   const Options options_;
+  std::vector<GpuDevice*> peers_;
   GpuCompletionQueue completions_;
 };
 

@@ -58,6 +58,9 @@ absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const ten
     ASSIGN_OR_RETURN(made.devices.emplace_back(),
                      GpuDevice::Create(gpus[device.physical_id].runtime, work_queue, std::move(options)));
   }
+  std::vector<GpuDevice*> all;
+  for (const auto& device : made.devices) all.push_back(device.get());
+  for (const auto& device : made.devices) device->SetPeers(all);
   return made;
 }
 

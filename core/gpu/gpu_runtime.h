@@ -85,6 +85,10 @@ class GpuStream {
   virtual absl::Status CopyToDevice(void* device, const void* pinned, size_t bytes) = 0;
   virtual absl::Status CopyToHost(void* pinned, const void* device, size_t bytes) = 0;
   virtual absl::Status CopyOnDevice(void* to, const void* from, size_t bytes) = 0;
+  // From memory of this stream's device to that of another one's, without the host. It comes after what either stream
+  // has; what follows on this one comes after `from` was read, and what follows on `theirs` after `to` was written.
+  // INVALID_ARGUMENT unless GpuRuntime::Reaches that device.
+  virtual absl::Status CopyToPeer(GpuStream* theirs, void* to, const void* from, size_t bytes) = 0;
   virtual absl::Status Fill(void* device, uint8_t value, size_t bytes) = 0;
   // `args` has at most kMaxGpuKernelArgs bytes.
   virtual absl::Status Launch(const GpuKernel& kernel, absl::Span<const char> args,
@@ -131,6 +135,10 @@ class GpuRuntime {
 
   virtual absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) = 0;
   virtual absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() = 0;
+
+  // Whether this device can write to the memory of `peer` by CopyToPeer. Asked the first time, it lets the devices do
+  // so.
+  virtual bool Reaches(const GpuRuntime& peer) = 0;
 
   // The host reads or writes pinned memory now: tells the simulated device's checker. Nothing elsewhere.
   virtual void HostAccess(absl::string_view what, const GpuAccess& access) {}

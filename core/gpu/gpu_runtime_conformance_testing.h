@@ -101,6 +101,25 @@ TEST_P(GpuRuntimeConformance, OneStreamWaitsForAnother) {
   }
 }
 
+TEST_P(GpuRuntimeConformance, APeersMemoryArrivesInOrder) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<GpuRuntime> peer, GetParam().make());
+  ASSERT_TRUE(peer->Reaches(*runtime_));
+  std::unique_ptr<GpuStream> stream = *peer->CreateStream("peer");
+  auto* const theirs = static_cast<float*>(*peer->AllocateDevice(kBytes));
+  ASSERT_THAT(Clear(*a_), IsOk());
+  ASSERT_THAT(stream->Fill(theirs, 0, kBytes), IsOk());
+  ASSERT_THAT(
+      stream->LaunchWith(GetParam().affine, AffineArgs{theirs, kCount, 1, 3, 200}, {GpuAccess::Write(theirs, kBytes)}),
+      IsOk());
+  ASSERT_THAT(stream->CopyToPeer(a_.get(), device_, theirs, kBytes), IsOk());
+  ASSERT_THAT(stream->Fill(theirs, 0, kBytes), IsOk());
+  ASSERT_THAT(Affine(*a_, 2, 1), IsOk());
+  EXPECT_THAT(stream->Synchronize(absl::InfiniteFuture()), IsOk());
+  EXPECT_EQ(Result(*a_), 1201);
+  EXPECT_THAT(peer->FreeDevice(theirs), IsOk());
+  stream.reset();
+}
+
 TEST_P(GpuRuntimeConformance, AnEventWithoutRecordIsDone) {
   auto event = Event();
   EXPECT_TRUE(*event->IsDone());

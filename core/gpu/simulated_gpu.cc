@@ -172,6 +172,12 @@ std::vector<std::string> SimulatedGpu::Races() const {
   return checker_.races();
 }
 
+int64_t SimulatedGpu::NumEnqueued(absl::string_view name) const {
+  MutexLock lock(mu_);
+  const auto known = num_enqueued_.find(name);
+  return known == num_enqueued_.end() ? 0 : known->second;
+}
+
 size_t SimulatedGpu::num_allocations() const {
   MutexLock lock(mu_);
   return allocations_.size();

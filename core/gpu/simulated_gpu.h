@@ -55,6 +55,7 @@ class SimulatedGpu : public GpuRuntime {
   absl::Status FreePinned(void* data) override;
   absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override;
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override;
+  bool Reaches(const GpuRuntime& peer) override { return dynamic_cast<const SimulatedGpu*>(&peer) != nullptr; }
   void HostAccess(absl::string_view what, const GpuAccess& access) override;
 
   // The next `count` allocations of device or pinned memory fail.
@@ -83,6 +84,8 @@ class SimulatedGpu : public GpuRuntime {
   bool Advance() { return RunOne(/*callbacks=*/true, nullptr); }
 
   std::vector<std::string> Races() const;
+  // How many operations of that name have been enqueued: "copy to host".
+  int64_t NumEnqueued(absl::string_view name) const;
   size_t num_allocations() const;
   size_t bytes_allocated() const;
 
@@ -133,6 +136,7 @@ class SimulatedGpu : public GpuRuntime {
   std::optional<GpuError> failing_operation_ GUARDED_BY(mu_);
   std::optional<std::string> hanging_name_ GUARDED_BY(mu_);
   int pending_exchanges_ GUARDED_BY(mu_) = 0;
+  std::map<std::string, int64_t, std::less<>> num_enqueued_ GUARDED_BY(mu_);  // by name
   absl::Status broken_ GUARDED_BY(mu_);
 };
 

@@ -43,6 +43,7 @@ absl::Status SimulatedGpu::Enqueue(SimulatedStream* stream, SimulatedStep step) 
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(Enter(step.name));
+    ++num_enqueued_[step.name];
     if (stream->capture_ != nullptr) {
       if (!stream->capture_->valid) return GpuStatus(GpuError::kStreamCaptureInvalidated, step.name);
       stream->capture_->Append(stream->lane_, std::move(step));

@@ -55,6 +55,41 @@ absl::Status SimulatedStream::Copy(absl::string_view what, void* to, const void*
                               .accesses = {GpuAccess::Read(from, bytes), GpuAccess::Write(to, bytes)}});
 }
 
+absl::Status SimulatedStream::CopyToPeer(GpuStream* theirs, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  auto* const peer = dynamic_cast<SimulatedGpu*>(theirs->runtime());
+  if (peer == nullptr) return GpuStatus(GpuError::kInvalidDevice, "copy to peer");
+  for (const auto& [gpu, data] : {std::pair<SimulatedGpu*, const void*>(peer, to), {gpu_, from}}) {
+    MutexLock lock(gpu->mu_);
+    RETURN_IF_ERROR(gpu->Enter("copy to peer"));
+    if (gpu->IsAllocated(data, bytes, false)) continue;
+    return GpuStatus(GpuError::kInvalidValue,
+                     absl::StrCat("copy to peer of ", bytes, " bytes, which are not allocated as device memory"));
+  }
+  // What was read, on its way. The peer goes on when it is there, or when it will not come: this device broke.
+  struct Arrival {
+    std::function<void()> tell;
+    ~Arrival() {
+      if (tell != nullptr) tell();
+    }
+  };
+  auto sent = std::make_shared<std::vector<char>>();
+  auto arrival = std::make_shared<Arrival>();
+  ASSIGN_OR_RETURN(arrival->tell,
+                   peer->EnqueueExchange(theirs, {.name = "copy from peer",
+                                                  .begin = [] {},
+                                                  .end = [sent, to] { std::memcpy(to, sent->data(), sent->size()); },
+                                                  .writes = {GpuAccess::Write(to, bytes)}}));
+  return gpu_->Enqueue(this, {.name = "copy to peer",
+                              .work =
+                                  [sent, from, bytes, arrival] {
+                                    const char* const begin = static_cast<const char*>(from);
+                                    sent->assign(begin, begin + bytes);
+                                    std::exchange(arrival->tell, nullptr)();
+                                  },
+                              .accesses = {GpuAccess::Read(from, bytes)}});
+}
+
 absl::Status SimulatedStream::Fill(void* device, uint8_t value, size_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   return gpu_->Enqueue(this, {.name = "fill",

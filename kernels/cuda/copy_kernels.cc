@@ -19,6 +19,25 @@ class ToDeviceKernel : public GpuOpKernel {
   }
 };
 
+class FromPeerKernel : public GpuOpKernel {
+ protected:
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    std::string name;
+    RETURN_IF_ERROR(ctx.GetAttr(kPeerAttr, &name));
+    peer_ = gpu().FindPeer(name);
+    if (peer_ != nullptr) return absl::OkStatus();
+    return errors::Internal("Node '", ctx.name(), "' copies from ", name, ", which ", gpu().name(), " does not reach");
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream&) override {
+    ASSIGN_OR_RETURN(Tensor ours, gpu().FromPeer(ctx.input(0), *peer_));
+    ctx.set_output(0, std::move(ours));
+    return absl::OkStatus();
+  }
+
+ private:
+  GpuDevice* peer_ = nullptr;
+};
+
 // Ends when the tensor has arrived, or the step is cancelled; the device's memory is held until the copy is over.
 class ToHostKernel : public AsyncOpKernel {
  public:
@@ -62,6 +81,7 @@ class ToHostKernel : public AsyncOpKernel {
 
 absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<ToDeviceKernel>(Kernel(kCopyToDevice).Device(kDeviceGpu).HostMemory("input")));
+  RETURN_IF_ERROR(kernels.Register<FromPeerKernel>(Kernel(kCopyFromPeer).Device(kDeviceGpu)));
   return kernels.Register<ToHostKernel>(Kernel(kCopyToHost).Device(kDeviceGpu).HostMemory("output"));
 }
 

@@ -210,6 +210,12 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
     RETURN_IF_ERROR(
         ops.Register(Op(op).Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
   }
+  RETURN_IF_ERROR(ops.Register(Op(kCopyFromPeer)
+                                   .Input("input: T")
+                                   .Output("output: T")
+                                   .Attr("T: type")
+                                   .Attr(absl::StrCat(kPeerAttr, ": string"))
+                                   .Shape(shapes::Unchanged)));
   for (const char* prefix : {"_", "_Host"}) {
     Op send(absl::StrCat(prefix, "Send")), recv(absl::StrCat(prefix, "Recv"));
     send.Input("tensor: T").Attr("T: type").Shape(shapes::NoOutputs);

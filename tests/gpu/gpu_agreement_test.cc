@@ -68,6 +68,7 @@ const std::set<std::string>& CheckedElsewhere() {
                                                            "CollectiveReduceV3",
                                                            "CollectiveAllToAllV3",
                                                            "_CopyToHost",
+                                                           "_CopyFromPeer",
                                                            "ResourceApplyGradientDescent",
                                                            "ResourceApplyMomentum",
                                                            "ResourceApplyAdam",

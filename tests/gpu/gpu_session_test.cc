@@ -8,6 +8,7 @@
 #include "tensorflow/core/protobuf/master.pb.h"
 #include "tests/gpu/forgetful_runtime.h"
 #include "tests/gpu/gpu_session_testing.h"
+#include "tests/gpu/plain_runtime.h"
 #include "tools/server.h"
 
 namespace weir {
@@ -75,6 +76,41 @@ TEST_F(GpuSessionTest, TensorsPassBetweenDevices) {
   ExpectTensorEqual(out[0], AsTensor<float>({1, 4, 9}));
   ExpectTensorEqual(out[1], AsTensor<float>({2, 6, 12}));
   ExpectTensorEqual(out[2], AsTensor<float>({-2, -12, -36}));
+}
+
+TEST_F(GpuSessionTest, BetweenGpusTensorsDoNotTouchTheHost) {
+  const Output x = ops::Placeholder(Gpu(0), DT_FLOAT), a = ops::Neg(Gpu(0), x);
+  const Output b = ops::Square(Gpu(1), a), c = ops::AddV2(Gpu(1), b, a), d = ops::Neg(Gpu(0), c);
+  const Output back = ops::AddV2(Gpu(0), d, ops::Square(Gpu(0), a));
+  const int count = 1000;
+  for (int step = 0; step < 5; ++step) {
+    const auto value = static_cast<float>(step);
+    const auto out = Run({{x, AsTensor<float>(std::vector<float>(count, value))}}, {back});
+    ExpectTensorEqual(out[0], AsTensor<float>(std::vector<float>(count, value)));
+  }
+  EXPECT_EQ(gpus_[0]->NumEnqueued("copy to peer"), 5);
+  EXPECT_EQ(gpus_[1]->NumEnqueued("copy to peer"), 5);
+  EXPECT_EQ(gpus_[0]->NumEnqueued("copy to host"), 5);  // what is fetched
+  EXPECT_EQ(gpus_[1]->NumEnqueued("copy to host"), 0);
+}
+
+TEST_F(GpuSessionTest, ThroughTheHostWhereAGpuReachesNoOther) {
+  wrap_ = [](std::shared_ptr<SimulatedGpu> gpu) { return std::make_shared<PlainRuntime>(std::move(gpu)); };
+  const Output x = ops::Placeholder(Gpu(0), DT_FLOAT);
+  const Output y = ops::Square(Gpu(1), ops::Neg(Gpu(0), x));
+  ExpectTensorEqual(Run({{x, AsTensor<float>({1, 2})}}, {y})[0], AsTensor<float>({1, 4}));
+  EXPECT_EQ(gpus_[0]->NumEnqueued("copy to peer"), 0);
+  EXPECT_EQ(gpus_[0]->NumEnqueued("copy to host"), 1);
+}
+
+TEST_F(GpuSessionTest, APeerThatBreaksFailsTheStep) {
+  const Output x = ops::Placeholder(Gpu(0), DT_FLOAT);
+  const Output y = ops::Square(Gpu(1), ops::Neg(Gpu(0), x));
+  const FeedList feeds = {{x, AsTensor<float>({1, 2})}};
+  Run(feeds, {y});
+  gpus_[0]->FailNextOperation(GpuError::kIllegalAddress);
+  EXPECT_THAT(session().Run(feeds, {y}).status(),
+              StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("illegal memory access"), HasSubstr("GPU:0"))));
 }
 
 TEST_F(GpuSessionTest, AConstantServesBothMemories) {

@@ -23,6 +23,9 @@ class PlainStream : public GpuStream {
   absl::Status CopyOnDevice(void* to, const void* from, size_t bytes) override {
     return stream_->CopyOnDevice(to, from, bytes);
   }
+  absl::Status CopyToPeer(GpuStream* theirs, void* to, const void* from, size_t bytes) override {
+    return errors::InvalidArgument("Nobody reaches ", theirs->runtime()->properties().name);
+  }
   absl::Status Fill(void* device, uint8_t value, size_t bytes) override { return stream_->Fill(device, value, bytes); }
   absl::Status Launch(const GpuKernel& kernel, absl::Span<const char> args,
                       absl::Span<const GpuAccess> accesses) override {
@@ -58,6 +61,7 @@ class PlainRuntime : public GpuRuntime {
     return Wrap(std::move(stream));
   }
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override { return gpu_->CreateEvent(); }
+  bool Reaches(const GpuRuntime&) override { return false; }
   void HostAccess(absl::string_view what, const GpuAccess& access) override { gpu_->HostAccess(what, access); }
 
  protected:
