@@ -10,8 +10,9 @@ namespace {
 
 // A range moved so that zero is one of its levels.
 struct Levels {
-  // `least` and `most` of a range that holds zero, 2^bits levels (one fewer where narrow).
-  Levels(float least, float most, int64_t bits, bool narrow) {
+  // `least` and `most` of a range that holds zero, 2^bits levels (one fewer where narrow). Levels are counted by a
+  // division or by multiplying with its inverse: they differ in the last bit, and so in the way that halves go.
+  Levels(float least, float most, int64_t bits, bool narrow, bool by_division) : divides(by_division) {
     const float first = narrow ? 1 : 0, last = static_cast<float>((int64_t{1} << bits) - 1);
     step = (most - least) / (last - first);
     per_unit = (last - first) / (most - least);
@@ -19,15 +20,17 @@ struct Levels {
     const float nudged = zero < first ? first : zero > last ? last : std::round(zero);
     low = (first - nudged) * step;
     high = (last - nudged) * step;
-    levels_below_zero = std::floor(-low * per_unit + 0.5f);
+    levels_below_zero = std::floor(Count(-low) + 0.5f);
   }
   // Levels are counted from zero, which is then exactly one of them; halves go the way that they go in TensorFlow.
   float operator()(float x) const {
     const float inside = std::max(std::min(x, high), low);
-    return std::floor((inside - low) * per_unit - levels_below_zero + 0.5f) * step;
+    return std::floor(Count(inside - low) - levels_below_zero + 0.5f) * step;
   }
+  float Count(float length) const { return divides ? length / step : length * per_unit; }
   bool Inside(float x) const { return x >= low && x <= high; }
   float low, high, step, per_unit, levels_below_zero;
+  bool divides;
 };
 
 struct QuantAttrs {
@@ -51,7 +54,7 @@ class FakeQuantArgsKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("min", &low));
     RETURN_IF_ERROR(ctx.GetAttr("max", &high));
     if (!(low < high)) return errors::InvalidArgument("min has to be smaller than max, was: ", low, " >= ", high);
-    levels_ = Levels(low, high, attrs.bits, attrs.narrow);
+    levels_ = Levels(low, high, attrs.bits, attrs.narrow, false);
     return absl::OkStatus();
   }
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -68,7 +71,7 @@ class FakeQuantArgsKernel : public OpKernel {
   }
 
  private:
-  Levels levels_{-6, 6, 8, false};
+  Levels levels_{-6, 6, 8, false, false};
 };
 
 // The range is input; with kPerChannel, one for each element of the last dimension. Inputs of the gradient: gradients,
@@ -103,7 +106,7 @@ class FakeQuantVarsKernel : public OpKernel {
       const float least = low.data<float>()[c], most = high.data<float>()[c];
       if (!(least <= most)) return errors::InvalidArgument("min <= max must hold, got: ", least, " > ", most);
       empty[c] = least == 0 && most == 0;
-      levels.emplace_back(least, most, attrs_.bits, attrs_.narrow);
+      levels.emplace_back(least, most, attrs_.bits, attrs_.narrow, !kPerChannel);
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     const float* const x = input.data<float>();

@@ -288,6 +288,13 @@ row("FakeQuantWithMinMaxArgsGradient", 0, plain({"gradients": V((4, 5), F32), "i
 row("FakeQuantWithMinMaxVars", 0, plain(*[
     {"inputs": x, "min": Fed(a, F32), "max": Fed(b, F32)} for x in (V((4, 5), F32), HALVES)
     for a, b in [(-3, 5), (0, 0), (1, 4), (-4, -1), (-2, 2)]]))
+# Halves between two levels, as far as float can tell: each op goes its own way there.
+BETWEEN = np.concatenate([np.arange(-8, 8, 0.25), (np.arange(-40, 40) + 0.5) * 4 / 255, (np.arange(-20, 20) + 0.5) * 12 / 15])
+row("FakeQuantWithMinMaxVars", 0, plain(*[{"inputs": Fed(BETWEEN, F32), "min": Fed(low, F32), "max": Fed(high, F32), "num_bits": bits, "narrow_range": narrow}
+                                          for low, high in [(-6, 6), (1, 5), (-1, 3), (-0.30965656, 1.2317955)] for bits in (4, 8) for narrow in (False, True)]))
+row("FakeQuantWithMinMaxVarsPerChannel", 0, plain(*[{"inputs": Fed(BETWEEN[:, None], F32), "min": Fed([low], F32), "max": Fed([high], F32), "num_bits": bits}
+                                                    for low, high in [(-6, 6), (1, 5), (-0.30965656, 1.2317955)] for bits in (4, 8)]))
+row("FakeQuantWithMinMaxArgs", 0, plain(*[{"inputs": Fed(BETWEEN, F32), "min": low, "max": high, "num_bits": bits} for low, high in [(-6.0, 6.0), (1.0, 5.0)] for bits in (4, 8)]))
 row("FakeQuantWithMinMaxVarsGradient", 64, plain({"gradients": V((4, 5), F32), "inputs": V((4, 5), F32), "min": Fed(-3, F32), "max": Fed(5, F32)}))
 row("FakeQuantWithMinMaxVarsPerChannel", 0, plain({"inputs": V((4, 3), F32), "min": Fed([-3, -1, 0], F32), "max": Fed([5, 1, 2], F32)}))
 row("FakeQuantWithMinMaxVarsPerChannelGradient", 64, plain(
