@@ -37,7 +37,4 @@ struct NdIndices {
 // Whether attribute bad_indices_policy says to leave bad indices out.
 absl::StatusOr<bool> IgnoresBadIndices(OpKernelConstruction& ctx);
 
-// The elements of a [rank, 2] matrix of paddings for a tensor of shape `padded`, none negative.
-absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, const TensorShape& padded);
-
 }  // namespace weir

@@ -1,6 +1,7 @@
 // Concat, Split, Pack, Unpack and their kin: tensors joined and cut along one dimension.
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
+#include "core/split_sizes.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 
@@ -161,29 +162,12 @@ absl::Status Cut(OpKernelContext& ctx, const Tensor& input, int axis, absl::Span
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> ReadSplitAxis(const Tensor& tensor, int rank) {
-  if (tensor.NumElements() != 1 || tensor.dims() != 0) {
-    return errors::InvalidArgument("split_dim must be a scalar but has rank ", tensor.dims());
-  }
-  ASSIGN_OR_RETURN(const int64_t axis, ReadInteger(tensor, "split_dim"));
-  if (axis < -rank || axis >= rank) {
-    return errors::InvalidArgument("-input rank(-", rank, ") <= split_dim < input rank (", rank, "), but got ", axis);
-  }
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
 class SplitKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(1);
-    ASSIGN_OR_RETURN(const int axis, ReadSplitAxis(ctx.input(0), input.dims()));
-    const int64_t pieces = ctx.num_outputs(), length = input.dim_size(axis);
-    if (length % pieces != 0) {
-      return errors::InvalidArgument(
-          "Number of ways to split should evenly divide the split dimension, but got split_dim ", axis,
-          " (size = ", length, ") and num_split ", pieces);
-    }
-    return Cut(ctx, input, axis, DimVector(pieces, length / pieces));
+    ASSIGN_OR_RETURN(const SplitSizes sizes, SplitSizes::Equal(input.shape(), ctx.input(0), ctx.num_outputs()));
+    return Cut(ctx, input, sizes.axis, sizes.lengths);
   }
   bool IsExpensive() const override { return false; }
 };
@@ -192,35 +176,9 @@ class SplitVKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    const Tensor& sizes = ctx.input(1);
-    ASSIGN_OR_RETURN(const int axis, ReadSplitAxis(ctx.input(2), input.dims()));
-    if (sizes.dims() != 1 || sizes.NumElements() != ctx.num_outputs()) {
-      return errors::InvalidArgument("size of the split_tensor must be 1-D and have the same elements as outputs got ",
-                                     sizes.dims(), " -D and ", sizes.NumElements(), " elements");
-    }
-    ASSIGN_OR_RETURN(DimVector lengths, ReadIntegers(sizes));
-    const int64_t whole = input.dim_size(axis);
-    int open = -1;
-    int64_t given = 0;
-    for (int i = 0; i < static_cast<int>(lengths.size()); ++i) {
-      if (lengths[i] == -1) {
-        if (open >= 0) return errors::InvalidArgument("There can only be one -1 in the input.");
-        open = i;
-      } else if (lengths[i] < 0) {
-        return errors::InvalidArgument("Split size at index ", i, " must be >= 0. Got: ", lengths[i]);
-      } else if (__builtin_add_overflow(given, lengths[i], &given)) {
-        return errors::InvalidArgument("Split sizes overflow");
-      }
-    }
-    if (open >= 0 ? given > whole : given != whole) {
-      return errors::InvalidArgument(
-          "Determined shape must either match input shape along split_dim exactly if fully "
-          "specified, or be less than the size of the input along split_dim if not fully "
-          "specified.  Got: ",
-          given);
-    }
-    if (open >= 0) lengths[open] = whole - given;
-    return Cut(ctx, input, axis, lengths);
+    ASSIGN_OR_RETURN(const SplitSizes sizes,
+                     SplitSizes::Of(input.shape(), ctx.input(1), ctx.input(2), ctx.num_outputs()));
+    return Cut(ctx, input, sizes.axis, sizes.lengths);
   }
   bool IsExpensive() const override { return false; }
 };
@@ -232,10 +190,7 @@ class PackKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape shape = ctx.input(0).shape();
     const int rank = shape.dims() + 1, count = ctx.num_inputs();
-    if (axis_ < -rank || axis_ >= rank) {
-      return errors::InvalidArgument("axis = ", axis_, " not in [", -rank, ", ", rank, ")");
-    }
-    const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
+    ASSIGN_OR_RETURN(const int axis, StackedAxis(axis_, rank));
     for (int i = 1; i < count; ++i) {
       if (ctx.input(i).shape() != shape) {
         return errors::InvalidArgument("Shapes of all inputs must match: values[0].shape = ", shape.ToString(),
@@ -269,10 +224,7 @@ class UnpackKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const int rank = input.dims();
-    if (axis_ < -rank || axis_ >= rank) {
-      return errors::InvalidArgument("axis = ", axis_, " not in [", -rank, ", ", rank, ")");
-    }
-    const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
+    ASSIGN_OR_RETURN(const int axis, StackedAxis(axis_, rank));
     const int count = ctx.num_outputs();
     if (input.dim_size(axis) != count) {
       return errors::InvalidArgument("Input shape axis ", axis, " must equal ", count, ", got shape ",

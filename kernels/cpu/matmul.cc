@@ -1,6 +1,7 @@
 // MatMul and the batched products.
 #include <algorithm>
 
+#include "core/matmul_sizes.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/families.h"
@@ -77,24 +78,13 @@ class MatMulKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (a.dims() != b.dims()) {
-      return errors::InvalidArgument("In[0] and In[1] has different ndims: ", a.shape().ToString(), " vs. ",
-                                     b.shape().ToString());
-    }
-    if (a.dims() != 2) {
-      return errors::InvalidArgument("In[0] and In[1] ndims must be 2: ", a.shape().ToString(), " and ",
-                                     b.shape().ToString());
-    }
+    ASSIGN_OR_RETURN(const MatMulSizes sizes, MatMulSizes::Of(a.shape(), b.shape(), transpose_a_, transpose_b_));
     GemmArgs g;
     g.transpose_a = transpose_a_;
     g.transpose_b = transpose_b_;
-    g.m = a.dim_size(transpose_a_ ? 1 : 0);
-    g.k = a.dim_size(transpose_a_ ? 0 : 1);
-    g.n = b.dim_size(transpose_b_ ? 0 : 1);
-    if (b.dim_size(transpose_b_ ? 1 : 0) != g.k) {
-      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
-                                     ", In[1]: ", b.shape().ToString());
-    }
+    g.m = sizes.m;
+    g.k = sizes.k;
+    g.n = sizes.n;
     std::optional<BoundEpilogue> epilogue;
     if (epilogue_.has_value()) {
       ASSIGN_OR_RETURN(epilogue, epilogue_->Bind(ctx, 2, g.n));
@@ -138,71 +128,44 @@ class BatchMatMulKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& x = ctx.input(0);
     const Tensor& y = ctx.input(1);
-    if (x.dims() < 2 || y.dims() < 2) {
-      return errors::InvalidArgument("In[", x.dims() < 2 ? 0 : 1,
-                                     "] ndims must be >= 2: ", x.dims() < 2 ? x.dims() : y.dims());
-    }
-    if (!broadcast_ && x.dims() != y.dims()) {
-      return errors::InvalidArgument("In[0] and In[1] has different ndims: ", x.shape().ToString(), " vs. ",
-                                     y.shape().ToString());
-    }
-    const auto batch_of = [](const Tensor& t) { return TensorShape(t.shape().dim_sizes().first(t.dims() - 2)); };
-    const TensorShape x_batch = batch_of(x), y_batch = batch_of(y);
-    for (int d = 0; !broadcast_ && d < x_batch.dims(); ++d) {
-      if (x_batch.dim_size(d) == y_batch.dim_size(d)) continue;
-      return errors::InvalidArgument("In[0].dim(", d, ") and In[1].dim(", d,
-                                     ") must be the same: ", x.shape().ToString(), " vs ", y.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(GemmArgs g, Arguments(x, y));
-    absl::StatusOr<Broadcasting> batches = Broadcasting::Of(x_batch, y_batch);
-    if (!batches.ok()) {
-      return errors::InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", x.shape().ToString(),
-                                     " vs. ", y.shape().ToString());
-    }
-    TensorShape shape = batches->shape;
-    RETURN_IF_ERROR(shape.AddDim(g.m));
-    RETURN_IF_ERROR(shape.AddDim(g.n));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(const BatchMatMulSizes sizes,
+                     BatchMatMulSizes::Of(x.shape(), y.shape(), adj_x_, adj_y_, broadcast_));
+    GemmArgs g = Arguments(x, y, sizes.product);
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, sizes.output));
     if (output->NumElements() == 0) return absl::OkStatus();
     g.c = output->raw_data();
     if (g.k == 0) {
       std::fill_n(static_cast<char*>(g.c), output->TotalBytes(), 0);
       return absl::OkStatus();
     }
-    const int64_t size = DataTypeSize(output->dtype()), batch = batches->shape.num_elements();
+    const int64_t size = DataTypeSize(output->dtype()), batch = sizes.batches.shape.num_elements();
     const auto offset = [&](int64_t item, const DimVector& steps) {
       int64_t at = 0;
       for (int d = static_cast<int>(steps.size()) - 1; d >= 0; --d) {
-        at += item % batches->sizes[d] * steps[d];
-        item /= batches->sizes[d];
+        at += item % sizes.batches.sizes[d] * steps[d];
+        item /= sizes.batches.sizes[d];
       }
       return at;
     };
     ParallelGemm(
         ctx, gemm_, g, output->dtype(), batch,
-        [&](int64_t i) { return offset(i, batches->x_steps) * g.m * g.k * size; },
-        [&](int64_t i) { return offset(i, batches->y_steps) * g.k * g.n * size; });
+        [&](int64_t i) { return offset(i, sizes.batches.x_steps) * g.m * g.k * size; },
+        [&](int64_t i) { return offset(i, sizes.batches.y_steps) * g.k * g.n * size; });
     return absl::OkStatus();
   }
 
  private:
-  absl::StatusOr<GemmArgs> Arguments(const Tensor& x, const Tensor& y) const {
-    const int64_t x_rows = x.dim_size(x.dims() - 2), x_columns = x.dim_size(x.dims() - 1);
-    const int64_t y_rows = y.dim_size(y.dims() - 2), y_columns = y.dim_size(y.dims() - 1);
+  GemmArgs Arguments(const Tensor& x, const Tensor& y, const MatMulSizes& product) const {
     GemmArgs g;
     g.transpose_a = g.conjugate_a = adj_x_;
     g.transpose_b = g.conjugate_b = adj_y_;
-    g.m = adj_x_ ? x_columns : x_rows;
-    g.k = adj_x_ ? x_rows : x_columns;
-    g.n = adj_y_ ? y_rows : y_columns;
-    if (g.k != (adj_y_ ? y_columns : y_rows)) {
-      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", x.shape().ToString(),
-                                     ", In[1]: ", y.shape().ToString());
-    }
+    g.m = product.m;
+    g.k = product.k;
+    g.n = product.n;
     g.a = x.raw_data();
-    g.lda = x_columns;
+    g.lda = x.dim_size(x.dims() - 1);
     g.b = y.raw_data();
-    g.ldb = y_columns;
+    g.ldb = y.dim_size(y.dims() - 1);
     g.ldc = g.n;
     return g;
   }

@@ -1,12 +1,13 @@
 // Pad, MirrorPad and its gradient: tensors with frames.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/paddings.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/pad.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/padded_dim.h"
 
 namespace weir {
 namespace {
@@ -17,35 +18,6 @@ const char* ElementAt(const Tensor& tensor, int64_t i) {
 char* ElementAt(Tensor* tensor, int64_t i) {
   return static_cast<char*>(tensor->raw_data()) + i * static_cast<int64_t>(DataTypeSize(tensor->dtype()));
 }
-
-absl::StatusOr<TensorShape> PaddedShape(const TensorShape& shape, const DimVector& paddings) {
-  DimVector dims;
-  for (int i = 0; i < shape.dims(); ++i) {
-    int64_t size = shape.dim_size(i);
-    if (__builtin_add_overflow(size, paddings[2 * i], &size) ||
-        __builtin_add_overflow(size, paddings[2 * i + 1], &size)) {
-      return errors::InvalidArgument("Dimension ", i, " of the padded tensor is too large");
-    }
-    dims.push_back(size);
-  }
-  return TensorShape::Build(dims);
-}
-
-// One dimension of a padded tensor. What lies at index i of the output comes from index Source(i) of the input, or is
-// the padding value where that is negative.
-struct PaddedDim {
-  enum class Frame { kValue, kReflect, kSymmetric };
-
-  int64_t n, before, wide;
-  Frame frame;
-
-  int64_t Source(int64_t i) const {
-    const int64_t at = i - before, edge = frame == Frame::kReflect ? 1 : 0;
-    if (at >= 0 && at < n) return at;
-    if (frame == Frame::kValue) return -1;
-    return at < 0 ? -at - 1 + edge : 2 * n - 1 - edge - at;
-  }
-};
 
 // Writes the padded tensor row by row; what lies within the last dimension that has a frame is one run.
 void CopyPadded(OpKernelContext& ctx, const Tensor& input, const DimVector& paddings, PaddedDim::Frame frame,
@@ -130,15 +102,7 @@ class MirrorPadKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector paddings, ReadPaddings(ctx.input(1), input.shape()));
-    for (int d = 0; d < input.dims(); ++d) {
-      const int64_t limit = input.dim_size(d) - (symmetric_ ? 0 : 1);
-      if (paddings[2 * d] > limit || paddings[2 * d + 1] > limit) {
-        return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
-                                       " than the dimension size: ", paddings[2 * d], ", ", paddings[2 * d + 1],
-                                       symmetric_ ? " greater than " : " not less than ", input.dim_size(d));
-      }
-    }
+    ASSIGN_OR_RETURN(const DimVector paddings, ReadMirrorPaddings(ctx.input(1), input.shape(), symmetric_));
     ASSIGN_OR_RETURN(const TensorShape shape, PaddedShape(input.shape(), paddings));
     if (shape == input.shape()) {
       ctx.set_output(0, input);
@@ -214,23 +178,6 @@ class MirrorPadGradKernel : public OpKernel {
 };
 
 }  // namespace
-
-absl::StatusOr<DimVector> ReadPaddings(const Tensor& paddings, const TensorShape& padded) {
-  if (paddings.dims() != 2 || paddings.dim_size(1) != 2) {
-    return errors::InvalidArgument("paddings must be a matrix with 2 columns: ", paddings.shape().ToString());
-  }
-  if (paddings.dim_size(0) != padded.dims()) {
-    return errors::InvalidArgument("The first dimension of paddings must be the rank of inputs",
-                                   paddings.shape().ToString(), " ", padded.ToString());
-  }
-  ASSIGN_OR_RETURN(DimVector values, ReadIntegers(paddings));
-  for (size_t i = 0; i < values.size(); i += 2) {
-    if (values[i] < 0 || values[i + 1] < 0) {
-      return errors::InvalidArgument("Paddings must be non-negative: ", values[i], " ", values[i + 1]);
-    }
-  }
-  return values;
-}
 
 absl::Status RegisterPadKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<PadKernel>(Kernel("Pad").Cpu().HostMemory("paddings")));

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
+#include "core/broadcast_steps.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/elements.h"
@@ -12,28 +13,10 @@
 namespace weir {
 namespace {
 
-// The steps with which `shape` is read when it is broadcast to `target`; InvalidArgument where it cannot be.
-absl::StatusOr<DimVector> StepsWithin(const TensorShape& shape, const TensorShape& target) {
-  const int lead = target.dims() - shape.dims();
-  if (lead < 0) {
-    return errors::InvalidArgument("Rank of input (", shape.dims(), ") must be no greater than rank of output shape (",
-                                   target.dims(), ").");
-  }
-  DimVector steps(target.dims(), 0);
-  const DimVector dense = DenseSteps(shape.dim_sizes());
-  for (int i = 0; i < shape.dims(); ++i) {
-    if (shape.dim_size(i) != 1 && shape.dim_size(i) != target.dim_size(lead + i)) {
-      return errors::InvalidArgument("Incompatible shapes: ", shape.ToString(), " vs. ", target.ToString());
-    }
-    steps[lead + i] = shape.dim_size(i) == 1 ? 0 : dense[i];
-  }
-  return steps;
-}
-
 // `tensor` itself where it has the target shape, else its elements written out.
 absl::StatusOr<Tensor> Expand(OpKernelContext& ctx, const Tensor& tensor, const TensorShape& target) {
   if (tensor.shape() == target) return tensor;
-  ASSIGN_OR_RETURN(const DimVector steps, StepsWithin(tensor.shape(), target));
+  ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(tensor.shape(), target));
   ASSIGN_OR_RETURN(Tensor expanded, ctx.allocate_temp(tensor.dtype(), target));
   StridedCopy(ctx, tensor.dtype(), target.dim_sizes(), tensor.raw_data(), steps, expanded.raw_data(),
               DenseSteps(target.dim_sizes()));
@@ -145,7 +128,7 @@ class BroadcastToKernel : public OpKernel {
       ctx.set_output(0, input);
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const DimVector steps, StepsWithin(input.shape(), target));
+    ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(input.shape(), target));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, target));
     StridedCopy(ctx, input.dtype(), target.dim_sizes(), input.raw_data(), steps, output->raw_data(),
                 DenseSteps(target.dim_sizes()));

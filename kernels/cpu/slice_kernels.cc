@@ -1,9 +1,9 @@
 // Slice, StridedSlice and its gradient.
 #include "core/index_tensor.h"
 #include "core/slice_bounds.h"
+#include "core/strided_slice_args.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/ops/strided_slice_spec.h"
 
 namespace weir {
 namespace {
@@ -36,53 +36,13 @@ class SliceKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
-class StridedSliceBase : public OpKernel {
+class StridedSliceKernel : public OpKernel {
  public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("begin_mask", &masks_.begin));
-    RETURN_IF_ERROR(ctx.GetAttr("end_mask", &masks_.end));
-    RETURN_IF_ERROR(ctx.GetAttr("ellipsis_mask", &masks_.ellipsis));
-    RETURN_IF_ERROR(ctx.GetAttr("new_axis_mask", &masks_.new_axis));
-    return ctx.GetAttr("shrink_axis_mask", &masks_.shrink_axis);
-  }
-  bool IsExpensive() const override { return false; }
+  absl::Status Init(OpKernelConstruction& ctx) override { return args_.Init(ctx); }
 
- protected:
-  // From inputs 1 to 3.
-  absl::StatusOr<StridedSliceSpec> SpecFor(OpKernelContext& ctx, const TensorShape& shape) const {
-    const TensorShape& length = ctx.input(1).shape();
-    if (!length.IsVector() || ctx.input(2).shape() != length || ctx.input(3).shape() != length) {
-      return errors::InvalidArgument("Expected begin, end, and strides to be 1D equal size tensors, but got shapes ",
-                                     length.ToString(), ", ", ctx.input(2).shape().ToString(), ", and ",
-                                     ctx.input(3).shape().ToString(), " instead.");
-    }
-    ASSIGN_OR_RETURN(const DimVector begin, ReadIntegers(ctx.input(1)));
-    ASSIGN_OR_RETURN(const DimVector end, ReadIntegers(ctx.input(2)));
-    ASSIGN_OR_RETURN(const DimVector strides, ReadIntegers(ctx.input(3)));
-    return StridedSliceSpec::Of(shape, masks_, begin, end, strides);
-  }
-
-  // Where the slice begins in a dense tensor of `shape`, and the steps through it. The slice is not empty.
-  static int64_t Steps(const StridedSliceSpec& spec, const TensorShape& shape, DimVector* steps) {
-    *steps = DenseSteps(shape.dim_sizes());
-    int64_t start = 0;
-    for (size_t i = 0; i < steps->size(); ++i) {
-      start += spec.begin[i] * (*steps)[i];
-      // A stride beyond the dimension takes one element, and its product could overflow.
-      (*steps)[i] = spec.size[i] <= 1 ? 0 : spec.stride[i] * (*steps)[i];
-    }
-    return start;
-  }
-
- private:
-  StridedSliceMasks masks_;
-};
-
-class StridedSliceKernel : public StridedSliceBase {
- public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const StridedSliceSpec spec, SpecFor(ctx, input.shape()));
+    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.Select(ctx, input.shape()));
     ASSIGN_OR_RETURN(const TensorShape shape, spec.output.AsTensorShape());
     if (KeepsRows(spec, input.shape())) {
       const Tensor rows = input.dims() == 0 ? input : input.Slice(spec.begin[0], spec.begin[0] + spec.size[0]);
@@ -92,13 +52,13 @@ class StridedSliceKernel : public StridedSliceBase {
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
-    DimVector steps;
-    const int64_t start = Steps(spec, input.shape(), &steps);
+    const StridedSlicePlaces places(spec, input.shape());
     const auto* src =
-        static_cast<const char*>(input.raw_data()) + start * static_cast<int64_t>(DataTypeSize(input.dtype()));
-    StridedCopy(ctx, input.dtype(), spec.size, src, steps, output->raw_data(), DenseSteps(spec.size));
+        static_cast<const char*>(input.raw_data()) + places.start * static_cast<int64_t>(DataTypeSize(input.dtype()));
+    StridedCopy(ctx, input.dtype(), spec.size, src, places.steps, output->raw_data(), DenseSteps(spec.size));
     return absl::OkStatus();
   }
+  bool IsExpensive() const override { return false; }
 
  private:
   // Only whole rows of dimension 0, in order: the output can share the input's memory.
@@ -109,17 +69,21 @@ class StridedSliceKernel : public StridedSliceBase {
     }
     return true;
   }
+
+  StridedSliceArgs args_;
 };
 
 // Zeros of the shape that input 0 holds, with dy where the slice was taken.
-class StridedSliceGradKernel : public StridedSliceBase {
+class StridedSliceGradKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return args_.Init(ctx); }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.input(0).dims() != 1) {
       return errors::InvalidArgument("shape must be 1-D, got shape.shape = ", ctx.input(0).shape().ToString());
     }
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
-    ASSIGN_OR_RETURN(const StridedSliceSpec spec, SpecFor(ctx, shape));
+    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.Select(ctx, shape));
     const Tensor& dy = ctx.input(4);
     ASSIGN_OR_RETURN(const TensorShape expected, spec.output.AsTensorShape());
     if (dy.shape() != expected) {
@@ -128,12 +92,16 @@ class StridedSliceGradKernel : public StridedSliceBase {
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
     if (dy.NumElements() == 0) return absl::OkStatus();
-    DimVector steps;
-    const int64_t start = Steps(spec, shape, &steps);
-    auto* dst = static_cast<char*>(output->raw_data()) + start * static_cast<int64_t>(DataTypeSize(output->dtype()));
-    StridedCopy(ctx, dy.dtype(), spec.size, dy.raw_data(), DenseSteps(spec.size), dst, steps);
+    const StridedSlicePlaces places(spec, shape);
+    auto* dst =
+        static_cast<char*>(output->raw_data()) + places.start * static_cast<int64_t>(DataTypeSize(output->dtype()));
+    StridedCopy(ctx, dy.dtype(), spec.size, dy.raw_data(), DenseSteps(spec.size), dst, places.steps);
     return absl::OkStatus();
   }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  StridedSliceArgs args_;
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ struct GpuKernelWorld {
 };
 inline void PrintTo(const GpuKernelWorld& world, std::ostream* os) { *os << world.name; }
 
-// Runs single ops on a GPU: inputs are copied there, outputs back.
-class GpuElementwise : public testing::TestWithParam<GpuKernelWorld> {
+// One GPU of a world, and all kernels for GPUs.
+class OneGpu : public testing::TestWithParam<GpuKernelWorld> {
  protected:
   void SetUp() override {
     auto runtime = GetParam().make();
@@ -42,7 +42,24 @@ class GpuElementwise : public testing::TestWithParam<GpuKernelWorld> {
                                  {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
                                   .config = {.memory_limit = size_t{1} << 20},
                                   .retry_for = absl::ZeroDuration()});
-    EXPECT_THAT(RegisterGpuElementwiseKernels(kernels_), IsOk());
+    EXPECT_THAT(RegisterGpuKernels(kernels_), IsOk());
+  }
+  absl::StatusOr<Tensor> Fetch(const Tensor& device) {
+    auto promise = std::make_shared<std::promise<absl::StatusOr<Tensor>>>();
+    device_->ToHost(device, [promise](absl::StatusOr<Tensor> host) { promise->set_value(std::move(host)); });
+    return promise->get_future().get();
+  }
+
+  std::unique_ptr<WorkQueue> work_queue_ = WorkQueue::Create({.compute_threads = 1});
+  std::unique_ptr<GpuDevice> device_;
+  KernelRegistry kernels_;
+};
+
+// Runs single ops: inputs are copied to the GPU, outputs back.
+class GpuElementwise : public OneGpu {
+ protected:
+  void SetUp() override {
+    OneGpu::SetUp();
     for (const char* op : {"Neg", "Tanh", "Rint"}) Define(Op(op).Input("x: T").Output("y: T").Attr("T: type"));
     for (const char* op : {"AddV2", "Mul", "Maximum", "RealDiv"}) {
       Define(Op(op).Input("x: T").Input("y: T").Output("z: T").Attr("T: type"));
@@ -71,9 +88,7 @@ class GpuElementwise : public testing::TestWithParam<GpuKernelWorld> {
     OpOutput outputs[1];
     OpKernelContext ctx(&step, &node, values, types, absl::MakeSpan(outputs));
     RETURN_IF_ERROR(kernel->Compute(ctx));
-    auto promise = std::make_shared<std::promise<absl::StatusOr<Tensor>>>();
-    device_->ToHost(outputs[0].value, [promise](absl::StatusOr<Tensor> host) { promise->set_value(std::move(host)); });
-    return promise->get_future().get();
+    return Fetch(outputs[0].value);
   }
   void Expect(const std::string& op, std::vector<Tensor> inputs, const Tensor& expected) {
     ASSERT_OK_AND_ASSIGN(const Tensor output, Run(op, std::move(inputs)));
@@ -81,10 +96,7 @@ class GpuElementwise : public testing::TestWithParam<GpuKernelWorld> {
     GetParam().check(device_->runtime());
   }
 
-  std::unique_ptr<WorkQueue> work_queue_ = WorkQueue::Create({.compute_threads = 1});
-  std::unique_ptr<GpuDevice> device_;
   OpRegistry ops_;
-  KernelRegistry kernels_;
 };
 
 TEST_P(GpuElementwise, OneOperand) {

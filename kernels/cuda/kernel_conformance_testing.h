@@ -16,18 +16,8 @@
 
 namespace weir {
 
-class GpuKernels : public testing::TestWithParam<GpuKernelWorld> {
+class GpuKernels : public OneGpu {
  protected:
-  void SetUp() override {
-    auto runtime = GetParam().make();
-    if (absl::IsUnavailable(runtime.status())) GTEST_SKIP() << runtime.status().message();
-    ASSERT_THAT(runtime, IsOk());
-    device_ = *GpuDevice::Create(*std::move(runtime), work_queue_.get(),
-                                 {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
-                                  .config = {.memory_limit = size_t{1} << 20},
-                                  .retry_for = absl::ZeroDuration()});
-    EXPECT_THAT(RegisterGpuKernels(kernels_), IsOk());
-  }
   static Op Of(const char* name) { return Op(name).Attr("T: type"); }
   // Runs one node of `op`: inputs that its kernel wants on the device are copied there, outputs back.
   absl::StatusOr<std::vector<Tensor>> Run(const Op& op, std::vector<Tensor> inputs, tensorflow::NodeDef node = {}) {
@@ -60,11 +50,6 @@ class GpuKernels : public testing::TestWithParam<GpuKernelWorld> {
     }
     return results;
   }
-  absl::StatusOr<Tensor> Fetch(const Tensor& device) {
-    auto promise = std::make_shared<std::promise<absl::StatusOr<Tensor>>>();
-    device_->ToHost(device, [promise](absl::StatusOr<Tensor> host) { promise->set_value(std::move(host)); });
-    return promise->get_future().get();
-  }
   void Expect(const Op& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& node,
               const std::vector<Tensor>& expected) {
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, Run(op, std::move(inputs), node));
@@ -87,10 +72,6 @@ class GpuKernels : public testing::TestWithParam<GpuKernelWorld> {
     return {variable,
             Tensor::Scalar(device_->resources()->MakeHandle<Variable>(device_->name(), "localhost", name, "Variable"))};
   }
-
-  std::unique_ptr<WorkQueue> work_queue_ = WorkQueue::Create({.compute_threads = 1});
-  std::unique_ptr<GpuDevice> device_;
-  KernelRegistry kernels_;
 };
 
 TEST_P(GpuKernels, MatMul) {

@@ -1,4 +1,4 @@
-// What MatMul's kernel on GPUs and its library agree on.
+// What the products' kernels on GPUs and their library agree on.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,13 @@
 namespace weir {
 
 // c[m,n] = op(a) op(b), row-major, of k multiplications for each element; op transposes or does nothing. No size is 0.
+// `batch` products, at most INT32_MAX: the operands of one lie that many elements behind those of the one before, and
+// results one behind the other.
 struct MatMulArgs {
   ElementType type;
   bool transpose_a, transpose_b;
   int64_t m, n, k;
+  int64_t batch, a_step, b_step;
   const void* a;
   const void* b;
   void* c;

@@ -1,4 +1,7 @@
-// MatMul: by cuBLASLt, and by loops on the simulated device.
+// MatMul and the batched products: by cuBLASLt, and by loops on the simulated device.
+#include <limits>
+
+#include "core/matmul_sizes.h"
 #include "core/numeric_types.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -25,25 +28,38 @@ void Multiply(const MatMulArgs& args) {
   }
 }
 
+template <typename T>
+void MultiplyBatch(MatMulArgs args) {
+  for (int64_t i = 0; i < args.batch; ++i) {
+    Multiply<T>(args);
+    args.a = static_cast<const T*>(args.a) + args.a_step;
+    args.b = static_cast<const T*>(args.b) + args.b_step;
+    args.c = static_cast<T*>(args.c) + args.m * args.n;
+  }
+}
+
 void Simulate(const void* raw) {
   const MatMulArgs& args = *static_cast<const MatMulArgs*>(raw);
   switch (args.type) {
     case ElementType::kDouble:
-      return Multiply<double>(args);
+      return MultiplyBatch<double>(args);
     case ElementType::kHalf:
-      return Multiply<half>(args);
+      return MultiplyBatch<half>(args);
     case ElementType::kBfloat16:
-      return Multiply<bfloat16>(args);
+      return MultiplyBatch<bfloat16>(args);
     default:
-      return Multiply<float>(args);
+      return MultiplyBatch<float>(args);
   }
 }
 
+// MatMul, BatchMatMul and its later versions: transposition by attributes of two names.
 class MatMulKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("transpose_a", &transpose_a_));
-    RETURN_IF_ERROR(ctx.GetAttr("transpose_b", &transpose_b_));
+    is_batch_ = ctx.op() != "MatMul";
+    broadcasts_ = ctx.op() != "BatchMatMul";
+    RETURN_IF_ERROR(ctx.GetAttr(is_batch_ ? "adj_x" : "transpose_a", &transpose_a_));
+    RETURN_IF_ERROR(ctx.GetAttr(is_batch_ ? "adj_y" : "transpose_b", &transpose_b_));
     type_ = static_cast<ElementType>(ctx.input_types()[0]);
     kernel_ = {.name = "MatMul", .launch = CudaMatMul(), .simulate = &Simulate};
     return absl::OkStatus();
@@ -52,36 +68,55 @@ class MatMulKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (a.dims() != b.dims()) {
-      return errors::InvalidArgument("In[0] and In[1] has different ndims: ", a.shape().ToString(), " vs. ",
-                                     b.shape().ToString());
+    BatchMatMulSizes sizes;
+    if (is_batch_) {
+      ASSIGN_OR_RETURN(sizes, BatchMatMulSizes::Of(a.shape(), b.shape(), transpose_a_, transpose_b_, broadcasts_));
+    } else {
+      ASSIGN_OR_RETURN(sizes.product, MatMulSizes::Of(a.shape(), b.shape(), transpose_a_, transpose_b_));
+      ASSIGN_OR_RETURN(sizes.output, TensorShape::Build({sizes.product.m, sizes.product.n}));
     }
-    if (a.dims() != 2) {
-      return errors::InvalidArgument("In[0] and In[1] ndims must be 2: ", a.shape().ToString(), " and ",
-                                     b.shape().ToString());
-    }
-    MatMulArgs args{.type = type_,
-                    .transpose_a = transpose_a_,
-                    .transpose_b = transpose_b_,
-                    .m = a.dim_size(transpose_a_ ? 1 : 0),
-                    .n = b.dim_size(transpose_b_ ? 0 : 1),
-                    .k = a.dim_size(transpose_a_ ? 0 : 1)};
-    if (b.dim_size(transpose_b_ ? 1 : 0) != args.k) {
-      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
-                                     ", In[1]: ", b.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({args.m, args.n}));
-    ASSIGN_OR_RETURN(Tensor * c, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(Tensor * c, ctx.allocate_output(0, sizes.output));
     if (c->NumElements() == 0) return absl::OkStatus();
-    if (args.k == 0) return stream.Fill(c->raw_data(), 0, static_cast<size_t>(c->TotalBytes()));
-    args.a = a.raw_data();
-    args.b = b.raw_data();
-    args.c = c->raw_data();
-    return stream.LaunchWith(kernel_, args, {ReadOf(a), ReadOf(b), WriteOf(*c)});
+    if (sizes.product.k == 0) return stream.Fill(c->raw_data(), 0, static_cast<size_t>(c->TotalBytes()));
+    return Multiply(stream, a, b, sizes, c);
   }
 
  private:
-  bool transpose_a_ = false, transpose_b_ = false;
+  // A call for each batch whose operands lie at equal steps.
+  absl::Status Multiply(GpuStream& stream, const Tensor& a, const Tensor& b, const BatchMatMulSizes& sizes,
+                        Tensor* c) const {
+    const auto& [m, n, k] = sizes.product;
+    const auto& [shape, dims, a_steps, b_steps] = sizes.batches;
+    MatMulArgs args{.type = type_,
+                    .transpose_a = transpose_a_,
+                    .transpose_b = transpose_b_,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .batch = dims.empty() ? 1 : dims.back(),
+                    .a_step = dims.empty() ? 0 : a_steps.back() * m * k,
+                    .b_step = dims.empty() ? 0 : b_steps.back() * k * n};
+    if (args.batch > std::numeric_limits<int32_t>::max()) {
+      return errors::Unimplemented("A batch of ", args.batch, " products on a GPU, which takes at most ",
+                                   std::numeric_limits<int32_t>::max());
+    }
+    const int64_t size = DataTypeSize(a.dtype()), calls = c->NumElements() / (m * n) / args.batch;
+    for (int64_t call = 0; call < calls; ++call) {
+      int64_t a_at = 0, b_at = 0, rest = call;
+      for (int d = static_cast<int>(dims.size()) - 2; d >= 0; --d) {
+        a_at += rest % dims[d] * a_steps[d];
+        b_at += rest % dims[d] * b_steps[d];
+        rest /= dims[d];
+      }
+      args.a = static_cast<const char*>(a.raw_data()) + a_at * m * k * size;
+      args.b = static_cast<const char*>(b.raw_data()) + b_at * k * n * size;
+      args.c = static_cast<char*>(c->raw_data()) + call * args.batch * m * n * size;
+      RETURN_IF_ERROR(stream.LaunchWith(kernel_, args, {ReadOf(a), ReadOf(b), WriteOf(*c)}));
+    }
+    return absl::OkStatus();
+  }
+
+  bool is_batch_ = false, broadcasts_ = false, transpose_a_ = false, transpose_b_ = false;
   ElementType type_ = ElementType::kFloat;
   GpuKernel kernel_;
 };
@@ -89,7 +124,10 @@ class MatMulKernel : public GpuOpKernel {
 }  // namespace
 
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels) {
-  return kernels.Register<MatMulKernel>(Kernel("MatMul").Device(kDeviceGpu).Types("T", kGpuFloats));
+  for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
+    RETURN_IF_ERROR(kernels.Register<MatMulKernel>(Kernel(op).Device(kDeviceGpu).Types("T", kGpuFloats)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 
 #include "kernels/ops/families.h"
 #include "kernels/ops/op_shapes.h"
-#include "kernels/ops/strided_slice_spec.h"
+#include "core/strided_slice_spec.h"
 
 namespace weir {
 namespace {

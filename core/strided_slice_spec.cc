@@ -1,4 +1,4 @@
-#include "kernels/ops/strided_slice_spec.h"
+#include "core/strided_slice_spec.h"
 
 #include <algorithm>
 

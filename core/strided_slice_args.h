@@ -1,0 +1,28 @@
+// The arguments of StridedSlice and its kin as their kernels read them, on whatever device.
+#pragma once
+
+#include "core/op_kernel.h"
+#include "core/strided_slice_spec.h"
+
+namespace weir {
+
+// The five masks of a node, and inputs 1 to 3: begin, end and strides, in host memory.
+class StridedSliceArgs {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx);
+  // What they select of a tensor of `shape`.
+  absl::StatusOr<StridedSliceSpec> Select(OpKernelContext& ctx, const TensorShape& shape) const;
+
+ private:
+  StridedSliceMasks masks_;
+};
+
+// Where a slice that is not empty begins in a dense tensor of `shape`, and the steps through it, in elements.
+struct StridedSlicePlaces {
+  StridedSlicePlaces(const StridedSliceSpec& spec, const TensorShape& shape);
+
+  int64_t start = 0;
+  DimVector steps;
+};
+
+}  // namespace weir
