@@ -4,15 +4,13 @@
 #include <array>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/random_stream.h"
 
 namespace weir {
 
 // The state of Philox: a counter of 128 bits, then the key.
 inline constexpr int64_t kGeneratorWords = 3;
 using GeneratorState = std::array<int64_t, kGeneratorWords>;
-// Set aside for each number, whatever it uses.
-inline constexpr uint64_t kGroupsPerOutput = 256;
 
 // InvalidArgument unless the tensor names Philox.
 absl::Status CheckGeneratorAlgorithm(const Tensor& algorithm);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
+#include "core/reversed_axes.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/pad.h"
@@ -111,7 +112,7 @@ class ReverseKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const std::vector<bool> reversed, ReadAxes(ctx.input(1), input.shape()));
+    ASSIGN_OR_RETURN(const std::vector<bool> reversed, ReadReversedAxes(ctx.input(1), input.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     if (input.NumElements() == 0) return absl::OkStatus();
     const DimVector dense = DenseSteps(input.shape().dim_sizes());
@@ -125,34 +126,6 @@ class ReverseKernel : public OpKernel {
     StridedCopy(ctx, input.dtype(), input.shape().dim_sizes(), ElementAt(input, start), steps, output->raw_data(),
                 dense);
     return absl::OkStatus();
-  }
-
- private:
-  static absl::StatusOr<std::vector<bool>> ReadAxes(const Tensor& axes, const TensorShape& shape) {
-    const int rank = shape.dims();
-    std::vector<bool> reversed(rank);
-    if (axes.dtype() == DT_BOOL) {
-      if (axes.dims() != 1) return errors::InvalidArgument("'dims' must be 1-dimension, not ", axes.dims());
-      if (axes.dim_size(0) != rank) {
-        return errors::InvalidArgument(
-            "'dims' must have the same number of values as 'input' has dimensions. 'input' "
-            "has ",
-            rank, "'dims' has ", axes.dim_size(0), " values");
-      }
-      for (int i = 0; i < rank; ++i) reversed[i] = axes.data<bool>()[i];
-      return reversed;
-    }
-    if (axes.dims() != 1) return errors::InvalidArgument("'axis' must be 1-dimension, not ", axes.dims());
-    ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(axes));
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] < -rank || values[i] >= rank) {
-        return errors::InvalidArgument("'axis'[", i, "] = ", values[i], " is out of valid range [", 0, ", ", rank - 1);
-      }
-      const int64_t axis = values[i] < 0 ? values[i] + rank : values[i];
-      if (reversed[axis]) return errors::InvalidArgument("axis ", axis, " specified more than once.");
-      reversed[axis] = true;
-    }
-    return reversed;
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 

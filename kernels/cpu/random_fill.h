@@ -1,10 +1,8 @@
 // Filling tensors from a Philox stream. The numbers do not depend on how the work is split over threads.
 #pragma once
 
-#include <mutex>
-
 #include "core/op_kernel.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/random_stream.h"
 
 namespace weir {
 
@@ -14,22 +12,6 @@ enum class Distribution { kUniform, kNormal, kTruncatedNormal, kUniformInt, kFul
 // `low` and `high` bound kUniformInt.
 absl::Status FillRandom(OpKernelContext& ctx, Distribution distribution, const Philox& stream, int64_t low,
                         int64_t high, Tensor* output);
-
-// Reads minval and maxval, scalars of one integer type.
-absl::Status ReadBounds(const Tensor& low, const Tensor& high, int64_t* low_value, int64_t* high_value);
-
-// The stream of a stateful op: each run takes its own stretch. Thread-safe.
-class GuardedPhilox {
- public:
-  // From attributes seed and seed2; both zero give a stream that nobody can foretell.
-  absl::Status Init(OpKernelConstruction& ctx);
-  // A stream of which `groups` groups are the caller's.
-  Philox Reserve(uint64_t groups);
-
- private:
-  std::mutex mutex_;
-  Philox stream_;
-};
 
 // A number below n without bias, from words that `next` draws: those beyond the largest multiple of n are dropped.
 template <typename Word, typename Next>

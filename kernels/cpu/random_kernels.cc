@@ -7,9 +7,6 @@
 namespace weir {
 namespace {
 
-// A run sets this many groups aside for each number, whatever it uses.
-constexpr int64_t kGroupsPerOutput = 256;
-
 template <Distribution kDistribution>
 class RandomKernel : public OpKernel {
  public:

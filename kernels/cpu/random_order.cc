@@ -10,7 +10,7 @@
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/philox_block.h"
 #include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/stateless_random.h"
+#include "kernels/random/stateless_random.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 #include "kernels/register_all.h"
 
 namespace weir {

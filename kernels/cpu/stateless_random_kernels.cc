@@ -3,7 +3,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/multinomial.h"
 #include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/stateless_random.h"
+#include "kernels/random/stateless_random.h"
 
 namespace weir {
 namespace {

@@ -2,19 +2,15 @@
 #include <algorithm>
 
 #include "kernels/cpu/training.h"
+#include "kernels/cpu/training_rules.h"
 
 namespace weir {
 namespace {
 
-template <typename C>
-C Sign(C x) {
-  return static_cast<C>(C{0} < x) - static_cast<C>(x < C{0});
-}
-
 // The minimiser of rate * (l1 |x| + l2/2 x²) + (x - at)²/2.
 template <typename C>
 C Shrink(C at, C rate, C l1, C l2) {
-  const C shrunk = l1 > C{0} ? Sign(at) * std::max(std::abs(at) - rate * l1, C{0}) : at;
+  const C shrunk = l1 > C{0} ? rules::Sign(at) * std::max(std::abs(at) - rate * l1, C{0}) : at;
   return shrunk / (C{1} + l2 * rate);
 }
 
@@ -53,73 +49,44 @@ struct AdagradDualAveraging {
   void operator()(C g, C& var, C& sum, C& squared) const {
     sum += g;
     squared += g * g;
-    const C shrunk = l1 > C{0} ? Sign(sum) * std::max(std::abs(sum) - l1 * step, C{0}) : sum;
+    const C shrunk = l1 > C{0} ? rules::Sign(sum) * std::max(std::abs(sum) - l1 * step, C{0}) : sum;
     var = -lr * shrunk / (l2 * step * lr + std::sqrt(squared));
   }
   const C lr, l1, l2, step;
 };
 
-struct FtrlScalars {
-  explicit FtrlScalars(const RuleArgs& args, bool v2)
-      : lr(args.Get<double>(0)),
-        l1(args.Get<double>(1)),
-        l2(args.Get<double>(2)),
-        l2_shrinkage(v2 ? args.Get<double>(3) : 0),
-        lr_power(args.Get<double>(v2 ? 4 : 3)) {}
-  absl::Status Check(bool multiply_linear_by_lr) const {
-    if (multiply_linear_by_lr ? !(lr >= 0) : !(lr > 0))
-      return errors::InvalidArgument("lr is not a positive scalar: ", lr);
-    if (!(l1 >= 0)) return errors::InvalidArgument("l1 regularization strength is not a non-negative scalar: ", l1);
-    if (!(l2 >= 0)) return errors::InvalidArgument("l2 regularization strength is not a non-negative scalar: ", l2);
-    if (!(l2_shrinkage >= 0)) {
-      return errors::InvalidArgument("l2 shrinkage regularization strength is not a non-negative scalar: ",
-                                     l2_shrinkage);
-    }
-    if (!(lr_power <= 0)) return errors::InvalidArgument("lr_power is not a non-positive scalar: ", lr_power);
-    return absl::OkStatus();
+absl::Status CheckFtrl(const rules::FtrlScalars& s, bool multiply_linear_by_lr) {
+  if (multiply_linear_by_lr ? !(s.lr >= 0) : !(s.lr > 0))
+    return errors::InvalidArgument("lr is not a positive scalar: ", s.lr);
+  if (!(s.l1 >= 0)) return errors::InvalidArgument("l1 regularization strength is not a non-negative scalar: ", s.l1);
+  if (!(s.l2 >= 0)) return errors::InvalidArgument("l2 regularization strength is not a non-negative scalar: ", s.l2);
+  if (!(s.l2_shrinkage >= 0)) {
+    return errors::InvalidArgument("l2 shrinkage regularization strength is not a non-negative scalar: ",
+                                   s.l2_shrinkage);
   }
-  const double lr, l1, l2, l2_shrinkage, lr_power;
-};
+  if (!(s.lr_power <= 0)) return errors::InvalidArgument("lr_power is not a non-positive scalar: ", s.lr_power);
+  return absl::OkStatus();
+}
 
-// kSqrt: the power of the learning rate is the usual -1/2, for which there is a fast function.
+// The rule with the check of its scalars.
 template <typename C, bool kV2, bool kSqrt>
-struct Ftrl {
-  static constexpr int kVariables = 3;
-  explicit Ftrl(const RuleArgs& args) : Ftrl(FtrlScalars(args, kV2), args.flag) {}
-  Ftrl(const FtrlScalars& s, bool multiply)
-      : scale(multiply ? s.lr : 1),
-        inverse(multiply ? 1 : 1 / s.lr),
-        l1(multiply ? s.l1 * s.lr : s.l1),
-        l2(multiply ? 2 * s.l2 * s.lr : 2 * s.l2),
-        l2_shrinkage(2 * s.l2_shrinkage),
-        power(-s.lr_power) {}
-  static absl::Status Check(const RuleArgs& args) { return FtrlScalars(args, kV2).Check(args.flag); }
-
-  C Power(C x) const { return kSqrt ? std::sqrt(x) : std::pow(x, power); }
-  void operator()(C g, C& var, C& accum, C& linear) const {
-    const C new_accum = accum + g * g;
-    const C root = Power(new_accum);
-    const C step = kV2 ? g + l2_shrinkage * var : g;
-    linear += step * scale - (root - Power(accum)) * inverse * var;
-    const C clipped = std::min(std::max(linear, -l1), l1);
-    var = (clipped - linear) / (root * inverse + l2);
-    accum = new_accum;
-  }
-  const C scale, inverse, l1, l2, l2_shrinkage, power;
+struct CheckedFtrl : rules::Ftrl<C, kV2, kSqrt> {
+  using rules::Ftrl<C, kV2, kSqrt>::Ftrl;
+  static absl::Status Check(const RuleArgs& args) { return CheckFtrl(rules::FtrlScalars(args, kV2), args.flag); }
 };
 
 template <typename C>
-using FtrlSqrt = Ftrl<C, false, true>;
+using FtrlSqrt = CheckedFtrl<C, false, true>;
 template <typename C>
-using FtrlPow = Ftrl<C, false, false>;
+using FtrlPow = CheckedFtrl<C, false, false>;
 template <typename C>
-using FtrlV2Sqrt = Ftrl<C, true, true>;
+using FtrlV2Sqrt = CheckedFtrl<C, true, true>;
 template <typename C>
-using FtrlV2Pow = Ftrl<C, true, false>;
+using FtrlV2Pow = CheckedFtrl<C, true, false>;
 
 template <typename T, bool kV2>
 void RunFtrl(const RuleArgs& args, void* const* variables, const void* gradient, int64_t n) {
-  const bool root = FtrlScalars(args, kV2).lr_power == -0.5;
+  const bool root = rules::FtrlScalars(args, kV2).lr_power == -0.5;
   if constexpr (kV2) {
     (root ? RunRule<FtrlV2Sqrt, T> : RunRule<FtrlV2Pow, T>)(args, variables, gradient, n);
   } else {
@@ -129,7 +96,7 @@ void RunFtrl(const RuleArgs& args, void* const* variables, const void* gradient,
 
 template <typename T, bool kV2>
 std::unique_ptr<OpKernel> MakeFtrl() {
-  return std::make_unique<TrainingKernel>(&RunFtrl<T, kV2>, &Ftrl<float, kV2, true>::Check);
+  return std::make_unique<TrainingKernel>(&RunFtrl<T, kV2>, &CheckedFtrl<float, kV2, true>::Check);
 }
 
 template <bool kV2>
@@ -145,7 +112,7 @@ absl::Status RegisterFtrl(KernelRegistry& kernels) {
 
 }  // namespace
 
-FloatRule FtrlRule() { return {&RunFtrl<float, false>, &Ftrl<float, false, true>::Check}; }
+FloatRule FtrlRule() { return {&RunFtrl<float, false>, &CheckedFtrl<float, false, true>::Check}; }
 
 absl::Status RegisterProximalRules(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterRule<ProximalGradientDescent>(

@@ -6,7 +6,7 @@
 #include "kernels/cpu/random_fill.h"
 #include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
-#include "kernels/cpu/stateless_random.h"
+#include "kernels/random/stateless_random.h"
 
 namespace weir {
 namespace {

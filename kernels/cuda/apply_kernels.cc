@@ -1,18 +1,19 @@
 // Optimizers' steps on variables in a GPU's memory. Learning rates and the like are read there: the host waits for
-// none of them.
+// none of them, and refuses none.
 #include <map>
 
+#include "absl/strings/strip.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
+#include "kernels/cuda/update_bodies.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {
 namespace {
 
-constexpr int kMaxVariables = 3, kMaxScalars = 6;
-
-// Inputs: the variable and its slots, then scalars and the gradient in the order of the op's arguments.
+// Inputs: the variable and its slots, then scalars, the gradient and the indices of a sparse one in the order of the
+// op's arguments.
 class ApplyKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
@@ -24,21 +25,27 @@ class ApplyKernel : public GpuOpKernel {
         ++num_variables_;
       } else if (arg.name() == "grad" || arg.name() == "delta") {
         gradient_ = i;
+      } else if (arg.name() == "indices") {
+        indices_ = i;
       } else {
         scalars_.push_back(i);
       }
     }
-    if (gradient_ < 0 || num_variables_ > kMaxVariables || scalars_.size() > kMaxScalars) {
+    if (gradient_ < 0 || num_variables_ > kMaxUpdatedVariables || scalars_.size() > kMaxUpdateScalars) {
       return errors::Internal(ctx.op(), " does not have the arguments of an optimizer's step");
     }
-    if (ctx.HasAttr("use_nesterov")) RETURN_IF_ERROR(ctx.GetAttr("use_nesterov", &use_nesterov_));
-    ASSIGN_OR_RETURN(kernel_, FindBody(ctx.op(), dtype_));
+    for (const char* flag : {"use_nesterov", "update_slots", "multiply_linear_by_lr"}) {
+      if (ctx.HasAttr(flag)) RETURN_IF_ERROR(ctx.GetAttr(flag, &flag_));
+    }
+    absl::string_view rule = ctx.op();
+    if (!absl::ConsumePrefix(&rule, "ResourceSparseApply")) absl::ConsumePrefix(&rule, "ResourceApply");
+    ASSIGN_OR_RETURN(kernel_, FindBody(std::string(rule), dtype_));
     return absl::OkStatus();
   }
 
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& gradient = ctx.input(gradient_);
-    ApplyArgs args{.gradient = gradient.raw_data(), .use_nesterov = use_nesterov_, .count = gradient.NumElements()};
+    UpdateArgs args{.gradient = gradient.raw_data(), .flag = flag_, .count = gradient.NumElements()};
     std::vector<GpuAccess> accesses = {ReadOf(gradient)};
     for (size_t i = 0; i < scalars_.size(); ++i) {
       const Tensor& scalar = ctx.input(scalars_[i]);
@@ -56,16 +63,27 @@ class ApplyKernel : public GpuOpKernel {
         return errors::InvalidArgument(names_[i], " is the same variable as another input");
       }
     }
-    std::optional<LockedGpuVariable> variables[kMaxVariables];
+    std::optional<LockedGpuVariable> variables[kMaxUpdatedVariables];
     for (const auto& [name, i] : order) {
       ASSIGN_OR_RETURN(variables[i], LockedGpuVariable::Lock(ctx, i, dtype_));
     }
-    for (int i = 0; i < num_variables_; ++i) {
-      const TensorShape& shape = variables[i]->value().shape();
-      if (shape != gradient.shape()) {
-        return errors::InvalidArgument(names_[i], " and ", names_[gradient_], " do not have the same shape",
-                                       shape.ToString(), " ", gradient.shape().ToString());
-      }
+    const TensorShape shape = variables[0]->value().shape();
+    for (int i = 1; i < num_variables_; ++i) {
+      if (variables[i]->value().shape() == shape) continue;
+      return errors::InvalidArgument(names_[0], " and ", names_[i], " do not have the same shape", shape.ToString(),
+                                     " ", variables[i]->value().shape().ToString());
+    }
+    if (indices_ >= 0) {
+      const Tensor& indices = ctx.input(indices_);
+      RETURN_IF_ERROR(CheckRows(shape, gradient.shape(), indices.shape()));
+      args.indices = indices.raw_data();
+      args.wide_indices = indices.dtype() == DT_INT64;
+      args.rows = shape.dim_size(0);
+      args.width = CountBehind(shape, 0);
+      accesses.push_back(ReadOf(indices));
+    } else if (shape != gradient.shape()) {
+      return errors::InvalidArgument(names_[0], " and ", names_[gradient_], " do not have the same shape",
+                                     shape.ToString(), " ", gradient.shape().ToString());
     }
     if (args.count == 0) return absl::OkStatus();
     for (int i = 0; i < num_variables_; ++i) {
@@ -77,23 +95,65 @@ class ApplyKernel : public GpuOpKernel {
   }
 
  private:
+  // That rows of the gradient are rows of the variable.
+  absl::Status CheckRows(const TensorShape& shape, const TensorShape& gradient, const TensorShape& indices) const {
+    if (shape.dims() < 1) return errors::InvalidArgument(names_[0], " must be at least 1 dimensional");
+    if (!indices.IsVector()) return errors::InvalidArgument("indices must be one-dimensional");
+    if (gradient.dims() != shape.dims()) {
+      return errors::InvalidArgument(names_[0], " and ", names_[gradient_],
+                                     " must have the same rank: ", shape.ToString(), " and ", gradient.ToString());
+    }
+    for (int d = 1; d < shape.dims(); ++d) {
+      if (shape.dim_size(d) == gradient.dim_size(d)) continue;
+      return errors::InvalidArgument(names_[0], " and ", names_[gradient_], " must match in dimension ", d);
+    }
+    if (gradient.dim_size(0) == indices.dim_size(0)) return absl::OkStatus();
+    return errors::InvalidArgument(names_[gradient_], " must be the same size as indices in the first dimension.");
+  }
+
   DataType dtype_ = DT_INVALID;
-  int num_variables_ = 0, gradient_ = -1;
+  int num_variables_ = 0, gradient_ = -1, indices_ = -1;
   std::vector<int> scalars_;
   std::vector<std::string> names_;  // of the op's arguments
-  bool use_nesterov_ = false;
+  bool flag_ = false;
   GpuKernel kernel_;
 };
 
 }  // namespace
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
-  const auto kernel = [](const char* op) {
-    return Kernel(op).Device(kDeviceGpu).Types("T", kGpuFloats).HostMemory("var");
+  struct Rule {
+    const char* name;
+    std::vector<const char*> variables;
+    bool is_sparse_too = false;
   };
-  RETURN_IF_ERROR(kernels.Register<ApplyKernel>(kernel("ResourceApplyGradientDescent")));
-  RETURN_IF_ERROR(kernels.Register<ApplyKernel>(kernel("ResourceApplyMomentum").HostMemory("accum")));
-  return kernels.Register<ApplyKernel>(kernel("ResourceApplyAdam").HostMemory("m").HostMemory("v"));
+  const Rule rules[] = {{"GradientDescent", {"var"}},
+                        {"Momentum", {"var", "accum"}, true},
+                        {"KerasMomentum", {"var", "accum"}, true},
+                        {"Adam", {"var", "m", "v"}},
+                        {"AdamWithAmsgrad", {"var", "m", "v", "vhat"}},
+                        {"AdaMax", {"var", "m", "v"}},
+                        {"Adagrad", {"var", "accum"}, true},
+                        {"AdagradV2", {"var", "accum"}, true},
+                        {"RMSProp", {"var", "ms", "mom"}, true},
+                        {"CenteredRMSProp", {"var", "mg", "ms", "mom"}, true},
+                        {"Adadelta", {"var", "accum", "accum_update"}, true},
+                        {"Ftrl", {"var", "accum", "linear"}, true},
+                        {"FtrlV2", {"var", "accum", "linear"}, true},
+                        {"AddSign", {"var", "m"}},
+                        {"PowerSign", {"var", "m"}}};
+  for (const Rule& rule : rules) {
+    for (const char* prefix : {"ResourceApply", "ResourceSparseApply"}) {
+      const bool is_sparse = absl::string_view(prefix) == "ResourceSparseApply";
+      if (is_sparse && !rule.is_sparse_too) continue;
+      Kernel kernel(absl::StrCat(prefix, rule.name));
+      kernel.Device(kDeviceGpu).Types("T", kGpuFloats);
+      if (is_sparse) kernel.Types("Tindices", {DT_INT32, DT_INT64});
+      for (const char* variable : rule.variables) kernel.HostMemory(variable);
+      RETURN_IF_ERROR(kernels.Register<ApplyKernel>(kernel));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weir

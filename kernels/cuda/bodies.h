@@ -24,10 +24,11 @@ struct CastArgs {
   void* out;
   int64_t count;
 };
-// out = *value, or `constant` where there is no value.
+// out = *value; where there is no value, `constant`, or `integer` for types that are no floats.
 struct FillArgs {
   const void* value;
   double constant;
+  int64_t integer;
   void* out;
   int64_t count;
 };
@@ -46,14 +47,14 @@ struct ConcatArgs {
   int64_t in_width, out_width, at;
   int64_t count;
 };
-// out[outer, index, inner] = in[outer, indices[index], inner]; zero where an index is out of range, as TensorFlow's
-// kernel for GPUs has it.
+// out[batch, outer, index, inner] = in[batch, outer, indices[batch, index], inner]; zero where an index is out of
+// range, as TensorFlow's kernel for GPUs has it.
 struct GatherArgs {
   const void* in;
   const void* indices;
   bool wide_indices;
   void* out;
-  int64_t inner, num_indices, size;
+  int64_t outer, inner, num_indices, size;
   int64_t count;
 };
 struct BiasArgs {
@@ -83,14 +84,6 @@ struct SoftmaxArgs {
   int64_t width;
   int64_t count;
 };
-// An optimizer's step. `scalars` lie in the device's memory, in the order of the op's arguments.
-struct ApplyArgs {
-  void* variables[3];
-  const void* gradient;
-  const void* scalars[6];
-  bool use_nesterov;
-  int64_t count;
-};
 
 struct BodyEntry {
   const char* name;  // of the op, or of a part of it
@@ -103,7 +96,25 @@ struct BodyTable {
   const BodyEntry* entries = nullptr;
   int size = 0;
 };
-BodyTable CudaBodies();  // empty in a build without the toolkit
-BodyTable SimulatedBodies();
+// A table for each device; those for CUDA are empty in a build without the toolkit.
+struct BodyFamily {
+  BodyTable (*cuda)();
+  BodyTable (*simulated)();
+};
+#define WEIR_BODY_FAMILY(Name) \
+  BodyTable Cuda##Name();      \
+  BodyTable Simulated##Name();
+WEIR_BODY_FAMILY(MathBodies)
+WEIR_BODY_FAMILY(MoveBodies)
+WEIR_BODY_FAMILY(OrderBodies)
+WEIR_BODY_FAMILY(RandomBodies)
+WEIR_BODY_FAMILY(ScatterBodies)
+WEIR_BODY_FAMILY(UpdateBodies)
+#undef WEIR_BODY_FAMILY
+inline constexpr BodyFamily kBodyFamilies[] = {
+    {&CudaMathBodies, &SimulatedMathBodies},       {&CudaMoveBodies, &SimulatedMoveBodies},
+    {&CudaOrderBodies, &SimulatedOrderBodies},     {&CudaRandomBodies, &SimulatedRandomBodies},
+    {&CudaScatterBodies, &SimulatedScatterBodies}, {&CudaUpdateBodies, &SimulatedUpdateBodies},
+};
 
 }  // namespace weir

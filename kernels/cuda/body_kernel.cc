@@ -19,14 +19,15 @@ const BodyEntry* Find(const BodyTable& table, const std::string& name, DataType 
 
 absl::StatusOr<GpuKernel> FindBody(const std::string& name, DataType type, DataType other) {
   if (other == DT_INVALID) other = type;
-  const BodyEntry* const cuda = Find(CudaBodies(), name, type, other);
-  const BodyEntry* const simulated = Find(SimulatedBodies(), name, type, other);
-  if (simulated == nullptr) {
-    return errors::Unimplemented("There is no GPU kernel for ", name, " of ", DataTypeName(type),
-                                 other == type ? "" : absl::StrCat(" to ", DataTypeName(other)));
+  for (const BodyFamily& family : kBodyFamilies) {
+    const BodyEntry* const simulated = Find(family.simulated(), name, type, other);
+    if (simulated == nullptr) continue;
+    const BodyEntry* const cuda = Find(family.cuda(), name, type, other);
+    return GpuKernel{
+        .name = simulated->name, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
   }
-  return GpuKernel{
-      .name = simulated->name, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
+  return errors::Unimplemented("There is no GPU kernel for ", name, " of ", DataTypeName(type),
+                               other == type ? "" : absl::StrCat(" to ", DataTypeName(other)));
 }
 
 absl::StatusOr<GpuKernel> FindMove(const std::string& name, DataType type) {
@@ -71,6 +72,17 @@ absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Sp
   std::copy(joined_sizes.begin(), joined_sizes.end(), layout.sizes);
   std::copy(joined_steps.begin(), joined_steps.end(), layout.steps);
   return layout;
+}
+
+absl::Status CheckBadIndicesPolicy(OpKernelConstruction& ctx) {
+  std::string policy;
+  if (ctx.HasAttr("bad_indices_policy")) RETURN_IF_ERROR(ctx.GetAttr("bad_indices_policy", &policy));
+  if (policy.empty() || policy == "DEFAULT" || policy == "IGNORE") return absl::OkStatus();
+  if (policy != "ERROR") {
+    return errors::InvalidArgument("Bad indices policy has an unsupported value: '", policy, "'");
+  }
+  return errors::Unimplemented("There is no GPU kernel for ", ctx.op(),
+                               " with bad_indices_policy=ERROR: what is out of range on a GPU is left out");
 }
 
 }  // namespace weir

@@ -24,6 +24,9 @@ int64_t CountBehind(const TensorShape& shape, int axis);
 // UNIMPLEMENTED beyond kMaxBodyRank.
 absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps);
 
+// UNIMPLEMENTED where attribute bad_indices_policy asks for errors: indices on the device the host does not see.
+absl::Status CheckBadIndicesPolicy(OpKernelConstruction& ctx);
+
 inline constexpr DataType kGpuFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
 // What the bodies that move elements are registered for.
 inline constexpr DataType kGpuMoved[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL};

@@ -4,18 +4,16 @@
 #include <cstdint>
 
 #include "core/numeric_types.h"
+#include "kernels/cpu/binary_functors.h"
 
 namespace weir {
 namespace {
 
-template <typename Stored, typename Computed>
+template <typename T, typename Computed>
 struct ElementOf {
-  static Computed Load(const void* data, int64_t i) {
-    return static_cast<Computed>(static_cast<const Stored*>(data)[i]);
-  }
-  static void Store(void* data, int64_t i, Computed value) {
-    static_cast<Stored*>(data)[i] = static_cast<Stored>(value);
-  }
+  using Stored = T;
+  static Computed Load(const void* data, int64_t i) { return static_cast<Computed>(static_cast<const T*>(data)[i]); }
+  static void Store(void* data, int64_t i, Computed value) { static_cast<T*>(data)[i] = static_cast<T>(value); }
 };
 template <typename Tag>
 struct Element;
@@ -40,6 +38,16 @@ template <>
 struct Element<Half> : ElementOf<half, float> {};
 template <>
 struct Element<Bfloat16> : ElementOf<bfloat16, float> {};
+
+// Puts f(x) in place of element x. A kernel of the simulated device is one thread.
+template <typename Tag, typename F>
+void Replace(void* data, int64_t i, F f) {
+  Element<Tag>::Store(data, i, f(Element<Tag>::Load(data, i)));
+}
+template <typename Tag, typename V>
+void AddTo(void* data, int64_t i, V value) {
+  Replace<Tag>(data, i, [value](V old) { return functor::Add()(old, value); });
+}
 
 }  // namespace
 }  // namespace weir

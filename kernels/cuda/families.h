@@ -14,10 +14,18 @@ absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuHostKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuNnKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuPadKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuRandomKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSliceKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuStitchKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels);
 
 }  // namespace weir

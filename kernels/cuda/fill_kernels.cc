@@ -80,12 +80,15 @@ class LikeKernel : public GpuOpKernel {
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, ctx.input(0).shape()));
     if (output->NumElements() == 0) return absl::OkStatus();
     return stream.LaunchWith(kernel_,
-                             FillArgs{.constant = constant_, .out = output->raw_data(), .count = output->NumElements()},
+                             FillArgs{.constant = static_cast<double>(constant_),
+                                      .integer = constant_,
+                                      .out = output->raw_data(),
+                                      .count = output->NumElements()},
                              {WriteOf(*output)});
   }
 
  private:
-  double constant_ = 0;
+  int constant_ = 0;
   GpuKernel kernel_;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <future>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/resource_handle.h"
 #include "core/variable.h"
 #include "kernels/cuda/elementwise_conformance_testing.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 
@@ -145,6 +147,76 @@ TEST_P(GpuKernels, MovesElements) {
       Op("ConcatV2").Input("values: N * T").Input("axis: int32").Output("output: T").Attr("N: int").Attr("T: type");
   Expect(concat, {x, AsTensor<float>({7, 8}, {2, 1}), AsScalar<int32_t>(1)}, Attr("N", int64_t{2}, Float()),
          {AsTensor<float>({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4})});
+}
+
+TEST_P(GpuKernels, LooksAlongRows) {
+  std::vector<float> ones(5000, 1), counted(5000);
+  std::iota(counted.begin(), counted.end(), 1.0f);
+  const Op cumsum = Of("Cumsum")
+                        .Input("x: T")
+                        .Input("axis: int32")
+                        .Output("out: T")
+                        .Attr("exclusive: bool = false")
+                        .Attr("reverse: bool = false");
+  Expect(cumsum, {AsTensor<float>(ones), AsScalar<int32_t>(0)}, Float(), {AsTensor<float>(counted)});
+  const Op argmax = Of("ArgMax")
+                        .Input("input: T")
+                        .Input("dimension: int32")
+                        .Output("output: int64")
+                        .Attr("output_type: type = DT_INT64");
+  counted[17] = 9000;
+  counted[4000] = 9000;
+  Expect(argmax, {AsTensor<float>(counted), AsScalar<int32_t>(0)}, Float(), {AsScalar<int64_t>(17)});
+  const Op top = Of("TopKV2")
+                     .Input("input: T")
+                     .Input("k: int32")
+                     .Output("values: T")
+                     .Output("indices: index_type")
+                     .Attr("sorted: bool = true")
+                     .Attr("index_type: type = DT_INT32");
+  Expect(top, {AsTensor<float>(counted), AsScalar<int32_t>(4)}, Float(),
+         {AsTensor<float>({9000, 9000, 5000, 4999}), AsTensor<int32_t>({17, 4000, 4999, 4998})});
+  Expect(Of("L2Loss").Input("t: T").Output("output: T"), {Tensor(DT_FLOAT, TensorShape({0}))}, Float(),
+         {AsScalar<float>(0)});
+}
+
+TEST_P(GpuKernels, RowsOfOneSegmentAddUpWhateverTheirOrder) {
+  const Op sum = Op("UnsortedSegmentSum")
+                     .Input("data: T")
+                     .Input("segment_ids: Tindices")
+                     .Input("num_segments: int32")
+                     .Output("output: T")
+                     .Attr("T: type")
+                     .Attr("Tindices: type");
+  constexpr int kRows = 2000;
+  Tensor ids(DT_INT32, TensorShape({kRows}));
+  for (int i = 0; i < kRows; ++i) ids.data<int32_t>()[i] = i % 3 - 1;  // a third is left out
+  const Tensor counts = AsTensor<float>({667, 666, 0});
+  const auto attrs = [](DataType type) { return Attr("T", type, Attr("Tindices", DT_INT32)); };
+  Expect(sum, {AsTensor<float>(std::vector<float>(kRows, 1)), ids, AsScalar<int32_t>(3)}, attrs(DT_FLOAT), {counts});
+  Expect(sum, {AsTensor<half>(std::vector<half>(kRows, half(1.f))), ids, AsScalar<int32_t>(3)}, attrs(DT_HALF),
+         {AsTensor<half>({half(667.f), half(666.f), half(0.f)})});
+}
+
+TEST_P(GpuKernels, DrawsTheNumbersOfTheCpu) {
+  const Op op = Op("RandomUniform")
+                    .Input("shape: int32")
+                    .Output("output: dtype")
+                    .Attr("dtype: type")
+                    .Attr("seed: int = 0")
+                    .Attr("seed2: int = 0");
+  constexpr int kCount = 4001;
+  Philox stream(3, 4);
+  Tensor expected(DT_FLOAT, TensorShape({kCount}));
+  Philox::Group group;
+  for (int i = 0; i < kCount; ++i) {
+    if (i % 4 == 0) group = stream.Next();
+    expected.data<float>()[i] = UniformFloat(group[i % 4]);
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> drawn,
+                       Run(op, {AsTensor<int32_t>({kCount})},
+                           Attr("dtype", DT_FLOAT, Attr("seed", int64_t{3}, Attr("seed2", int64_t{4})))));
+  ExpectTensorEqual(drawn[0], expected);
 }
 
 TEST_P(GpuKernels, Networks) {

@@ -21,14 +21,16 @@ TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
 }
 
 TEST(BodyTableTest, BothDevicesHaveTheSameKernels) {
-  const BodyTable cuda = CudaBodies(), simulated = SimulatedBodies();
-  ASSERT_EQ(cuda.size, simulated.size);
-  for (int i = 0; i < cuda.size; ++i) {
-    EXPECT_STREQ(cuda.entries[i].name, simulated.entries[i].name);
-    EXPECT_EQ(cuda.entries[i].type, simulated.entries[i].type);
-    EXPECT_EQ(cuda.entries[i].other, simulated.entries[i].other);
-    EXPECT_NE(cuda.entries[i].launch, nullptr);
-    EXPECT_NE(simulated.entries[i].simulate, nullptr);
+  for (const BodyFamily& family : kBodyFamilies) {
+    const BodyTable cuda = family.cuda(), simulated = family.simulated();
+    ASSERT_EQ(cuda.size, simulated.size);
+    for (int i = 0; i < cuda.size; ++i) {
+      EXPECT_STREQ(cuda.entries[i].name, simulated.entries[i].name);
+      EXPECT_EQ(cuda.entries[i].type, simulated.entries[i].type);
+      EXPECT_EQ(cuda.entries[i].other, simulated.entries[i].other);
+      EXPECT_NE(cuda.entries[i].launch, nullptr);
+      EXPECT_NE(simulated.entries[i].simulate, nullptr);
+    }
   }
 }
 

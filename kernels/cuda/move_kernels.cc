@@ -1,33 +1,19 @@
-// Tensors rearranged, cut and joined.
+// Tensors rearranged, repeated and joined.
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "core/broadcast_steps.h"
 #include "core/dense_steps.h"
 #include "core/index_tensor.h"
-#include "core/slice_bounds.h"
+#include "core/reversed_axes.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_variable.h"
+#include "kernels/cuda/strided_source.h"
 
 namespace weir {
 namespace {
 
-class MoveKernel : public GpuOpKernel {
- protected:
-  // Copies into an output of `shape` what `steps`, from `offset` on, find in `input`.
-  static absl::Status Copy(OpKernelContext& ctx, GpuStream& stream, const Tensor& input, int64_t offset,
-                           absl::Span<const int64_t> steps, const TensorShape& shape) {
-    ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("Strided", input.dtype()));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    if (output->NumElements() == 0) return absl::OkStatus();
-    StridedArgs args{.in = input.raw_data(), .out = output->raw_data(), .offset = offset};
-    ASSIGN_OR_RETURN(args.layout, LayoutOf(shape.dim_sizes(), steps));
-    args.count = output->NumElements();
-    return stream.LaunchWith(kernel, args, {ReadOf(input), WriteOf(*output)});
-  }
-};
-
-class TransposeKernel : public MoveKernel {
+class TransposeKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
     ASSIGN_OR_RETURN(const DimVector perm, ReadIntegers(ctx.input(1)));
@@ -49,23 +35,11 @@ class TransposeKernel : public MoveKernel {
       steps.push_back(dense[*axis]);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(sizes));
-    return Copy(ctx, stream, input, 0, steps, shape);
+    return CopyStrided(ctx, stream, 0, {.input = input, .steps = steps, .sizes = sizes, .shape = shape});
   }
 };
 
-class SliceKernel : public MoveKernel {
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const SliceBounds bounds, SliceBounds::Of(input.shape(), ctx.input(1), ctx.input(2)));
-    const DimVector dense = DenseSteps(input.shape().dim_sizes());
-    int64_t offset = 0;
-    for (int i = 0; i < input.dims(); ++i) offset += bounds.begin[i] * dense[i];
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(bounds.size));
-    return Copy(ctx, stream, input, offset, dense, shape);
-  }
-};
-
-class TileKernel : public MoveKernel {
+class TileKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
     if (ctx.input(1).dims() != 1 || ctx.input(1).NumElements() != input.dims()) {
@@ -86,13 +60,38 @@ class TileKernel : public MoveKernel {
       steps.push_back(dense[i]);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(all));
-    ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("Strided", input.dtype()));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    if (output->NumElements() == 0) return absl::OkStatus();
-    StridedArgs args{.in = input.raw_data(), .out = output->raw_data()};
-    ASSIGN_OR_RETURN(args.layout, LayoutOf(sizes, steps));
-    args.count = output->NumElements();
-    return stream.LaunchWith(kernel, args, {ReadOf(input), WriteOf(*output)});
+    return CopyStrided(ctx, stream, 0, {.input = input, .steps = steps, .sizes = sizes, .shape = shape});
+  }
+};
+
+// A bool for each dimension (Reverse) or a list of axes (ReverseV2).
+class ReverseKernel : public GpuOpKernel {
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& input = ctx.input(0);
+    ASSIGN_OR_RETURN(const std::vector<bool> is_reversed, ReadReversedAxes(ctx.input(1), input.shape()));
+    StridedSource source{.input = input,
+                         .steps = DenseSteps(input.shape().dim_sizes()),
+                         .sizes = DimVector(input.shape().dim_sizes().begin(), input.shape().dim_sizes().end()),
+                         .shape = input.shape()};
+    for (int i = 0; i < input.dims(); ++i) {
+      if (!is_reversed[i]) continue;
+      source.offset += (input.dim_size(i) - 1) * source.steps[i];
+      source.steps[i] = -source.steps[i];
+    }
+    return CopyStrided(ctx, stream, 0, source);
+  }
+};
+
+class BroadcastToKernel : public GpuOpKernel {
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& input = ctx.input(0);
+    ASSIGN_OR_RETURN(const TensorShape target, ReadShape(ctx.input(1)));
+    ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(input.shape(), target));
+    return CopyStrided(ctx, stream, 0,
+                       {.input = input,
+                        .steps = steps,
+                        .sizes = DimVector(target.dim_sizes().begin(), target.dim_sizes().end()),
+                        .shape = target});
   }
 };
 
@@ -165,89 +164,17 @@ class ConcatKernel : public GpuOpKernel {
   GpuKernel kernel_;
 };
 
-// Gathers without batch dimensions.
-class GatherKernel : public GpuOpKernel {
- protected:
-  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    int64_t batch_dims = 0;
-    if (ctx.HasAttr("batch_dims")) RETURN_IF_ERROR(ctx.GetAttr("batch_dims", &batch_dims));
-    if (batch_dims != 0) {
-      return errors::Unimplemented("There is no GPU kernel for ", ctx.op(), " with batch_dims=", batch_dims);
-    }
-    ASSIGN_OR_RETURN(kernel_, FindMove("Gather", ctx.output_types()[0]));
-    return absl::OkStatus();
-  }
-
-  absl::Status Gather(OpKernelContext& ctx, GpuStream& stream, const Tensor& params, int64_t axis_value) const {
-    const Tensor& indices = ctx.input(1);
-    if (params.dims() < 1) return errors::InvalidArgument("params must be at least 1 dimensional");
-    const int rank = params.dims();
-    const std::optional<int> axis = AxisOf(axis_value, rank);
-    if (!axis) {
-      return errors::InvalidArgument("Expected axis in the range [", -rank, ", ", rank, "), but got ", axis_value);
-    }
-    DimVector sizes;
-    for (int i = 0; i < *axis; ++i) sizes.push_back(params.dim_size(i));
-    for (int i = 0; i < indices.dims(); ++i) sizes.push_back(indices.dim_size(i));
-    for (int i = *axis + 1; i < rank; ++i) sizes.push_back(params.dim_size(i));
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(sizes));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    if (output->NumElements() == 0) return absl::OkStatus();
-    return stream.LaunchWith(kernel_,
-                             GatherArgs{.in = params.raw_data(),
-                                        .indices = indices.raw_data(),
-                                        .wide_indices = indices.dtype() == DT_INT64,
-                                        .out = output->raw_data(),
-                                        .inner = CountBehind(params.shape(), *axis),
-                                        .num_indices = indices.NumElements(),
-                                        .size = params.dim_size(*axis),
-                                        .count = output->NumElements()},
-                             {ReadOf(params), ReadOf(indices), WriteOf(*output)});
-  }
-
- private:
-  GpuKernel kernel_;
-};
-
-// Gather and GatherV2.
-class TensorGatherKernel : public GatherKernel {
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    int64_t axis = 0;
-    if (ctx.num_inputs() > 2) {
-      if (ctx.input(2).dims() != 0) return errors::InvalidArgument("axis must be scalar");
-      ASSIGN_OR_RETURN(const DimVector value, ReadIntegers(ctx.input(2)));
-      axis = value[0];
-    }
-    return Gather(ctx, stream, ctx.input(0), axis);
-  }
-};
-
-class ResourceGatherKernel : public GatherKernel {
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, ctx.expected_output_dtype(0)));
-    return Gather(ctx, stream, variable.value(), 0);
-  }
-};
-
 }  // namespace
 
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels) {
   const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kGpuMoved); };
   RETURN_IF_ERROR(kernels.Register<TransposeKernel>(kernel("Transpose").HostMemory("perm")));
-  RETURN_IF_ERROR(kernels.Register<SliceKernel>(kernel("Slice").HostMemory("begin").HostMemory("size")));
   RETURN_IF_ERROR(kernels.Register<TileKernel>(kernel("Tile").HostMemory("multiples")));
+  RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("Reverse").HostMemory("dims")));
+  RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("ReverseV2").HostMemory("axis")));
+  RETURN_IF_ERROR(kernels.Register<BroadcastToKernel>(kernel("BroadcastTo").HostMemory("shape")));
   RETURN_IF_ERROR(kernels.Register<ConcatKernel>(kernel("ConcatV2").HostMemory("axis")));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(kernel("Concat").HostMemory("concat_dim")));
-  const auto gather = [](const char* op) {
-    return Kernel(op).Device(kDeviceGpu).Types("Tparams", kGpuMoved).Types("Tindices", {DT_INT32, DT_INT64});
-  };
-  RETURN_IF_ERROR(kernels.Register<TensorGatherKernel>(gather("Gather")));
-  RETURN_IF_ERROR(kernels.Register<TensorGatherKernel>(gather("GatherV2").HostMemory("axis")));
-  return kernels.Register<ResourceGatherKernel>(Kernel("ResourceGather")
-                                                    .Device(kDeviceGpu)
-                                                    .Types("dtype", kGpuMoved)
-                                                    .Types("Tindices", {DT_INT32, DT_INT64})
-                                                    .HostMemory("resource"));
+  return kernels.Register<ConcatKernel>(kernel("Concat").HostMemory("concat_dim"));
 }
 
 }  // namespace weir

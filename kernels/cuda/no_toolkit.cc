@@ -8,7 +8,12 @@
 namespace weir {
 
 ElementwiseTable CudaElementwiseTable() { return {}; }
-BodyTable CudaBodies() { return {}; }
+BodyTable CudaMathBodies() { return {}; }
+BodyTable CudaMoveBodies() { return {}; }
+BodyTable CudaOrderBodies() { return {}; }
+BodyTable CudaRandomBodies() { return {}; }
+BodyTable CudaScatterBodies() { return {}; }
+BodyTable CudaUpdateBodies() { return {}; }
 MatMulLaunch CudaMatMul() { return nullptr; }
 
 GpuPlatform MachineGpus() {

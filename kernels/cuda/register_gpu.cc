@@ -7,6 +7,14 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuElementwiseKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFillKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMoveKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuSliceKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuGatherKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuPadKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuSelectKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuStitchKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuOrderKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuScatterKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNnKernels(kernels));

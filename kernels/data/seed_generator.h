@@ -6,7 +6,7 @@
 
 #include "core/mutex.h"
 #include "core/resource_manager.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 #include "kernels/data/dataset_kernel.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/index_tensor.h"
 #include "kernels/cpu/images/families.h"
 #include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/stateless_random.h"
+#include "kernels/random/stateless_random.h"
 
 namespace weir {
 namespace {

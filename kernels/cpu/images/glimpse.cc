@@ -4,7 +4,7 @@
 #include <random>
 
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/philox.h"
+#include "kernels/random/philox.h"
 #include "kernels/cpu/random_fill.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/stateless_random.h"
+#include "kernels/random/stateless_random.h"
 
 namespace weir {
 namespace {

@@ -1,0 +1,10 @@
+// The bodies of math_table.inc for CUDA.
+#include "kernels/cuda/run_bodies_cuda.h"
+// Needs what is above.
+#include "kernels/cuda/math_table.inc"
+
+namespace weir {
+
+BodyTable CudaMathBodies() { return TableOf(kMathEntries); }
+
+}  // namespace weir

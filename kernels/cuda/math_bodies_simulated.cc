@@ -1,0 +1,10 @@
+// The bodies of math_table.inc for the simulated device.
+#include "kernels/cuda/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/cuda/math_table.inc"
+
+namespace weir {
+
+BodyTable SimulatedMathBodies() { return TableOf(kMathEntries); }
+
+}  // namespace weir

@@ -1,0 +1,12 @@
+// The bodies of order_table.inc for the simulated device.
+#include "kernels/cpu/binary_functors.h"
+#include "kernels/cuda/order_bodies.h"
+#include "kernels/cuda/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/cuda/order_table.inc"
+
+namespace weir {
+
+BodyTable SimulatedOrderBodies() { return TableOf(kOrderEntries); }
+
+}  // namespace weir

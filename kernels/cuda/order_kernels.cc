@@ -1,0 +1,174 @@
+// Extremes of rows (ArgMax, ArgMin, TopK), running totals (Cumsum, Cumprod), and L2Loss.
+#include <algorithm>
+#include <limits>
+
+#include "core/index_tensor.h"
+#include "kernels/cuda/body_kernel.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/order_bodies.h"
+
+namespace weir {
+namespace {
+
+class ArgKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    ASSIGN_OR_RETURN(kernel_, FindBody(ctx.op(), ctx.input_types()[0], ctx.output_types()[0]));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& input = ctx.input(0);
+    if (ctx.input(1).dims() != 0) {
+      return errors::InvalidArgument("dim must be a scalar, but received tensor of shape: ",
+                                     ctx.input(1).shape().ToString());
+    }
+    ASSIGN_OR_RETURN(const int64_t value, ReadInteger(ctx.input(1), "dimension"));
+    const int rank = input.dims();
+    const std::optional<int> axis = AxisOf(value, rank);
+    if (!axis) {
+      return errors::InvalidArgument("Expected dimension in the range [", -rank, ", ", rank, "), but got ", value);
+    }
+    const int64_t length = input.dim_size(*axis);
+    if (length == 0) {
+      return errors::InvalidArgument("Reduction axis ", *axis, " is empty in shape ", input.shape().ToString());
+    }
+    TensorShape shape = input.shape();
+    shape.RemoveDim(*axis);
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    if (output->NumElements() == 0) return absl::OkStatus();
+    return stream.LaunchWith(kernel_,
+                             ArgArgs{.in = input.raw_data(),
+                                     .out = output->raw_data(),
+                                     .length = length,
+                                     .inner = CountBehind(input.shape(), *axis),
+                                     .count = output->NumElements()},
+                             {ReadOf(input), WriteOf(*output)});
+  }
+  GpuKernel kernel_;
+};
+
+// TopK, with attribute k, and TopKV2, with an input. A pass over the row for each of the k: meant for few of many.
+class TopKKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    if (ctx.HasAttr("k")) RETURN_IF_ERROR(ctx.GetAttr("k", &k_));
+    ASSIGN_OR_RETURN(kernel_, FindBody("TopK", ctx.input_types()[0], ctx.output_types()[1]));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    int64_t k = k_;
+    if (ctx.num_inputs() > 1) {
+      if (ctx.input(1).dims() != 0) {
+        return errors::InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
+      }
+      ASSIGN_OR_RETURN(k, ReadInteger(ctx.input(1), "k"));
+    }
+    const Tensor& input = ctx.input(0);
+    if (k < 0) return errors::InvalidArgument("Need k >= 0, got ", k);
+    if (input.dims() < 1) return errors::InvalidArgument("input must be >= 1-D, got shape ", input.shape().ToString());
+    const int64_t width = input.dim_size(input.dims() - 1);
+    if (width < k) return errors::InvalidArgument("input must have at least k columns. Had ", width, ", needed ", k);
+    if (ctx.expected_output_dtype(1) == DT_INT32 && width > std::numeric_limits<int32_t>::max()) {
+      return errors::InvalidArgument("input has ", width, " columns, which index_type int32 cannot count");
+    }
+    TensorShape shape = input.shape();
+    RETURN_IF_ERROR(shape.SetDim(shape.dims() - 1, k));
+    ASSIGN_OR_RETURN(Tensor * values, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(Tensor * indices, ctx.allocate_output(1, shape));
+    if (shape.num_elements() == 0) return absl::OkStatus();
+    return stream.LaunchWith(kernel_,
+                             TopArgs{.in = input.raw_data(),
+                                     .values = values->raw_data(),
+                                     .indices = indices->raw_data(),
+                                     .width = width,
+                                     .k = k,
+                                     .count = shape.num_elements() / k},
+                             {ReadOf(input), WriteOf(*values), WriteOf(*indices)});
+  }
+  int64_t k_ = 0;
+  GpuKernel kernel_;
+};
+
+class ScanKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("exclusive", &exclusive_));
+    RETURN_IF_ERROR(ctx.GetAttr("reverse", &reverse_));
+    ASSIGN_OR_RETURN(block_each_, FindBody(ctx.op(), ctx.input_types()[0]));
+    ASSIGN_OR_RETURN(thread_each_, FindBody("Serial" + ctx.op(), ctx.input_types()[0]));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    // Beyond, a thread for each scan keeps the device busy, and reads beside its neighbours.
+    constexpr int64_t kManyScans = 4096;
+    const Tensor& input = ctx.input(0);
+    const int rank = input.dims();
+    if (ctx.input(1).dims() != 0) {
+      return errors::InvalidArgument("ScanOp: axis must be a scalar, not ", ctx.input(1).shape().ToString());
+    }
+    ASSIGN_OR_RETURN(const int64_t value, ReadInteger(ctx.input(1), "axis"));
+    const std::optional<int> axis = AxisOf(value, rank);
+    if (!axis) {
+      return errors::InvalidArgument("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ",
+                                     value);
+    }
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
+    if (output->NumElements() == 0) return absl::OkStatus();
+    const int64_t length = input.dim_size(*axis), inner = CountBehind(input.shape(), *axis);
+    const int64_t scans = input.NumElements() / length;
+    return stream.LaunchWith(inner > 1 && scans >= kManyScans ? thread_each_ : block_each_,
+                             ScanArgs{.in = input.raw_data(),
+                                      .out = output->raw_data(),
+                                      .exclusive = exclusive_,
+                                      .reverse = reverse_,
+                                      .length = length,
+                                      .inner = inner,
+                                      .count = scans},
+                             {ReadOf(input), WriteOf(*output)});
+  }
+  bool exclusive_ = false, reverse_ = false;
+  GpuKernel block_each_, thread_each_;
+};
+
+class L2LossKernel : public GpuOpKernel {
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
+    type_ = ctx.input_types()[0];
+    ASSIGN_OR_RETURN(part_, FindBody("SquaresPart", type_));
+    ASSIGN_OR_RETURN(whole_, FindBody("HalfOfParts", type_));
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    constexpr int64_t kPart = 8192, kMaxParts = 1024;  // elements for a block, while there are not too many blocks
+    const Tensor& input = ctx.input(0);
+    SquaresArgs args{.in = input.raw_data(),
+                     .length = input.NumElements(),
+                     .parts = std::clamp<int64_t>(input.NumElements() / kPart, 1, kMaxParts)};
+    ASSIGN_OR_RETURN(const Tensor partial,
+                     ctx.allocate_temp(type_ == DT_DOUBLE ? DT_DOUBLE : DT_FLOAT, TensorShape({args.parts})));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape()));
+    args.partial = partial.raw_data();
+    args.out = output->raw_data();
+    args.count = args.parts;
+    RETURN_IF_ERROR(stream.LaunchWith(part_, args, {ReadOf(input), WriteOf(partial)}));
+    args.count = 1;
+    return stream.LaunchWith(whole_, args, {ReadOf(partial), WriteOf(*output)});
+  }
+  DataType type_ = DT_INVALID;
+  GpuKernel part_, whole_;
+};
+
+}  // namespace
+
+absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels) {
+  constexpr DataType kNumbers[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64};
+  constexpr DataType kIndices[] = {DT_INT32, DT_INT64};
+  const auto kernel = [&](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kNumbers); };
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    RETURN_IF_ERROR(kernels.Register<ArgKernel>(kernel(op).Types("output_type", kIndices).HostMemory("dimension")));
+  }
+  RETURN_IF_ERROR(kernels.Register<TopKKernel>(kernel("TopK")));
+  RETURN_IF_ERROR(kernels.Register<TopKKernel>(kernel("TopKV2").Types("index_type", kIndices).HostMemory("k")));
+  for (const char* op : {"Cumsum", "Cumprod"}) {
+    RETURN_IF_ERROR(kernels.Register<ScanKernel>(kernel(op).HostMemory("axis")));
+  }
+  return kernels.Register<L2LossKernel>(Kernel("L2Loss").Device(kDeviceGpu).Types("T", kGpuFloats));
+}
+
+}  // namespace weir

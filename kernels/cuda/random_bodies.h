@@ -1,0 +1,18 @@
+// What the two halves of the kernels that draw random numbers agree on. For host compilers and for nvcc.
+#pragma once
+
+#include "kernels/cuda/bodies.h"
+
+namespace weir {
+
+// `total` numbers from a Philox stream, a place for each group of four words. Integers are low + word % range, or the
+// words themselves where range is 0.
+struct RandomArgs {
+  uint32_t counter[4], key[2];
+  uint64_t low, range;
+  void* out;
+  int64_t total;
+  int64_t count;
+};
+
+}  // namespace weir

@@ -1,0 +1,12 @@
+// The bodies of random_table.inc for the simulated device.
+#include "kernels/cuda/random_bodies.h"
+#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/random/philox_functions.h"
+// Needs what is above.
+#include "kernels/cuda/random_table.inc"
+
+namespace weir {
+
+BodyTable SimulatedRandomBodies() { return TableOf(kRandomEntries); }
+
+}  // namespace weir

@@ -1,0 +1,62 @@
+// How bodies run on the simulated device: for the files that compile a table of them for the host.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/cuda/bodies.h"
+#include "kernels/cuda/element_simulated.h"
+
+namespace weir {
+namespace {
+
+using std::exp;
+using std::log;
+using std::sqrt;
+
+template <typename Body>
+void SimulateEach(const void* raw) {
+  const Body body{*static_cast<const decltype(Body::args)*>(raw)};
+  for (int64_t i = 0; i < body.args.count; ++i) body(i);
+}
+template <typename Body>
+void SimulateRows(const void* raw) {
+  const Body body{*static_cast<const decltype(Body::args)*>(raw)};
+  for (int64_t place = 0; place < body.args.count; ++place) {
+    auto folded = body.Identity();
+    for (int64_t j = 0; j < body.length(); ++j) folded = body.Combine(folded, body.Take(place, j));
+    body.Finish(place, folded);
+  }
+}
+template <typename Body>
+void SimulateRounds(const void* raw) {
+  const Body body{*static_cast<const decltype(Body::args)*>(raw)};
+  for (int64_t place = 0; place < body.args.count; ++place) {
+    for (int64_t round = 0; round < body.rounds(); ++round) {
+      auto folded = body.Identity();
+      for (int64_t j = 0; j < body.length(); ++j) folded = body.Combine(folded, body.Take(place, round, j));
+      body.Finish(place, round, folded);
+    }
+  }
+}
+template <typename Body>
+void SimulateLanes(const void* raw) {
+  const Body body{*static_cast<const decltype(Body::args)*>(raw)};
+  for (int64_t place = 0; place < body.args.count; ++place) {
+    auto total = body.Identity();
+    for (int64_t j = 0; j < body.length(); ++j) {
+      const auto before = total;
+      total = body.Combine(total, body.Take(place, j));
+      body.Put(place, j, body.exclusive() ? before : total);
+    }
+  }
+}
+#define WEIR_BODY_CODE
+#define WEIR_EACH(...) nullptr, &SimulateEach<__VA_ARGS__>
+#define WEIR_ROWS(...) nullptr, &SimulateRows<__VA_ARGS__>
+#define WEIR_ROUNDS(...) nullptr, &SimulateRounds<__VA_ARGS__>
+#define WEIR_LANES(...) nullptr, &SimulateLanes<__VA_ARGS__>
+
+}  // namespace
+}  // namespace weir
+
+#include "kernels/cuda/body_common.inc"

@@ -1,0 +1,182 @@
+#include "tests/gpu/gpu_agreement_testing.h"
+
+#include "core/numeric_types.h"
+#include "kernels/register_all.h"
+
+namespace weir {
+namespace {
+
+template <typename T>
+Tensor Random(std::mt19937& random, const TensorShape& shape) {
+  std::uniform_real_distribution<float> reals(0.2f, 1.8f);
+  std::uniform_int_distribution<int> integers(-9, 9);
+  Tensor tensor(DataTypeOf<T>(), shape);
+  for (T& x : tensor.flat<T>()) {
+    if constexpr (std::is_same_v<T, bool>) {
+      x = integers(random) > 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      x = static_cast<T>(integers(random));
+    } else {
+      x = static_cast<T>(reals(random));
+    }
+  }
+  return tensor;
+}
+
+Tensor Random(DataType type, std::mt19937& random, const TensorShape& shape) {
+  switch (type) {
+    case DT_DOUBLE:
+      return Random<double>(random, shape);
+    case DT_HALF:
+      return Random<half>(random, shape);
+    case DT_BFLOAT16:
+      return Random<bfloat16>(random, shape);
+    case DT_INT32:
+      return Random<int32_t>(random, shape);
+    case DT_INT64:
+      return Random<int64_t>(random, shape);
+    case DT_BOOL:
+      return Random<bool>(random, shape);
+    default:
+      return Random<float>(random, shape);
+  }
+}
+
+double Tolerance(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DT_HALF:
+      return 4e-3;
+    case DT_BFLOAT16:
+      return 3e-2;
+    case DT_DOUBLE:
+      return 1e-12;
+    default:
+      return 2e-5;
+  }
+}
+
+// Arguments of one tensor each.
+std::vector<InputList> Singles(const OutputList& outputs) {
+  std::vector<InputList> lists;
+  for (const Output& output : outputs) lists.push_back({output});
+  return lists;
+}
+
+}  // namespace
+
+GpuAgreementTest::GpuAgreementTest() { EXPECT_THAT(RegisterAllKernels(kernels_), IsOk()); }
+
+Tensor GpuAgreementTest::Of(DataType type, const TensorShape& shape) { return Random(type, random_, shape); }
+
+Output GpuAgreementTest::Fed(Tensor value) {
+  const Output placeholder = ops::Placeholder(Cpu(), value.dtype());
+  feeds_.emplace_back(placeholder, std::move(value));
+  return placeholder;
+}
+
+void GpuAgreementTest::Add(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs) {
+  Arguments arguments;
+  for (Tensor& input : inputs) arguments.push_back({std::move(input)});
+  AddLists(op, std::move(arguments), attrs);
+}
+
+void GpuAgreementTest::AddLists(const std::string& op, Arguments arguments, const tensorflow::NodeDef& attrs) {
+  checked_.insert(op);
+  std::vector<InputList> fed;
+  for (std::vector<Tensor>& list : arguments) {
+    OutputList members;
+    for (Tensor& input : list) members.push_back(Fed(std::move(input)));
+    fed.emplace_back(members.begin(), members.end());
+  }
+  AddOf(op, fed, attrs);
+}
+
+void GpuAgreementTest::AddOf(const std::string& op, const std::vector<InputList>& inputs,
+                             const tensorflow::NodeDef& attrs) {
+  tensorflow::NodeDef def = attrs;
+  def.set_op(op);
+  const Operation cpu = Cpu().AddOp(def, inputs), gpu = Gpu().AddOp(def, inputs);
+  ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
+  // Some types are a GPU's alone, as in TensorFlow: kernels/cuda's own suite checks them.
+  if (!kernels_.Find(cpu.node()->def(), kDeviceCpu).ok()) return;
+  for (int i = 0; i < cpu.node()->num_outputs(); ++i) {
+    names_.push_back(absl::StrCat(op, ":", i));
+    fetches_.emplace_back(cpu, i);
+    fetches_.emplace_back(gpu, i);
+  }
+}
+
+std::vector<Output> GpuAgreementTest::NewVariables(const Scope& scope, const std::vector<Tensor>& values,
+                                                   std::vector<Operation>* assigned) {
+  std::vector<Output> handles;
+  for (const Tensor& value : values) {
+    tensorflow::NodeDef handle = Attr("dtype", value.dtype(), Attr("shape", value.shape()));
+    SetNodeAttr("shared_name", absl::StrCat("v", num_variables_++), &handle);
+    handle.set_op("VarHandleOp");
+    handles.emplace_back(scope.AddOp(handle, {}), 0);
+    tensorflow::NodeDef assign;
+    assign.set_op("AssignVariableOp");
+    assigned->push_back(scope.AddOp(assign, Singles({handles.back(), Fed(value)})));
+  }
+  return handles;
+}
+
+void GpuAgreementTest::AddUpdate(const std::string& op, const std::vector<Tensor>& variables,
+                                 std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs) {
+  checked_.insert(op);
+  OutputList fed;
+  for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
+  OutputList values[2];
+  for (const bool is_gpu : {false, true}) {
+    const Scope scope = is_gpu ? Gpu() : Cpu();
+    std::vector<Operation> before;
+    const std::vector<Output> handles = NewVariables(scope, variables, &before);
+    OutputList all(handles.begin(), handles.end());
+    all.insert(all.end(), fed.begin(), fed.end());
+    tensorflow::NodeDef def = attrs;
+    def.set_op(op);
+    const Operation update = scope.WithControlDependencies(before).AddOp(def, Singles(all));
+    ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
+    const Scope after = scope.WithControlDependencies(std::vector<Operation>{update});
+    for (size_t i = 0; i < handles.size(); ++i) {
+      tensorflow::NodeDef read = Attr("dtype", variables[i].dtype());
+      read.set_op("ReadVariableOp");
+      values[is_gpu].emplace_back(after.AddOp(read, Singles({handles[i]})), 0);
+    }
+  }
+  for (size_t i = 0; i < variables.size(); ++i) {
+    names_.push_back(absl::StrCat(op, ": variable ", i));
+    fetches_.push_back(values[0][i]);
+    fetches_.push_back(values[1][i]);
+  }
+}
+
+void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
+                               const tensorflow::NodeDef& attrs) {
+  checked_.insert(op);
+  OutputList fed;
+  for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
+  names_.push_back(op);
+  for (const bool is_gpu : {false, true}) {
+    const Scope scope = is_gpu ? Gpu() : Cpu();
+    std::vector<Operation> before;
+    OutputList all = {NewVariables(scope, {variable}, &before)[0]};
+    all.insert(all.end(), fed.begin(), fed.end());
+    tensorflow::NodeDef def = attrs;
+    def.set_op(op);
+    fetches_.emplace_back(scope.WithControlDependencies(before).AddOp(def, Singles(all)), 0);
+    ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
+  }
+}
+
+void GpuAgreementTest::Compare() {
+  const std::vector<Tensor> out = Run(feeds_, fetches_);
+  ASSERT_EQ(out.size(), fetches_.size());
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const Tensor& expected = out[2 * i];
+    const std::string context = absl::StrCat(names_[i], " of ", DataTypeName(expected.dtype()));
+    ExpectTensorNear(out[2 * i + 1], expected, Tolerance(expected), Tolerance(expected), context);
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+// Ops on the CPU and on the GPU of a session, of the same inputs.
+#pragma once
+
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/attr_value.h"
+#include "core/kernel_registry.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tests/gpu/gpu_session_testing.h"
+
+namespace weir {
+
+class GpuAgreementTest : public GpuSessionTest {
+ protected:
+  GpuAgreementTest();
+  using Arguments = std::vector<std::vector<Tensor>>;
+
+  // Adds `op` on the CPU and on the GPU, of fed inputs.
+  void Add(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
+  // The same where arguments are lists.
+  void AddLists(const std::string& op, Arguments arguments, const tensorflow::NodeDef& attrs = {});
+  // An op that updates variables of these values, which are its first arguments: what they hold then is compared.
+  void AddUpdate(const std::string& op, const std::vector<Tensor>& variables, std::vector<Tensor> inputs,
+                 const tensorflow::NodeDef& attrs = {});
+  // ResourceGather and its like: one variable is read.
+  void AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
+               const tensorflow::NodeDef& attrs = {});
+  // Runs all that was added.
+  void Compare();
+
+  template <typename V>
+  static tensorflow::NodeDef Attr(const char* name, const V& value, tensorflow::NodeDef node = {}) {
+    SetNodeAttr(name, value, &node);
+    return node;
+  }
+  Tensor Of(DataType type, const TensorShape& shape);
+
+  void AddElementwise();
+  void AddFloats(DataType type);
+  void AddMoves(DataType type);
+  void AddSlices(DataType type);
+  void AddInt32();
+  void AddIndexed(DataType type);
+  void AddSteps(DataType type);
+  void AddRandom(DataType type);
+  void AddRandomIntegers();
+
+  KernelRegistry kernels_;
+  std::set<std::string> checked_;
+
+ private:
+  void AddOf(const std::string& op, const std::vector<InputList>& inputs, const tensorflow::NodeDef& attrs);
+  // A placeholder that is fed.
+  Output Fed(Tensor value);
+  // Handles of new variables on the scope's device, and what gives them their values.
+  std::vector<Output> NewVariables(const Scope& scope, const std::vector<Tensor>& values,
+                                   std::vector<Operation>* assigned);
+
+  std::mt19937 random_{17};
+  int num_variables_ = 0;
+  FeedList feeds_;
+  OutputList fetches_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace weir

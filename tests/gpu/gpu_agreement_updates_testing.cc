@@ -1,0 +1,161 @@
+// Ops that combine elements by index, that look along rows, that change variables, and that draw random numbers.
+#include "absl/strings/match.h"
+#include "core/numeric_types.h"
+#include "tests/gpu/gpu_agreement_testing.h"
+
+namespace weir {
+namespace {
+
+Tensor Filled(DataType type, const TensorShape& shape, float value) {
+  Tensor tensor(type, shape);
+  switch (type) {
+    case DT_DOUBLE:
+      for (double& x : tensor.flat<double>()) x = value;
+      break;
+    case DT_HALF:
+      for (half& x : tensor.flat<half>()) x = half(value);
+      break;
+    case DT_BFLOAT16:
+      for (bfloat16& x : tensor.flat<bfloat16>()) x = bfloat16(value);
+      break;
+    default:
+      for (float& x : tensor.flat<float>()) x = value;
+  }
+  return tensor;
+}
+
+}  // namespace
+
+void GpuAgreementTest::AddIndexed(DataType type) {
+  const TensorShape matrix({4, 6}), cube({2, 3, 4});
+  const Tensor rows = AsTensor<int32_t>({2, 0, 2}), wide_rows = AsTensor<int64_t>({3, 1, 3});
+  for (const char* op : {"UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"}) {
+    Add(op, {Of(type, TensorShape({3, 5})), AsTensor<int32_t>({2, -1, 2}), AsScalar<int32_t>(4)});
+    Add(op, {Of(type, cube), AsTensor<int64_t>({1, 0, 1, 1, 1, 0}, {2, 3}), AsScalar<int64_t>(2)});
+  }
+  for (const char* op : {"SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin", "SegmentMean"}) {
+    if (type == DT_INT64 && absl::string_view(op) == "SegmentMean") continue;
+    Add(op, {Of(type, matrix), AsTensor<int32_t>({0, 0, 2, 5})});
+    Add(op, {Of(type, matrix), AsTensor<int64_t>({1, 1, 1, 1})});
+  }
+  Add("ScatterNd", {AsTensor<int32_t>({2, 0, 2}, {3, 1}), Of(type, TensorShape({3, 5})), AsTensor<int32_t>({4, 5})});
+  Add("ScatterNd", {AsTensor<int64_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2})), AsTensor<int64_t>({2, 3})});
+  for (const char* op :
+       {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"}) {
+    Add(op, {Of(type, matrix), AsTensor<int32_t>({3, 1}, {2, 1}), Of(type, TensorShape({2, 6}))});
+  }
+  for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+    if (type == DT_INT64 && absl::string_view(what) == "Div") continue;
+    const std::string op = absl::StrCat("ResourceScatter", what);
+    const Tensor& indices = absl::string_view(what) == "Update" ? AsTensor<int64_t>({3, 1, 0}) : wide_rows;
+    AddUpdate(op, {Of(type, matrix)}, {indices, Of(type, TensorShape({3, 6}))});
+    AddUpdate(op, {Of(type, matrix)}, {rows, Of(type, TensorShape())});
+  }
+  for (const char* what : {"Update", "Add", "Sub", "Max", "Min"}) {
+    AddUpdate(absl::StrCat("ResourceScatterNd", what), {Of(type, cube)},
+              {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+  }
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    Add(op, {Of(type, cube), AsScalar<int32_t>(-1)});
+    Add(op, {Of(type, cube), AsScalar<int64_t>(1)}, Attr("output_type", DT_INT32));
+    Add(op, {Of(type, TensorShape({2, 700})), AsScalar<int32_t>(1)});
+  }
+  Add("TopKV2", {Of(type, TensorShape({3, 300})), AsScalar<int32_t>(5)});
+  Add("TopKV2", {Of(type, matrix), AsScalar<int32_t>(6)}, Attr("index_type", DT_INT64));
+  Add("TopK", {Of(type, matrix)}, Attr("k", int64_t{2}));
+  for (const bool exclusive : {false, true}) {
+    for (const bool reverse : {false, true}) {
+      const auto attrs = Attr("exclusive", exclusive, Attr("reverse", reverse));
+      for (const char* op : {"Cumsum", "Cumprod"}) {
+        Add(op, {Of(type, cube), AsScalar<int32_t>(1)}, attrs);
+        Add(op, {Of(type, matrix), AsScalar<int64_t>(-1)}, attrs);
+      }
+      Add("Cumsum", {Of(DT_INT64, TensorShape({3, 5000})), AsScalar<int32_t>(0)}, attrs);  // many, short
+    }
+  }
+}
+
+// Optimizers' steps.
+void GpuAgreementTest::AddSteps(DataType type) {
+  const TensorShape shape({4, 3}), rows({2, 3});
+  struct Rule {
+    const char* name;
+    int variables, scalars;
+    bool is_sparse_too;
+    const char* flag = nullptr;
+  };
+  const Rule rules[] = {{"GradientDescent", 1, 1, false},
+                        {"Momentum", 2, 2, true, "use_nesterov"},
+                        {"KerasMomentum", 2, 2, true, "use_nesterov"},
+                        {"Adam", 3, 6, false, "use_nesterov"},
+                        {"AdamWithAmsgrad", 4, 6, false},
+                        {"AdaMax", 3, 5, false},
+                        {"Adagrad", 2, 1, true, "update_slots"},
+                        {"AdagradV2", 2, 2, true, "update_slots"},
+                        {"RMSProp", 3, 4, true},
+                        {"CenteredRMSProp", 4, 4, true},
+                        {"Adadelta", 3, 3, true},
+                        {"Ftrl", 3, 4, true, "multiply_linear_by_lr"},
+                        {"FtrlV2", 3, 5, true, "multiply_linear_by_lr"},
+                        {"AddSign", 2, 4, false},
+                        {"PowerSign", 2, 4, false}};
+  for (const Rule& rule : rules) {
+    const bool is_ftrl = absl::StartsWith(rule.name, "Ftrl");
+    std::vector<Tensor> variables(rule.variables), scalars;
+    for (int k = 0; k < rule.variables; ++k) variables[k] = Of(type, shape);
+    // A mean of squares is not below the square of the mean: that one is 0 here.
+    if (absl::string_view(rule.name) == "CenteredRMSProp") variables[1] = Filled(type, shape, 0);
+    for (int k = 0; k < rule.scalars; ++k) {
+      scalars.push_back(Filled(type, TensorShape(), is_ftrl && k + 1 == rule.scalars ? -0.5f : 0.125f * (k + 1)));
+    }
+    // Those that have the gradient first take it before their scalars.
+    const bool gradient_first = is_ftrl || absl::EndsWith(rule.name, "Momentum");
+    for (const bool is_sparse : {false, true}) {
+      if (is_sparse && !rule.is_sparse_too) continue;
+      std::vector<Tensor> gradient = {Of(type, is_sparse ? rows : shape)}, inputs;
+      const std::string op = absl::StrCat(is_sparse ? "ResourceSparseApply" : "ResourceApply", rule.name);
+      if (is_sparse) gradient.push_back(AsTensor<int64_t>({3, 1}));
+      inputs = scalars;
+      if (is_ftrl) {
+        inputs.insert(inputs.begin(), gradient.begin(), gradient.end());
+      } else if (gradient_first) {  // after the rate
+        inputs.insert(inputs.begin() + 1, gradient.begin(), gradient.end());
+      } else {
+        inputs.insert(inputs.end(), gradient.begin(), gradient.end());
+      }
+      AddUpdate(op, variables, inputs);
+      if (rule.flag != nullptr) AddUpdate(op, variables, inputs, Attr(rule.flag, !absl::EndsWith(rule.flag, "slots")));
+    }
+  }
+}
+
+void GpuAgreementTest::AddRandom(DataType type) {
+  const auto seeds = Attr("seed", int64_t{7}, Attr("seed2", int64_t{11}, Attr("dtype", type)));
+  const Tensor shape = AsTensor<int32_t>({3, 5, 7});
+  for (const char* op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) Add(op, {shape}, seeds);
+  const auto dtype = Attr("dtype", type);
+  for (const char* op : {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal"}) {
+    Add(op, {shape, AsTensor<int64_t>({3, 4})}, dtype);
+    Add(absl::StrCat(op, "V2"),
+        {shape, AsTensor<uint64_t>({5}), AsTensor<uint64_t>({UINT64_MAX - 3, 9}), AsScalar<int32_t>(1)}, dtype);
+  }
+}
+
+void GpuAgreementTest::AddRandomIntegers() {
+  const Tensor shape = AsTensor<int32_t>({3, 5}), key = AsTensor<uint64_t>({5}), counter = AsTensor<uint64_t>({1, 9}),
+               algorithm = AsScalar<int32_t>(1), seed = AsTensor<int32_t>({3, 4});
+  const auto seeds = Attr("seed", int64_t{7}, Attr("seed2", int64_t{11}));
+  Add("RandomUniformInt", {shape, AsScalar<int32_t>(-5), AsScalar<int32_t>(100)}, seeds);
+  Add("RandomUniformInt", {shape, AsScalar<int64_t>(INT64_MIN), AsScalar<int64_t>(INT64_MAX)}, seeds);
+  Add("StatelessRandomUniformInt", {shape, seed, AsScalar<int32_t>(-5), AsScalar<int32_t>(100)},
+      Attr("dtype", DT_INT32));
+  Add("StatelessRandomUniformIntV2", {shape, key, counter, algorithm, AsScalar<int64_t>(-5), AsScalar<int64_t>(100)},
+      Attr("dtype", DT_INT64));
+  Add("StatelessRandomUniformFullInt", {shape, seed}, Attr("dtype", DT_INT64));
+  Add("StatelessRandomUniformFullIntV2", {shape, key, counter, algorithm}, Attr("dtype", DT_INT32));
+  Add("StatelessRandomGetKeyCounter", {seed});
+  Add("StatelessRandomGetKeyCounterAlg", {seed});
+  Add("StatelessRandomGetAlg", {});
+}
+
+}  // namespace weir
