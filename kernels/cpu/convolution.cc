@@ -8,35 +8,6 @@
 namespace weir {
 namespace {
 
-// The problem that an image of shape `input` and a filter make. InvalidArgument, which starts with `label`, where they
-// do not fit.
-absl::StatusOr<ConvolutionShape> MakeProblem(const WindowAttrs& attrs, const TensorShape& input,
-                                             const TensorShape& filter, absl::string_view label = "") {
-  if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
-  if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
-  if (filter.num_elements() == 0) {
-    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-  }
-  ConvolutionShape shape;
-  shape.channels_first = attrs.channels_first;
-  shape.batch = input.dim_size(0);
-  shape.in_channels = input.dim_size(attrs.ChannelAxis());
-  shape.out_channels = filter.dim_size(3);
-  if (shape.in_channels % filter.dim_size(2) != 0) {
-    return errors::InvalidArgument(label, "input depth must be evenly divisible by filter depth: ", shape.in_channels,
-                                   " vs ", filter.dim_size(2));
-  }
-  shape.groups = shape.in_channels / filter.dim_size(2);
-  if (shape.groups == 0) return errors::InvalidArgument("number of groups must be positive: ", input.ToString());
-  if (shape.out_channels % shape.groups != 0) {
-    return errors::InvalidArgument("output depth must be evenly divisible by number of groups: ", shape.out_channels,
-                                   " vs ", shape.groups);
-  }
-  ASSIGN_OR_RETURN(shape.rows, attrs.Dim(0, input.dim_size(attrs.RowAxis()), filter.dim_size(0)));
-  ASSIGN_OR_RETURN(shape.columns, attrs.Dim(1, input.dim_size(attrs.RowAxis() + 1), filter.dim_size(1)));
-  return shape;
-}
-
 // Conv2D and its gradients, and _FusedConv2D, which has an epilogue.
 class ConvolutionKernel : public OpKernel {
  public:
@@ -86,8 +57,8 @@ class ConvolutionKernel : public OpKernel {
   absl::Status Forward(OpKernelContext& ctx) {
     const Tensor& input = ctx.input(0);
     const Tensor& filter = ctx.input(1);
-    ASSIGN_OR_RETURN(const ConvolutionShape shape, MakeProblem(attrs_, input.shape(), filter.shape()));
-    ASSIGN_OR_RETURN(const TensorShape out, OutputShape(shape));
+    ASSIGN_OR_RETURN(const ConvolutionShape shape, ConvolutionShape::Of(attrs_, input.shape(), filter.shape()));
+    ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
     std::optional<BoundEpilogue> epilogue;
     if (epilogue_.has_value()) {
       ASSIGN_OR_RETURN(epilogue, epilogue_->Bind(ctx, 2, shape.out_channels));
@@ -116,8 +87,8 @@ class ConvolutionKernel : public OpKernel {
           "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ", in.dims());
     }
     ASSIGN_OR_RETURN(const ConvolutionShape shape,
-                     MakeProblem(attrs_, in, filter.shape(), absl::StrCat(Label(), ": ")));
-    RETURN_IF_ERROR(CheckGradient(shape, gradient.shape()));
+                     ConvolutionShape::Of(attrs_, in, filter.shape(), absl::StrCat(Label(), ": ")));
+    RETURN_IF_ERROR(shape.CheckGradient(attrs_, gradient.shape(), Label()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in));
     return Run(ctx, shape, {output->raw_data(), filter.raw_data(), gradient.raw_data()}, *output);
   }
@@ -127,35 +98,14 @@ class ConvolutionKernel : public OpKernel {
     const Tensor& gradient = ctx.input(2);
     ASSIGN_OR_RETURN(const TensorShape filter, ShapeFromTensor(ctx.input(1), "filter_sizes"));
     ASSIGN_OR_RETURN(const ConvolutionShape shape,
-                     MakeProblem(attrs_, input.shape(), filter, absl::StrCat(Label(), ": ")));
-    RETURN_IF_ERROR(CheckGradient(shape, gradient.shape()));
+                     ConvolutionShape::Of(attrs_, input.shape(), filter, absl::StrCat(Label(), ": ")));
+    RETURN_IF_ERROR(shape.CheckGradient(attrs_, gradient.shape(), Label()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, filter));
     return Run(ctx, shape, {input.raw_data(), output->raw_data(), gradient.raw_data()}, *output);
   }
 
-  absl::StatusOr<TensorShape> OutputShape(const ConvolutionShape& shape) const {
-    return attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out, shape.out_channels);
-  }
-
   const char* Label() const {
     return kind_ == ConvolutionKind::kBackpropInput ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
-  }
-
-  absl::Status CheckGradient(const ConvolutionShape& shape, const TensorShape& gradient) const {
-    const char* const label = Label();
-    if (gradient.dims() != 4) {
-      return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", gradient.ToString());
-    }
-    if (gradient.dim_size(0) != shape.batch) {
-      return errors::InvalidArgument(label, ": input and out_backprop must have the same batch size. Input batch: ",
-                                     shape.batch, ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
-    }
-    if (gradient.dim_size(attrs_.ChannelAxis()) != shape.out_channels) {
-      return errors::InvalidArgument(label, ": filter and out_backprop must have the same out_depth");
-    }
-    const int row = attrs_.RowAxis();
-    RETURN_IF_ERROR(CheckGradientDim(label, row, shape.rows, gradient.dim_size(row)));
-    return CheckGradientDim(label, row + 1, shape.columns, gradient.dim_size(row + 1));
   }
 
   absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers,

@@ -3,22 +3,10 @@
 
 #include <memory>
 
+#include "core/window_shapes.h"
 #include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/window.h"
 
 namespace weir {
-
-// One problem. The filter is [rows, columns, in_channels / groups, out_channels]; images are NHWC or NCHW.
-struct ConvolutionShape {
-  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
-  bool channels_first = false;
-  WindowDim rows, columns;
-
-  int64_t InputElements() const { return batch * in_channels * rows.in * columns.in; }
-  int64_t OutputElements() const { return batch * out_channels * rows.out * columns.out; }
-  int64_t FilterElements() const { return rows.filter * columns.filter * (in_channels / groups) * out_channels; }
-  int64_t Multiplications() const { return OutputElements() * rows.filter * columns.filter * (in_channels / groups); }
-};
 
 enum class ConvolutionKind { kForward, kBackpropInput, kBackpropFilter };
 

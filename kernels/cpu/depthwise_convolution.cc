@@ -148,9 +148,8 @@ class DepthwiseKernel : public OpKernel {
       filter = ctx.input(1).shape();
     }
     ASSIGN_OR_RETURN(const DepthwiseShape shape, MakeProblem(in, filter));
-    ASSIGN_OR_RETURN(const int64_t out_channels, Multiply(shape.channels, shape.multiplier));
-    ASSIGN_OR_RETURN(const TensorShape out,
-                     attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out, out_channels));
+    ASSIGN_OR_RETURN(const TensorShape out, attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out,
+                                                             shape.channels * shape.multiplier));
     if (kKind != ConvolutionKind::kForward && ctx.input(2).shape() != out) {
       return GradientError(out, ctx.input(2).shape());
     }
@@ -205,30 +204,18 @@ class DepthwiseKernel : public OpKernel {
     return errors::InvalidArgument(label, ": depth_multiplier * in_depth not equal to out_depth");
   }
 
-  static absl::StatusOr<int64_t> Multiply(int64_t a, int64_t b) {
-    const int64_t product = MultiplyWithoutOverflow(a, b);
-    if (product >= 0) return product;
-    return errors::InvalidArgument(a, " channels times ", b, " are too many");
-  }
-
+  // Grouped convolutions are computed by channel here.
   absl::StatusOr<DepthwiseShape> MakeProblem(const TensorShape& input, const TensorShape& filter) const {
-    if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
-    if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
-    if (filter.num_elements() == 0) {
-      return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-    }
+    ASSIGN_OR_RETURN(
+        const ConvolutionShape grouped,
+        ConvolutionShape::Depthwise(attrs_, input, filter, kKind == ConvolutionKind::kForward ? "depth" : "in_depth"));
     DepthwiseShape shape;
-    shape.channels_first = attrs_.channels_first;
-    shape.batch = input.dim_size(0);
-    shape.channels = input.dim_size(attrs_.ChannelAxis());
+    shape.channels_first = grouped.channels_first;
+    shape.batch = grouped.batch;
+    shape.channels = grouped.in_channels;
     shape.multiplier = filter.dim_size(3);
-    if (shape.channels != filter.dim_size(2)) {
-      return errors::InvalidArgument("input and filter must have the same ",
-                                     kKind == ConvolutionKind::kForward ? "depth: " : "in_depth: ", shape.channels,
-                                     " vs ", filter.dim_size(2));
-    }
-    ASSIGN_OR_RETURN(shape.rows, attrs_.Dim(0, input.dim_size(attrs_.RowAxis()), filter.dim_size(0)));
-    ASSIGN_OR_RETURN(shape.columns, attrs_.Dim(1, input.dim_size(attrs_.RowAxis() + 1), filter.dim_size(1)));
+    shape.rows = grouped.rows;
+    shape.columns = grouped.columns;
     return shape;
   }
 

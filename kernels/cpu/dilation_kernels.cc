@@ -2,10 +2,10 @@
 #include <limits>
 #include <vector>
 
+#include "core/window.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
-#include "kernels/cpu/window.h"
 
 namespace weir {
 namespace {

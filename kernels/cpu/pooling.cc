@@ -4,51 +4,21 @@
 #include <vector>
 
 #include "core/numeric_types.h"
+#include "core/window_shapes.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/window.h"
 
 namespace weir {
 namespace {
 
 constexpr int64_t kPicosecondsPerTap = 300;
 
-// One pooling problem. An image is split into runs of channels (NHWC) or single planes (NCHW), so that the innermost
-// loop is over `run` neighbours.
-struct PoolShape {
-  int64_t batch = 0, channels = 0;
-  bool channels_first = false;
-  WindowDim rows, columns;
-
-  int64_t planes() const { return channels_first ? batch * channels : batch; }
-  int64_t run() const { return channels_first ? 1 : channels; }
-  int64_t InputPlane() const { return rows.in * columns.in * run(); }
-  int64_t OutputPlane() const { return rows.out * columns.out * run(); }
-  // Windows may be far larger than the image.
-  int64_t PlaneCost() const {
-    const double taps =
-        static_cast<double>(OutputPlane()) * std::min(rows.filter, rows.in) * std::min(columns.filter, columns.in);
-    return static_cast<int64_t>(std::clamp(taps * kPicosecondsPerTap, 1.0, 1e15));
-  }
-};
-
-absl::StatusOr<PoolShape> MakeProblem(const WindowAttrs& attrs, const TensorShape& in) {
-  if (in.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional, got ", in.ToString());
-  if (attrs.depth_ksize != 1 || attrs.depth_stride != 1) {
-    return errors::Unimplemented("Non-spatial pooling is not yet supported.");
-  }
-  PoolShape shape;
-  shape.channels_first = attrs.channels_first;
-  shape.batch = in.dim_size(0);
-  shape.channels = in.dim_size(attrs.ChannelAxis());
-  ASSIGN_OR_RETURN(shape.rows, attrs.Dim(0, in.dim_size(attrs.RowAxis()), attrs.ksize[0]));
-  ASSIGN_OR_RETURN(shape.columns, attrs.Dim(1, in.dim_size(attrs.RowAxis() + 1), attrs.ksize[1]));
-  return shape;
-}
-
-absl::StatusOr<TensorShape> OutputShape(const WindowAttrs& attrs, const PoolShape& shape) {
-  return attrs.MakeShape(shape.batch, shape.rows.out, shape.columns.out, shape.channels);
+// Of one plane. Windows may be far larger than the image.
+int64_t PlaneCost(const PoolShape& s) {
+  const double taps = static_cast<double>(s.OutputPlane()) * std::min(s.rows.filter, s.rows.in) *
+                      std::min(s.columns.filter, s.columns.in);
+  return static_cast<int64_t>(std::clamp(taps * kPicosecondsPerTap, 1.0, 1e15));
 }
 
 // The inputs that output i looks at, without the padding.
@@ -138,25 +108,6 @@ void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, st
   });
 }
 
-// Reads the windows from inputs where the op has them there (MaxPoolV2).
-absl::StatusOr<WindowAttrs> WithWindowInputs(OpKernelContext& ctx, WindowAttrs attrs, int first) {
-  if (ctx.num_inputs() <= first) return attrs;
-  struct {
-    const char* name;
-    int64_t* spatial;
-    int64_t* depth;
-  } const windows[] = {{"ksize", attrs.ksize, &attrs.depth_ksize}, {"strides", attrs.strides, &attrs.depth_stride}};
-  for (int i = 0; i < 2; ++i) {
-    ASSIGN_OR_RETURN(const Indices values, Indices::Read(ctx.input(first + i)));
-    const auto span = absl::MakeConstSpan(values.data(), values.size());
-    RETURN_IF_ERROR(CheckWindow(span, windows[i].name));
-    if (span[0] != 1) return errors::Unimplemented("Pooling is not yet supported on the batch dimension.");
-    *windows[i].depth = span[attrs.ChannelAxis()];
-    std::copy_n(span.begin() + attrs.RowAxis(), 2, windows[i].spatial);
-  }
-  return attrs;
-}
-
 template <typename T>
 class MaxPoolKernel : public OpKernel {
  public:
@@ -166,14 +117,14 @@ class MaxPoolKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const WindowAttrs attrs, WithWindowInputs(ctx, attrs_, 1));
+    ASSIGN_OR_RETURN(const WindowAttrs attrs, attrs_.WithInputs(ctx, 1));
     const Tensor& in = ctx.input(0);
     if (attrs.depth_ksize != 1 || attrs.depth_stride != 1) return PoolDepth(ctx, attrs, in);
-    ASSIGN_OR_RETURN(const PoolShape shape, MakeProblem(attrs, in.shape()));
-    ASSIGN_OR_RETURN(const TensorShape out, OutputShape(attrs, shape));
+    ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs, in.shape()));
+    ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, out));
     if (out.num_elements() == 0) return absl::OkStatus();
-    ParallelRanges(ctx, shape.planes(), shape.PlaneCost(), [&](int64_t begin, int64_t end) {
+    ParallelRanges(ctx, shape.planes(), PlaneCost(shape), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         MaxPlane(shape, in.data<T>() + i * shape.InputPlane(), output->data<T>() + i * shape.OutputPlane());
       }
@@ -219,11 +170,11 @@ class MaxPoolGradKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const WindowAttrs attrs, WithWindowInputs(ctx, attrs_, 3));
+    ASSIGN_OR_RETURN(const WindowAttrs attrs, attrs_.WithInputs(ctx, 3));
     const Tensor& in = ctx.input(0);
     const Tensor& gradient = ctx.input(2);
-    ASSIGN_OR_RETURN(const PoolShape shape, MakeProblem(attrs, in.shape()));
-    ASSIGN_OR_RETURN(const TensorShape out, OutputShape(attrs, shape));
+    ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs, in.shape()));
+    ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs));
     if (ctx.input(1).shape() != out) {
       return errors::InvalidArgument("Expected orig_output shape to be ", out.ToString(), ", but got ",
                                      ctx.input(1).shape().ToString());
@@ -237,7 +188,7 @@ class MaxPoolGradKernel : public OpKernel {
       std::fill_n(output->data<T>(), output->NumElements(), T(0));
       return absl::OkStatus();
     }
-    ParallelRanges(ctx, shape.planes(), 3 * shape.PlaneCost(), [&](int64_t begin, int64_t end) {
+    ParallelRanges(ctx, shape.planes(), 3 * PlaneCost(shape), [&](int64_t begin, int64_t end) {
       std::vector<T> best(shape.run()), rest(shape.run());
       for (int64_t i = begin; i < end; ++i) {
         MaxGradPlane(shape, in.data<T>() + i * shape.InputPlane(), gradient.data<T>() + i * shape.OutputPlane(),
@@ -262,11 +213,11 @@ class AvgPoolKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
-    ASSIGN_OR_RETURN(const PoolShape shape, MakeProblem(attrs_, in.shape()));
-    ASSIGN_OR_RETURN(const TensorShape out, OutputShape(attrs_, shape));
+    ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs_, in.shape()));
+    ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, out));
     if (out.num_elements() == 0) return absl::OkStatus();
-    ParallelRanges(ctx, shape.planes(), shape.PlaneCost(), [&](int64_t begin, int64_t end) {
+    ParallelRanges(ctx, shape.planes(), PlaneCost(shape), [&](int64_t begin, int64_t end) {
       std::vector<Sum> sums(shape.run());
       for (int64_t i = begin; i < end; ++i) {
         Plane(shape, in.data<T>() + i * shape.InputPlane(), output->data<T>() + i * shape.OutputPlane(), sums);
@@ -309,15 +260,15 @@ class AvgPoolGradKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorShape in, ShapeFromTensor(ctx.input(0), "orig_input_shape"));
     const Tensor& gradient = ctx.input(1);
-    ASSIGN_OR_RETURN(const PoolShape shape, MakeProblem(attrs_, in));
-    ASSIGN_OR_RETURN(const TensorShape out, OutputShape(attrs_, shape));
+    ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs_, in));
+    ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
     if (gradient.shape() != out) {
       return errors::InvalidArgument("Expected grad shape to be ", out.ToString(), ", but got ",
                                      gradient.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in));
     if (in.num_elements() == 0) return absl::OkStatus();
-    ParallelRanges(ctx, shape.planes(), shape.PlaneCost(), [&](int64_t begin, int64_t end) {
+    ParallelRanges(ctx, shape.planes(), PlaneCost(shape), [&](int64_t begin, int64_t end) {
       std::vector<Sum> sums(shape.InputPlane());
       for (int64_t i = begin; i < end; ++i) {
         Plane(shape, gradient.data<T>() + i * shape.OutputPlane(), sums);

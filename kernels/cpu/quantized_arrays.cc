@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "core/index_tensor.h"
+#include "core/window.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/window.h"
 
 namespace weir {
 namespace {

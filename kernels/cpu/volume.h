@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "core/window.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/window.h"
 
 namespace weir {
 

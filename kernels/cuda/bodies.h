@@ -106,15 +106,18 @@ struct BodyFamily {
   BodyTable Simulated##Name();
 WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
+WEIR_BODY_FAMILY(NormBodies)
 WEIR_BODY_FAMILY(OrderBodies)
 WEIR_BODY_FAMILY(RandomBodies)
 WEIR_BODY_FAMILY(ScatterBodies)
 WEIR_BODY_FAMILY(UpdateBodies)
+WEIR_BODY_FAMILY(WindowBodies)
 #undef WEIR_BODY_FAMILY
 inline constexpr BodyFamily kBodyFamilies[] = {
     {&CudaMathBodies, &SimulatedMathBodies},       {&CudaMoveBodies, &SimulatedMoveBodies},
     {&CudaOrderBodies, &SimulatedOrderBodies},     {&CudaRandomBodies, &SimulatedRandomBodies},
     {&CudaScatterBodies, &SimulatedScatterBodies}, {&CudaUpdateBodies, &SimulatedUpdateBodies},
+    {&CudaWindowBodies, &SimulatedWindowBodies},   {&CudaNormBodies, &SimulatedNormBodies},
 };
 
 }  // namespace weir

@@ -10,6 +10,7 @@ namespace weir {
 absl::Status RegisterGpuKernels(KernelRegistry& kernels);
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
@@ -19,8 +20,10 @@ absl::Status RegisterGpuHostKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuNnKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuNormKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuPadKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuPoolKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuRandomKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);

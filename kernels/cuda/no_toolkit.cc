@@ -10,10 +10,12 @@ namespace weir {
 ElementwiseTable CudaElementwiseTable() { return {}; }
 BodyTable CudaMathBodies() { return {}; }
 BodyTable CudaMoveBodies() { return {}; }
+BodyTable CudaNormBodies() { return {}; }
 BodyTable CudaOrderBodies() { return {}; }
 BodyTable CudaRandomBodies() { return {}; }
 BodyTable CudaScatterBodies() { return {}; }
 BodyTable CudaUpdateBodies() { return {}; }
+BodyTable CudaWindowBodies() { return {}; }
 MatMulLaunch CudaMatMul() { return nullptr; }
 
 GpuPlatform MachineGpus() {

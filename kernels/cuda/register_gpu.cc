@@ -18,6 +18,9 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNnKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuConvolutionKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuPoolKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuNormKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuVariableKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuApplyKernels(kernels));
   return RegisterGpuHostKernels(kernels);

@@ -6,8 +6,8 @@
 
 #include "core/mutex.h"
 #include "core/resource_manager.h"
-#include "kernels/random/philox.h"
 #include "kernels/data/dataset_kernel.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 

@@ -1,9 +1,9 @@
 // Ops that select, gather, scatter and partition elements.
 #include <algorithm>
 
+#include "core/strided_slice_spec.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/op_shapes.h"
-#include "core/strided_slice_spec.h"
 
 namespace weir {
 namespace {

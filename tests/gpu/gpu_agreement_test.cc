@@ -173,6 +173,9 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
   for (const DataType type : kFloats) {
     AddSteps(type);
     AddRandom(type);
+    AddConvolutions(type);
+    AddPools(type);
+    if (type != DT_DOUBLE) AddNorms(type);
   }
   AddRandomIntegers();
   for (const char* op : {"Sum", "Max", "Min"}) {

@@ -47,6 +47,9 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddSteps(DataType type);
   void AddRandom(DataType type);
   void AddRandomIntegers();
+  void AddConvolutions(DataType type);
+  void AddPools(DataType type);
+  void AddNorms(DataType type);
 
   KernelRegistry kernels_;
   std::set<std::string> checked_;

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "kernels/cpu/images/families.h"
-#include "kernels/random/philox.h"
 #include "kernels/cpu/random_fill.h"
+#include "kernels/random/philox.h"
 
 namespace weir {
 namespace {

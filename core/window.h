@@ -24,6 +24,8 @@ struct WindowAttrs {
 
   int RowAxis() const { return channels_first ? 2 : 1; }
   int ChannelAxis() const { return channels_first ? 1 : 3; }
+  // With ksize and strides from inputs `first` and the next, in host memory, where the op has them there (MaxPoolV2).
+  absl::StatusOr<WindowAttrs> WithInputs(OpKernelContext& ctx, int first) const;
   // A shape of rank 4 in this layout.
   absl::StatusOr<TensorShape> MakeShape(int64_t batch, int64_t rows, int64_t columns, int64_t channels) const;
   // Dimension `axis` (0: rows, 1: columns) for an input and a filter of those sizes. InvalidArgument where the output

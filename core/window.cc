@@ -1,9 +1,10 @@
-#include "kernels/cpu/window.h"
+#include "core/window.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_join.h"
+#include "core/index_tensor.h"
 
 namespace weir {
 namespace {
@@ -100,6 +101,24 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(OpKernelConstruction& ctx) {
     std::copy_n(values.begin() + row, 2, window.spatial);
   }
   RETURN_IF_ERROR(ReadPadding(ctx, attrs));
+  return attrs;
+}
+
+absl::StatusOr<WindowAttrs> WindowAttrs::WithInputs(OpKernelContext& ctx, int first) const {
+  WindowAttrs attrs = *this;
+  if (ctx.num_inputs() <= first) return attrs;
+  struct {
+    const char* name;
+    int64_t* spatial;
+    int64_t* depth;
+  } const windows[] = {{"ksize", attrs.ksize, &attrs.depth_ksize}, {"strides", attrs.strides, &attrs.depth_stride}};
+  for (int i = 0; i < 2; ++i) {
+    ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(ctx.input(first + i)));
+    RETURN_IF_ERROR(CheckWindow(values, windows[i].name));
+    if (values[0] != 1) return errors::Unimplemented("Pooling is not yet supported on the batch dimension.");
+    *windows[i].depth = values[attrs.ChannelAxis()];
+    std::copy_n(values.begin() + attrs.RowAxis(), 2, windows[i].spatial);
+  }
   return attrs;
 }
 

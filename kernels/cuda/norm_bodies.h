@@ -1,0 +1,30 @@
+// What the two halves of batch normalisation agree on. For host compilers and for nvcc.
+#pragma once
+
+#include "kernels/cuda/bodies.h"
+
+namespace weir {
+
+// Images as [outer, channels, inner]; `per_channel` is outer times inner. All vectors are floats, one for each channel.
+struct NormArgs {
+  const void* x;
+  const void* dy;
+  void* result;  // y, or dx
+  const float* scale;
+  const float* offset;
+  float* mean;
+  float* variance;  // of the population
+  // Running averages, and what they were; those are null where they do not count.
+  const float* old_mean;
+  const float* old_variance;
+  float* new_mean;
+  float* new_variance;
+  float* dscale;
+  float* doffset;
+  float epsilon, average_factor;
+  bool is_training;
+  int64_t channels, inner, per_channel;
+  int64_t count;
+};
+
+}  // namespace weir
