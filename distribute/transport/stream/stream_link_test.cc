@@ -348,6 +348,14 @@ TEST_F(StreamLinkTest, APeerThatIsSilentForLongIsHung) {
   EXPECT_EQ(Heads(stream_->written[0])[0].kind, kBeatFrame);  // this end has shown that it lives
 }
 
+TEST_F(StreamLinkTest, AStreamOnWhichNobodySaysWhoTheyAreEnds) {
+  for (int i = 0; i < 30; ++i) link_->Tick(absl::Now());
+  ListLinksResponse links;
+  links_.Describe(&links);
+  EXPECT_EQ(links.link_size(), 0);
+  EXPECT_TRUE(stream_->written.empty());
+}
+
 TEST_F(StreamLinkTest, AStreamThatEndsBreaksTheLink) {
   Open();
   stream_->End(errors::Unavailable("Socket closed"));
