@@ -1,11 +1,51 @@
 #include "core/gpu/simulated_stream.h"
 
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace weir {
 namespace {
 
 using Kind = SimulatedStep::Kind;
+
+// What was read for a peer, on its way there. The peer goes on when it has arrived, or will not come: the device that
+// has it broke.
+class Crossing {
+ public:
+  ~Crossing() {
+    if (arrive_ != nullptr) arrive_();
+  }
+  const std::shared_ptr<std::vector<char>>& content() const { return content_; }
+  void Leave(std::vector<char> bytes) {
+    *content_ = std::move(bytes);
+    std::function<void()> arrive;
+    {
+      MutexLock lock(mu_);
+      has_left_ = true;
+      arrive = std::exchange(arrive_, nullptr);
+    }
+    if (arrive != nullptr) arrive();
+  }
+  void ArriveBy(std::function<void()> arrive) {
+    {
+      MutexLock lock(mu_);
+      if (!has_left_) {
+        arrive_ = std::move(arrive);
+        return;
+      }
+    }
+    arrive();
+  }
+
+ private:
+  const std::shared_ptr<std::vector<char>> content_ = std::make_shared<std::vector<char>>();
+  Mutex mu_;
+  bool has_left_ GUARDED_BY(mu_) = false;
+  std::function<void()> arrive_ GUARDED_BY(mu_);
+};
 
 }  // namespace
 
@@ -66,28 +106,24 @@ absl::Status SimulatedStream::CopyToPeer(GpuStream* theirs, void* to, const void
     return GpuStatus(GpuError::kInvalidValue,
                      absl::StrCat("copy to peer of ", bytes, " bytes, which are not allocated as device memory"));
   }
-  // What was read, on its way. The peer goes on when it is there, or when it will not come: this device broke.
-  struct Arrival {
-    std::function<void()> tell;
-    ~Arrival() {
-      if (tell != nullptr) tell();
-    }
-  };
-  auto sent = std::make_shared<std::vector<char>>();
-  auto arrival = std::make_shared<Arrival>();
-  ASSIGN_OR_RETURN(arrival->tell,
-                   peer->EnqueueExchange(theirs, {.name = "copy from peer",
-                                                  .begin = [] {},
-                                                  .end = [sent, to] { std::memcpy(to, sent->data(), sent->size()); },
-                                                  .writes = {GpuAccess::Write(to, bytes)}}));
-  return gpu_->Enqueue(this, {.name = "copy to peer",
-                              .work =
-                                  [sent, from, bytes, arrival] {
-                                    const char* const begin = static_cast<const char*>(from);
-                                    sent->assign(begin, begin + bytes);
-                                    std::exchange(arrival->tell, nullptr)();
-                                  },
-                              .accesses = {GpuAccess::Read(from, bytes)}});
+  // The first half is enqueued first: nothing that is enqueued here in between may wait for a half that is yet to come.
+  auto crossing = std::make_shared<Crossing>();
+  RETURN_IF_ERROR(gpu_->Enqueue(this, {.name = "copy to peer",
+                                       .work =
+                                           [crossing, from, bytes] {
+                                             const char* const begin = static_cast<const char*>(from);
+                                             crossing->Leave({begin, begin + bytes});
+                                           },
+                                       .accesses = {GpuAccess::Read(from, bytes)}}));
+  auto content = crossing->content();
+  ASSIGN_OR_RETURN(
+      std::function<void()> arrive,
+      peer->EnqueueExchange(theirs, {.name = "copy from peer",
+                                     .begin = [] {},
+                                     .end = [content, to] { std::memcpy(to, content->data(), content->size()); },
+                                     .writes = {GpuAccess::Write(to, bytes)}}));
+  crossing->ArriveBy(std::move(arrive));
+  return absl::OkStatus();
 }
 
 absl::Status SimulatedStream::Fill(void* device, uint8_t value, size_t bytes) {
