@@ -24,6 +24,7 @@ BASES = 2  # cases of a row that mutants are made of
 MIXED = 40  # mutants of each case with several wrong things
 ANSWER_SECONDS = 4.0
 CALL_SECONDS = 12.0
+SANITIZED_FACTOR = 5  # by so much slower a sanitized server may be
 ADDRESS_SPACE = 5 << 30  # of the server: what it cannot get it has to refuse
 MEMORY = 3 << 30  # resident, at most
 rng = np.random.RandomState(3)
@@ -308,6 +309,8 @@ class Hostile:
         self._cluster, self._client = None, None
         self._session = (None, None)  # graph, handle
         self._said = {}  # what a sanitizer has said so far
+        factor = SANITIZED_FACTOR if options.sanitized else 1
+        self._call_seconds, self._answer_seconds = factor * CALL_SECONDS, factor * ANSWER_SECONDS
 
     def close(self):
         if self._client:
@@ -321,7 +324,7 @@ class Hostile:
             self.close()
             limit = None if self._options.sanitized else ADDRESS_SPACE
             self._cluster = weir_cluster.Cluster(self._weir, tasks=1, address_space=limit)
-            self._client = master_client.MasterClient(self._cluster.addresses[0], CALL_SECONDS)
+            self._client = master_client.MasterClient(self._cluster.addresses[0], self._call_seconds)
 
     def compare_op(self, op, deadly):
         """(mutants sent, texts of what went wrong, [], set())"""
@@ -362,11 +365,11 @@ class Hostile:
         try:
             self._step(mutant, constants)
         except master_client.Failed as failed:
-            if failed.silent and time.monotonic() - started < CALL_SECONDS - 1:
+            if failed.silent and time.monotonic() - started < self._call_seconds - 1:
                 return None  # the step ended by itself: an op that waits
             if failed.silent:
                 self.close()
-                return "no answer within %g s" % CALL_SECONDS
+                return "no answer within %g s" % self._call_seconds
             if failed.gone and not self._cluster.alive(1.0):
                 logs = self._cluster.logs(20000)
                 self.close()
@@ -378,7 +381,7 @@ class Hostile:
         if memory > MEMORY:
             self.close()
             return "took %.1f GiB" % (memory / 2.0 ** 30)
-        return "answered after %.1f s" % seconds if seconds > ANSWER_SECONDS else None
+        return "answered after %.1f s" % seconds if seconds > self._answer_seconds else None
 
     def _step(self, mutant, constants):
         program = isinstance(mutant, Program)
