@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/random_bits.h"
+#include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/random_fill.h"
@@ -163,7 +164,7 @@ class FractionalPoolKernel : public OpKernel {
       const T* const from = input.data<T>() + i * depth;
       for (int64_t k = 0; k < depth; ++k) {
         T& x = to[o * depth + k];
-        x = kMax ? std::max(x, from[k]) : static_cast<T>(x + from[k]);
+        x = kMax ? std::max(x, from[k]) : functor::Add()(x, from[k]);
       }
     });
     if (!kMax) Divide(rows, columns, output);

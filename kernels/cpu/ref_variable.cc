@@ -113,7 +113,7 @@ class AssignKernel : public OpKernel {
     }
     const bool has_readers = target.IsInitialized() && !target.RefCountIsOne();
     if (has_readers && ReadersSeeUpdates(target) && target.shape() == value.shape()) {
-      std::memmove(target.raw_data(), value.raw_data(), value.TotalBytes());
+      if (value.TotalBytes() > 0) std::memmove(target.raw_data(), value.raw_data(), value.TotalBytes());
     } else {
       std::swap(target, value);
     }
