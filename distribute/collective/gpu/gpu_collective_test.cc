@@ -186,5 +186,47 @@ TEST_P(GpuCollectiveTest, RanksThatDoNotComeTogetherEndWithTheReason) {
   EXPECT_EQ(member->broken(), turn.generation);
 }
 
+// Does something else when a rank first joins.
+class InterruptedLibrary : public GpuCollectiveLibrary {
+ public:
+  const std::string& name() const override { return library_->name(); }
+  absl::Status Serves(const GpuRuntime& gpu) const override { return library_->Serves(gpu); }
+  std::string PlaceOf(const GpuRuntime& gpu) const override { return library_->PlaceOf(gpu); }
+  absl::StatusOr<GpuCollectiveId> NewId() override { return library_->NewId(); }
+  absl::StatusOr<std::unique_ptr<GpuCommunicator>> Connect(GpuRuntime& gpu, const GpuCollectiveId& id, int rank,
+                                                           int size) override {
+    if (const auto first = std::exchange(on_first_connect, nullptr); first != nullptr) first();
+    return library_->Connect(gpu, id, rank, size);
+  }
+
+  std::function<void()> on_first_connect;
+
+ private:
+  const std::shared_ptr<GpuCollectiveLibrary> library_ = NewSimulatedGpuCollectives();
+};
+
+TEST_P(GpuCollectiveTest, AGenerationThatBeginsWhileTheFormerComesTogetherKeepsItsTurns) {
+  const auto library = std::make_shared<InterruptedLibrary>();
+  const auto gpu = std::make_shared<SimulatedGpu>(SimulatedGpu::Options{.schedule = GetParam()});
+  const auto work_queue = WorkQueue::Create({.compute_threads = 1});
+  ASSERT_OK_AND_ASSIGN(const auto device, GpuDevice::Create(gpu, work_queue.get(),
+                                                            {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
+                                                             .config = {.memory_limit = 1 << 20}}));
+  ASSERT_OK_AND_ASSIGN(const auto member, GpuGroupMember::Create({.device = device.get(), .library = library}));
+  std::promise<absl::Status> former, next;
+  const auto run = [&](const GpuGroupMember::Turn& turn, std::promise<absl::Status>& ended) {
+    member->Run(turn, {GpuTransfer{}}, gpu->CreateEvent().value(),
+                [&ended](absl::Status status) { ended.set_value(std::move(status)); });
+  };
+  ASSERT_OK_AND_ASSIGN(const GpuGroupMember::Turn turn, member->NextTurn(0));
+  library->on_first_connect = [&] {
+    member->Break(turn.generation, errors::Aborted("a rank has failed"));
+    run(member->NextTurn(0).value(), next);
+  };
+  run(turn, former);
+  EXPECT_THAT(former.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("a rank has failed")));
+  EXPECT_THAT(next.get_future().get(), IsOk());
+}
+
 }  // namespace
 }  // namespace weir

@@ -156,12 +156,8 @@ void GpuGroupMember::Loop() {
     for (const DoneCallback& done : ended) done(reason);
     if (work) {
       absl::Status status = Connect(generation, id);
-      if (status.ok()) {
-        status = Enqueue(generation, turn, *std::move(work));
-      } else {
-        MutexLock lock(state.mu);
-        state.under_way.emplace(turn, std::move(work->done));
-      }
+      if (!PutUnderWay(generation, turn, std::move(work->done))) continue;
+      if (status.ok()) status = Enqueue(generation, turn, *work);
       if (!status.ok()) Suspect(generation, status);
     }
     if (is_watching && communicator_ != nullptr) EndTurns(generation);
@@ -192,15 +188,22 @@ absl::Status GpuGroupMember::AwaitReady(int64_t generation, absl::Time deadline,
   }
 }
 
-absl::Status GpuGroupMember::Enqueue(int64_t generation, int64_t turn, Work work) {
+bool GpuGroupMember::PutUnderWay(int64_t generation, int64_t turn, DoneCallback done) {
+  absl::Status reason;
+  {
+    MutexLock lock(state_->mu);
+    if (state_->generation == generation) return state_->under_way.emplace(turn, std::move(done)).second;
+    reason = state_->reason;
+  }
+  done(reason);
+  return false;
+}
+
+absl::Status GpuGroupMember::Enqueue(int64_t generation, int64_t turn, const Work& work) {
   GpuAllocator& memory = options_.device->memory();
   for (const GpuTransfer& transfer : work.group) {
     if (transfer.input != nullptr) memory.AddUse(const_cast<void*>(transfer.input), stream_.get());
     if (transfer.output != nullptr) memory.AddUse(transfer.output, stream_.get());
-  }
-  {
-    MutexLock lock(state_->mu);
-    state_->under_way.emplace(turn, std::move(work.done));
   }
   RETURN_IF_ERROR(stream_->Wait(*work.ready));
   RETURN_IF_ERROR(communicator_->Enqueue(*stream_, work.group));

@@ -97,7 +97,10 @@ class GpuGroupMember {
   absl::Status Connect(int64_t generation, const GpuCollectiveId& id);
   // Until the communicator is ready, or the generation is of no use.
   absl::Status AwaitReady(int64_t generation, absl::Time deadline, absl::string_view what);
-  absl::Status Enqueue(int64_t generation, int64_t turn, Work work);
+  // Of the work that was taken to be enqueued. False, and it has ended: another generation began meanwhile, whose turns
+  // have the same numbers.
+  bool PutUnderWay(int64_t generation, int64_t turn, DoneCallback done);
+  absl::Status Enqueue(int64_t generation, int64_t turn, const Work& work);
   // The stream is through with a turn, or with what is left of it: the library knows.
   void EndTurns(int64_t generation);
   // The library says `error`: somebody may know better.
