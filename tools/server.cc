@@ -42,6 +42,8 @@ Server::~Server() {
   Shutdown(absl::ZeroDuration());
   if (links_ != nullptr) links_->Stop();
   if (streams_ != nullptr) streams_->Stop();
+  // Calls that came through links were cancelled with them: they end before what serves them goes.
+  if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
   // The master's and the worker's calls to other tasks end before the pool that carries them goes.
   master_.reset();
   worker_.reset();

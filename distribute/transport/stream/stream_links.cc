@@ -14,12 +14,31 @@ thread_local StreamLinks::TakesFrames* takes_frames = nullptr;
 }  // namespace
 
 StreamLinks::TakesFrames::TakesFrames(StreamLinks* links, bool may_compute)
-    : links_(links), may_compute_(may_compute), outer_(std::exchange(takes_frames, this)) {}
+    : links_(links), may_compute_(may_compute), outer_(std::exchange(takes_frames, this)) {
+  links_->Enter();
+}
 
 StreamLinks::TakesFrames::~TakesFrames() {
   takes_frames = outer_;
-  for (size_t i = may_compute_ ? 1 : 0; i < later_.size(); ++i) links_->pool_.Schedule(std::move(later_[i]));
-  if (may_compute_ && !later_.empty()) later_.front()();
+  for (size_t i = may_compute_ ? 1 : 0; i < later_.size(); ++i) {
+    links_->Enter();
+    links_->pool_.Schedule([links = links_, work = std::move(later_[i])]() mutable {
+      std::exchange(work, nullptr)();
+      links->Leave();
+    });
+  }
+  if (may_compute_ && !later_.empty()) std::exchange(later_.front(), nullptr)();
+  links_->Leave();
+}
+
+void StreamLinks::Enter() {
+  MutexLock lock(mu_);
+  ++users_;
+}
+
+void StreamLinks::Leave() {
+  MutexLock lock(mu_);
+  if (--users_ == 0) all_ended_.notify_all();
 }
 
 void StreamLinks::RunElsewhere(absl::AnyInvocable<void()> work) {
@@ -97,7 +116,7 @@ void StreamLinks::Stop() {
   for (const auto& link : links) link->Break(errors::Unavailable("The task is shutting down"));
   links.clear();
   MutexLock lock(mu_);
-  while (streams_ > 0) lock.Wait(all_ended_);
+  while (streams_ > 0 || users_ > 0) lock.Wait(all_ended_);
 }
 
 }  // namespace weir

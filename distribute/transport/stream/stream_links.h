@@ -30,7 +30,7 @@ class StreamLinks {
   // The stream of a link has ended: nothing comes from it any more.
   void Ended();
   void Describe(ListLinksResponse* response) const;
-  // Breaks all links, takes no more, and waits until their streams have ended.
+  // Breaks all links, takes no more, and waits until their streams have ended, and what came of their frames has run.
   void Stop();
 
   // While it lives, its thread takes frames in: what is to run elsewhere runs when it goes, so that other frames are
@@ -61,11 +61,15 @@ class StreamLinks {
 
   void Tick();
   void ScheduleTick() REQUIRES(mu_);
+  // Something begins that may use what the links are for, and ends.
+  void Enter();
+  void Leave();
 
   mutable Mutex mu_;
   std::condition_variable all_ended_;
   Links links_ GUARDED_BY(mu_);
   size_t streams_ GUARDED_BY(mu_) = 0;  // that have not ended
+  size_t users_ GUARDED_BY(mu_) = 0;    // between Enter and Leave
   bool stopping_ GUARDED_BY(mu_) = false;
   std::optional<TimerQueue::Token> tick_ GUARDED_BY(mu_);
   BlockingPool pool_{"weir-streams", kMaxThreads};
