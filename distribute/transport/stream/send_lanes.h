@@ -22,6 +22,8 @@ class SendLanes {
   static constexpr size_t kSmallBytes = 64 << 10;
 
   uint64_t bytes() const { return bytes_; }
+  // How many frames wait that end a request of the peer's.
+  size_t answers() const { return answers_; }
   void Push(const FrameHead& head, ReceivedBytes bytes);
   // The next of each lane; null: there is none that may leave.
   const Frame* NextSmall() const { return small_.empty() ? nullptr : &small_.front(); }
@@ -30,6 +32,8 @@ class SendLanes {
   Frame PopLarge();
 
  private:
+  void Leaves(const Frame& frame);
+
   struct Large {
     Frame frame;
     uint64_t after = 0;  // so many small ones have left
@@ -40,6 +44,7 @@ class SendLanes {
   absl::flat_hash_map<uint32_t, int> large_channels_;  // those with frames in large_, and how many
   uint64_t small_pushed_ = 0, small_popped_ = 0;
   uint64_t bytes_ = 0;
+  size_t answers_ = 0;
 };
 
 }  // namespace weir

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "distribute/transport/frames/frame_limits.h"
+
 namespace weir {
 namespace {
 
@@ -19,6 +21,9 @@ constexpr uint64_t kCreditToAdd = StreamLink::kWindowBytes / 16;
 // Without a sign of life the peer counts as hung, as with gRPC's pings.
 constexpr int kSilentTicks = 7000 / StreamLink::kTickMillis;
 constexpr int kIdleTicks = 2000 / StreamLink::kTickMillis;
+// That wait to be sent. An asker has half as many requests at most, but answers to those that it has cancelled count
+// too.
+constexpr size_t kMaxAnswers = 2 * kMaxChannels;
 // Less would keep the slice that gRPC has read it into.
 constexpr size_t kWorthKeeping = 4 << 10;
 
@@ -68,29 +73,45 @@ void StreamLink::OnMessage(const grpc::ByteBuffer& message) {
   if (!is_broken()) options_.stream->Read();
 }
 
+absl::StatusOr<StreamLink::Peer> StreamLink::PeerOf(const Greet& greet, const grpc::ByteBuffer& greeting) {
+  ASSIGN_OR_RETURN(Peer peer, greet(shared_from_this(), greeting));
+  if (peer.window_bytes >= kMinWindowBytes) return peer;
+  return errors::InvalidArgument("Task ", peer.task, " takes in ", peer.window_bytes,
+                                 " bytes of a stream, which must be at least ", kMinWindowBytes);
+}
+
 void StreamLink::Greeted(const grpc::ByteBuffer& message) {
-  absl::StatusOr<Peer> peer = options_.greet(shared_from_this(), message);
-  if (!peer.ok()) return Refuse(peer.status());
-  if (peer->window_bytes < kMinWindowBytes) {
-    return Refuse(errors::InvalidArgument("Task ", peer->task, " takes in ", peer->window_bytes,
-                                          " bytes of a stream, which must be at least ", kMinWindowBytes));
-  }
-  const uint64_t window = std::min(peer->window_bytes, kWindowBytes);
-  max_frame_bytes_.store(std::min(window / 4, peer->use == LinkUse::CALLS ? kMaxCallFrameBytes : kMaxFrameBytes));
-  std::function<void(const absl::Status& status)> opened;
+  Greet greet;
+  Opened opened;
   {
     MutexLock lock(mu_);
     if (is_broken()) return;
-    peer_name_ = std::move(peer->task);
-    use_ = peer->use;
-    receiver_ = std::move(peer->receiver);
-    credit_ = peer_window_ = window;
-    if (!options_.is_asker) first_ = std::move(peer->reply);
+    // Whoever breaks the link from now on leaves it to this thread to say so: `greet` and `opened` share what they
+    // have.
+    greet.swap(options_.greet);
     opened.swap(options_.opened);
+  }
+  absl::StatusOr<Peer> peer = PeerOf(greet, message);
+  const absl::Status status = peer.ok() ? Open(*std::move(peer)) : peer.status();
+  if (!status.ok()) Refuse(status);
+  if (opened != nullptr) opened(status);
+}
+
+absl::Status StreamLink::Open(Peer peer) {
+  const uint64_t window = std::min(peer.window_bytes, kWindowBytes);
+  max_frame_bytes_.store(std::min(window / 4, peer.use == LinkUse::CALLS ? kMaxCallFrameBytes : kMaxFrameBytes));
+  {
+    MutexLock lock(mu_);
+    if (is_broken()) return errors::Unavailable("The link with task ", peer.task, " broke while it was opened");
+    peer_name_ = std::move(peer.task);
+    use_ = peer.use;
+    receiver_ = std::move(peer.receiver);
+    credit_ = peer_window_ = window;
+    if (!options_.is_asker) first_ = std::move(peer.reply);
   }
   is_greeted_.store(true);
   WriteSoon();
-  if (opened != nullptr) opened(absl::OkStatus());
+  return absl::OkStatus();
 }
 
 void StreamLink::TakeMessage(const grpc::ByteBuffer& message) {
@@ -167,12 +188,15 @@ void StreamLink::GiveBack(uint64_t credit) {
 }
 
 void StreamLink::Send(const FrameHead& head, ReceivedBytes bytes) {
+  bool takes_no_answers = false;
   {
     MutexLock lock(mu_);
     if (is_broken()) return;
     lanes_.Push(head, std::move(bytes));
-    if (!is_ready_ || std::exchange(is_writing_, true)) return;
+    takes_no_answers = lanes_.answers() > kMaxAnswers;
+    if (!takes_no_answers && (!is_ready_ || std::exchange(is_writing_, true))) return;
   }
+  if (takes_no_answers) return Break(Lost(" lost its link: it asks, and does not take the answers"));
   WriteNext();
 }
 
@@ -252,7 +276,7 @@ void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*refuses
 void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
   const std::shared_ptr<StreamLink> self = shared_from_this();
   std::shared_ptr<FrameLink::Receiver> receiver;
-  std::function<void(const absl::Status& status)> opened;
+  Opened opened;
   SendLanes waiting;
   {
     MutexLock lock(mu_);

@@ -21,9 +21,10 @@ namespace weir {
 // Frames that wait while a message is being written leave together in the next. What is on its way, or has arrived and
 // was not let go of, never exceeds the window that its receiver has told: the rest waits with its sender. So a peer
 // that reads nothing, or floods, costs no more than that. Frames of different channels may arrive in another order than
-// that in which they were sent. A peer that is killed is missed as soon as its connection is closed, one that hangs
-// within seven seconds; both, and one that sends what cannot be, break the link with UNAVAILABLE. What was said first
-// on the stream is said anew by no later link: a task that has started again is asked again.
+// that in which they were sent. A peer that asks on and on, and gives no credit for the answers, loses the link. A peer
+// that is killed is missed as soon as its connection is closed, one that hangs within seven seconds; both, and one that
+// sends what cannot be, break the link with UNAVAILABLE. What was said first on the stream is said anew by no later
+// link: a task that has started again is asked again.
 class StreamLink : public FrameLink, public MessageStream::Listener, public std::enable_shared_from_this<StreamLink> {
  public:
   static constexpr int kTickMillis = 250;
@@ -39,15 +40,18 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
     std::shared_ptr<FrameLink::Receiver> receiver;
     grpc::ByteBuffer reply;  // sent before all frames; where this end was asked
   };
+  using Greet =
+      std::function<absl::StatusOr<Peer>(const std::shared_ptr<FrameLink>& link, const grpc::ByteBuffer& message)>;
+  using Opened = std::function<void(const absl::Status& status)>;
   struct Options {
     std::shared_ptr<MessageStream> stream;
     StreamLinks* links = nullptr;  // outlives the link
     std::string peer_name;         // for messages until the peer has told it
     grpc::ByteBuffer greeting;     // said first; where this end asks
     bool is_asker = false;
-    std::function<absl::StatusOr<Peer>(const std::shared_ptr<FrameLink>& link, const grpc::ByteBuffer& message)> greet;
+    Greet greet;  // at most once, and not after `opened`
     // Once: frames can be sent, or why they never can. May be null.
-    std::function<void(const absl::Status& status)> opened;
+    Opened opened;
   };
 
   explicit StreamLink(Options options);
@@ -78,6 +82,8 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
 
   bool is_broken() const { return is_broken_.load(std::memory_order_acquire); }
   void Greeted(const grpc::ByteBuffer& message);
+  absl::StatusOr<Peer> PeerOf(const Greet& greet, const grpc::ByteBuffer& greeting);
+  absl::Status Open(Peer peer);
   // As Break; the peer is told why, if it has asked and was said nothing yet.
   void Refuse(const absl::Status& status);
   void BreakOnce(const absl::Status& status, bool refuses);
@@ -99,7 +105,7 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   absl::Status Lost(absl::string_view what) const;
   std::shared_ptr<FrameLink::Receiver> receiver() const;
 
-  Options options_;
+  Options options_;  // its functions are under mu_
   std::atomic<bool> is_broken_{false};
   std::atomic<bool> is_greeted_{false};
   std::atomic<uint64_t> max_frame_bytes_{0};

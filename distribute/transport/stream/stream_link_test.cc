@@ -1,15 +1,18 @@
 // Links through streams: over gRPC, and with a stream that the test holds in its hands.
 #include "distribute/transport/stream/stream_link.h"
 
+#include <atomic>
 #include <cstring>
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/frames/call_requests.h"
+#include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_link_conformance_testing.h"
 #include "distribute/transport/frames/link_methods.h"
 #include "distribute/transport/grpc_server.h"
@@ -399,6 +402,66 @@ TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
   ASSERT_EQ(ended.size(), 100);
   EXPECT_THAT(ended.back(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("/job:b")));
   links.Stop();
+}
+
+// A peer that asks on and on, and gives no credit for what it gets.
+TEST_F(StreamLinkTest, AnswersThatNobodyTakesBreakTheLink) {
+  Open();
+  constexpr uint32_t kAtOnce = 2 * kMaxChannels;
+  for (uint32_t i = 0; i <= kAtOnce; ++i) link_->Send({FrameKind::kError, i}, OwnedBytes("why not"));  // one is written
+  ListLinksResponse links;
+  links_.Describe(&links);
+  EXPECT_EQ(links.link_size(), 1);
+  link_->Send({FrameKind::kPart, 1}, OwnedBytes("parts are what was asked for"));
+  link_->Send({FrameKind::kAnswer, 1}, OwnedBytes("the end"));
+  EXPECT_THAT(recorder_->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable,
+                                                 ::testing::AllOf(HasSubstr("/job:a"), HasSubstr("does not take"))));
+}
+
+// What the opener and who it opens for have in common is theirs one after the other, and nobody keeps it.
+TEST(BrokenGreetingTest, ALinkThatBreaksWhileItsPeerIsGreetedSaysSoOnce) {
+  StreamLinks links;
+  const auto stream = std::make_shared<HeldStream>();
+  std::weak_ptr<CallRequests> made;
+  std::vector<absl::Status> opened;
+  {
+    const auto requests = std::make_shared<std::shared_ptr<CallRequests>>();
+    StreamLink::Options options{.stream = stream, .links = &links, .greeting = Greeting(1), .is_asker = true};
+    options.greet = [requests, &made](const auto& link, const auto&) -> absl::StatusOr<StreamLink::Peer> {
+      link->Break(errors::Unavailable("broken meanwhile"));
+      made = *requests = std::make_shared<CallRequests>("/job:b", link);
+      return StreamLink::Peer{.task = "/job:b", .window_bytes = StreamLink::kMinWindowBytes, .receiver = *requests};
+    };
+    options.opened = [requests, &opened](const absl::Status& status) {
+      opened.push_back(status);
+      *requests = nullptr;
+    };
+    std::make_shared<StreamLink>(std::move(options))->Start();
+  }
+  stream->Receive("reply");
+  ASSERT_EQ(opened.size(), 1);
+  EXPECT_THAT(opened[0], StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:b")));
+  EXPECT_TRUE(made.expired());
+}
+
+TEST(StreamLinksTest, WhatFramesHaveBroughtHasRunWhenTheyAreStopped) {
+  StreamLinks links;
+  std::atomic<bool> has_run{false};
+  {
+    const StreamLinks::TakesFrames scope(&links, /*may_compute=*/false);
+    StreamLinks::RunElsewhere([&] {
+      const auto stopping = [&links] {
+        const auto stream = std::make_shared<HeldStream>();
+        std::make_shared<StreamLink>(StreamLink::Options{.stream = stream, .links = &links})->Start();
+        stream->Cancel();
+        return stream->refusal.has_value();
+      };
+      while (!stopping()) std::this_thread::yield();
+      has_run = true;
+    });
+  }
+  links.Stop();
+  EXPECT_TRUE(has_run);
 }
 
 TEST(StreamLinksTest, StoppedOnesTakeNoMore) {
