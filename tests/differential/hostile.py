@@ -4,6 +4,7 @@ Begins with the cases of an op's rows and makes mutants of them: shapes, ranks, 
 fit. Each is sent twice, its tensors fed and as constants, past the checks of TensorFlow's client.
 """
 import itertools
+import os
 import re
 import time
 
@@ -323,6 +324,8 @@ class Hostile:
         if self._cluster is None or not self._cluster.alive():
             self.close()
             limit = None if self._options.sanitized else ADDRESS_SPACE
+            if self._options.sanitized:  # which takes a great part of the address space itself
+                os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:max_allocation_size_mb=%d" % (MEMORY >> 20))
             self._cluster = weir_cluster.Cluster(self._weir, tasks=1, address_space=limit)
             self._client = master_client.MasterClient(self._cluster.addresses[0], self._call_seconds)
 
