@@ -23,8 +23,8 @@ namespace weir {
 // that reads nothing, or floods, costs no more than that. Frames of different channels may arrive in another order than
 // that in which they were sent. A peer that asks on and on, and gives no credit for the answers, loses the link. A peer
 // that is killed is missed as soon as its connection is closed, one that hangs within seven seconds; both, and one that
-// sends what cannot be, break the link with UNAVAILABLE. What was said first on the stream is said anew by no later
-// link: a task that has started again is asked again.
+// sends what cannot be, break the link with UNAVAILABLE. gRPC lets go of what it had begun to send with the link's last
+// owner. What was said first on the stream is said anew by no later link: a task that has started again is asked again.
 class StreamLink : public FrameLink, public MessageStream::Listener, public std::enable_shared_from_this<StreamLink> {
  public:
   static constexpr int kTickMillis = 250;
