@@ -169,13 +169,18 @@ absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(con
     unused.push_back(std::move(former));
     return true;
   });
+  const std::shared_ptr<GpuCollectiveLibrary> library = LibraryOf(gpu);
+  if (library == nullptr || library->name() != group.members[rank].gpu.library) {
+    return errors::Internal("The collective leader ", leader, " says that ", gpu.name(), " has the library '",
+                            group.members[rank].gpu.library, "', which it has not said of itself");
+  }
   GpuPlace& place = gpu_places_[{GroupId(leader, group.key), gpu.name()}];
   if (place.member != nullptr && place.formation == group.formation) return place.member;
   if (place.member != nullptr) former_places_.push_back(std::exchange(place.member, nullptr));
   ASSIGN_OR_RETURN(
       place.member,
       GpuGroupMember::Create(
-          {.device = &gpu, .library = LibraryOf(gpu), .rank = rank, .size = static_cast<int>(group.members.size())}));
+          {.device = &gpu, .library = library, .rank = rank, .size = static_cast<int>(group.members.size())}));
   place.formation = group.formation;
   return place.member;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/fingerprint.h"
+#include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 #include "distribute/collective/collective_conformance_testing.h"
 #include "distribute/collective/scheduled_collective.h"
@@ -404,6 +405,19 @@ TEST(DefaultCollectiveLeaderTest, IsTheFirstOfTheLeadingJob) {
   EXPECT_EQ(DefaultCollectiveLeader({"/job:chief/replica:0/task:0", "/job:worker/replica:0/task:0"}),
             "/job:chief/replica:0/task:0");
   EXPECT_EQ(DefaultCollectiveLeader({"/job:localhost/replica:0/task:0"}), "/job:localhost/replica:0/task:0");
+}
+
+TEST(GpuMemberTest, ALibraryThatTheGpuDoesNotHaveIsTheLeadersError) {
+  const auto work_queue = WorkQueue::Create({.compute_threads = 1});
+  ASSERT_OK_AND_ASSIGN(const auto gpu,
+                       GpuDevice::Create(std::make_shared<SimulatedGpu>(SimulatedGpu::Options()), work_queue.get(),
+                                         {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
+                                          .config = {.memory_limit = 1 << 20}}));
+  TaskCollectives task({.task = "/job:worker/replica:0/task:0"});
+  FormedGroup group;
+  group.members.push_back({.device = gpu->name(), .gpu = {.library = "nccl 9.9"}});
+  EXPECT_THAT(task.GpuMemberOf("/job:leader", group, 0, *gpu).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("nccl 9.9")));
 }
 
 }  // namespace
