@@ -9,12 +9,13 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/process_stat.h"
 
 namespace weir {
 namespace {
@@ -154,12 +155,9 @@ void ServerProcess::Signal(int signal) {
 bool ServerProcess::IsStopped() const {
   std::error_code error;
   const std::filesystem::path tasks = absl::StrCat("/proc/", pid(), "/task");
-  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
-    std::ifstream file(task.path() / "stat");
-    const std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    // "pid (name) state …", where the name may hold anything.
-    const size_t name_end = stat.rfind(") ");
-    if (name_end == std::string::npos || stat[name_end + 2] != 'T') return false;
+  for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end; task.increment(error)) {
+    const std::optional<ProcessStat> stat = ReadProcessStat(task->path());
+    if (!stat || stat->state != 'T') return false;
   }
   return !error;
 }

@@ -157,9 +157,10 @@ TEST_P(GpuCollectiveTest, ADeviceThatBreaksMidwayIsAnErrorOfAll) {
   while (!group.gpu(1).HoldsWork()) std::this_thread::yield();
   group.gpu(1).FailNextOperation(GpuError::kIllegalAddress);
   group.gpu(1).ReleaseStreams();
-  for (int rank = 0; rank < 2; ++rank) {
-    EXPECT_THAT(calls.Status(rank), StatusIs(absl::StatusCode::kInternal, HasSubstr("illegal memory access")));
-  }
+  const auto is_cause = StatusIs(absl::StatusCode::kInternal, HasSubstr("illegal memory access"));
+  EXPECT_THAT(calls.Status(1), is_cause);
+  // The other hears the cause, unless its own part of the work misses the broken one first.
+  EXPECT_THAT(calls.Status(0), AnyOf(is_cause, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("rank 1 of 2"))));
 }
 
 TEST_P(GpuCollectiveTest, RanksThatDoNotComeTogetherEndWithTheReason) {

@@ -107,7 +107,7 @@ absl::Status StreamLink::Open(Peer peer) {
     use_ = peer.use;
     receiver_ = std::move(peer.receiver);
     credit_ = peer_window_ = window;
-    if (!options_.is_asker) first_ = std::move(peer.reply);
+    if (!options_.is_asker) first_ = peer.reply;
   }
   is_greeted_.store(true);
   WriteSoon();
