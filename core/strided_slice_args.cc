@@ -26,6 +26,20 @@ absl::StatusOr<StridedSliceSpec> StridedSliceArgs::Select(OpKernelContext& ctx, 
   return StridedSliceSpec::Of(shape, masks_, begin, end, strides);
 }
 
+absl::StatusOr<StridedSliceSpec> StridedSliceArgs::SelectGradient(OpKernelContext& ctx, TensorShape* shape) const {
+  if (ctx.input(0).dims() != 1) {
+    return errors::InvalidArgument("shape must be 1-D, got shape.shape = ", ctx.input(0).shape().ToString());
+  }
+  ASSIGN_OR_RETURN(*shape, ReadShape(ctx.input(0)));
+  ASSIGN_OR_RETURN(StridedSliceSpec spec, Select(ctx, *shape));
+  const TensorShape& dy = ctx.input(4).shape();
+  ASSIGN_OR_RETURN(const TensorShape expected, spec.output.AsTensorShape());
+  if (dy != expected) {
+    return errors::InvalidArgument("shape of dy was ", dy.ToString(), " instead of ", expected.ToString());
+  }
+  return spec;
+}
+
 StridedSlicePlaces::StridedSlicePlaces(const StridedSliceSpec& spec, const TensorShape& shape)
     : steps(DenseSteps(shape.dim_sizes())) {
   for (size_t i = 0; i < steps.size(); ++i) {

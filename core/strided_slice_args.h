@@ -12,6 +12,8 @@ class StridedSliceArgs {
   absl::Status Init(OpKernelConstruction& ctx);
   // What they select of a tensor of `shape`.
   absl::StatusOr<StridedSliceSpec> Select(OpKernelContext& ctx, const TensorShape& shape) const;
+  // As StridedSliceGrad: of a tensor whose shape input 0 holds, for input 4, which must have the slice's shape.
+  absl::StatusOr<StridedSliceSpec> SelectGradient(OpKernelContext& ctx, TensorShape* shape) const;
 
  private:
   StridedSliceMasks masks_;

@@ -1,14 +1,22 @@
 #include "core/window_shapes.h"
 
 namespace weir {
+namespace {
 
-absl::StatusOr<ConvolutionShape> ConvolutionShape::Of(const WindowAttrs& attrs, const TensorShape& input,
-                                                      const TensorShape& filter, absl::string_view label) {
+absl::Status CheckRanks(const TensorShape& input, const TensorShape& filter) {
   if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
   if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
   if (filter.num_elements() == 0) {
     return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ConvolutionShape> ConvolutionShape::Of(const WindowAttrs& attrs, const TensorShape& input,
+                                                      const TensorShape& filter, absl::string_view label) {
+  RETURN_IF_ERROR(CheckRanks(input, filter));
   ConvolutionShape shape;
   shape.channels_first = attrs.channels_first;
   shape.batch = input.dim_size(0);
@@ -31,11 +39,7 @@ absl::StatusOr<ConvolutionShape> ConvolutionShape::Of(const WindowAttrs& attrs, 
 
 absl::StatusOr<ConvolutionShape> ConvolutionShape::Depthwise(const WindowAttrs& attrs, const TensorShape& input,
                                                              const TensorShape& filter, absl::string_view depth) {
-  if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
-  if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
-  if (filter.num_elements() == 0) {
-    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-  }
+  RETURN_IF_ERROR(CheckRanks(input, filter));
   ConvolutionShape shape;
   shape.channels_first = attrs.channels_first;
   shape.batch = input.dim_size(0);

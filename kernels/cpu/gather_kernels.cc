@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
+#include "core/one_hot_shape.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/indices.h"
@@ -186,26 +187,13 @@ class OneHotKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& indices = ctx.input(0);
-    if (axis_ < -1 || axis_ > indices.dims()) {
-      return errors::InvalidArgument("Expected axis to be -1 or between [0, ", indices.dims() + 1,
-                                     ").  But received: ", axis_);
-    }
-    static constexpr const char* kNames[] = {"indices", "depth", "on_value", "off_value"};
-    for (int i = 1; i < 4; ++i) {
-      if (ctx.input(i).dims() != 0) {
-        return errors::InvalidArgument(kNames[i], " must be a scalar, but got: ", ctx.input(i).shape().ToString());
-      }
-    }
-    ASSIGN_OR_RETURN(const int64_t depth, ReadInteger(ctx.input(1), "depth"));
-    if (depth < 0) return errors::InvalidArgument("depth must be non-negative, got: ", depth);
-    const int axis = axis_ == -1 ? indices.dims() : static_cast<int>(axis_);
-    TensorShape shape = indices.shape();
-    RETURN_IF_ERROR(shape.InsertDim(axis, depth));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(const OneHotShape hot, OneHotShape::Of(ctx, axis_));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, hot.shape));
     if (output->NumElements() == 0) return absl::OkStatus();
+    const int64_t depth = hot.depth;
     ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(indices));
     int64_t inner = 1;
-    for (int i = axis; i < indices.dims(); ++i) inner *= indices.dim_size(i);
+    for (int i = hot.axis; i < indices.dims(); ++i) inner *= indices.dim_size(i);
     VisitElementType(output->dtype(), [&](auto element) {
       using T = decltype(element);
       const T on = *static_cast<const T*>(ctx.input(2).raw_data());

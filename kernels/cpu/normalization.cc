@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/channel_vector.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/lrn.h"
 #include "kernels/cpu/nn.h"
@@ -108,15 +109,6 @@ class BatchNormBase : public OpKernel {
     return view;
   }
 
-  static absl::Status CheckVector(const Tensor& tensor, absl::string_view name, int64_t channels) {
-    if (!tensor.shape().IsVector()) {
-      return errors::InvalidArgument(name, " must be 1-dimensional", tensor.shape().ToString());
-    }
-    if (tensor.dim_size(0) == channels) return absl::OkStatus();
-    return errors::InvalidArgument(name, " must have the same number of elements as the channels of x, got ",
-                                   tensor.dim_size(0), " and ", channels);
-  }
-
   bool channels_first_ = false, is_training_ = true;
   float epsilon_ = 0, average_factor_ = 1;
 };
@@ -131,7 +123,7 @@ class BatchNormKernel : public BatchNormBase {
     const bool reads_statistics = !is_training_ || average_factor_ != 1;
     const char* const names[] = {"", "scale", "offset", "mean", "variance"};
     for (int i = 1; i <= (reads_statistics ? 4 : 2); ++i)
-      RETURN_IF_ERROR(CheckVector(ctx.input(i), names[i], channels));
+      RETURN_IF_ERROR(CheckChannelVector(ctx.input(i), names[i], channels));
 
     ASSIGN_OR_RETURN(Tensor * y, ctx.allocate_output(0, x.shape()));
     float* outputs[5] = {};
@@ -261,7 +253,7 @@ class BatchNormGradKernel : public BatchNormBase {
     ASSIGN_OR_RETURN(const ChannelView view, View(x.shape()));
     const int64_t channels = view.channels;
     const char* const names[] = {"scale", "saved mean", "saved variance"};
-    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckVector(ctx.input(2 + i), names[i], channels));
+    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckChannelVector(ctx.input(2 + i), names[i], channels));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.allocate_output(0, x.shape()));
     ASSIGN_OR_RETURN(Tensor * dscale, ctx.allocate_output(1, TensorShape({channels})));
     ASSIGN_OR_RETURN(Tensor * doffset, ctx.allocate_output(2, TensorShape({channels})));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
+#include "core/stitched_rows.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/indices.h"
@@ -60,34 +61,12 @@ class DynamicStitchKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const int n = ctx.num_inputs() / 2;
-    int64_t highest = -1;
-    TensorShape row;
-    for (int i = 0; i < n; ++i) {
-      const Tensor& indices = ctx.input(i);
-      const TensorShape& data = ctx.input(n + i).shape();
-      if (!StartsWith(data, indices.shape())) {
-        return errors::InvalidArgument("data[", i, "].shape = ", data.ToString(), " does not start with indices[", i,
-                                       "].shape = ", indices.shape().ToString());
-      }
-      const TensorShape rest(data.dim_sizes().subspan(indices.dims()));
-      if (i == 0) row = rest;
-      if (rest != row) {
-        return errors::InvalidArgument("Need data[0].shape[", ctx.input(0).dims(), ":] = data[", i, "].shape[",
-                                       indices.dims(), ":], got data[0].shape = ", ctx.input(n).shape().ToString(),
-                                       ", data[", i, "].shape = ", data.ToString());
-      }
-      for (int64_t j = 0; j < indices.NumElements(); ++j) {
-        const int32_t index = indices.data<int32_t>()[j];
-        if (index < 0) return errors::InvalidArgument("indices[", j, "] is out of range");
-        highest = std::max<int64_t>(highest, index);
-      }
-    }
-    TensorShape shape({highest + 1});
-    RETURN_IF_ERROR(shape.Append(row));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(const StitchedRows rows, StitchedRows::Of(ctx));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, rows.shape));
     // Rows that no index names hold zeros.
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
-    const int64_t width = row.num_elements(), bytes = width * static_cast<int64_t>(DataTypeSize(output->dtype()));
+    const int64_t width = rows.row.num_elements();
+    const int64_t bytes = width * static_cast<int64_t>(DataTypeSize(output->dtype()));
     for (int i = 0; i < n; ++i) {
       const Tensor& indices = ctx.input(i);
       for (int64_t j = 0; j < indices.NumElements(); ++j) {

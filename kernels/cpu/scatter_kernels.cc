@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/index_tensor.h"
+#include "core/slice_updates.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/update_loops.h"
@@ -9,32 +10,8 @@
 namespace weir {
 namespace {
 
-// Updates have the outer dimensions of indices, then those of a slice of `shape`.
-absl::Status CheckUpdates(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape) {
-  if (indices.dims() < 1) {
-    return errors::InvalidArgument("Indices shape must have rank at least one. Found:", indices.ToString());
-  }
-  if (updates.dims() < 1) {
-    return errors::InvalidArgument("Updates shape must have rank at least one. Found:", updates.ToString());
-  }
-  const int outer = indices.dims() - 1;
-  const int64_t depth = indices.dim_size(outer);
-  const absl::Span<const int64_t> sizes = updates.dim_sizes();
-  if (sizes.size() < static_cast<size_t>(outer) || sizes.first(outer) != indices.dim_sizes().first(outer)) {
-    return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.ToString(),
-                                   "] must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
-                                   "]");
-  }
-  if (depth > shape.dims() || sizes.subspan(outer) != shape.dim_sizes().subspan(depth)) {
-    return errors::InvalidArgument("Dimensions [", depth, ",", shape.dims(), ") of input[shape=", shape.ToString(),
-                                   "] must match dimensions [", outer, ",", updates.dims(),
-                                   ") of updates[shape=", updates.ToString(), "]");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckTensorUpdates(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape) {
-  const absl::Status dimensions = CheckUpdates(indices, updates, shape);
+  const absl::Status dimensions = CheckSliceUpdates(indices, updates, shape);
   if (dimensions.ok() || indices.dims() < 1 || updates.dims() < 1) return dimensions;
   for (int d = 0; d < indices.dims() - 1; ++d) {
     if (d < updates.dims() && updates.dim_size(d) == indices.dim_size(d)) continue;
@@ -86,7 +63,7 @@ class ScatterNdKernel : public OpKernel {
       return errors::InvalidArgument("Indices and updates specified for empty output. indices shape: ",
                                      indices.shape().ToString());
     }
-    RETURN_IF_ERROR(CheckUpdates(indices.shape(), updates.shape(), shape));
+    RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), shape));
     ASSIGN_OR_RETURN(const NdIndices nd, NdIndices::Of(indices, shape, "output"));
     if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error("shape", shape);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));

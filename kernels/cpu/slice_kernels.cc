@@ -79,16 +79,9 @@ class StridedSliceGradKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override { return args_.Init(ctx); }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    if (ctx.input(0).dims() != 1) {
-      return errors::InvalidArgument("shape must be 1-D, got shape.shape = ", ctx.input(0).shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
-    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.Select(ctx, shape));
+    TensorShape shape;
+    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.SelectGradient(ctx, &shape));
     const Tensor& dy = ctx.input(4);
-    ASSIGN_OR_RETURN(const TensorShape expected, spec.output.AsTensorShape());
-    if (dy.shape() != expected) {
-      return errors::InvalidArgument("shape of dy was ", dy.shape().ToString(), " instead of ", expected.ToString());
-    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
     if (dy.NumElements() == 0) return absl::OkStatus();

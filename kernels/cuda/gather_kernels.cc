@@ -1,5 +1,6 @@
 // Gather, GatherV2, GatherNd and ResourceGather, OneHot: elements that indices on the device choose.
 #include "core/index_tensor.h"
+#include "core/one_hot_shape.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
@@ -151,21 +152,8 @@ class OneHotKernel : public GpuOpKernel {
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& indices = ctx.input(0);
-    if (axis_ < -1 || axis_ > indices.dims()) {
-      return errors::InvalidArgument("Expected axis to be -1 or between [0, ", indices.dims() + 1,
-                                     ").  But received: ", axis_);
-    }
-    constexpr const char* kNames[] = {"indices", "depth", "on_value", "off_value"};
-    for (int i = 1; i < 4; ++i) {
-      if (ctx.input(i).dims() == 0) continue;
-      return errors::InvalidArgument(kNames[i], " must be a scalar, but got: ", ctx.input(i).shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const int64_t depth, ReadInteger(ctx.input(1), "depth"));
-    if (depth < 0) return errors::InvalidArgument("depth must be non-negative, got: ", depth);
-    const int axis = axis_ == -1 ? indices.dims() : static_cast<int>(axis_);
-    TensorShape shape = indices.shape();
-    RETURN_IF_ERROR(shape.InsertDim(axis, depth));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(const OneHotShape hot, OneHotShape::Of(ctx, axis_));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, hot.shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     return stream.LaunchWith(kernel_,
                              OneHotArgs{.indices = indices.raw_data(),
@@ -173,8 +161,8 @@ class OneHotKernel : public GpuOpKernel {
                                         .on = ctx.input(2).raw_data(),
                                         .off = ctx.input(3).raw_data(),
                                         .out = output->raw_data(),
-                                        .depth = depth,
-                                        .inner = CountBehind(shape, axis),
+                                        .depth = hot.depth,
+                                        .inner = CountBehind(hot.shape, hot.axis),
                                         .count = output->NumElements()},
                              {ReadOf(indices), ReadOf(ctx.input(2)), ReadOf(ctx.input(3)), WriteOf(*output)});
   }

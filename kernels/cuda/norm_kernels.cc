@@ -1,5 +1,6 @@
 // Batch normalisation and its gradient. What a training step keeps for its gradient is the mean and the variance of the
 // batch, as the CPU's kernel has it.
+#include "core/channel_vector.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/norm_bodies.h"
@@ -32,14 +33,6 @@ class BatchNormBase : public GpuOpKernel {
     args.per_channel = x.num_elements() == 0 ? 0 : CountBefore(x, axis) * args.inner;
     return args;
   }
-  static absl::Status CheckVector(const Tensor& tensor, absl::string_view name, int64_t channels) {
-    if (!tensor.shape().IsVector()) {
-      return errors::InvalidArgument(name, " must be 1-dimensional", tensor.shape().ToString());
-    }
-    if (tensor.dim_size(0) == channels) return absl::OkStatus();
-    return errors::InvalidArgument(name, " must have the same number of elements as the channels of x, got ",
-                                   tensor.dim_size(0), " and ", channels);
-  }
 
  private:
   bool channels_first_ = false;
@@ -61,7 +54,7 @@ class BatchNormKernel : public BatchNormBase {
     const bool reads_statistics = !args.is_training || args.average_factor != 1;
     const char* const names[] = {"", "scale", "offset", "mean", "variance"};
     for (int i = 1; i <= (reads_statistics ? 4 : 2); ++i) {
-      RETURN_IF_ERROR(CheckVector(ctx.input(i), names[i], args.channels));
+      RETURN_IF_ERROR(CheckChannelVector(ctx.input(i), names[i], args.channels));
     }
     ASSIGN_OR_RETURN(Tensor * y, ctx.allocate_output(0, x.shape()));
     if (ctx.num_outputs() > 5) RETURN_IF_ERROR(ctx.allocate_output(5, TensorShape({0})).status());
@@ -137,7 +130,7 @@ class BatchNormGradKernel : public BatchNormBase {
     }
     ASSIGN_OR_RETURN(NormArgs args, ArgsFor(x.shape()));
     const char* const names[] = {"scale", "saved mean", "saved variance"};
-    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckVector(ctx.input(2 + i), names[i], args.channels));
+    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckChannelVector(ctx.input(2 + i), names[i], args.channels));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.allocate_output(0, x.shape()));
     ASSIGN_OR_RETURN(Tensor * dscale, ctx.allocate_output(1, TensorShape({args.channels})));
     ASSIGN_OR_RETURN(Tensor * doffset, ctx.allocate_output(2, TensorShape({args.channels})));

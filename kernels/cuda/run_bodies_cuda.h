@@ -22,6 +22,19 @@ __global__ void Each(Body body) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < body.args.count; i += stride) body(i);
 }
 
+// What the threads of a block have, folded into folded[0].
+template <typename Body, typename A>
+__device__ void FoldBlock(const Body& body, const A& own, A* folded) {
+  folded[threadIdx.x] = own;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) {
+      folded[threadIdx.x] = body.Combine(folded[threadIdx.x], folded[threadIdx.x + half]);
+    }
+    __syncthreads();
+  }
+}
+
 // A block for each place: its threads fold every kThreads-th element, and then fold what they have together.
 template <typename Body>
 __global__ void Rows(Body body) {
@@ -30,14 +43,7 @@ __global__ void Rows(Body body) {
   for (int64_t place = blockIdx.x; place < body.args.count; place += gridDim.x) {
     A own = body.Identity();
     for (int64_t j = threadIdx.x; j < body.length(); j += kThreads) own = body.Combine(own, body.Take(place, j));
-    folded[threadIdx.x] = own;
-    __syncthreads();
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) {
-        folded[threadIdx.x] = body.Combine(folded[threadIdx.x], folded[threadIdx.x + half]);
-      }
-      __syncthreads();
-    }
+    FoldBlock(body, own, folded);
     if (threadIdx.x == 0) body.Finish(place, folded[0]);
     __syncthreads();
   }
@@ -55,14 +61,7 @@ __global__ void Rounds(Body body) {
       for (int64_t j = threadIdx.x; j < body.length(); j += kThreads) {
         own = body.Combine(own, body.Take(place, round, j));
       }
-      folded[threadIdx.x] = own;
-      __syncthreads();
-      for (int half = kThreads / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-          folded[threadIdx.x] = body.Combine(folded[threadIdx.x], folded[threadIdx.x + half]);
-        }
-        __syncthreads();
-      }
+      FoldBlock(body, own, folded);
       if (threadIdx.x == 0) body.Finish(place, round, folded[0]);
       __syncthreads();
     }

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
+#include "core/slice_updates.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
@@ -43,30 +44,6 @@ absl::Status Scatter(GpuStream& stream, const GpuKernel& kernel, const Tensor& i
   return stream.LaunchWith(kernel, args, {ReadOf(indices), ReadOf(updates), WriteOf(target)});
 }
 
-// Updates have the outer dimensions of indices, then those of a slice of `shape`.
-absl::Status CheckSlices(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape) {
-  if (indices.dims() < 1) {
-    return errors::InvalidArgument("Indices shape must have rank at least one. Found:", indices.ToString());
-  }
-  if (updates.dims() < 1) {
-    return errors::InvalidArgument("Updates shape must have rank at least one. Found:", updates.ToString());
-  }
-  const int outer = indices.dims() - 1;
-  const int64_t depth = indices.dim_size(outer);
-  const absl::Span<const int64_t> sizes = updates.dim_sizes();
-  if (sizes.size() < static_cast<size_t>(outer) || sizes.first(outer) != indices.dim_sizes().first(outer)) {
-    return errors::InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.ToString(),
-                                   "] must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
-                                   "]");
-  }
-  if (depth > shape.dims() || sizes.subspan(outer) != shape.dim_sizes().subspan(depth)) {
-    return errors::InvalidArgument("Dimensions [", depth, ",", shape.dims(), ") of input[shape=", shape.ToString(),
-                                   "] must match dimensions [", outer, ",", updates.dims(),
-                                   ") of updates[shape=", updates.ToString(), "]");
-  }
-  return absl::OkStatus();
-}
-
 // The last part of an op's name: what a scatter does.
 absl::StatusOr<GpuKernel> FindScatter(absl::string_view op, DataType type) {
   for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
@@ -93,7 +70,7 @@ class ScatterNdKernel : public GpuOpKernel {
       return errors::InvalidArgument("Indices and updates specified for empty output. indices shape: ",
                                      indices.shape().ToString());
     }
-    RETURN_IF_ERROR(CheckSlices(indices.shape(), updates.shape(), shape));
+    RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), shape));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     RETURN_IF_ERROR(stream.Fill(output->raw_data(), 0, static_cast<size_t>(output->TotalBytes())));
@@ -119,7 +96,7 @@ class TensorScatterKernel : public GpuOpKernel {
     if (input.NumElements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
       return errors::InvalidArgument("Indices and updates specified for empty tensor");
     }
-    RETURN_IF_ERROR(CheckSlices(indices.shape(), updates.shape(), input.shape()));
+    RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), input.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     if (output->NumElements() == 0) return absl::OkStatus();
     RETURN_IF_ERROR(
@@ -287,7 +264,7 @@ class ScatterNdUpdateKernel : public GpuOpKernel {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
     ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
-    RETURN_IF_ERROR(CheckSlices(indices.shape(), updates.shape(), variable.value().shape()));
+    RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), variable.value().shape()));
     if (updates.NumElements() == 0) return absl::OkStatus();
     RETURN_IF_ERROR(variable.PrepareToUpdate(ctx, stream));
     return Scatter(stream, kernel_, indices, indices.dim_size(indices.dims() - 1), updates, variable.value());

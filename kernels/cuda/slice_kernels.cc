@@ -45,16 +45,9 @@ class StridedSliceKernel : public GpuOpKernel {
 class StridedSliceGradKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override { return args_.Init(ctx); }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    if (ctx.input(0).dims() != 1) {
-      return errors::InvalidArgument("shape must be 1-D, got shape.shape = ", ctx.input(0).shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
-    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.Select(ctx, shape));
+    TensorShape shape;
+    ASSIGN_OR_RETURN(const StridedSliceSpec spec, args_.SelectGradient(ctx, &shape));
     const Tensor& dy = ctx.input(4);
-    ASSIGN_OR_RETURN(const TensorShape expected, spec.output.AsTensorShape());
-    if (dy.shape() != expected) {
-      return errors::InvalidArgument("shape of dy was ", dy.shape().ToString(), " instead of ", expected.ToString());
-    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     RETURN_IF_ERROR(stream.Fill(output->raw_data(), 0, static_cast<size_t>(output->TotalBytes())));

@@ -1,8 +1,8 @@
 // DynamicStitch and ParallelDynamicStitch. Indices are in host memory, as TensorFlow has it: the output's shape depends
 // on them.
-#include <algorithm>
 #include <vector>
 
+#include "core/stitched_rows.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/move_bodies.h"
@@ -17,22 +17,11 @@ class DynamicStitchKernel : public GpuOpKernel {
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const int n = ctx.num_inputs() / 2;
-    ASSIGN_OR_RETURN(const TensorShape row, RowShape(ctx, n));
-    int64_t rows = 0, given = 0;
-    for (int i = 0; i < n; ++i) {
-      const absl::Span<const int32_t> indices = ctx.input(i).flat<int32_t>();
-      given += static_cast<int64_t>(indices.size());
-      for (size_t j = 0; j < indices.size(); ++j) {
-        if (indices[j] < 0) return errors::InvalidArgument("indices[", j, "] is out of range");
-        rows = std::max<int64_t>(rows, int64_t{indices[j]} + 1);
-      }
-    }
-    TensorShape shape({rows});
-    RETURN_IF_ERROR(shape.Append(row));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(const StitchedRows rows, StitchedRows::Of(ctx));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, rows.shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     bool is_whole = false;
-    ASSIGN_OR_RETURN(const Tensor destinations, gpu().ToDevice(Destinations(ctx, n, rows, given, &is_whole)));
+    ASSIGN_OR_RETURN(const Tensor destinations, gpu().ToDevice(Destinations(ctx, n, rows, &is_whole)));
     // Rows that no index names hold zeros.
     if (!is_whole) RETURN_IF_ERROR(stream.Fill(output->raw_data(), 0, static_cast<size_t>(output->TotalBytes())));
     int64_t first = 0;
@@ -43,7 +32,7 @@ class DynamicStitchKernel : public GpuOpKernel {
                                         SendRowsArgs{.in = data.raw_data(),
                                                      .to = destinations.data<int64_t>() + first,
                                                      .out = output->raw_data(),
-                                                     .width = row.num_elements(),
+                                                     .width = rows.row.num_elements(),
                                                      .count = data.NumElements()},
                                         {ReadOf(data), ReadOf(destinations), WriteOf(*output)}));
       first += ctx.input(i).NumElements();
@@ -51,39 +40,18 @@ class DynamicStitchKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
 
-  // What follows the indices' dimensions in all data.
-  static absl::StatusOr<TensorShape> RowShape(OpKernelContext& ctx, int n) {
-    TensorShape row;
-    for (int i = 0; i < n; ++i) {
-      const TensorShape& indices = ctx.input(i).shape();
-      const TensorShape& data = ctx.input(n + i).shape();
-      if (data.dims() < indices.dims() || data.dim_sizes().first(indices.dims()) != indices.dim_sizes()) {
-        return errors::InvalidArgument("data[", i, "].shape = ", data.ToString(), " does not start with indices[", i,
-                                       "].shape = ", indices.ToString());
-      }
-      const TensorShape rest(data.dim_sizes().subspan(indices.dims()));
-      if (i == 0) row = rest;
-      if (rest != row) {
-        return errors::InvalidArgument("Need data[0].shape[", ctx.input(0).dims(), ":] = data[", i, "].shape[",
-                                       indices.dims(), ":], got data[0].shape = ", ctx.input(n).shape().ToString(),
-                                       ", data[", i, "].shape = ", data.ToString());
-      }
-    }
-    return row;
-  }
-
   // Where each row of data goes: -1 where a later one goes to the same place, so that no two threads write there.
   // `is_whole`: every place gets one.
-  static Tensor Destinations(OpKernelContext& ctx, int n, int64_t rows, int64_t given, bool* is_whole) {
-    Tensor destinations(DT_INT64, TensorShape({given}));
+  static Tensor Destinations(OpKernelContext& ctx, int n, const StitchedRows& rows, bool* is_whole) {
+    Tensor destinations(DT_INT64, TensorShape({rows.num_indices}));
     const absl::Span<int64_t> to = destinations.flat<int64_t>();
     int64_t at = 0;
     for (int i = 0; i < n; ++i) {
       for (const int32_t index : ctx.input(i).flat<int32_t>()) to[at++] = index;
     }
-    std::vector<bool> is_taken(rows, false);
+    std::vector<bool> is_taken(rows.shape.dim_size(0), false);
     int64_t taken = 0;
-    for (at = given - 1; at >= 0; --at) {
+    for (at = rows.num_indices - 1; at >= 0; --at) {
       if (is_taken[to[at]]) {
         to[at] = -1;
       } else {
@@ -91,7 +59,7 @@ class DynamicStitchKernel : public GpuOpKernel {
         ++taken;
       }
     }
-    *is_whole = taken == rows;
+    *is_whole = taken == rows.shape.dim_size(0);
     return destinations;
   }
   GpuKernel kernel_;

@@ -1,5 +1,6 @@
 // Collectives of GPUs in sessions: by their library, through the host where there is none, and when a process dies.
 #include <future>
+#include <thread>
 
 #include "absl/time/clock.h"
 #include "core/gpu/simulated_platform.h"
@@ -174,7 +175,7 @@ TEST_F(GpuCollectiveClusterTest, AProcessKilledMidwayIsNamedAndTheGroupIsFormedA
   for (int step = 0; step < 3; ++step) ASSERT_THAT(SumOfBoth(), IsOk());
   gpu_->HangStreams(GpuGroupMember::kStream);
   auto held = members_[0]->Sum(), killed = members_[1]->Sum();
-  while (!gpu_->HoldsWork()) absl::SleepFor(absl::Milliseconds(1));  // the ranks have agreed
+  while (!gpu_->HoldsWork()) std::this_thread::yield();  // the ranks have agreed
   cluster_->Kill("worker", 1);
   EXPECT_THAT(held.get().status(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:worker/replica:0/task:1")));
   EXPECT_FALSE(killed.get().ok());

@@ -1,0 +1,12 @@
+// Batch normalisation's arguments of one value a channel, on whatever device.
+#pragma once
+
+#include "core/status.h"
+#include "core/tensor.h"
+
+namespace weir {
+
+// InvalidArgument, which names it, unless `tensor` is a vector of as many elements.
+absl::Status CheckChannelVector(const Tensor& tensor, absl::string_view name, int64_t channels);
+
+}  // namespace weir

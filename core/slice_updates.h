@@ -1,0 +1,12 @@
+// Slices of a tensor that are replaced or combined with updates: ScatterNd and its kin, on whatever device.
+#pragma once
+
+#include "core/status.h"
+#include "core/tensor_shape.h"
+
+namespace weir {
+
+// InvalidArgument unless updates have the outer dimensions of indices, then those of a slice of `shape`.
+absl::Status CheckSliceUpdates(const TensorShape& indices, const TensorShape& updates, const TensorShape& shape);
+
+}  // namespace weir
