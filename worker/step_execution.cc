@@ -132,6 +132,7 @@ void StepExecution::Work(Runner& runner) {
       TakeCompletions(runner);
     }
   } while (AwaitKernels(runner));
+  RestBeforeLongWork();
   current_runner_ = runner.outer;
 }
 
@@ -139,10 +140,14 @@ bool StepExecution::AwaitKernels(Runner& runner) {
   // A runner below this one on the stack has work.
   if (args_.progress == nullptr || runner.outer != nullptr || aborted()) return false;
   if (!runner.completed.empty() || runners_.load(std::memory_order_relaxed) == 1) return false;
-  args_.progress->Await([&] { return !runner.completed.empty() || aborted(); });
+  args_.progress->AwaitAndStay([&] { return !runner.completed.empty() || aborted(); });
   if (runner.completed.empty()) return false;
   TakeCompletions(runner);
   return true;
+}
+
+void StepExecution::RestBeforeLongWork() {
+  if (args_.progress != nullptr) args_.progress->Rest();
 }
 
 void StepExecution::EndRunner() {
@@ -184,6 +189,7 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
     return true;
   }
   if (queue.costly.empty()) return false;
+  RestBeforeLongWork();
   DeliverOthers(runner);
   *ready = queue.TakeCostly();
   if (queue.costly_nanos >= kWorthWakingNanos) HandOff(queue);
@@ -193,6 +199,7 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
 bool StepExecution::PutAside(const Ready& ready, uint32_t nanos, Runner& runner) {
   ReadyQueue& queue = runner.queue;
   if (queue.cheap.empty()) {
+    RestBeforeLongWork();
     DeliverOthers(runner);
     if (queue.costly_nanos >= kWorthWakingNanos) HandOff(queue);
     return false;

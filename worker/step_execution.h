@@ -147,6 +147,8 @@ class StepExecution {
   void Work(Runner& runner);
   // Waits a moment for kernels under way. False: there is no more for `runner`.
   bool AwaitKernels(Runner& runner);
+  // Lets other threads look after what others send: after AwaitKernels this one is expected back at once.
+  void RestBeforeLongWork();
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);

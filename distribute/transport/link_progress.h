@@ -17,6 +17,12 @@ class LinkProgress : public Progress {
   void Await(absl::FunctionRef<bool()> enough) override {
     if (poller_ != nullptr) poller_->Await(enough);
   }
+  void AwaitAndStay(absl::FunctionRef<bool()> enough) override {
+    if (poller_ != nullptr) poller_->AwaitAndStay(enough);
+  }
+  void Rest() override {
+    if (poller_ != nullptr) poller_->Rest();
+  }
   bool RunSoon(absl::AnyInvocable<void()>& work) override {
     return (poller_ != nullptr && poller_->RunSoon(work)) || StreamLinks::RunSoon(work);
   }

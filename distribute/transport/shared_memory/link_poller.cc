@@ -26,6 +26,13 @@ constexpr int64_t kShortestCrowd = 100'000'000, kLongestCrowd = 32 * kShortestCr
 thread_local int in_await = 0;
 thread_local LinkPoller* looking_after = nullptr;  // whose links this thread takes frames from
 
+// The turn that this thread keeps between AwaitAndStay and Rest.
+struct KeptTurn {
+  LinkPoller* poller = nullptr;
+  LookTurn::Id turn = LookTurn::kNone;
+};
+thread_local KeptTurn kept;
+
 int64_t NowNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -111,22 +118,18 @@ void LinkPoller::RunLater(absl::AnyInvocable<void()> work) {
   if (InAwait()) doorbell_->WakeOne();  // this thread has something else to do
 }
 
-bool LinkPoller::TryEnter() {
-  if (is_looking_.load(std::memory_order_relaxed) || is_looking_.exchange(true)) return false;
-  doorbell_->Disarm();
-  return true;
-}
-
-void LinkPoller::Leave() {
+void LinkPoller::Leave(LookTurn::Id turn) {
   for (int round = 0;; ++round) {
     doorbell_->Arm();
     if (!HasWork()) {
-      is_looking_.store(false);
+      turn_.End();
       // Whoever was rung for between the two has found this thread looking, and sleeps again.
-      if (doorbell_->IsArmed() || !TryEnter()) return;
+      if (doorbell_->IsArmed()) return;
+      turn = turn_.TryBegin();
+      if (turn == LookTurn::kNone) return;
     } else if (round == kRoundsToLeave) {
       // Peers that write all the time do not keep this thread from what it is to do.
-      is_looking_.store(false);
+      turn_.End();
       doorbell_->WakeOne();
       return;
     }
@@ -171,7 +174,7 @@ int64_t LinkPoller::Patience(bool in_step) const {
   return expected > kLongestLook ? kShortestLook : std::clamp(4 * expected, kShortestLook, kLongestLook);
 }
 
-void LinkPoller::Look(bool in_step, absl::FunctionRef<bool()> enough) {
+LinkPoller::Ended LinkPoller::Look(LookTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough) {
   int64_t start = 0;
   while (!enough()) {
     if (PollOnce()) {
@@ -183,12 +186,16 @@ void LinkPoller::Look(bool in_step, absl::FunctionRef<bool()> enough) {
       if (in_step) waits_since_.store(start);
       if (!in_step && idle_since_ == 0) idle_since_ = start;
     }
+    turn_.Pause(turn);
     for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
     const int64_t now = NowNanos(), spent = now - start;
     const bool is_crowded = IsCrowded(now);
-    if (spent > (is_crowded ? kShortestLook : Patience(in_step))) return;
-    if (!is_crowded && spent >= kAlone) Yield(now);
+    const bool is_idle = spent > (is_crowded ? kShortestLook : Patience(in_step));
+    if (!is_idle && !is_crowded && spent >= kAlone) Yield(now);
+    if (!turn_.Resume(turn)) return Ended::kLostTurn;
+    if (is_idle) return Ended::kIdle;
   }
+  return Ended::kEnough;
 }
 
 bool LinkPoller::IsCrowded(int64_t now) const { return now < crowded_until_.load(std::memory_order_relaxed); }
@@ -211,26 +218,60 @@ bool LinkPoller::RunSoon(absl::AnyInvocable<void()>& work) {
 
 bool LinkPoller::InAwait() { return in_await > 0; }
 
-void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
-  if (!has_links_.load(std::memory_order_relaxed)) return;
-  // The poller's own thread makes room; any other goes on looking.
+LookTurn::Id LinkPoller::EnterAlone(bool may_take_over) {
+  const bool takes_over = may_take_over && awaiting_.load(std::memory_order_relaxed) == 0;
+  const LookTurn::Id turn = takes_over ? turn_.TryTakeOver() : turn_.TryBegin();
+  if (turn != LookTurn::kNone) doorbell_->Disarm();
+  return turn;
+}
+
+LookTurn::Id LinkPoller::EnterForStep(absl::FunctionRef<bool()> enough) {
+  const KeptTurn mine = std::exchange(kept, {});
+  if (mine.turn != LookTurn::kNone && turn_.Resume(mine.turn)) return mine.turn;
+  // Only a look itself is in the way.
+  const int64_t start = NowNanos();
+  LookTurn::Id turn = turn_.TryTakeOver();
+  for (int64_t now = start; turn == LookTurn::kNone && !IsCrowded(now) && !enough() && now - start < kShortestLook;
+       now = NowNanos()) {
+    Yield(now);
+    turn = turn_.TryTakeOver();
+  }
+  if (turn != LookTurn::kNone) doorbell_->Disarm();
+  return turn;
+}
+
+void LinkPoller::AwaitAndStay(absl::FunctionRef<bool()> enough) {
+  if (!has_links_.load(std::memory_order_relaxed)) return Rest();
+  if (kept.poller != this) Rest();
   if (awaiting_.fetch_add(1) == 0) {
-    const int64_t start = NowNanos();
-    bool entered = TryEnter();
-    for (int64_t now = start; !entered && !IsCrowded(now) && !enough() && now - start < kShortestLook;
-         now = NowNanos()) {
-      Yield(now);
-      entered = TryEnter();
-    }
-    if (entered) {
+    if (const LookTurn::Id turn = EnterForStep(enough); turn != LookTurn::kNone) {
       ++in_await;
       idle_since_ = 0;
-      Look(/*in_step=*/true, enough);
-      Leave();
+      switch (Look(turn, /*in_step=*/true, enough)) {
+        case Ended::kEnough:
+          kept = {this, turn};
+          turn_.Pause(turn);
+          break;
+        case Ended::kIdle:
+          Leave(turn);
+          break;
+        case Ended::kLostTurn:
+          break;
+      }
       --in_await;
     }
   }
   awaiting_.fetch_sub(1);
+}
+
+void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
+  AwaitAndStay(enough);
+  Rest();
+}
+
+void LinkPoller::Rest() {
+  const KeptTurn mine = std::exchange(kept, {});
+  if (mine.poller != nullptr && mine.poller->turn_.Resume(mine.turn)) mine.poller->Leave(mine.turn);
 }
 
 void LinkPoller::StartThread() {
@@ -240,17 +281,18 @@ void LinkPoller::StartThread() {
   *self = std::thread([this, self] { Run(self); });
 }
 
-void LinkPoller::Tick() {
+bool LinkPoller::Tick() {
   Links links;
   {
     MutexLock lock(mu_);
     const absl::Time now = absl::Now();
-    if (now < next_tick_) return;
+    if (now < next_tick_) return false;
     next_tick_ = now + kTick;
     links = links_;
   }
   doorbell_->Beat();
   for (const auto& link : links) link->CheckPeer();
+  return true;
 }
 
 bool LinkPoller::RunOne() {
@@ -289,11 +331,10 @@ void LinkPoller::Run(Threads::iterator self) {
   SetThreadName("weir-links");
   while (Stays(self)) {
     const uint32_t rings = doorbell_->Rings();
-    Tick();
-    if (TryEnter()) {
-      Look(/*in_step=*/false,
-           [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; });
-      Leave();
+    const bool has_ticked = Tick();
+    if (const LookTurn::Id turn = EnterAlone(has_ticked); turn != LookTurn::kNone) {
+      const auto is_wanted = [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; };
+      if (Look(turn, /*in_step=*/false, is_wanted) != Ended::kLostTurn) Leave(turn);
     }
     if (RunOne()) continue;
     absl::Duration until_tick;

@@ -14,6 +14,7 @@
 #include "core/mutex.h"
 #include "core/progress.h"
 #include "distribute/transport/shared_memory/doorbell.h"
+#include "distribute/transport/shared_memory/look_turn.h"
 #include "weir/transport.pb.h"
 
 namespace weir {
@@ -32,10 +33,11 @@ class PolledLink {
 };
 
 // A thread sleeps until the process's doorbell rings, and then runs what has come. A thread that waits for it anyway
-// (Await) does the same meanwhile, so that nobody is woken: how long it looks depends on how long such waits were. One
-// thread looks at a time, and computes nothing: what takes long (RunElsewhere) it does after it has stopped looking,
-// and another thread is there to be rung for, so that threads grow with need, as PollingThreads do. Thread-safe. Links
-// stay until they are removed, which they do when they break. Outlives them.
+// (Await) does the same meanwhile, so that nobody is woken: how long it looks depends on how long such waits were. It
+// may keep its turn until it waits again (AwaitAndStay). One thread looks at a time, and computes nothing: what takes
+// long (RunElsewhere) it does after it has stopped looking, and another thread is there to be rung for, so that threads
+// grow with need, as PollingThreads do. Thread-safe. Links stay until they are removed, which they do when they break.
+// Outlives them.
 class LinkPoller : public Progress {
  public:
   static absl::StatusOr<std::unique_ptr<LinkPoller>> Create();
@@ -51,6 +53,8 @@ class LinkPoller : public Progress {
   // It is not looked at any more, but for a look under way.
   void Remove(const PolledLink* link);
   void Await(absl::FunctionRef<bool()> enough) override;
+  void AwaitAndStay(absl::FunctionRef<bool()> enough) override;
+  void Rest() override;
   bool RunSoon(absl::AnyInvocable<void()>& work) override;
   // Runs `work`, which may compute for long: here, unless this thread looks after links; else soon on another, or on
   // this one when it has stopped looking.
@@ -72,20 +76,25 @@ class LinkPoller : public Progress {
 
   void StartThread() REQUIRES(mu_);
   void Run(Threads::iterator self);
-  // Shows that the process lives, and looks whether peers do, where it is time.
-  void Tick();
+  // Where it is time (true), shows that the process lives, and looks whether peers do.
+  bool Tick();
   void RunLater(absl::AnyInvocable<void()> work);
   // False: there is nothing to run.
   bool RunOne();
   // False: there are enough threads without this one.
   bool Stays(Threads::iterator self);
-  // One thread looks at a time.
-  bool TryEnter();
-  void Leave();
+  // The turn of the poller's own thread. `may_take_over`: even where another one keeps it, which lets nobody wait for
+  // longer than from one tick to the next.
+  LookTurn::Id EnterAlone(bool may_take_over);
+  // The turn of this thread, which waits for a step: the one that it has kept, or a new one.
+  LookTurn::Id EnterForStep(absl::FunctionRef<bool()> enough);
+  void Leave(LookTurn::Id turn);
   bool HasWork();
   bool PollOnce();
-  // Until nothing has come for as long as is worth waiting, for a step under way or else for another one.
-  void Look(bool in_step, absl::FunctionRef<bool()> enough);
+  enum class Ended { kEnough, kIdle, kLostTurn };
+  // Until nothing has come for as long as is worth waiting, for a step under way or else for another one. But for
+  // kLostTurn this thread still has its turn.
+  Ended Look(LookTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough);
   bool IsCrowded(int64_t now) const;
   // Lets others have the processor, and learns how long that takes.
   void Yield(int64_t now);
@@ -96,7 +105,7 @@ class LinkPoller : public Progress {
 
   const std::unique_ptr<Doorbell> doorbell_;
   CancellationManager cancellation_;
-  std::atomic<bool> is_looking_{false};
+  LookTurn turn_;
   std::atomic<int> awaiting_{0};  // threads in Await
   std::atomic<bool> has_links_{false};
   std::atomic<int64_t> expected_nanos_{0};  // until something comes for a step that waits, in the mean

@@ -74,6 +74,63 @@ TEST_F(RingLinkTest, AwaitRunsWhatArrivesOnItsThread) {
   EXPECT_EQ(at_asker->texts().back(), "answer");
 }
 
+// Receives one frame and keeps the turn.
+void StayAfter(int channel, RingLink& sender, LinkPoller& poller, FrameRecorder& recorder) {
+  const size_t before = recorder.texts().size();
+  sender.Send({FrameKind::kBuffer, static_cast<uint32_t>(channel)}, OwnedBytes("first"));
+  while (recorder.texts().size() == before) poller.AwaitAndStay([&] { return recorder.texts().size() > before; });
+}
+
+TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
+  auto at_asker = std::make_shared<FrameRecorder>(), at_answerer = std::make_shared<FrameRecorder>();
+  Connect(at_asker, at_answerer);
+  for (int i = 0; i < 100; ++i) {
+    StayAfter(1, *answerer_, *asker_poller_, *at_asker);
+    answerer_->Send({FrameKind::kBuffer, 2}, OwnedBytes("second"));
+    asker_poller_->Rest();
+    at_asker->AwaitFrames(2 * i + 2);
+  }
+}
+
+TEST_F(RingLinkTest, AThreadThatStaysMakesRoomForOneThatAwaits) {
+  auto at_asker = std::make_shared<FrameRecorder>(), at_answerer = std::make_shared<FrameRecorder>();
+  Connect(at_asker, at_answerer);
+  StayAfter(1, *answerer_, *asker_poller_, *at_asker);
+  std::async(std::launch::async, [&] {
+    StayAfter(2, *answerer_, *asker_poller_, *at_asker), asker_poller_->Rest();
+  }).get();
+  StayAfter(3, *answerer_, *asker_poller_, *at_asker);
+  asker_poller_->Rest();
+}
+
+TEST_F(RingLinkTest, WhatComesToAThreadThatNeverRestsArrives) {
+  auto at_asker = std::make_shared<FrameRecorder>(), at_answerer = std::make_shared<FrameRecorder>();
+  Connect(at_asker, at_answerer);
+  StayAfter(1, *answerer_, *asker_poller_, *at_asker);
+  answerer_->Send({FrameKind::kBuffer, 2}, OwnedBytes("second"));
+  at_asker->AwaitFrames(2);
+  asker_poller_->Rest();
+}
+
+TEST(LookTurnTest, OneThreadHasTheTurnAndOneThatPausesLosesIt) {
+  LookTurn turn;
+  const LookTurn::Id first = turn.TryBegin();
+  ASSERT_NE(first, LookTurn::kNone);
+  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
+  EXPECT_EQ(turn.TryTakeOver(), LookTurn::kNone);
+  turn.Pause(first);
+  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
+  EXPECT_TRUE(turn.Resume(first));
+  turn.Pause(first);
+  const LookTurn::Id second = turn.TryTakeOver();
+  ASSERT_NE(second, LookTurn::kNone);
+  turn.Pause(second);
+  EXPECT_FALSE(turn.Resume(first));  // though somebody pauses
+  EXPECT_TRUE(turn.Resume(second));
+  turn.End();
+  EXPECT_NE(turn.TryTakeOver(), LookTurn::kNone);
+}
+
 // The first frame's work waits for the second frame.
 class LongWork : public FrameLink::Receiver {
  public:
