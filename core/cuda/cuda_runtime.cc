@@ -1,5 +1,6 @@
 #include "core/cuda/cuda_runtime.h"
 
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -63,6 +64,16 @@ class CudaRuntime : public GpuRuntime {
     RETURN_IF_CUDA_ERROR(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     return std::make_unique<CudaEvent>(ordinal_, event);
   }
+  absl::StatusOr<std::unique_ptr<GpuTimer>> CreateTimer() override {
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+    cudaEvent_t start = nullptr, stop = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaEventCreate(&start), "cudaEventCreate");
+    if (const cudaError_t error = cudaEventCreate(&stop); error != cudaSuccess) {
+      cudaEventDestroy(start);
+      return CudaStatus(error, "cudaEventCreate");
+    }
+    return std::make_unique<CudaTimer>(ordinal_, start, stop);
+  }
 
   bool Reaches(const GpuRuntime& peer) override {
     const std::optional<int> other = CudaOrdinalOf(peer);
@@ -89,6 +100,12 @@ class CudaRuntime : public GpuRuntime {
   const int ordinal_;
   const GpuProperties properties_;
 };
+
+// A variable that is set to nothing counts as not set.
+const char* SetVariable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
 
 std::string PciBusId(const cudaDeviceProp& device) {
   return absl::StrFormat("%04x:%02x:%02x.0", device.pciDomainID, device.pciBusID, device.pciDeviceID);
@@ -131,7 +148,8 @@ std::optional<int> CudaOrdinalOf(const GpuRuntime& runtime) {
 
 GpuPlatform CudaPlatform() {
   return {.count = CountCudaDevices,
-          .open = [](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> { return NewCudaRuntime(id); }};
+          .open = [](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> { return NewCudaRuntime(id); },
+          .math = [] { return GpuMathSettings::FromEnvironment(&SetVariable); }};
 }
 
 }  // namespace weir

@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal);
 // The ordinal of a device that NewCudaRuntime made; nullopt for others.
 std::optional<int> CudaOrdinalOf(const GpuRuntime& runtime);
 
-// Both, for MakeGpuDevices.
+// All of it, for MakeGpuDevices. How libraries are used the process's environment says, as it does for CUDA itself.
 GpuPlatform CudaPlatform();
 
 }  // namespace weir

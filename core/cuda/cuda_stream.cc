@@ -113,6 +113,32 @@ absl::Status CudaEvent::Synchronize(absl::Time deadline) {
   return Poll(deadline, "Synchronize with an event", [this] { return IsDone(); });
 }
 
+CudaTimer::~CudaTimer() {
+  SelectCudaDevice(ordinal_).IgnoreError();
+  cudaEventDestroy(start_);
+  cudaEventDestroy(stop_);
+}
+
+absl::Status CudaTimer::Start(GpuStream* stream) {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+  return CudaStatus(cudaEventRecord(start_, static_cast<cudaStream_t>(stream->native())), "starting a timer");
+}
+
+absl::Status CudaTimer::Stop(GpuStream* stream) {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+  return CudaStatus(cudaEventRecord(stop_, static_cast<cudaStream_t>(stream->native())), "stopping a timer");
+}
+
+absl::StatusOr<std::optional<absl::Duration>> CudaTimer::Elapsed() {
+  RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+  const OutsideOfCaptures scope;
+  ASSIGN_OR_RETURN(const bool is_over, DoneUnless(cudaEventQuery(stop_), "reading a timer"));
+  if (!is_over) return std::nullopt;
+  float milliseconds = 0;
+  RETURN_IF_CUDA_ERROR(cudaEventElapsedTime(&milliseconds, start_, stop_), "reading a timer");
+  return absl::Milliseconds(milliseconds);
+}
+
 CudaGraph::~CudaGraph() {
   SelectCudaDevice(ordinal_).IgnoreError();
   cudaGraphExecDestroy(executable_);

@@ -26,6 +26,19 @@ class CudaEvent : public GpuEvent {
   const cudaEvent_t event_;
 };
 
+class CudaTimer : public GpuTimer {
+ public:
+  CudaTimer(int ordinal, cudaEvent_t start, cudaEvent_t stop) : ordinal_(ordinal), start_(start), stop_(stop) {}
+  ~CudaTimer() override;
+  absl::Status Start(GpuStream* stream) override;
+  absl::Status Stop(GpuStream* stream) override;
+  absl::StatusOr<std::optional<absl::Duration>> Elapsed() override;
+
+ private:
+  const int ordinal_;
+  const cudaEvent_t start_, stop_;
+};
+
 class CudaGraph : public GpuGraph {
  public:
   CudaGraph(int ordinal, cudaGraphExec_t executable, size_t num_operations)

@@ -11,6 +11,7 @@
 #include "core/gpu/gpu_allocator.h"
 #include "core/gpu/gpu_completion_queue.h"
 #include "core/gpu/gpu_config.h"
+#include "core/gpu/gpu_math_settings.h"
 #include "core/gpu/gpu_runtime.h"
 #include "core/mutex.h"
 #include "core/physical_device.h"
@@ -31,6 +32,7 @@ class GpuDevice : public Device, public PhysicalDevice {
     // How long an allocation waits for memory that other threads free, before it is refused.
     absl::Duration retry_for = absl::Seconds(10);
     GpuCompletionQueue::Options completions;
+    GpuMathSettings math;
   };
   // Several devices share a runtime where one GPU is divided. `work_queue` outlives the device. Errors are the
   // runtime's.
@@ -49,6 +51,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   GpuStream& compute();
   GpuAllocator& memory();
   GpuCompletionQueue& completions() { return completions_; }
+  const GpuMathSettings& math_settings() const { return options_.math; }
   // A further stream, for as long as the caller keeps it. Memory of the device may be used there
   // (GpuAllocator::AddUse): a stream that is given back stays, for the next who asks for one of that name. Nobody keeps
   // one longer than the device.

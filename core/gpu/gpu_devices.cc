@@ -50,11 +50,16 @@ absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const ten
     physical[id] = gpus[id].description;
   }
   ASSIGN_OR_RETURN(const std::vector<GpuDeviceConfig> configs, ConfigureGpus(config, physical));
+  GpuMathSettings math;
+  if (platform.math != nullptr) {
+    ASSIGN_OR_RETURN(math, platform.math());
+  }
   for (const GpuDeviceConfig& device : configs) {
     GpuDevice::Options options;
     options.task = task;
     options.id = static_cast<int>(made.devices.size());
     options.config = device;
+    options.math = math;
     ASSIGN_OR_RETURN(made.devices.emplace_back(),
                      GpuDevice::Create(gpus[device.physical_id].runtime, work_queue, std::move(options)));
   }

@@ -14,6 +14,8 @@ struct GpuPlatform {
   // UNAVAILABLE, with the reason, where there is none.
   std::function<absl::StatusOr<int>()> count;
   std::function<absl::StatusOr<std::shared_ptr<GpuRuntime>>(int id)> open;
+  // How kernels use libraries there; nullptr: as GpuMathSettings has it.
+  std::function<absl::StatusOr<GpuMathSettings>()> math;
 };
 
 struct GpuDevices {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -119,6 +120,17 @@ class GpuStream {
   virtual void* native() const { return nullptr; }
 };
 
+// How long a stream takes from one point to another. Not thread-safe; destroyed at any time.
+class GpuTimer {
+ public:
+  virtual ~GpuTimer() = default;
+  // Once each, in this order, on one stream that captures no graph.
+  virtual absl::Status Start(GpuStream* stream) = 0;
+  virtual absl::Status Stop(GpuStream* stream) = 0;
+  // nullopt as long as the stream has not come there. Does not block.
+  virtual absl::StatusOr<std::optional<absl::Duration>> Elapsed() = 0;
+};
+
 // One device. Thread-safe. Outlives its streams, events and graphs. Errors are those of core/gpu/gpu_error.h; after a
 // sticky one every call returns it.
 class GpuRuntime {
@@ -135,6 +147,7 @@ class GpuRuntime {
 
   virtual absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) = 0;
   virtual absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() = 0;
+  virtual absl::StatusOr<std::unique_ptr<GpuTimer>> CreateTimer() = 0;
 
   // Whether this device can write to the memory of `peer` by CopyToPeer. Asked the first time, it lets the devices do
   // so.

@@ -275,4 +275,15 @@ TEST_P(GpuRuntimeConformance, CapturesThatWereNotBegunOrTwice) {
   a_->EndCapture().status().IgnoreError();
 }
 
+TEST_P(GpuRuntimeConformance, ATimerTellsHowLongAStreamTook) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<GpuTimer> timer, runtime_->CreateTimer());
+  ASSERT_THAT(timer->Start(a_.get()), IsOk());
+  ASSERT_THAT(Clear(*a_), IsOk());
+  ASSERT_THAT(timer->Stop(a_.get()), IsOk());
+  ASSERT_THAT(a_->Synchronize(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::optional<absl::Duration> elapsed, timer->Elapsed());
+  ASSERT_TRUE(elapsed.has_value());
+  EXPECT_GE(*elapsed, absl::ZeroDuration());
+}
+
 }  // namespace weir

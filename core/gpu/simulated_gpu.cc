@@ -123,6 +123,12 @@ absl::StatusOr<std::unique_ptr<GpuEvent>> SimulatedGpu::CreateEvent() {
   return std::make_unique<SimulatedEvent>(this);
 }
 
+absl::StatusOr<std::unique_ptr<GpuTimer>> SimulatedGpu::CreateTimer() {
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(Enter("CreateTimer"));
+  return std::make_unique<SimulatedTimer>(this);
+}
+
 void SimulatedGpu::FailAllocations(int count) {
   MutexLock lock(mu_);
   failing_allocations_ = count;

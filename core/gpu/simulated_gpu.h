@@ -55,6 +55,8 @@ class SimulatedGpu : public GpuRuntime {
   absl::Status FreePinned(void* data) override;
   absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override;
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override;
+  // Tells how long the host took.
+  absl::StatusOr<std::unique_ptr<GpuTimer>> CreateTimer() override;
   bool Reaches(const GpuRuntime& peer) override { return dynamic_cast<const SimulatedGpu*>(&peer) != nullptr; }
   void HostAccess(absl::string_view what, const GpuAccess& access) override;
 
@@ -92,6 +94,7 @@ class SimulatedGpu : public GpuRuntime {
  private:
   friend class SimulatedStream;
   friend class SimulatedEvent;
+  friend class SimulatedTimer;
   struct Allocation {
     size_t bytes = 0;
     bool pinned = false;

@@ -320,4 +320,27 @@ absl::Status SimulatedEvent::Synchronize(absl::Time deadline) {
   return absl::OkStatus();
 }
 
+absl::Status SimulatedTimer::Mark(GpuStream* stream, std::optional<Clock::time_point> Times::*time) {
+  auto* const simulated = static_cast<SimulatedStream*>(stream);
+  {
+    MutexLock lock(gpu_->mu_);
+    RETURN_IF_ERROR(simulated->CheckNotCapturing("a timer"));
+  }
+  return gpu_->Enqueue(simulated, {.name = "timer", .work = [times = times_, time] {
+                                     MutexLock lock(times->mu);
+                                     (*times).*time = Clock::now();
+                                   }});
+}
+
+absl::StatusOr<std::optional<absl::Duration>> SimulatedTimer::Elapsed() {
+  gpu_->RunSome();
+  {
+    MutexLock lock(gpu_->mu_);
+    RETURN_IF_ERROR(gpu_->Enter("Elapsed"));
+  }
+  MutexLock lock(times_->mu);
+  if (!times_->start.has_value() || !times_->stop.has_value()) return std::nullopt;
+  return absl::FromChrono(*times_->stop - *times_->start);
+}
+
 }  // namespace weir

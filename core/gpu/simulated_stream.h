@@ -1,8 +1,10 @@
 // Streams, events and graphs of the simulated device. For the simulated_*.cc files alone.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -25,6 +27,26 @@ class SimulatedEvent : public GpuEvent {
   std::shared_ptr<SimulatedMark> mark_;
   std::shared_ptr<SimulatedCapture> capture_;
   int signal_ = -1;
+};
+
+class SimulatedTimer : public GpuTimer {
+ public:
+  explicit SimulatedTimer(SimulatedGpu* gpu) : gpu_(gpu) {}
+  absl::Status Start(GpuStream* stream) override { return Mark(stream, &Times::start); }
+  absl::Status Stop(GpuStream* stream) override { return Mark(stream, &Times::stop); }
+  absl::StatusOr<std::optional<absl::Duration>> Elapsed() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // What is enqueued may run when the timer is no more.
+  struct Times {
+    Mutex mu;
+    std::optional<Clock::time_point> start GUARDED_BY(mu), stop GUARDED_BY(mu);
+  };
+  absl::Status Mark(GpuStream* stream, std::optional<Clock::time_point> Times::*time);
+
+  SimulatedGpu* const gpu_;
+  const std::shared_ptr<Times> times_ = std::make_shared<Times>();
 };
 
 class SimulatedGraph : public GpuGraph {
@@ -65,6 +87,7 @@ class SimulatedStream : public GpuStream {
 
  private:
   friend class SimulatedGpu;
+  friend class SimulatedTimer;
   absl::Status Copy(absl::string_view what, void* to, const void* from, size_t bytes, bool to_pinned, bool from_pinned);
   absl::Status WaitInCapture(const SimulatedEvent& event);
   absl::Status CheckNotCapturing(absl::string_view what);

@@ -2,6 +2,7 @@
 #include "core/index_tensor.h"
 #include "core/window_shapes.h"
 #include "kernels/cuda/body_kernel.h"
+#include "kernels/cuda/convolution/library_convolution.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/window_bodies.h"
 #include "kernels/cuda/window_plan.h"
@@ -9,7 +10,10 @@
 namespace weir {
 namespace {
 
-enum class Kind { kForward, kBackpropInput, kBackpropFilter };
+using Kind = ConvolutionDirection;
+
+// What libraries are asked for; other types are computed by loops.
+bool IsForLibraries(DataType type) { return type == DT_FLOAT || type == DT_HALF || type == DT_BFLOAT16; }
 
 // Inputs: image and filter; the gradients' ops have the shape of what they make in place of one, and the gradient of
 // the output as third.
@@ -18,8 +22,8 @@ class ConvolutionKernel : public GpuOpKernel {
     const std::string& op = ctx.op();
     const bool is_gradient = op.find("Backprop") != std::string::npos;
     kind_ = !is_gradient                                    ? Kind::kForward
-            : op.find("BackpropInput") != std::string::npos ? Kind::kBackpropInput
-                                                            : Kind::kBackpropFilter;
+            : op.find("BackpropInput") != std::string::npos ? Kind::kBackwardData
+                                                            : Kind::kBackwardFilter;
     is_depthwise_ = op.find("Depthwise") != std::string::npos;
     RETURN_IF_ERROR(ctx.GetAttr("T", &type_));
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
@@ -27,10 +31,13 @@ class ConvolutionKernel : public GpuOpKernel {
       return errors::Unimplemented(
           "Current implementation does not yet support strides in the batch and depth dimensions.");
     }
-    ASSIGN_OR_RETURN(kernel_, FindBody(kind_ == Kind::kForward         ? "Convolve"
-                                       : kind_ == Kind::kBackpropInput ? "ConvolveBackpropInput"
-                                                                       : "ConvolveBackpropFilter",
+    ASSIGN_OR_RETURN(kernel_, FindBody(kind_ == Kind::kForward        ? "Convolve"
+                                       : kind_ == Kind::kBackwardData ? "ConvolveBackpropInput"
+                                                                      : "ConvolveBackpropFilter",
                                        type_));
+    if (IsForLibraries(type_)) {
+      ASSIGN_OR_RETURN(planner_, ConvolutionPlannerOf(gpu()));
+    }
     return absl::OkStatus();
   }
 
@@ -47,36 +54,48 @@ class ConvolutionKernel : public GpuOpKernel {
     }
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
     if (kind_ != Kind::kForward) RETURN_IF_ERROR(shape.CheckGradient(attrs_, ctx.input(2).shape(), Label()));
-    const TensorShape& result_shape = kind_ == Kind::kForward ? out : kind_ == Kind::kBackpropInput ? in : filter;
+    const TensorShape& result_shape = kind_ == Kind::kForward ? out : kind_ == Kind::kBackwardData ? in : filter;
     ASSIGN_OR_RETURN(Tensor * result, ctx.allocate_output(0, result_shape));
     if (result->NumElements() == 0) return absl::OkStatus();
     if (shape.InputElements() == 0 || shape.OutputElements() == 0) {
       return stream.Fill(result->raw_data(), 0, static_cast<size_t>(result->TotalBytes()));
     }
-    ConvolutionArgs args{.result = result->raw_data(),
-                         .batch = shape.batch,
-                         .in_channels = shape.in_channels,
-                         .out_channels = shape.out_channels,
-                         .groups = shape.groups,
-                         .channels_first = shape.channels_first,
-                         .rows = PlanOf(shape.rows),
-                         .columns = PlanOf(shape.columns),
-                         .count = result->NumElements()};
-    const Tensor& image = ctx.input(kind_ == Kind::kBackpropInput ? 2 : 0);
-    const Tensor& other = ctx.input(kind_ == Kind::kBackpropFilter ? 2 : 1);
-    args.input = image.raw_data();
-    args.filter = args.output = other.raw_data();
-    if (kind_ == Kind::kBackpropInput) args.output = image.raw_data();
-    return stream.LaunchWith(kernel_, args, {ReadOf(image), ReadOf(other), WriteOf(*result)});
+    // In place of what the op makes stands its result.
+    const Tensor& image = kind_ == Kind::kBackwardData ? *result : ctx.input(0);
+    const Tensor& weights = kind_ == Kind::kBackwardFilter ? *result : ctx.input(1);
+    const Tensor& output = kind_ == Kind::kForward ? *result : ctx.input(2);
+    if (planner_ != nullptr) {
+      ASSIGN_OR_RETURN(const bool is_done,
+                       ConvolveByLibrary(ctx, gpu(), *planner_, shape, kind_, {image, weights, output}));
+      if (is_done) return absl::OkStatus();
+    }
+    const ConvolutionArgs args{.input = image.raw_data(),
+                               .filter = weights.raw_data(),
+                               .output = output.raw_data(),
+                               .result = result->raw_data(),
+                               .batch = shape.batch,
+                               .in_channels = shape.in_channels,
+                               .out_channels = shape.out_channels,
+                               .groups = shape.groups,
+                               .channels_first = shape.channels_first,
+                               .rows = PlanOf(shape.rows),
+                               .columns = PlanOf(shape.columns),
+                               .count = result->NumElements()};
+    const auto access = [this](const Tensor& tensor, Kind made_by) {
+      return kind_ == made_by ? WriteOf(tensor) : ReadOf(tensor);
+    };
+    return stream.LaunchWith(
+        kernel_, args,
+        {access(image, Kind::kBackwardData), access(weights, Kind::kBackwardFilter), access(output, Kind::kForward)});
   }
 
   absl::Status ReadShapes(OpKernelContext& ctx, TensorShape* in, TensorShape* filter) const {
     *in = ctx.input(0).shape();
     *filter = ctx.input(1).shape();
-    if (kind_ == Kind::kBackpropFilter) {
+    if (kind_ == Kind::kBackwardFilter) {
       ASSIGN_OR_RETURN(*filter, ReadShape(ctx.input(1)));
     }
-    if (kind_ != Kind::kBackpropInput) return absl::OkStatus();
+    if (kind_ != Kind::kBackwardData) return absl::OkStatus();
     ASSIGN_OR_RETURN(*in, ReadShape(ctx.input(0)));
     if (in->dims() != 2 || is_depthwise_) return absl::OkStatus();
     // Rows and columns alone.
@@ -92,9 +111,9 @@ class ConvolutionKernel : public GpuOpKernel {
 
   const char* Label() const {
     if (is_depthwise_) {
-      return kind_ == Kind::kBackpropInput ? "DepthwiseConv2DBackpropInput" : "DepthwiseConv2DBackpropFilter";
+      return kind_ == Kind::kBackwardData ? "DepthwiseConv2DBackpropInput" : "DepthwiseConv2DBackpropFilter";
     }
-    return kind_ == Kind::kBackpropInput ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
+    return kind_ == Kind::kBackwardData ? "Conv2DCustomBackpropInput" : "Conv2DCustomBackpropFilter";
   }
 
   Kind kind_ = Kind::kForward;
@@ -102,6 +121,7 @@ class ConvolutionKernel : public GpuOpKernel {
   DataType type_ = DT_INVALID;
   WindowAttrs attrs_;
   GpuKernel kernel_;
+  std::shared_ptr<ConvolutionPlanner> planner_;
 };
 
 }  // namespace

@@ -65,6 +65,15 @@ class GpuKernels : public OneGpu {
     return node;
   }
   static tensorflow::NodeDef Float() { return Attr("T", DT_FLOAT); }
+  static Tensor CastForTest(const Tensor& from, DataType type) {
+    if (type == DT_FLOAT) return from;
+    Tensor to(type, from.shape());
+    for (int64_t i = 0; i < from.NumElements(); ++i) {
+      if (type == DT_HALF) to.data<half>()[i] = half(from.data<float>()[i]);
+      if (type == DT_BFLOAT16) to.data<bfloat16>()[i] = bfloat16(from.data<float>()[i]);
+    }
+    return to;
+  }
   // A variable of the device, and a tensor that holds its handle.
   std::pair<std::shared_ptr<Variable>, Tensor> NewVariable(const std::string& name, const Tensor& value) {
     auto variable = std::make_shared<Variable>(value.dtype());
@@ -251,6 +260,40 @@ TEST_P(GpuKernels, OptimizersChangeVariablesThatNobodyElseReads) {
   ASSERT_OK_AND_ASSIGN(const Tensor kept, Fetch(before));
   ExpectTensorNear(kept, AsTensor<float>({1, 2}));
   GetParam().check(device_->runtime());
+}
+
+// As often as it takes a library to try all that it has.
+TEST_P(GpuKernels, ConvolutionsByAnyPlan) {
+  constexpr int kTimes = 34;
+  const auto op = [](const char* name, const char* first, const char* second) {
+    return Of(name).Input(first).Input(second).Attr("strides: list(int)").Attr("padding: string");
+  };
+  const Op forward = op("Conv2D", "input: T", "filter: T").Output("output: T");
+  const Op data = op("Conv2DBackpropInput", "input_sizes: int32", "filter: T").Input("out: T").Output("output: T");
+  const Op filter = op("Conv2DBackpropFilter", "input: T", "filter_sizes: int32").Input("out: T").Output("output: T");
+  const auto attrs = [](DataType type) {
+    return Attr("T", type, Attr("strides", std::vector<int64_t>{1, 2, 2, 1}, Attr("padding", std::string("SAME"))));
+  };
+  const auto ones = [](DataType type, const TensorShape& shape) {
+    Tensor tensor(DT_FLOAT, shape);
+    std::fill_n(tensor.data<float>(), tensor.NumElements(), 1.0f);
+    return CastForTest(tensor, type);
+  };
+  // Two rows and columns of filter over five: the last window sees one, and padding behind it.
+  const TensorShape in({1, 5, 5, 8}), weights({2, 2, 8, 8}), out({1, 3, 3, 8});
+  Tensor seen(DT_FLOAT, out), made(DT_FLOAT, in), used(DT_FLOAT, weights);
+  for (int i = 0; i < 9 * 8; ++i) seen.data<float>()[i] = 8.0f * (i / 24 < 2 ? 2 : 1) * (i / 8 % 3 < 2 ? 2 : 1);
+  std::fill_n(made.data<float>(), made.NumElements(), 8.0f);
+  for (int i = 0; i < 4 * 64; ++i) used.data<float>()[i] = (i / 128 == 0 ? 3.0f : 2.0f) * (i / 64 % 2 == 0 ? 3 : 2);
+  for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
+    for (int i = 0; i < kTimes; ++i) {
+      Expect(forward, {ones(type, in), ones(type, weights)}, attrs(type), {CastForTest(seen, type)});
+      Expect(data, {AsTensor<int32_t>({1, 5, 5, 8}), ones(type, weights), ones(type, out)}, attrs(type),
+             {CastForTest(made, type)});
+      Expect(filter, {ones(type, in), AsTensor<int32_t>({2, 2, 8, 8}), ones(type, out)}, attrs(type),
+             {CastForTest(used, type)});
+    }
+  }
 }
 
 }  // namespace weir

@@ -1,0 +1,44 @@
+#include "core/gpu/gpu_math_settings.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+
+namespace weir {
+namespace {
+
+using Find = std::function<const char*(const char* name)>;
+
+absl::Status ReadFlag(const Find& find, const char* name, bool* value) {
+  const char* const text = find(name);
+  if (text == nullptr) return absl::OkStatus();
+  const std::string lower = absl::AsciiStrToLower(text);
+  if (lower != "0" && lower != "1" && lower != "false" && lower != "true") {
+    return errors::InvalidArgument("Environment variable ", name, " is '", text, "'; it is 0, 1, false or true");
+  }
+  *value = lower == "1" || lower == "true";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<GpuMathSettings> GpuMathSettings::FromEnvironment(const Find& find) {
+  GpuMathSettings settings;
+  RETURN_IF_ERROR(ReadFlag(find, "TF_CUDNN_USE_AUTOTUNE", &settings.autotune));
+  bool cudnn = false, ops = false;
+  RETURN_IF_ERROR(ReadFlag(find, "TF_CUDNN_DETERMINISTIC", &cudnn));
+  RETURN_IF_ERROR(ReadFlag(find, "TF_DETERMINISTIC_OPS", &ops));
+  settings.deterministic = cudnn || ops;
+  if (const char* const text = find("TF_CUDNN_WORKSPACE_LIMIT_IN_MB"); text != nullptr) {
+    constexpr int64_t kMostMegabytes = int64_t{1} << 30;
+    int64_t megabytes = 0;
+    if (!absl::SimpleAtoi(text, &megabytes) || megabytes < 0 || megabytes > kMostMegabytes) {
+      return errors::InvalidArgument("Environment variable TF_CUDNN_WORKSPACE_LIMIT_IN_MB is '", text,
+                                     "'; it is a number of megabytes, at most ", kMostMegabytes);
+    }
+    settings.workspace_limit = static_cast<size_t>(megabytes) << 20;
+  }
+  if (const char* const text = find("WEIR_GPU_PLAN_CACHE"); text != nullptr) settings.plan_cache = text;
+  return settings;
+}
+
+}  // namespace weir

@@ -1,0 +1,230 @@
+#include "kernels/cuda/convolution/convolution_planner.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/logging.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kAnyWorkspace = std::numeric_limits<size_t>::max();
+
+// What is chosen by measurements may differ from run to run.
+bool UsesCache(const GpuMathSettings& settings) { return settings.autotune && !settings.deterministic; }
+
+}  // namespace
+
+ConvolutionPlanner::ConvolutionPlanner(Options options) : options_(std::move(options)) {}
+
+std::string ConvolutionPlanner::DebugString() const {
+  MutexLock lock(mu_);
+  return absl::StrCat("plans of ", entries_.size(), " convolutions by ",
+                      options_.library == nullptr ? "no library" : options_.library->identity());
+}
+
+absl::StatusOr<bool> ConvolutionPlanner::Run(const ConvolutionProblem& problem, GpuStream& stream,
+                                             absl::FunctionRef<absl::Status(ConvolutionPlan& plan)> run) {
+  if (options_.library == nullptr) return false;
+  const std::shared_ptr<Entry> entry = EntryOf(problem);
+  bool can_measure = !stream.IsCapturing();
+  size_t room = kAnyWorkspace;
+  absl::Status exhausted;
+  for (;;) {
+    Picked picked = Pick(*entry, can_measure, room);
+    if (picked.plan == nullptr) {
+      if (!exhausted.ok()) return exhausted;
+      Lament(*entry);
+      return false;
+    }
+    const bool is_started = picked.timer != nullptr && picked.timer->Start(&stream).ok();
+    const absl::Status status = run(*picked.plan);
+    const bool is_timed = is_started && status.ok() && picked.timer->Stop(&stream).ok();
+    if (picked.timer != nullptr) {
+      MutexLock lock(entry->mu);
+      if (is_timed) {
+        entry->pending.push_back({picked.candidate, std::move(picked.timer)});
+      } else {
+        entry->tuner.Report(picked.candidate, std::nullopt);
+      }
+    }
+    if (absl::IsUnimplemented(status)) {
+      Drop(*entry, picked, status);
+      continue;
+    }
+    if (!absl::IsResourceExhausted(status) || picked.plan->workspace_bytes() == 0) {
+      RETURN_IF_ERROR(status);
+      return true;
+    }
+    exhausted = status;
+    room = picked.plan->workspace_bytes();
+    can_measure = false;
+  }
+}
+
+std::shared_ptr<ConvolutionPlanner::Entry> ConvolutionPlanner::EntryOf(const ConvolutionProblem& problem) {
+  MutexLock lock(mu_);
+  std::shared_ptr<Entry>& entry = entries_[problem];
+  if (entry == nullptr) entry = std::make_shared<Entry>(problem);
+  return entry;
+}
+
+ConvolutionPlanner::Picked ConvolutionPlanner::Pick(Entry& entry, bool can_measure, size_t room) {
+  MutexLock lock(entry.mu);
+  Prepare(entry);
+  Collect(entry);
+  if (room != kAnyWorkspace) return PickWithin(entry, room);
+  for (;;) {
+    const std::optional<PlanTuner::Turn> turn = entry.tuner.Next(can_measure && !entry.is_settled);
+    if (!turn.has_value()) {
+      if (!entry.is_from_cache) return {};
+      entry.is_from_cache = false;
+      Propose(entry);
+      continue;
+    }
+    Picked picked{.candidate = turn->candidate};
+    if (!MakePlan(entry, turn->candidate)) {
+      if (turn->is_measured) entry.tuner.Report(turn->candidate, std::nullopt);
+      entry.tuner.Drop(turn->candidate);
+      continue;
+    }
+    picked.plan = entry.candidates[turn->candidate].plan;
+    if (turn->is_measured) {
+      if (auto timer = options_.new_timer(); timer.ok()) picked.timer = *std::move(timer);
+      if (picked.timer == nullptr) entry.tuner.Report(turn->candidate, std::nullopt);
+    }
+    return picked;
+  }
+}
+
+ConvolutionPlanner::Picked ConvolutionPlanner::PickWithin(Entry& entry, size_t room) {
+  for (size_t i = 0; i < entry.candidates.size(); ++i) {
+    if (!MakePlan(entry, static_cast<int>(i))) continue;
+    const std::shared_ptr<ConvolutionPlan>& plan = entry.candidates[i].plan;
+    if (plan->workspace_bytes() < room) return {.candidate = static_cast<int>(i), .plan = plan};
+  }
+  return {};
+}
+
+void ConvolutionPlanner::Prepare(Entry& entry) {
+  if (std::exchange(entry.is_ready, true)) return;
+  if (!PrepareFromCache(entry)) Propose(entry);
+}
+
+bool ConvolutionPlanner::PrepareFromCache(Entry& entry) {
+  if (options_.cache == nullptr || !UsesCache(options_.settings)) return false;
+  const std::optional<CachedPlan> cached = options_.cache->Find(entry.problem.ToString());
+  if (!cached.has_value()) return false;
+  Candidate candidate{.problem = entry.problem, .recipe = cached->recipe};
+  candidate.problem.channels_first = cached->channels_first;
+  entry.candidates = {std::move(candidate)};
+  if (!MakePlan(entry, 0)) return false;
+  entry.tuner = PlanTuner(1, false);
+  entry.is_from_cache = entry.is_settled = true;
+  return true;
+}
+
+void ConvolutionPlanner::Propose(Entry& entry) {
+  entry.candidates.clear();
+  entry.is_settled = false;
+  for (const bool channels_first : options_.library->Layouts(entry.problem)) {
+    ConvolutionProblem problem = entry.problem;
+    problem.channels_first = channels_first;
+    absl::StatusOr<std::vector<ConvolutionRecipe>> recipes = options_.library->Propose(problem);
+    if (!recipes.ok()) {
+      WEIR_LOG(WARNING).With("convolution", problem.ToString()).With("reason", recipes.status().message())
+          << "no plans are proposed";
+      continue;
+    }
+    for (ConvolutionRecipe& recipe : *recipes) {
+      if (entry.candidates.size() == kMostCandidates) break;
+      entry.candidates.push_back({.problem = problem, .recipe = std::move(recipe)});
+    }
+    // What is proposed may turn out not to work.
+    while (!entry.candidates.empty() && !MakePlan(entry, 0)) entry.candidates.erase(entry.candidates.begin());
+    if (!entry.candidates.empty()) break;
+  }
+  entry.tuner = PlanTuner(static_cast<int>(entry.candidates.size()),
+                          options_.settings.autotune && !options_.settings.deterministic);
+}
+
+bool ConvolutionPlanner::MakePlan(Entry& entry, int candidate) {
+  Candidate& wanted = entry.candidates[candidate];
+  if (wanted.plan != nullptr) return true;
+  absl::StatusOr<std::shared_ptr<ConvolutionPlan>> plan = options_.library->Make(wanted.problem, wanted.recipe);
+  if (plan.ok()) {
+    wanted.plan = *std::move(plan);
+    return true;
+  }
+  WEIR_LOG(DEBUG)
+          .With("convolution", wanted.problem.ToString())
+          .With("recipe", wanted.recipe.ToString())
+          .With("reason", plan.status().message())
+      << "a plan cannot be made";
+  return false;
+}
+
+void ConvolutionPlanner::Collect(Entry& entry) {
+  if (entry.is_settled) return;
+  std::erase_if(entry.pending, [&entry](const Measurement& measurement) {
+    const absl::StatusOr<std::optional<absl::Duration>> elapsed = measurement.timer->Elapsed();
+    if (elapsed.ok() && !elapsed->has_value()) return false;
+    entry.tuner.Report(measurement.candidate, elapsed.ok() ? *elapsed : std::nullopt);
+    return true;
+  });
+  if (const std::optional<int> chosen = entry.tuner.Chosen(); chosen.has_value()) Settle(entry, *chosen);
+}
+
+void ConvolutionPlanner::Settle(Entry& entry, int chosen) {
+  entry.is_settled = true;
+  for (size_t i = 0; i < entry.candidates.size(); ++i) {
+    if (static_cast<int>(i) != chosen) entry.candidates[i].plan = nullptr;
+  }
+  const absl::Duration elapsed = entry.tuner.BestTime(chosen);
+  if (elapsed == absl::ZeroDuration()) return;  // nothing was measured
+  const Candidate& best = entry.candidates[chosen];
+  WEIR_LOG(INFO)
+          .With("convolution", entry.problem.ToString())
+          .With("recipe", best.recipe.ToString())
+          .With("layout", best.problem.channels_first ? "nchw" : "nhwc")
+          .With("time", absl::FormatDuration(elapsed))
+      << "chose a plan";
+  if (options_.cache == nullptr || !UsesCache(options_.settings)) return;
+  options_.cache->Add(entry.problem.ToString(), {best.problem.channels_first, best.recipe, elapsed});
+  SaveSoon();
+}
+
+void ConvolutionPlanner::Lament(Entry& entry) {
+  MutexLock lock(entry.mu);
+  if (std::exchange(entry.is_lamented, true)) return;
+  WEIR_LOG(WARNING).With("convolution", entry.problem.ToString()).With("library", options_.library->identity())
+      << "the library has no plan for a convolution: plain loops compute it, which are slow";
+}
+
+void ConvolutionPlanner::Drop(Entry& entry, const Picked& picked, const absl::Status& reason) {
+  MutexLock lock(entry.mu);
+  WEIR_LOG(DEBUG)
+          .With("convolution", entry.problem.ToString())
+          .With("recipe", picked.plan->recipe().ToString())
+          .With("reason", reason.message())
+      << "a plan does not work";
+  // Somebody else may have dropped it and begun anew.
+  const auto candidate = static_cast<size_t>(picked.candidate);
+  if (candidate >= entry.candidates.size() || entry.candidates[candidate].plan != picked.plan) return;
+  entry.tuner.Drop(picked.candidate);
+  entry.is_settled = false;
+}
+
+void ConvolutionPlanner::SaveSoon() {
+  if (is_saving_->exchange(true)) return;
+  options_.work_queue->ScheduleBlocking([cache = options_.cache, is_saving = is_saving_] {
+    is_saving->store(false);
+    if (const absl::Status saved = cache->Save(); !saved.ok()) {
+      WEIR_LOG_EVERY(WARNING, absl::Minutes(10)).With("file", cache->path()).With("reason", saved.message())
+          << "the file of convolution plans is not written";
+    }
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,100 @@
+// Which plan each convolution of a device runs by.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "core/gpu/gpu_runtime.h"
+#include "core/mutex.h"
+#include "core/resource_manager.h"
+#include "core/work_queue.h"
+#include "kernels/cuda/convolution/convolution_library.h"
+#include "kernels/cuda/convolution/plan_cache.h"
+#include "kernels/cuda/convolution/plan_tuner.h"
+
+namespace weir {
+
+// Remembers what the library proposes for a problem, measures it while it is used (PlanTuner), and keeps the choice, in
+// a file too where there is a cache. Thread-safe. Plans are made when it is first their turn, on the thread that asks.
+//
+// While a stream captures a graph nothing is measured: the graph gets the best plan that is known.
+class ConvolutionPlanner : public Resource {
+ public:
+  struct Options {
+    std::shared_ptr<ConvolutionLibrary> library;  // nullptr: none serves the device
+    GpuMathSettings settings;
+    // For measurements; an error: there are none.
+    std::function<absl::StatusOr<std::unique_ptr<GpuTimer>>()> new_timer;
+    std::shared_ptr<PlanCache> cache;  // nullptr: what is chosen is forgotten with the process
+    WorkQueue* work_queue = nullptr;   // where the cache is written; outlives the planner
+  };
+  // The most proposals of a library that are looked at.
+  static constexpr size_t kMostCandidates = 8;
+
+  explicit ConvolutionPlanner(Options options);
+  std::string DebugString() const override;
+
+  // Calls `run` with a plan that computes the problem, which may be in the other layout, to enqueue it on `stream`.
+  // When `run` returns UNIMPLEMENTED, or RESOURCE_EXHAUSTED for a plan that wants workspace, the next plan is tried; it
+  // must then have changed nothing that the next does not overwrite. False: there is no plan, and the caller computes
+  // it otherwise; the log says so once for each problem. Other errors are those of `run`.
+  absl::StatusOr<bool> Run(const ConvolutionProblem& problem, GpuStream& stream,
+                           absl::FunctionRef<absl::Status(ConvolutionPlan& plan)> run);
+
+ private:
+  struct Candidate {
+    ConvolutionProblem problem;  // in the layout of this candidate
+    ConvolutionRecipe recipe;
+    std::shared_ptr<ConvolutionPlan> plan;  // when it was made
+  };
+  struct Measurement {
+    int candidate = 0;
+    std::unique_ptr<GpuTimer> timer;
+  };
+  // What is known of one problem.
+  struct Entry {
+    explicit Entry(const ConvolutionProblem& problem_in) : problem(problem_in) {}
+
+    const ConvolutionProblem problem;
+    Mutex mu;
+    bool is_ready GUARDED_BY(mu) = false;  // has candidates, if there are any
+    bool is_settled GUARDED_BY(mu) = false;
+    bool is_from_cache GUARDED_BY(mu) = false;
+    bool is_lamented GUARDED_BY(mu) = false;  // in the log
+    std::vector<Candidate> candidates GUARDED_BY(mu);
+    PlanTuner tuner GUARDED_BY(mu) = PlanTuner(0, false);
+    std::vector<Measurement> pending GUARDED_BY(mu);
+  };
+  // A plan and its timer, which is null where nothing is measured.
+  struct Picked {
+    int candidate = 0;
+    std::shared_ptr<ConvolutionPlan> plan;
+    std::unique_ptr<GpuTimer> timer;
+  };
+
+  std::shared_ptr<Entry> EntryOf(const ConvolutionProblem& problem);
+  // Plans with less workspace than `room`; a null plan where there is none left.
+  Picked Pick(Entry& entry, bool can_measure, size_t room);
+  Picked PickWithin(Entry& entry, size_t room) REQUIRES(entry.mu);
+  void Prepare(Entry& entry) REQUIRES(entry.mu);
+  bool PrepareFromCache(Entry& entry) REQUIRES(entry.mu);
+  void Propose(Entry& entry) REQUIRES(entry.mu);
+  bool MakePlan(Entry& entry, int candidate) REQUIRES(entry.mu);
+  void Collect(Entry& entry) REQUIRES(entry.mu);
+  void Settle(Entry& entry, int chosen) REQUIRES(entry.mu);
+  void Lament(Entry& entry);
+  void Drop(Entry& entry, const Picked& picked, const absl::Status& reason);
+  void SaveSoon();
+
+  const Options options_;
+  const std::shared_ptr<std::atomic<bool>> is_saving_ = std::make_shared<std::atomic<bool>>(false);
+  mutable Mutex mu_;
+  absl::flat_hash_map<ConvolutionProblem, std::shared_ptr<Entry>> entries_ GUARDED_BY(mu_);
+};
+
+}  // namespace weir
