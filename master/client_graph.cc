@@ -55,6 +55,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                                                .allow_soft_placement = options.allow_soft_placement,
                                                .moved = options.moved},
                                  .graph_options = options.graph_options,
+                                 .mixed_precision = options.mixed_precision,
                                  .fold_on = options.fold_on,
                                  .timers = options.timers,
                                  .kept = signature.targets};

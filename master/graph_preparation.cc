@@ -1,5 +1,6 @@
 #include "master/graph_preparation.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/attr_value.h"
@@ -8,6 +9,7 @@
 #include "core/rendezvous.h"
 #include "core/timer_queue.h"
 #include "graph/lower_functions.h"
+#include "graph/passes/mixed_precision.h"
 
 namespace weir {
 namespace {
@@ -24,7 +26,28 @@ absl::Status CheckPlaced(const absl::flat_hash_map<std::string, absl::Status>& u
 
 struct Switches {
   bool fold = false, merge = false, remap = false;
+  std::vector<MixedPrecisionMode> mixed_precision;
 };
+
+std::vector<MixedPrecisionMode> MixedPrecisionModes(const RewriterConfig& rewrite) {
+  if (rewrite.disable_meta_optimizer()) return {};
+  const auto asked = [&](RewriterConfig::Toggle toggle, absl::string_view name) {
+    if (rewrite.optimizers().empty()) return toggle == RewriterConfig::ON || toggle == RewriterConfig::AGGRESSIVE;
+    return std::find(rewrite.optimizers().begin(), rewrite.optimizers().end(), name) != rewrite.optimizers().end();
+  };
+  std::vector<MixedPrecisionMode> modes;
+  if (asked(rewrite.auto_mixed_precision(), "auto_mixed_precision")) {
+    modes.push_back(MixedPrecisionMode::kFloat16OnGpu);
+  }
+  if (asked(rewrite.auto_mixed_precision_onednn_bfloat16(), "auto_mixed_precision_onednn_bfloat16") ||
+      asked(rewrite.auto_mixed_precision_mkl(), "auto_mixed_precision_mkl")) {
+    modes.push_back(MixedPrecisionMode::kBfloat16OnCpu);
+  }
+  if (asked(rewrite.auto_mixed_precision_cpu(), "auto_mixed_precision_cpu")) {
+    modes.push_back(MixedPrecisionMode::kFloat16OnCpu);
+  }
+  return modes;
+}
 
 Switches ChoosePasses(const tensorflow::GraphOptions& options) {
   const tensorflow::OptimizerOptions& optimizer = options.optimizer_options();
@@ -37,7 +60,25 @@ Switches ChoosePasses(const tensorflow::GraphOptions& options) {
   on.merge =
       on.merge && rewrite.common_subgraph_elimination() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.remap = on.remap && rewrite.remapping() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
+  on.mixed_precision = MixedPrecisionModes(rewrite);
   return on;
+}
+
+// Functions that are still there are called: their nodes are not this graph's to place.
+PassManager MakePasses(const Switches& on, const PreparationOptions& options) {
+  PassManager passes;
+  passes.Add(MakePrunePass());
+  if (on.fold) passes.Add(MakeConstantFoldingPass());
+  for (MixedPrecisionMode mode : on.mixed_precision) {
+    passes.Add(MakeMixedPrecisionPass(
+        {.mode = mode, .settings = options.mixed_precision, .kernels = options.placement.kernels}));
+  }
+  // Constants that were cast.
+  if (on.fold && !on.mixed_precision.empty()) passes.Add(MakeConstantFoldingPass());
+  if (on.merge) passes.Add(MakeCommonSubexpressionPass());
+  if (on.remap) passes.Add(MakeRemappingPass());
+  passes.Add(MakePrunePass());
+  return passes;
 }
 
 // A step that sees none of its neighbours.
@@ -116,12 +157,7 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
 
   const Switches on = ChoosePasses(options.graph_options);
-  PassManager passes = PassManager::Default();
-  // What is left to call is called: its nodes are not this graph's to place.
-  RETURN_IF_ERROR(passes.Disable("inline"));
-  if (!on.fold) RETURN_IF_ERROR(passes.Disable("constant_folding"));
-  if (!on.merge) RETURN_IF_ERROR(passes.Disable("common_subexpressions"));
-  if (!on.remap) RETURN_IF_ERROR(passes.Disable("remapping"));
+  const PassManager passes = MakePasses(on, options);
   std::optional<TimeLimit> limit;
   PassContext context;
   context.targets = options.kept;

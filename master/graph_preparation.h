@@ -9,6 +9,7 @@
 #include "core/device.h"
 #include "core/timer_queue.h"
 #include "graph/graph.h"
+#include "graph/passes/mixed_precision_lists.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/placer.h"
 #include "tensorflow/core/protobuf/config.pb.h"
@@ -18,6 +19,7 @@ namespace weir {
 struct PreparationOptions {
   PlacerOptions placement;
   tensorflow::GraphOptions graph_options;
+  MixedPrecisionSettings mixed_precision;
   // Where constants are folded; nullptr: not at all.
   Device* fold_on = nullptr;
   // When folding ends, by these timers (nullptr: never): what is left by then is computed by steps, which have
@@ -31,6 +33,8 @@ struct PreparationOptions {
 // Writes functions out (graph/lower_functions.h), places what came of them, and runs the passes that `graph_options`
 // leave on: at opt_level L1, which is the default, constant folding and common sub-expressions, unless
 // rewrite_options switch them off; at L0 only what do_constant_folding and do_common_subexpression_elimination ask for.
+// Mixed precision is for rewrite_options alone to ask for (auto_mixed_precision…, ON or AGGRESSIVE, or among
+// `optimizers`, the names of which count alone where there are any).
 // `unplaced` says why nodes of the graph have no device: an error when one of them is still there.
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph);

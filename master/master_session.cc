@@ -196,6 +196,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .graph_options = options_.config.graph_options(),
                                .debug_options = debug_options,
                                .kernels = options_.kernels,
+                               .mixed_precision = options_.mixed_precision,
                                .allow_soft_placement = options_.config.allow_soft_placement(),
                                .moved = [this](const Node& node, absl::string_view asked,
                                                const DeviceName& chosen) { Moved(node, asked, chosen); },

@@ -30,6 +30,7 @@ class MasterSession {
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
     Device* fold_on = nullptr;
+    MixedPrecisionSettings mixed_precision;
     TimerQueue* timers = nullptr;
     tensorflow::ConfigProto config;
     SessionTasks::Options tasks;

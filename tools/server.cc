@@ -161,6 +161,7 @@ absl::Status Server::MakeWorker() {
   master.ops = ops;
   master.kernels = kernels;
   master.fold_on = devices.front();
+  master.mixed_precision = options_.mixed_precision;
   master.step_sequences = &collectives_->sequences();
   master.progress = progress_.get();
   master_ = std::make_unique<Master>(std::move(master));

@@ -16,6 +16,7 @@
 #include "core/variant_registry.h"
 #include "core/work_queue.h"
 #include "distribute/cluster/cluster_spec.h"
+#include "graph/passes/mixed_precision_lists.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
@@ -54,7 +55,8 @@ class Server {
     int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
     // What the task wants of its GPUs: device_count["GPU"] and gpu_options.
     tensorflow::ConfigProto config;
-    std::optional<GpuPlatform> gpus;  // nullopt: the machine's
+    std::optional<GpuPlatform> gpus;         // nullopt: the machine's
+    MixedPrecisionSettings mixed_precision;  // for sessions of this task's master
     // Outlive the server; nullptr: it makes its own, with every op and kernel of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;

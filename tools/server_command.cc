@@ -118,6 +118,10 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;
   options.cpu_devices = command.cpu_devices;
+  ASSIGN_OR_RETURN(options.mixed_precision, MixedPrecisionSettings::FromEnvironment([&](const std::string& variable) {
+                     const std::string* const value = command.environment.Find(variable);
+                     return value != nullptr ? *value : std::string();
+                   }));
   if (!google::protobuf::TextFormat::ParseFromString(command.config, &options.config)) {
     return errors::InvalidArgument("--config '", command.config, "' is no text of a ConfigProto");
   }

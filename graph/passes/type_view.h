@@ -1,0 +1,60 @@
+// The types of a graph's tensors as a graph of their own.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/types.h"
+#include "graph/graph.h"
+
+namespace weir {
+
+// A slot is one type that a node can be given: a type attribute, or one entry of a list of types. All inputs and
+// outputs that have it change with it. What an op leaves no choice of is a slot too, without an attribute. Slots are
+// joined where a tensor of the one is read as the other.
+//
+// A snapshot: changes of the graph do not show.
+class TypeView {
+ public:
+  struct Slot {
+    Node* node = nullptr;
+    std::string attr;  // empty: the op itself says the type
+    int index = -1;    // in a list of types; -1: no list
+    DataType type = DT_INVALID;
+  };
+
+  explicit TypeView(const Graph& graph);
+
+  int size() const { return static_cast<int>(slots_.size()); }
+  const Slot& slot(int i) const { return slots_[i]; }
+  // Those of one node.
+  const std::vector<int>& SlotsOf(const Node& node) const { return nodes_[node.id()].all; }
+  int InputSlot(const Node& node, int input) const { return nodes_[node.id()].inputs[input]; }
+  int OutputSlot(const Node& node, int output) const { return nodes_[node.id()].outputs[output]; }
+  // -1: there is none.
+  int Find(const Node& node, absl::string_view attr) const;
+
+  // Slots whose tensors slot i reads, and that read its tensors; each once.
+  const std::vector<int>& before(int i) const { return before_[i]; }
+  const std::vector<int>& after(int i) const { return after_[i]; }
+  // As if a tensor of `from` were read as `to`.
+  void Join(int from, int to);
+
+ private:
+  struct NodeSlots {
+    std::vector<int> inputs, outputs, all;
+  };
+  void AddNode(Node* node);
+  int SlotFor(Node* node, const std::string& attr, int index, DataType type);
+
+  std::vector<Slot> slots_;
+  std::vector<std::vector<int>> before_, after_;
+  std::vector<NodeSlots> nodes_;  // by id
+};
+
+// Sets the type that the slot stands for, which must have an attribute.
+void SetSlotType(const TypeView::Slot& slot, DataType type, tensorflow::NodeDef* def);
+
+}  // namespace weir
