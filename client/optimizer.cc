@@ -75,8 +75,8 @@ std::vector<GradientAndVariable> Optimizer::ComputeGradients(const Scope& scope,
   return result;
 }
 
-Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
-                                    const ResourceVariable& global_step) {
+Operation SlotOptimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
+                                        const ResourceVariable& global_step) {
   std::vector<ResourceVariable> updated;
   for (const auto& [gradient, variable] : gradients) {
     if (gradient.valid()) updated.push_back(variable);
@@ -105,12 +105,12 @@ Operation Optimizer::ApplyGradients(const Scope& scope, const std::vector<Gradie
                                int64_t{1});
 }
 
-void Optimizer::MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
+void SlotOptimizer::MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
   AddSlots(scope, variables);
   has_slots_ = true;
 }
 
-void Optimizer::AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
+void SlotOptimizer::AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) {
   if (variables.empty()) return;
   const Scope outside = scope.Root().WithNoControlDependencies();
   Prepare(outside.ColocateWith(variables[0].handle().op()), variables[0]);
@@ -124,7 +124,7 @@ void Optimizer::AddSlots(const Scope& scope, const std::vector<ResourceVariable>
   }
 }
 
-const ResourceVariable& Optimizer::Slot(const ResourceVariable& variable, const std::string& slot) const {
+const ResourceVariable& SlotOptimizer::Slot(const ResourceVariable& variable, const std::string& slot) const {
   static const auto* none = new ResourceVariable;
   const auto found = slots_.find({variable.handle(), slot});
   return found == slots_.end() ? *none : found->second;
@@ -132,9 +132,9 @@ const ResourceVariable& Optimizer::Slot(const ResourceVariable& variable, const 
 
 namespace {
 
-class GradientDescent : public Optimizer {
+class GradientDescent : public SlotOptimizer {
  public:
-  explicit GradientDescent(Input rate) : Optimizer("GradientDescent"), rate_(std::move(rate)) {}
+  explicit GradientDescent(Input rate) : SlotOptimizer("GradientDescent"), rate_(std::move(rate)) {}
 
  protected:
   Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) override {
@@ -150,10 +150,10 @@ class GradientDescent : public Optimizer {
   const Input rate_;
 };
 
-class Momentum : public Optimizer {
+class Momentum : public SlotOptimizer {
  public:
   Momentum(Input rate, double momentum, bool nesterov)
-      : Optimizer("Momentum"), rate_(std::move(rate)), momentum_(momentum), nesterov_(nesterov) {}
+      : SlotOptimizer("Momentum"), rate_(std::move(rate)), momentum_(momentum), nesterov_(nesterov) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"accumulator"}}; }
@@ -173,9 +173,9 @@ class Momentum : public Optimizer {
   const bool nesterov_;
 };
 
-class Adagrad : public Optimizer {
+class Adagrad : public SlotOptimizer {
  public:
-  Adagrad(Input rate, double initial) : Optimizer("Adagrad"), rate_(std::move(rate)), initial_(initial) {}
+  Adagrad(Input rate, double initial) : SlotOptimizer("Adagrad"), rate_(std::move(rate)), initial_(initial) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"accumulator", initial_}}; }
@@ -193,10 +193,10 @@ class Adagrad : public Optimizer {
   const double initial_;
 };
 
-class Adam : public Optimizer {
+class Adam : public SlotOptimizer {
  public:
   Adam(Input rate, double beta1, double beta2, double epsilon)
-      : Optimizer("Adam"), rate_(std::move(rate)), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
+      : SlotOptimizer("Adam"), rate_(std::move(rate)), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"m"}, {"v"}}; }
@@ -250,10 +250,10 @@ class Adam : public Optimizer {
   ResourceVariable beta1_power_, beta2_power_;
 };
 
-class RMSProp : public Optimizer {
+class RMSProp : public SlotOptimizer {
  public:
   RMSProp(Input rate, double decay, double momentum, double epsilon)
-      : Optimizer("RMSProp"), rate_(std::move(rate)), decay_(decay), momentum_(momentum), epsilon_(epsilon) {}
+      : SlotOptimizer("RMSProp"), rate_(std::move(rate)), decay_(decay), momentum_(momentum), epsilon_(epsilon) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"rms", 1}, {"momentum"}}; }

@@ -23,28 +23,38 @@ struct GradientAndVariable {
 std::vector<GradientAndVariable> AverageGradients(const Scope& scope,
                                                   const std::vector<std::vector<GradientAndVariable>>& replicas);
 
-// Builds update ops; holds no state of its own between steps (slots are variables beside those they belong to, on the
-// same device, saved with them). Sparse gradients update only the rows they name.
+// Builds update ops; holds no state of its own between steps (that is in variables, saved with the others). Sparse
+// gradients update only the rows they name.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
   // The gradients of `loss` with respect to `variables` (empty: all trainable ones).
-  std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, const Output& loss,
-                                                    std::vector<ResourceVariable> variables = {}) const;
+  virtual std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, const Output& loss,
+                                                            std::vector<ResourceVariable> variables = {}) const;
   // Applies them all; then adds one to `global_step` where it is given. Variables without gradient are left alone; it
   // is an error when none has one.
-  Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
-                           const ResourceVariable& global_step = {});
+  virtual Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
+                                   const ResourceVariable& global_step = {}) = 0;
   // Makes the slots that updates of these need, as each ApplyGradients does unless this was called before: so it can
   // stand in a branch of a Cond, where no variable can be made.
-  void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
+  virtual void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) = 0;
+  // Whether ApplyGradients may leave everything, the global step too, as it was.
+  virtual bool may_skip_steps() const { return false; }
   Operation Minimize(const Scope& scope, const Output& loss, const ResourceVariable& global_step = {}) {
     return ApplyGradients(scope, ComputeGradients(scope, loss), global_step);
   }
+};
+
+// One that updates each variable by a rule of its own, with slots: variables beside it, on the same device.
+class SlotOptimizer : public Optimizer {
+ public:
+  Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
+                           const ResourceVariable& global_step = {}) override;
+  void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) override;
 
  protected:
-  explicit Optimizer(std::string name) : name_(std::move(name)) {}
+  explicit SlotOptimizer(std::string name) : name_(std::move(name)) {}
   struct SlotSpec {
     std::string name;
     double initial_value = 0;

@@ -161,7 +161,11 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
   const Operation at_step = accumulators.SetStep(global_step.Read(central.ColocateWith(global_step.handle().op())));
   start_ = tokens.Refill(Central("start").WithControlDependencies(std::vector<Operation>{at_step}));
   const std::vector<GradientAndVariable> taken = accumulators.Take(num_replicas_in_sync() - options_.backup_workers);
-  const Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
+  Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
+  if (optimizer.may_skip_steps()) {  // the accumulators have counted it
+    const weir::Scope after = Central("skipped").WithControlDependencies(std::vector<Operation>{updated});
+    updated = accumulators.SetStep(global_step.Read(after.ColocateWith(global_step.handle().op())));
+  }
   update_ = tokens.Refill(Central("update").WithControlDependencies(std::vector<Operation>{updated}));
   if (options_.worker == 0) return worker_steps_[0];
   std::vector<Operation> all = worker_steps_;

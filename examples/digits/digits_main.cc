@@ -26,7 +26,7 @@ namespace weir::digits {
 namespace {
 
 struct Flags {
-  std::string data, weir, target, directory;
+  std::string data, weir, target, directory, mixed_precision;
   bool demo = false;
   int ps = 2, workers = 2;
   int64_t steps = 600;
@@ -55,9 +55,20 @@ absl::StatusOr<std::string> MakeDirectory() {
   return pattern;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& target, const Scope& scope) {
-  if (target.empty()) return Session::Local(scope);
-  return Session::Connect(target, scope);
+constexpr char kBfloat16[] = "bfloat16", kFloat16[] = "float16";
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& target, const std::string& mixed_precision,
+                                                     const Scope& scope) {
+  using tensorflow::RewriterConfig;
+  SessionOptions options;
+  RewriterConfig& rewrite = *options.config.mutable_graph_options()->mutable_rewrite_options();
+  if (mixed_precision == kBfloat16) rewrite.set_auto_mixed_precision_onednn_bfloat16(RewriterConfig::ON);
+  if (mixed_precision == kFloat16) {
+    rewrite.set_auto_mixed_precision(RewriterConfig::ON);
+    rewrite.set_auto_mixed_precision_cpu(RewriterConfig::ON);
+  }
+  if (target.empty()) return Session::Local(scope, options);
+  return Session::Connect(target, scope, options);
 }
 
 FeedList StepFeeds(const Model& model, const Dataset& data, const Flags& flags, int64_t step) {
@@ -83,7 +94,9 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   ASSIGN_OR_RETURN(Dataset data, Dataset::Load(flags.data));
   Scope scope = Scope::NewRoot();
   const bool distributed = !target.empty();
-  const Model model = BuildModel(scope, {.workers = distributed ? flags.workers : 0, .ps = distributed ? flags.ps : 0});
+  const Model model = BuildModel(scope, {.workers = distributed ? flags.workers : 0,
+                                         .ps = distributed ? flags.ps : 0,
+                                         .scale_loss = flags.mixed_precision == kFloat16});
 
   const int64_t examples = static_cast<int64_t>(model.images.size()) * flags.batch;
   auto report = std::make_shared<ReportHook>(flags.steps, examples);
@@ -103,7 +116,7 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   options.checkpoint_dir = flags.directory + "/checkpoints";
   options.checkpoint_steps = flags.checkpoint_steps;
   TrainingLoop loop(scope, options);
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, MakeSession(target, scope));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, MakeSession(target, flags.mixed_precision, scope));
   ASSIGN_OR_RETURN(int64_t reached, loop.Run(*session));
   const double rate = report->examples_per_second();
 
@@ -185,6 +198,9 @@ int main(int argc, char** argv) {
   app.add_option("--batch", flags.batch, "examples a worker and step")->check(CLI::Range(1, 100000));
   app.add_option("--checkpoint-steps", flags.checkpoint_steps, "steps between checkpoints")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--mixed-precision", flags.mixed_precision,
+                 "compute with bfloat16 (on CPUs) or float16 (on GPUs and CPUs, with a loss scale)")
+      ->check(CLI::IsMember({"bfloat16", "float16"}));
   app.add_option("--directory", flags.directory, "for checkpoints and logs; a new one in $TMPDIR without it");
   CLI11_PARSE(app, argc, argv);
   if (flags.demo && flags.weir.empty()) {

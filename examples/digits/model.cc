@@ -5,6 +5,7 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "client/training/loss_scaling.h"
 #include "examples/digits/dataset.h"
 
 namespace weir::digits {
@@ -59,7 +60,8 @@ Model BuildModel(const Scope& scope, const ModelOptions& options) {
   Model model;
   model.global_step = GlobalStep(options.ps > 0 ? scope.WithDevice("/job:ps/task:0") : scope);
   const Network network(scope, options);
-  const auto optimizer = AdamOptimizer(options.learning_rate);
+  std::unique_ptr<Optimizer> optimizer = AdamOptimizer(options.learning_rate);
+  if (options.scale_loss) optimizer = LossScaleOptimizer(std::move(optimizer));
 
   std::vector<std::vector<GradientAndVariable>> replicas;
   InputList losses;

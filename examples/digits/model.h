@@ -14,6 +14,7 @@ struct ModelOptions {
   int ps = 0;       // variables go in turn to /job:ps/task:i
   double learning_rate = 2e-3;
   int64_t seed = 7;
+  bool scale_loss = false;  // for float16
 };
 
 struct Model {

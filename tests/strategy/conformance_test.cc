@@ -1,4 +1,5 @@
 // Every strategy trains as one device does: the same losses, variables, slots, statistics.
+#include "client/training/loss_scaling.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
@@ -59,6 +60,8 @@ const std::vector<Model>& Models() {
       {"EmbeddingSgd", EmbeddingLoss, [] { return GradientDescentOptimizer(0.1); }},
       {"EmbeddingMomentum", EmbeddingLoss, [] { return MomentumOptimizer(0.05, 0.5); }},
       {"EmbeddingAdam", EmbeddingLoss, [] { return AdamOptimizer(0.2); }},
+      {"ScaledMomentum", FragileLoss,
+       [] { return LossScaleOptimizer(MomentumOptimizer(0.02, 0.9), {.initial_scale = 64, .growth_steps = 3}); }},
       {"Statistics", StatisticsLoss, [] { return AdagradOptimizer(0.1); }},
   };
   return *models;

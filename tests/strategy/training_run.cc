@@ -191,6 +191,19 @@ Output StatisticsLoss(const ReplicaContext& replica, const OutputList& inputs) {
   return ops::Identity(scope.WithControlDependencies(std::vector<Operation>{moved, kept, counted}), loss);
 }
 
+Output FragileLoss(const ReplicaContext& replica, const OutputList& inputs) {
+  const Scope& scope = replica.scope();
+  const Output loss = MlpLoss(replica, inputs);
+  const auto guard =
+      ResourceVariable::Make(scope.WithName("guard"), TensorShape({1}), DT_FLOAT, initializers::Constant(1));
+  const Tensor both = Tensor::Vector<int32_t>({0, 1});
+  const Output rare = ops::Cast(scope, ops::Greater(scope, inputs[0], 1.4999F), DT_FLOAT);
+  const Output unless_rare = ops::Sub(scope, 1.0F, ops::Max(scope, rare, both));
+  const Output sum = ops::Sum(scope, ops::Square(scope, guard.value()), Tensor::Vector<int32_t>({0}));
+  // The square root has no derivative at zero, though it is multiplied by nothing.
+  return ops::AddV2(scope, loss, ops::Mul(scope, ops::Sqrt(scope, ops::Mul(scope, sum, unless_rare)), 0.0F));
+}
+
 void ExpectMeanLosses(std::vector<FutureModel>& workers, const TrainedModel& expected) {
   std::vector<TrainedModel> trained;
   for (FutureModel& worker : workers) {

@@ -54,6 +54,8 @@ Output MlpLoss(const ReplicaContext& replica, const OutputList& inputs);
 Output EmbeddingLoss(const ReplicaContext& replica, const OutputList& inputs);
 // Normalises by a moving mean that each replica moves; counts examples; keeps the mean target of a step.
 Output StatisticsLoss(const ReplicaContext& replica, const OutputList& inputs);
+// As MlpLoss, but in some steps one replica's gradients are not numbers.
+Output FragileLoss(const ReplicaContext& replica, const OutputList& inputs);
 
 // Waits for all workers: the mean of their losses is `expected`'s in every step.
 using FutureModel = std::future<absl::StatusOr<TrainedModel>>;
