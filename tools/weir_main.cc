@@ -21,7 +21,7 @@ constexpr int kBadUsage = 2;
 
 int Report(const absl::Status& status) {
   if (status.ok()) return 0;
-  std::cerr << "weir: " << status << "\n";
+  std::cerr << "weir: " << status.ToString(absl::StatusToStringMode::kWithNoExtraData) << "\n";
   return kFailed;
 }
 

@@ -85,8 +85,8 @@ absl::StatusOr<std::string> ClusterSpec::AddressOf(absl::string_view job, int in
     auto found = tasks->second.find(index);
     if (found != tasks->second.end()) return found->second;
   }
-  return errors::NotFound("The cluster has no task ", index, " of job '", job, "'; it has ",
-                          absl::StrJoin(TaskNames(), ", "));
+  const std::string known = jobs_.empty() ? "no task at all" : absl::StrJoin(TaskNames(), ", ");
+  return errors::NotFound("The cluster has no task ", index, " of job '", job, "'; it has ", known);
 }
 
 absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view json) {

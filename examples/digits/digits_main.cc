@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
     return 128 + weir::digits::interrupted;
   }
   if (!status.ok()) {
-    std::fprintf(stderr, "\ndigits: %s\n", status.ToString().c_str());
+    std::fprintf(stderr, "\ndigits: %s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
     return 1;
   }
   return 0;

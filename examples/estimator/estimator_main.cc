@@ -174,6 +174,6 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = weir::Run(flags);
   if (status.ok()) return 0;
-  std::fprintf(stderr, "estimator: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "estimator: %s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
   return 1;
 }

@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   app.add_option("--tolerance", flags.tolerance);
   CLI11_PARSE(app, argc, argv);
   if (absl::Status status = weir::gpt::Run(flags, options); !status.ok()) {
-    std::fprintf(stderr, "gpt: %s\n", status.ToString().c_str());
+    std::fprintf(stderr, "gpt: %s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
     return 1;
   }
   return 0;

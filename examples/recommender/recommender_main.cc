@@ -242,6 +242,6 @@ int main(int argc, char** argv) {
   }
   const absl::Status status = weir::recommender::Run(flags);
   if (status.ok()) return 0;
-  std::fprintf(stderr, "\nrecommender: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "\nrecommender: %s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
   return 1;
 }

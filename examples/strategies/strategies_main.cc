@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
       ->excludes("--gpus");
   CLI11_PARSE(app, argc, argv);
   if (absl::Status status = weir::digits::Train(flags); !status.ok()) {
-    std::fprintf(stderr, "strategies: %s\n", status.ToString().c_str());
+    std::fprintf(stderr, "strategies: %s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
     return 1;
   }
   return 0;
