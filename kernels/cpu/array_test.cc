@@ -42,6 +42,26 @@ TEST_F(ArrayTest, Transposes) {
   EXPECT_THAT(RunOp1("Transpose", {x, AsTensor<int32_t>({0, 3, 1})}), StatusIs(kInvalid, HasSubstr("is out of range")));
 }
 
+// Rows and columns that fill no whole block, of elements that are moved by blocks and of others.
+TEST_F(ArrayTest, TransposesMatricesOfAnySize) {
+  for (const DataType type : {DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_COMPLEX128}) {
+    for (const auto& [rows, columns] : {std::pair{1, 9}, {9, 1}, {8, 8}, {15, 33}, {41, 7}, {64, 36}}) {
+      Tensor x(type, TensorShape({rows, columns}));
+      const size_t bytes = DataTypeSize(type);
+      char* const from = static_cast<char*>(x.raw_data());
+      for (size_t i = 0; i < x.TotalBytes(); ++i) from[i] = static_cast<char>(i * 7 % 251);
+      ASSERT_OK_AND_ASSIGN(const Tensor y, RunOp1("Transpose", {x, AsTensor<int32_t>({1, 0})}));
+      const char* const to = static_cast<const char*>(y.raw_data());
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) {
+          ASSERT_EQ(std::memcmp(to + (j * rows + i) * bytes, from + (i * columns + j) * bytes, bytes), 0)
+              << DataTypeName(type) << " " << rows << " x " << columns << " at " << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ArrayTest, StridedSliceReadsOnlyWhatIsThere) {
   const Tensor x = Counting({4, 5});
   const auto slice = [&](std::vector<int64_t> begin, std::vector<int64_t> end, std::vector<int64_t> strides,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/float16.h"
@@ -13,6 +14,7 @@ namespace weir {
 namespace {
 
 constexpr int64_t kChannelBlock = 32;
+constexpr int64_t kChannelsInRegisters = 16;  // of several outputs
 
 // The filter is [rows, columns, channels, multiplier]; output channel c * multiplier + q is that of input channel c.
 struct DepthwiseShape {
@@ -29,24 +31,104 @@ bool IsPlainForward(ConvolutionKind kind, const DepthwiseShape& s) {
   return kind == ConvolutionKind::kForward && s.multiplier == 1 && !s.channels_first;
 }
 
+// The taps of a filter that fall on the input, for output `at`: [first, last).
+struct Taps {
+  Taps(const WindowDim& dim, int64_t at) : start(at * dim.stride - dim.before) {
+    while (first < dim.filter && start + first * dim.dilation < 0) ++first;
+    last = dim.filter;
+    while (last > first && start + (last - 1) * dim.dilation >= dim.in) --last;
+  }
+  friend bool operator==(const Taps& a, const Taps& b) { return a.first == b.first && a.last == b.last; }
+
+  int64_t start = 0, first = 0, last = 0;
+};
+
+// 32 bytes, without alignment.
+template <typename T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+};
+using FullWidth = std::integral_constant<int64_t, kChannelsInRegisters>;
+
+// What is added up for `kPixels` outputs, in registers. Loops are unrolled so that it stays there.
+template <int kPixels, typename T>
+class FullSums {
+ public:
+  explicit FullSums(FullWidth) {}
+  void Add(const T* from, int64_t step, const T* w) {
+#pragma GCC unroll 16
+    for (int pixel = 0; pixel < kPixels; ++pixel) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kVectors; ++i) sums_[pixel][i] += At(from + pixel * step, i) * At(w, i);
+    }
+  }
+  void Store(T* out, int64_t step) const {
+#pragma GCC unroll 16
+    for (int pixel = 0; pixel < kPixels; ++pixel) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kVectors; ++i) reinterpret_cast<Vector*>(out + pixel * step)[i] = sums_[pixel][i];
+    }
+  }
+
+ private:
+  using Vector = typename VectorOf<T>::type;
+  static constexpr int kVectors = kChannelsInRegisters * sizeof(T) / sizeof(Vector);
+  static Vector At(const T* x, int i) { return reinterpret_cast<const Vector*>(x)[i]; }
+
+  Vector sums_[kPixels][kVectors] = {};
+};
+
+// The same for fewer channels.
+template <int kPixels, typename T>
+class PartSums {
+ public:
+  explicit PartSums(int64_t width) : width_(width) {}
+  void Add(const T* from, int64_t step, const T* w) {
+    for (int pixel = 0; pixel < kPixels; ++pixel) {
+      for (int64_t c = 0; c < width_; ++c) sums_[pixel][c] += from[pixel * step + c] * w[c];
+    }
+  }
+  void Store(T* out, int64_t step) const {
+    for (int pixel = 0; pixel < kPixels; ++pixel) std::copy_n(sums_[pixel], width_, out + pixel * step);
+  }
+
+ private:
+  const int64_t width_;
+  T sums_[kPixels][kChannelsInRegisters] = {};
+};
+
+// Output (y, x) and the next ones of the row, which have the same taps: each weight is loaded once for all of them.
+template <int kPixels, typename T, typename Width>
+void RunTaps(const DepthwiseShape& s, Width width, const Taps& rows, const Taps& columns, const T* in, const T* filter,
+             T* out) {
+  std::conditional_t<std::is_same_v<Width, FullWidth>, FullSums<kPixels, T>, PartSums<kPixels, T>> sums(width);
+  for (int64_t i = rows.first; i < rows.last; ++i) {
+    const T* const row = in + (rows.start + i * s.rows.dilation) * s.columns.in * s.channels;
+    for (int64_t j = columns.first; j < columns.last; ++j) {
+      sums.Add(row + (columns.start + j * s.columns.dilation) * s.channels, s.columns.stride * s.channels,
+               filter + (i * s.columns.filter + j) * s.channels);
+    }
+  }
+  sums.Store(out, s.channels);
+}
+
 // out[y, x, c] = the sum over the filter, for `width` channels from the one on that the pointers name.
 template <typename T, typename Width>
 void RunPixels(const DepthwiseShape& s, Width width, const T* in, const T* filter, T* out) {
+  constexpr int kPixels = 4;
+  std::vector<Taps> columns;
+  for (int64_t x = 0; x < s.columns.out; ++x) columns.emplace_back(s.columns, x);
   for (int64_t y = 0; y < s.rows.out; ++y) {
-    for (int64_t x = 0; x < s.columns.out; ++x) {
-      T sums[kChannelBlock] = {};
-      for (int64_t i = 0; i < s.rows.filter; ++i) {
-        const int64_t row = y * s.rows.stride - s.rows.before + i * s.rows.dilation;
-        if (row < 0 || row >= s.rows.in) continue;
-        for (int64_t j = 0; j < s.columns.filter; ++j) {
-          const int64_t column = x * s.columns.stride - s.columns.before + j * s.columns.dilation;
-          if (column < 0 || column >= s.columns.in) continue;
-          const T* const from = in + (row * s.columns.in + column) * s.channels;
-          const T* const w = filter + (i * s.columns.filter + j) * s.channels;
-          for (int64_t c = 0; c < width; ++c) sums[c] += from[c] * w[c];
-        }
+    const Taps rows(s.rows, y);
+    T* const row = out + y * s.columns.out * s.channels;
+    for (int64_t x = 0; x < s.columns.out;) {
+      if (x + kPixels <= s.columns.out && columns[x] == columns[x + kPixels - 1]) {
+        RunTaps<kPixels>(s, width, rows, columns[x], in, filter, row + x * s.channels);
+        x += kPixels;
+      } else {
+        RunTaps<1>(s, width, rows, columns[x], in, filter, row + x * s.channels);
+        ++x;
       }
-      std::copy_n(sums, int64_t{width}, out + (y * s.columns.out + x) * s.channels);
     }
   }
 }
@@ -55,12 +137,14 @@ void RunPixels(const DepthwiseShape& s, Width width, const T* in, const T* filte
 template <typename T>
 void RunImage(const DepthwiseShape& s, int64_t image, int64_t first, int64_t last, const T* input, const T* filter,
               T* output) {
-  const T* const in = input + image * s.InputPixels() * s.channels + first;
-  T* const out = output + image * s.OutputPixels() * s.channels + first;
-  if (last - first == kChannelBlock) {  // a width that the compiler knows leaves the sums in registers
-    RunPixels(s, std::integral_constant<int64_t, kChannelBlock>(), in, filter + first, out);
-  } else {
-    RunPixels(s, last - first, in, filter + first, out);
+  for (int64_t c = first; c < last; c += kChannelsInRegisters) {
+    const T* const in = input + image * s.InputPixels() * s.channels + c;
+    T* const out = output + image * s.OutputPixels() * s.channels + c;
+    if (last - c >= kChannelsInRegisters) {
+      RunPixels(s, FullWidth(), in, filter + c, out);
+    } else {
+      RunPixels(s, last - c, in, filter + c, out);
+    }
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/transpose_block.h"
 
 namespace weir {
 namespace {
@@ -61,6 +63,8 @@ void CopyRun(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t n
     std::copy_n(src, n, dst);
   } else if (src_step == 0 && dst_step == 1) {
     std::fill_n(dst, n, *src);
+  } else if (src_step == -1 && dst_step == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[-i];
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
   }
@@ -69,17 +73,36 @@ void CopyRun(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t n
 // Square tiles keep both the rows that are read and those that are written in the cache.
 constexpr int64_t kTile = 32;
 
+// dst[p * dst_step + q] = src[p + q * src_step] for p in [p0, p1), q in [q0, q1).
+template <typename T>
+void TransposeTile(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t p0, int64_t p1, int64_t q0,
+                   int64_t q1) {
+  if constexpr (std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    constexpr int64_t kBlock = kTransposeBlock<sizeof(T)>;
+    const int64_t p_blocks = p0 + (p1 - p0) / kBlock * kBlock, q_blocks = q0 + (q1 - q0) / kBlock * kBlock;
+    for (int64_t p = p0; p < p_blocks; p += kBlock) {
+      for (int64_t q = q0; q < q_blocks; q += kBlock) {
+        TransposeBlock<T>([&](int i) { return src + p + (q + i) * src_step; },
+                          [&](int i) { return dst + (p + i) * dst_step + q; });
+      }
+      for (int64_t i = p; i < p + kBlock; ++i) {
+        for (int64_t q = q_blocks; q < q1; ++q) dst[i * dst_step + q] = src[i + q * src_step];
+      }
+    }
+    p0 = p_blocks;
+  }
+  for (int64_t p = p0; p < p1; ++p) {
+    for (int64_t q = q0; q < q1; ++q) dst[p * dst_step + q] = src[p + q * src_step];
+  }
+}
+
 // dst[p * dst_step + q] = src[p + q * src_step] for p in [begin, end), q in [0, columns).
 template <typename T>
 void TransposeRows(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t begin, int64_t end,
                    int64_t columns) {
-  for (int64_t p0 = begin; p0 < end; p0 += kTile) {
-    const int64_t p1 = std::min(end, p0 + kTile);
-    for (int64_t q0 = 0; q0 < columns; q0 += kTile) {
-      const int64_t q1 = std::min(columns, q0 + kTile);
-      for (int64_t p = p0; p < p1; ++p) {
-        for (int64_t q = q0; q < q1; ++q) dst[p * dst_step + q] = src[p + q * src_step];
-      }
+  for (int64_t p = begin; p < end; p += kTile) {
+    for (int64_t q = 0; q < columns; q += kTile) {
+      TransposeTile(src, src_step, dst, dst_step, p, std::min(end, p + kTile), q, std::min(columns, q + kTile));
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "kernels/cpu/fourier_lines.h"
 #include "kernels/cpu/fourier_transform.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
@@ -66,6 +67,19 @@ void TransformAxis(OpKernelContext& ctx, const FourierTransform<C>& transform, c
     for (int64_t first = begin; first < end; first += transform.lanes()) {
       const int64_t lanes = std::min(transform.lanes(), end - first);
       x.Resize(n * lanes);
+      if (inner == 1) {
+        std::complex<R>* const line = data + first * n;
+        C* const re = (inverse ? x.im : x.re).data();
+        C* const im = (inverse ? x.re : x.im).data();
+        ToLines(line, n, lanes, n, re, im);
+        transform.Run(lanes, &x, &scratch);
+        if (inverse) {
+          for (C& value : x.re) value *= scale;
+          for (C& value : x.im) value *= scale;
+        }
+        FromLines((inverse ? x.im : x.re).data(), (inverse ? x.re : x.im).data(), lanes, n, line, n);
+        continue;
+      }
       for (int64_t l = 0; l < lanes; ++l) {
         const std::complex<R>* const from = data + (first + l) / inner * n * inner + (first + l) % inner;
         C* const re = (inverse ? x.im : x.re).data() + l;
@@ -98,29 +112,19 @@ void TransformRealRows(OpKernelContext& ctx, const RealFourierTransform<C>& tran
     for (int64_t first = begin; first < end; first += transform.lanes()) {
       const int64_t lanes = std::min(transform.lanes(), end - first);
       x.Resize(packed * lanes);
-      for (int64_t l = 0; l < lanes; ++l) {
-        const R* const from = in + (first + l) * n;
-        C* const re = x.re.data() + l;
-        C* const im = x.im.data() + l;
-        if (n % 2 == 0) {
+      const R* const from = in + first * n;
+      if (n % 2 == 0) {  // pairs of numbers are as many complex ones
+        ToLines(reinterpret_cast<const std::complex<R>*>(from), packed, lanes, packed, x.re.data(), x.im.data());
+      } else {
+        for (int64_t l = 0; l < lanes; ++l) {
           for (int64_t k = 0; k < packed; ++k) {
-            re[k * lanes] = static_cast<C>(from[2 * k]);
-            im[k * lanes] = static_cast<C>(from[2 * k + 1]);
-          }
-        } else {
-          for (int64_t k = 0; k < packed; ++k) {
-            re[k * lanes] = static_cast<C>(from[k]);
-            im[k * lanes] = C(0);
+            x.re[k * lanes + l] = static_cast<C>(from[l * n + k]);
+            x.im[k * lanes + l] = C(0);
           }
         }
       }
       transform.Run(lanes, &x, &scratch);
-      for (int64_t l = 0; l < lanes; ++l) {
-        std::complex<R>* const to = out + (first + l) * half;
-        for (int64_t k = 0; k < half; ++k) {
-          to[k] = {static_cast<R>(x.re[k * lanes + l]), static_cast<R>(x.im[k * lanes + l])};
-        }
-      }
+      FromLines(x.re.data(), x.im.data(), lanes, half, out + first * half, half);
     }
   });
 }

@@ -27,9 +27,18 @@ WEIR_TARGET_CLONES void InversePowers(const float* norms, float beta, int64_t n,
 
 // out[i] = the sum of padded[i .. i + width), i < n.
 WEIR_TARGET_CLONES void SumWindows(const float* padded, int64_t width, int64_t n, float* __restrict out) {
-  std::fill_n(out, n, 0.0f);
-  for (int64_t d = 0; d < width; ++d) {
-    for (int64_t i = 0; i < n; ++i) out[i] += padded[i + d];
+  constexpr int64_t kBlock = 32;  // sums that stay in registers
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    float sums[kBlock] = {};
+    for (int64_t d = 0; d < width; ++d) {
+      for (int64_t j = 0; j < kBlock; ++j) sums[j] += padded[i + d + j];
+    }
+    std::copy_n(sums, kBlock, out + i);
+  }
+  for (; i < n; ++i) {
+    out[i] = 0;
+    for (int64_t d = 0; d < width; ++d) out[i] += padded[i + d];
   }
 }
 
@@ -49,10 +58,10 @@ class LrnBase : public OpKernel {
   // what it computes for the zeros between rows is not used. Element i of row r has index Start(r) + i in `sums` and
   // `powers`, and stands `radius` behind that in `padded`.
   struct Rows {
-    Rows(int64_t n, int64_t depth_radius)
+    Rows(int64_t n, int64_t depth_radius, int64_t count)
         : radius(std::min(depth_radius, n)),
           stride(n + 2 * radius),
-          most(std::max<int64_t>(1, 4096 / stride)),
+          most(std::clamp<int64_t>(4096 / stride, 1, count)),
           padded(most * stride + 2 * radius, 0.0f),
           sums(most * stride),
           norms(most * stride),
@@ -95,7 +104,7 @@ class LrnKernel : public LrnBase {
     if (in.NumElements() == 0) return absl::OkStatus();
     const int64_t n = in.dim_size(3);
     ParallelRanges(ctx, in.NumElements() / n, RowCost(n), [&](int64_t begin, int64_t end) {
-      Rows rows(n, radius_);
+      Rows rows(n, radius_, end - begin);
       for (int64_t first = begin; first < end; first += rows.most) {
         const int64_t count = std::min(rows.most, end - first);
         const T* const x = in.data<T>() + first * n;
@@ -126,7 +135,7 @@ class LrnGradKernel : public LrnBase {
     if (in.NumElements() == 0) return absl::OkStatus();
     const int64_t n = in.dim_size(3);
     ParallelRanges(ctx, in.NumElements() / n, 2 * RowCost(n), [&](int64_t begin, int64_t end) {
-      Rows rows(n, radius_);
+      Rows rows(n, radius_, end - begin);
       for (int64_t first = begin; first < end; first += rows.most) {
         const int64_t count = std::min(rows.most, end - first);
         const T* const g = gradient.data<T>() + first * n;

@@ -281,7 +281,8 @@ TEST_F(ConvolutionTest, SixteenBitsAreNear) {
 // A depthwise convolution is one with as many groups as channels.
 TEST_F(ConvolutionTest, DepthwiseAgreesWithGroups) {
   const ConvolutionCase cases[] = {{{2, 6, 5, 3}, {3, 3, 3, 2}, {2, 2}, {1, 1}, "SAME"},
-                                   {{1, 9, 8, 40}, {3, 2, 40, 1}, {1, 1}, {2, 1}}};
+                                   {{1, 9, 8, 40}, {3, 2, 40, 1}, {1, 1}, {2, 1}},
+                                   {{2, 5, 23, 33}, {3, 5, 33, 1}, {1, 2}, {1, 1}, "SAME"}};
   for (const ConvolutionCase& c : cases) {
     ConvolutionCase grouped = c;
     const int64_t channels = c.input[3], multiplier = c.filter[3];

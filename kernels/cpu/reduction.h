@@ -51,7 +51,8 @@ std::unique_ptr<OpKernel> MakeReduction() {
 //
 // A reducer R has types In (of the tensor), Value (what In is computed as: float for 16-bit floats), Sum (the running
 // value) and static functions Start() -> Sum, Merge(Sum, Sum), Map(Value) -> Sum and Finish(Sum, n) -> Value. It may
-// have a constant kLanes, and a type Scope, an object of which lives while elements are folded.
+// have a constant kLanes, a type Scope, an object of which lives while elements are folded, and where the order of
+// elements makes no difference a function FoldMany(const Value*, n) -> Sum for rows of any length.
 
 namespace reduction_internal {
 
@@ -110,7 +111,15 @@ typename R::Sum FoldChunk(const typename R::Value* x, int64_t n) {
 }
 
 template <typename R>
+constexpr bool HasFoldMany() {
+  return std::is_same_v<typename R::In, typename R::Value> && requires(const typename R::Value* x, int64_t n) {
+    R::FoldMany(x, n);
+  };
+}
+
+template <typename R>
 typename R::Sum FoldRow(const void* in, int64_t offset, int64_t n) {
+  if constexpr (HasFoldMany<R>()) return R::FoldMany(static_cast<const typename R::In*>(in) + offset, n);
   typename R::Value buffer[kChunk];
   [[maybe_unused]] const auto scope = ScopeOf<R>();
   if (n <= kChunk) return FoldChunk<R>(Load<typename R::In>(in, offset, n, buffer), n);

@@ -1,10 +1,38 @@
 // Max, Min, All and Any.
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/reduction.h"
 
 namespace weir {
 namespace {
+
+// The extreme of a row, a NaN if there is one. `better` is a single instruction, which gives its second argument when
+// one of them is a NaN: whether x has any is noted aside.
+template <typename T, typename Better>
+T FoldExtreme(const T* x, int64_t n, T start, Better better) {
+  constexpr int kLanes = 32;
+  using Mask = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;  // as wide as T in a vector
+  T lanes[kLanes];
+  Mask has_nan[kLanes] = {};
+  std::fill_n(lanes, kLanes, start);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = better(x[i + lane], lanes[lane]);
+      has_nan[lane] |= x[i + lane] != x[i + lane];
+    }
+  }
+  for (int lane = 0; i < n; ++i, ++lane) {
+    lanes[lane] = better(x[i], lanes[lane]);
+    has_nan[lane] |= x[i] != x[i];
+  }
+  T best = start;
+  for (const T value : lanes) best = better(value, best);
+  if (std::find(has_nan, has_nan + kLanes, Mask(1)) != has_nan + kLanes) return std::numeric_limits<T>::quiet_NaN();
+  return best;
+}
 
 // NaN wins over numbers.
 template <typename T>
@@ -19,6 +47,9 @@ struct MaxReducer {
   }
   static Sum Map(Value x) { return x; }
   static Sum Merge(Sum a, Sum b) { return (a >= b) | (a != a) ? a : b; }
+  static Sum FoldMany(const Value* x, int64_t n) {
+    return FoldExtreme(x, n, Start(), [](Value a, Value b) { return a > b ? a : b; });
+  }
   static Value Finish(Sum sum, int64_t) { return sum; }
 };
 
@@ -30,6 +61,9 @@ struct MinReducer : MaxReducer<T> {
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
   static Value Merge(Value a, Value b) { return (a <= b) | (a != a) ? a : b; }
+  static Value FoldMany(const Value* x, int64_t n) {
+    return FoldExtreme(x, n, Start(), [](Value a, Value b) { return a < b ? a : b; });
+  }
 };
 
 struct AllReducer {
@@ -40,11 +74,13 @@ struct AllReducer {
   static Sum Start() { return 1; }
   static Sum Map(bool x) { return x; }
   static Sum Merge(Sum a, Sum b) { return a & b; }
+  static Sum FoldMany(const bool* x, int64_t n) { return std::memchr(x, 0, n) == nullptr; }
   static bool Finish(Sum all, int64_t) { return all != 0; }
 };
 struct AnyReducer : AllReducer {
   static Sum Start() { return 0; }
   static Sum Merge(Sum a, Sum b) { return a | b; }
+  static Sum FoldMany(const bool* x, int64_t n) { return n > 0 && (x[0] || std::memcmp(x, x + 1, n - 1) != 0); }
 };
 
 #define WEIR_MAX(T) {"Max", DataTypeOf<T>(), &MakeReduction<&FoldOf<MaxReducer<T>>, true>},

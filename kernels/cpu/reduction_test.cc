@@ -76,6 +76,41 @@ TEST_F(ReductionTest, LargeSumsAreExact) {
   }
 }
 
+// Wherever it stands.
+TEST_F(ReductionTest, TheExtremeIsFoundAndANaNWins) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const int n : {1, 31, 32, 33, 1000}) {
+    for (int at = 0; at < n; at += 7) {
+      Tensor x(DT_FLOAT, {n});
+      for (int i = 0; i < n; ++i) x.data<float>()[i] = -static_cast<float>((i * 37) % 1001);
+      const auto fold = [&](const char* op, float value) {
+        x.data<float>()[at] = value;
+        return RunOp1(op, {x, AsScalar<int32_t>(0)})->scalar<float>();
+      };
+      ASSERT_EQ(fold("Max", 5), 5) << n << " " << at;
+      ASSERT_EQ(fold("Min", -2000), -2000) << n << " " << at;
+      ASSERT_TRUE(std::isnan(fold("Max", kNaN))) << n << " " << at;
+      ASSERT_TRUE(std::isnan(fold("Min", kNaN))) << n << " " << at;
+    }
+  }
+}
+
+TEST_F(ReductionTest, AllAndAnyLookAtEveryElement) {
+  for (const int n : {1, 2, 63, 64, 200}) {
+    for (int at = 0; at < n; ++at) {
+      Tensor most(DT_BOOL, {n}), few(DT_BOOL, {n});
+      std::fill_n(most.data<bool>(), n, true);
+      std::fill_n(few.data<bool>(), n, false);
+      EXPECT_TRUE(RunOp1("All", {most, AsScalar<int32_t>(0)})->scalar<bool>());
+      EXPECT_FALSE(RunOp1("Any", {few, AsScalar<int32_t>(0)})->scalar<bool>());
+      most.data<bool>()[at] = false;
+      few.data<bool>()[at] = true;
+      EXPECT_FALSE(RunOp1("All", {most, AsScalar<int32_t>(0)})->scalar<bool>()) << n << " " << at;
+      EXPECT_TRUE(RunOp1("Any", {few, AsScalar<int32_t>(0)})->scalar<bool>()) << n << " " << at;
+    }
+  }
+}
+
 TEST_F(ReductionTest, BFloat16AccumulatesInFloat) {
   const Tensor x = AsTensor<bfloat16>(std::vector<bfloat16>(4096, bfloat16(1.0f)));
   ASSERT_OK_AND_ASSIGN(Tensor sum, RunOp1("Sum", {x, AsScalar<int32_t>(0)}));
