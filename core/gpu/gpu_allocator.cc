@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/gpu/gpu_memory_pool.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -26,11 +27,14 @@ GpuAllocationScope::GpuAllocationScope(absl::string_view name) : before_(allocat
 GpuAllocationScope::~GpuAllocationScope() { allocation_scope = before_; }
 
 std::string GpuAllocatorStats::ToString() const {
+  const std::string kept =
+      num_pools == 0 ? ""
+                     : absl::StrFormat(", of which %d captured graphs keep %s", num_pools, Readable(bytes_in_pools));
   return absl::StrFormat(
-      "%s in use (peak %s) of %s reserved in %d regions, limit %s; largest free block %s, "
+      "%s in use (peak %s)%s of %s reserved in %d regions, limit %s; largest free block %s, "
       "fragmentation %.0f%%, %d waits between streams, %d retries",
-      Readable(bytes_in_use), Readable(peak_bytes_in_use), Readable(bytes_reserved), num_regions, Readable(bytes_limit),
-      Readable(largest_free_block), 100 * fragmentation, num_waits, num_retries);
+      Readable(bytes_in_use), Readable(peak_bytes_in_use), kept, Readable(bytes_reserved), num_regions,
+      Readable(bytes_limit), Readable(largest_free_block), 100 * fragmentation, num_waits, num_retries);
 }
 
 GpuAllocator::GpuAllocator(GpuRuntime* runtime, Options options)
@@ -268,6 +272,14 @@ void GpuAllocator::Free(void* data) {
     WEIR_LOG(ERROR).With("allocator", options_.name) << "memory is freed that is not in use";
     return;
   }
+  if (const auto block = pool_of_block_.find(chunk->first); block != pool_of_block_.end()) {
+    pools_.at(block->second).free.emplace(chunk->second.size, chunk->first);
+    return;
+  }
+  FreeChunk(chunk);
+}
+
+void GpuAllocator::FreeChunk(BfcArena::ChunkRef chunk) {
   auto* const holder = static_cast<Holder*>(std::exchange(chunk->second.holder, nullptr));
   holder->bytes -= chunk->second.size;
   --holder->blocks;
@@ -275,6 +287,64 @@ void GpuAllocator::Free(void* data) {
   for (const int user : chunk->second.other_users) chunk->second.uses.push_back({user, timelines_[user].Mark()});
   arena_.Free(chunk);
   freed_.notify_all();
+}
+
+int GpuAllocator::OpenPool(std::string name) {
+  MutexLock lock(mu_);
+  pools_[++last_pool_].name = std::move(name);
+  return last_pool_;
+}
+
+absl::StatusOr<void*> GpuAllocator::AllocateFromPool(int pool, size_t bytes, GpuStream* stream) {
+  absl::string_view name;
+  {
+    MutexLock lock(mu_);
+    Pool& found = pools_.at(pool);
+    if (void* data = TakeFromPool(&found, BfcArena::RoundUp(std::max<size_t>(bytes, 1)))) return data;
+    name = found.name;
+  }
+  const GpuAllocationScope scope(name);
+  ASSIGN_OR_RETURN(void* const data, Allocate(bytes, stream));
+  MutexLock lock(mu_);
+  const auto chunk = arena_.FindInUse(data);
+  Pool& found = pools_.at(pool);
+  found.blocks.insert(chunk->first);
+  found.bytes += chunk->second.size;
+  pool_of_block_[chunk->first] = pool;
+  return data;
+}
+
+// Blocks are not divided: one that is much larger waits for a larger tensor.
+void* GpuAllocator::TakeFromPool(Pool* pool, size_t size) {
+  const auto block = pool->free.lower_bound(size);
+  if (block == pool->free.end() || block->first > 2 * size) return nullptr;
+  const uintptr_t address = block->second;
+  pool->free.erase(block);
+  return reinterpret_cast<void*>(address);
+}
+
+const void* GpuAllocator::BlockOf(int pool, const void* data) {
+  MutexLock lock(mu_);
+  const auto chunk = arena_.FindInUse(data);
+  if (chunk == arena_.end()) return nullptr;
+  const auto block = pool_of_block_.find(chunk->first);
+  return block != pool_of_block_.end() && block->second == pool ? reinterpret_cast<const void*>(chunk->first) : nullptr;
+}
+
+GpuAllocator::PoolUse GpuAllocator::LookAtPool(int pool) const {
+  MutexLock lock(mu_);
+  const Pool& found = pools_.at(pool);
+  return {.bytes = found.bytes, .blocks_in_use = static_cast<int>(found.blocks.size() - found.free.size())};
+}
+
+void GpuAllocator::ClosePool(int pool) {
+  MutexLock lock(mu_);
+  const auto found = pools_.find(pool);
+  for (const uintptr_t address : found->second.blocks) pool_of_block_.erase(address);
+  for (const auto& [size, address] : found->second.free) {
+    FreeChunk(arena_.FindInUse(reinterpret_cast<const void*>(address)));
+  }
+  pools_.erase(found);
 }
 
 absl::Status GpuAllocator::OutOfMemory(size_t bytes, const absl::Status& cause) {
@@ -309,6 +379,8 @@ GpuAllocatorStats GpuAllocator::StatsLocked() const {
   stats.bytes_reserved = arena_.bytes_in_regions();
   stats.num_regions = arena_.num_regions();
   stats.largest_free_block = arena_.largest_free();
+  stats.num_pools = static_cast<int64_t>(pools_.size());
+  for (const auto& [id, pool] : pools_) stats.bytes_in_pools += static_cast<int64_t>(pool.bytes);
   const int64_t free = stats.bytes_reserved - stats.bytes_in_use;
   if (free > 0) stats.fragmentation = 1 - static_cast<double>(stats.largest_free_block) / free;
   return stats;
@@ -330,6 +402,10 @@ std::string GpuAllocator::CheckInvariants() const {
 }
 
 void* GpuTensorAllocator::AllocateRaw(size_t bytes) {
+  if (GpuMemoryPool* pool = GpuPoolScope::Current(*allocator_)) {
+    absl::StatusOr<void*> data = pool->Allocate(bytes);
+    return data.ok() ? *data : nullptr;
+  }
   const absl::Duration patience = allocator_->options().retry_for;
   absl::StatusOr<void*> data = allocator_->Allocate(
       bytes, stream_, patience > absl::ZeroDuration() ? absl::Now() + patience : absl::InfinitePast());

@@ -3,10 +3,13 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "core/allocator.h"
 #include "core/gpu/bfc_arena.h"
@@ -30,8 +33,10 @@ struct GpuAllocatorStats : AllocatorStats {
   int64_t bytes_reserved = 0;  // in regions taken from the device
   int64_t largest_free_block = 0;
   int64_t num_regions = 0;
-  int64_t num_waits = 0;    // streams made to wait for another's use of memory
-  int64_t num_retries = 0;  // allocations that had to wait for memory
+  int64_t num_waits = 0;       // streams made to wait for another's use of memory
+  int64_t num_retries = 0;     // allocations that had to wait for memory
+  int64_t bytes_in_pools = 0;  // of those in use: what captured graphs keep
+  int64_t num_pools = 0;
   // Share of the free reserved memory that lies outside of the largest free block, 0 to 1.
   double fragmentation = 0;
 
@@ -72,6 +77,21 @@ class GpuAllocator {
   // Gives regions that nobody uses back to the device.
   void ReleaseUnused();
 
+  // Pools, for GpuMemoryPool. The blocks of one stay its own until it is closed: what is freed meanwhile goes to
+  // whoever allocates from it next. Its `name` is listed among the holders.
+  int OpenPool(std::string name);
+  // For the next operation of `stream`, which is that of all of the pool's memory. Does not wait for others to free.
+  absl::StatusOr<void*> AllocateFromPool(int pool, size_t bytes, GpuStream* stream);
+  // The block of the pool that `data` lies in; nullptr where it is none of its.
+  const void* BlockOf(int pool, const void* data);
+  struct PoolUse {
+    size_t bytes = 0;       // of all blocks
+    int blocks_in_use = 0;  // of those that were not freed
+  };
+  PoolUse LookAtPool(int pool) const;
+  // What is free in it becomes everybody's at once, the rest when it is freed.
+  void ClosePool(int pool);
+
   const Options& options() const { return options_; }
   GpuAllocatorStats Stats() const;
   // What the last failed allocation was told.
@@ -85,6 +105,13 @@ class GpuAllocator {
     absl::string_view name;  // the key
     size_t bytes = 0;
     int blocks = 0;
+  };
+
+  struct Pool {
+    std::string name;
+    absl::flat_hash_set<uintptr_t> blocks;  // by address
+    std::multimap<size_t, uintptr_t> free;  // those of `blocks` that may be given again, by size
+    size_t bytes = 0;
   };
 
   // What could make an allocation possible that has failed.
@@ -109,6 +136,8 @@ class GpuAllocator {
   // Asks for events by which to hear of its uses, and for the streams to wait for.
   absl::Status Watch(const BfcArena::Chunk& chunk, Remedy* remedy) REQUIRES(mu_);
   void* Give(BfcArena::ChunkRef chunk, size_t size, size_t bytes, int user) REQUIRES(mu_);
+  void* TakeFromPool(Pool* pool, size_t size) REQUIRES(mu_);
+  void FreeChunk(BfcArena::ChunkRef chunk) REQUIRES(mu_);
   absl::Status Grow(size_t size) REQUIRES(mu_);
   absl::StatusOr<void*> TakeRegion(size_t bytes);
   void ReturnRegion(void* data);
@@ -130,9 +159,13 @@ class GpuAllocator {
   size_t next_region_ GUARDED_BY(mu_);
   GpuAllocatorStats stats_ GUARDED_BY(mu_);
   std::string last_failure_ GUARDED_BY(mu_);
+  absl::node_hash_map<int, Pool> pools_ GUARDED_BY(mu_);
+  absl::flat_hash_map<uintptr_t, int> pool_of_block_ GUARDED_BY(mu_);
+  int last_pool_ GUARDED_BY(mu_) = 0;
 };
 
-// For Tensors: memory for one stream, which is `stream` for all of them.
+// For Tensors: memory for one stream, which is `stream` for all of them; on a thread that has a GpuPoolScope, memory of
+// its pool.
 class GpuTensorAllocator : public Allocator {
  public:
   // Both outlive it.

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "core/device_view.h"
+#include "core/gpu/gpu_capture.h"
 #include "core/gpu/gpu_error.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
@@ -122,6 +123,10 @@ Allocator* GpuDevice::allocator() { return &core_->tensors; }
 GpuRuntime& GpuDevice::runtime() { return *core_->runtime; }
 const GpuRuntime& GpuDevice::runtime() const { return *core_->runtime; }
 GpuStream& GpuDevice::compute() { return *core_->compute; }
+GpuStream& GpuDevice::kernel_stream() {
+  GpuCapture* const capture = GpuCapture::Current();
+  return capture != nullptr && &capture->device() == this ? capture->stream() : compute();
+}
 GpuAllocator& GpuDevice::memory() { return core_->memory; }
 
 absl::StatusOr<std::shared_ptr<GpuStream>> GpuDevice::BorrowStream(const std::string& name) {
@@ -152,9 +157,8 @@ absl::StatusOr<Tensor> GpuDevice::AllocatePinned(const Tensor& like) {
 }
 
 absl::Status GpuDevice::CheckNotCapturing() const {
-  if (!core_->compute->IsCapturing()) return absl::OkStatus();
-  return errors::FailedPrecondition("Copies to and from ", name(), " are not possible while stream '",
-                                    core_->compute->name(), "' captures a graph");
+  if (GpuCapture::Current() == nullptr && !core_->compute->IsCapturing()) return absl::OkStatus();
+  return errors::FailedPrecondition("Copies to and from ", name(), " are not possible while a graph is captured there");
 }
 
 absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {

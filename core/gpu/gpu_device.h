@@ -1,6 +1,7 @@
 // /device:GPU:n: one GPU, or a part of one, as a device of a task.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,14 @@
 #include "core/tensor.h"
 
 namespace weir {
+
+// What became of the parts of steps that a device is to capture.
+struct GpuGraphStats {
+  std::atomic<int64_t> captures{0};
+  std::atomic<int64_t> replays{0};
+  std::atomic<int64_t> failures{0};  // captures that came to nothing
+  std::atomic<int64_t> dropped{0};   // graphs for want of room, or whose variables have moved
+};
 
 // Tensors of its allocator are used on one stream, compute(), in the order in which kernels enqueue their work; the
 // host does not wait for it. Copies have streams of their own, ordered with compute() by events.
@@ -49,7 +58,10 @@ class GpuDevice : public Device, public PhysicalDevice {
   GpuRuntime& runtime();
   const GpuRuntime& runtime() const;
   GpuStream& compute();
+  // Where a kernel that runs on this thread enqueues: compute(), or a capture's stream (core/gpu/gpu_capture.h).
+  GpuStream& kernel_stream();
   GpuAllocator& memory();
+  GpuGraphStats& graph_stats() { return graph_stats_; }
   GpuCompletionQueue& completions() { return completions_; }
   const GpuMathSettings& math_settings() const { return options_.math; }
   // A further stream, for as long as the caller keeps it. Memory of the device may be used there
@@ -58,7 +70,8 @@ class GpuDevice : public Device, public PhysicalDevice {
   absl::StatusOr<std::shared_ptr<GpuStream>> BorrowStream(const std::string& name);
 
   // The same elements in device memory, for whatever is enqueued on compute() from now on. Returns when `host` may be
-  // overwritten. InvalidArgument for types that are objects. FAILED_PRECONDITION while compute() captures, as ToHost.
+  // overwritten. InvalidArgument for types that are objects. FAILED_PRECONDITION while compute() or this thread
+  // captures, as ToHost.
   absl::StatusOr<Tensor> ToDevice(const Tensor& host);
   // The same elements in pinned host memory, when all that is enqueued on compute() now has been done. `done` runs
   // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
@@ -95,6 +108,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   WorkQueue* const work_queue_;
   const Options options_;
   std::vector<GpuDevice*> peers_;
+  GpuGraphStats graph_stats_;
   GpuCompletionQueue completions_;
 };
 

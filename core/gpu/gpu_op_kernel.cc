@@ -15,7 +15,7 @@ absl::Status GpuOpKernel::Init(OpKernelConstruction& ctx) {
 
 absl::Status GpuOpKernel::Compute(OpKernelContext& ctx) {
   const GpuAllocationScope scope(ctx.node_def().name());
-  return device_->Explain(Enqueue(ctx, device_->compute()));
+  return device_->Explain(Enqueue(ctx, device_->kernel_stream()));
 }
 
 }  // namespace weir

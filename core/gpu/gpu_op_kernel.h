@@ -6,13 +6,16 @@
 
 namespace weir {
 
-// A kernel that enqueues its work on the device's compute stream and returns. Inputs and outputs are device memory, but
-// for arguments that the registration puts into host memory.
+// A kernel that enqueues its work on the device's compute stream, or on that of a capture, and returns. Inputs and
+// outputs are device memory, but for arguments that the registration puts into host memory.
 class GpuOpKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) final;
   absl::Status Compute(OpKernelContext& ctx) final;
   bool IsExpensive() const override { return false; }
+  // Whether what it enqueues may be captured and run again without it: it depends on inputs' shapes and on host memory
+  // alone, and goes through no memory but tensors'. Not so for what copies from the host.
+  virtual bool CanBeCaptured() const { return true; }
 
  protected:
   // Reads and checks attributes.

@@ -4,14 +4,6 @@
 
 namespace weir {
 
-absl::StatusOr<const ResourceHandle*> HandleFromInput(const OpKernelContext& ctx, int i) {
-  const Tensor& input = ctx.input(i);
-  if (input.dtype() != DT_RESOURCE || input.NumElements() != 1) {
-    return errors::InvalidArgument("Input ", i, " must be a resource handle, got ", input.DebugString());
-  }
-  return input.data<ResourceHandle>();
-}
-
 absl::StatusOr<std::shared_ptr<Variable>> LookupVariable(const OpKernelContext& ctx, int i) {
   ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, i));
   return ctx.resources()->Lookup<Variable>(*handle);

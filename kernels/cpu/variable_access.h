@@ -9,6 +9,7 @@
 #include "core/op_kernel.h"
 #include "core/resource_handle.h"
 #include "core/variable.h"
+#include "kernels/variables/variable_kernels.h"
 
 namespace weir {
 
@@ -27,8 +28,6 @@ struct VariableRef {
   bool IsInitialized() const { return resource != nullptr ? resource->is_initialized() : tensor->IsInitialized(); }
 };
 
-// The handle that input i holds; InvalidArgument unless it is a resource scalar.
-absl::StatusOr<const ResourceHandle*> HandleFromInput(const OpKernelContext& ctx, int i);
 // The resource variable that input i names; NotFound when there is none.
 absl::StatusOr<std::shared_ptr<Variable>> LookupVariable(const OpKernelContext& ctx, int i);
 // The variable behind input i, of either kind.

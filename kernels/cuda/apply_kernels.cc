@@ -58,7 +58,7 @@ class ApplyKernel : public GpuOpKernel {
     // In the order of the handles' names: two steps on the same variables do not wait for each other for ever.
     std::map<std::string, int> order;
     for (int i = 0; i < num_variables_; ++i) {
-      ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleOf(ctx, i));
+      ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, i));
       if (!order.emplace(absl::StrCat(handle->container, "/", handle->name), i).second) {
         return errors::InvalidArgument(names_[i], " is the same variable as another input");
       }

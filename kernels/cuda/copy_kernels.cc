@@ -11,6 +11,9 @@ namespace weir {
 namespace {
 
 class ToDeviceKernel : public GpuOpKernel {
+ public:
+  bool CanBeCaptured() const override { return false; }
+
  protected:
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream&) override {
     ASSIGN_OR_RETURN(Tensor device, gpu().ToDevice(ctx.input(0)));
@@ -20,6 +23,9 @@ class ToDeviceKernel : public GpuOpKernel {
 };
 
 class FromPeerKernel : public GpuOpKernel {
+ public:
+  bool CanBeCaptured() const override { return false; }
+
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     std::string name;

@@ -6,6 +6,7 @@
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/variable.h"
+#include "kernels/variables/variable_kernels.h"
 
 namespace weir {
 
@@ -18,7 +19,7 @@ class LockedGpuVariable {
   Tensor& value() { return *variable_->tensor(); }
   const Tensor& value() const { return *variable_->tensor(); }
   // What is enqueued on `stream` from here on may change the value in place: whoever has read it keeps a copy of what
-  // it was.
+  // it was. FAILED_PRECONDITION where that would move a value whose use is being captured.
   absl::Status PrepareToUpdate(OpKernelContext& ctx, GpuStream& stream);
 
  private:
@@ -29,7 +30,6 @@ class LockedGpuVariable {
   std::unique_lock<std::mutex> lock_;
 };
 
-// The resource handle that input `i`, host memory, holds.
-absl::StatusOr<const ResourceHandle*> HandleOf(const OpKernelContext& ctx, int i);
+const DataTypeVector& GpuVariableTypes();
 
 }  // namespace weir

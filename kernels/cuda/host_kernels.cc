@@ -4,6 +4,7 @@
 
 #include "core/memory_types.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/gpu_variable.h"
 
 namespace weir {
 namespace {
@@ -49,11 +50,6 @@ absl::Status Register(KernelRegistry& kernels, const OnGpu& on_gpu) {
   return absl::OkStatus();
 }
 
-const DataTypeVector& VariableTypes() {
-  static const auto* const types = new DataTypeVector{DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL};
-  return *types;
-}
-
 // They hand tensors on as they are, in whichever memory they lie.
 std::vector<OnGpu> PassingKernels() {
   return {{"NoOp", {}},
@@ -91,10 +87,8 @@ std::vector<OnGpu> PassingKernels() {
           {"StatelessCase", {"branch_index", "input", "output"}},
           {"While", {"input", "output"}},
           {"StatelessWhile", {"input", "output"}},
-          {"VarHandleOp", {"resource"}, "dtype", VariableTypes()},
+          {"VarHandleOp", {"resource"}, "dtype", GpuVariableTypes()},
           {"VarIsInitializedOp", {"resource", "is_initialized"}},
-          {"ReadVariableOp", {"resource"}, "dtype", VariableTypes()},
-          {"AssignVariableOp", {"resource"}, "dtype", VariableTypes()},
           {"DestroyResourceOp", {"resource"}}};
 }
 

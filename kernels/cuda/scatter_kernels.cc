@@ -181,6 +181,8 @@ class UnsortedSegmentKernel : public GpuOpKernel {
 // SegmentSum and its like. Ids are in host memory: the output's shape depends on them, and they are checked.
 // (TensorFlow has them on the device and waits for the last of them.)
 class SegmentKernel : public GpuOpKernel {
+  // Where segments start goes to the device beside the stream.
+  bool CanBeCaptured() const override { return false; }
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(kernel_, FindBody(ctx.op(), ctx.output_types()[0]));
     return absl::OkStatus();

@@ -11,6 +11,8 @@ namespace weir {
 namespace {
 
 class DynamicStitchKernel : public GpuOpKernel {
+  // What the indices say goes to the device beside the stream.
+  bool CanBeCaptured() const override { return false; }
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(kernel_, FindMove("SendRows", ctx.output_types()[0]));
     return absl::OkStatus();

@@ -1,10 +1,57 @@
 // Variables in a GPU's memory: what changes them by a value, and their shapes.
+#include "core/gpu/gpu_capture.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
 
 namespace weir {
 namespace {
+
+// The CPU's, which tells a capture what it has read.
+class ReadKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return read_->Init(ctx); }
+
+  absl::Status Compute(OpKernelContext& ctx) override {
+    RETURN_IF_ERROR(read_->Compute(ctx));
+    GpuCapture* const capture = GpuCapture::Current();
+    if (capture == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, 0));
+    ASSIGN_OR_RETURN(const std::shared_ptr<Variable> variable, ctx.resources()->Lookup<Variable>(*handle));
+    const std::lock_guard<std::mutex> lock(*variable->mutex());
+    if (ctx.mutable_output(0)->raw_data() != variable->tensor()->raw_data()) {
+      return errors::FailedPrecondition("a variable got another value while its use was captured");
+    }
+    return capture->Use(*variable, /*updates=*/false);
+  }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  const std::unique_ptr<OpKernel> read_ = NewReadVariable();
+};
+
+// The CPU's, which gives the variable the value's memory. A capture writes the value where the variable's is: the graph
+// that comes of it finds the variable there when it runs again.
+class AssignKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return assign_->Init(ctx); }
+
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (GpuCapture::Current() == nullptr) return assign_->Compute(ctx);
+    const Tensor value = ctx.input(1);
+    ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, value.dtype()));
+    if (variable.value().shape() != value.shape()) {
+      return errors::FailedPrecondition("a variable is assigned a value of another shape");
+    }
+    GpuStream& stream = GpuCapture::Current()->stream();
+    RETURN_IF_ERROR(variable.PrepareToUpdate(ctx, stream));
+    return stream.CopyOnDevice(variable.value().raw_data(), value.raw_data(), static_cast<size_t>(value.TotalBytes()));
+  }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  const std::unique_ptr<OpKernel> assign_ = NewAssignVariable();
+};
 
 // AssignAddVariableOp and AssignSubVariableOp.
 class AssignUpdateKernel : public GpuOpKernel {
@@ -39,7 +86,7 @@ class AssignUpdateKernel : public GpuOpKernel {
 class VariableShapeKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleOf(ctx, 0));
+    ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, 0));
     ASSIGN_OR_RETURN(const std::shared_ptr<Variable> variable, ctx.resources()->Lookup<Variable>(*handle));
     TensorShape shape;
     {
@@ -75,6 +122,10 @@ absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels) {
                                                  .Types("dtype", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64})
                                                  .HostMemory("resource")));
   }
+  RETURN_IF_ERROR(kernels.Register<ReadKernel>(
+      Kernel("ReadVariableOp").Device(kDeviceGpu).Types("dtype", GpuVariableTypes()).HostMemory("resource")));
+  RETURN_IF_ERROR(kernels.Register<AssignKernel>(
+      Kernel("AssignVariableOp").Device(kDeviceGpu).Types("dtype", GpuVariableTypes()).HostMemory("resource")));
   return kernels.Register<VariableShapeKernel>(
       Kernel("VariableShape").Device(kDeviceGpu).HostMemory("input").HostMemory("output"));
 }
