@@ -6,19 +6,26 @@
 #include "absl/strings/str_join.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "graph/graph.h"
+#include "worker/capture/captured_segment.h"
 
 namespace weir {
 namespace {
 
 constexpr size_t kNamed = 4;
 
-absl::Status Failure(const GpuDevice& gpu, const Plan& plan, const absl::Status& status) {
-  std::vector<std::string> nodes;
+void AppendNodes(const Plan& plan, std::vector<std::string>* nodes) {
   for (const PlanNode& node : plan.nodes) {
-    if (dynamic_cast<const GpuOpKernel*>(node.kernel) != nullptr) {
-      nodes.push_back(absl::StrCat("{{node ", node.node->name(), "}}"));
+    if (const auto* segment = dynamic_cast<const CapturedSegment*>(node.kernel)) {
+      AppendNodes(segment->plan(), nodes);
+    } else if (dynamic_cast<const GpuOpKernel*>(node.kernel) != nullptr) {
+      nodes->push_back(absl::StrCat("{{node ", node.node->name(), "}}"));
     }
   }
+}
+
+absl::Status Failure(const GpuDevice& gpu, const Plan& plan, const absl::Status& status) {
+  std::vector<std::string> nodes;
+  AppendNodes(plan, &nodes);
   const size_t more = nodes.size() > kNamed ? nodes.size() - kNamed : 0;
   nodes.resize(nodes.size() - more);
   const absl::Status named(

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "worker/capture/capture_segments.h"
 #include "worker/device_memory.h"
 #include "worker/node_kernel.h"
 #include "worker/worker_session.h"
@@ -169,10 +170,17 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
     return session_->Kernel(node, ops_, device, runtime);
   };
   RETURN_IF_ERROR(PrepareMemory(*session_->options().kernels, device, graph.get(), &options));
+  if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Capture(device, unit.gpu, graph.get(), &options));
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Plan::Compile(std::move(graph), options));
   unit.executor = Executor::Create(std::move(plan));
   RETURN_IF_ERROR(unit.functions->CompileAll());
   return unit;
+}
+
+absl::Status RegisteredGraph::Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const {
+  ASSIGN_OR_RETURN(const std::optional<SegmentOptions> segments, CaptureOptionsOf(args_->request.graph_options()));
+  if (!segments.has_value()) return absl::OkStatus();
+  return CaptureSegments(*segments, *session_->options().kernels, device, gpu, graph, options);
 }
 
 std::vector<tensorflow::GraphDef> RegisteredGraph::PartitionGraphs() const {

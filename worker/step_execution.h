@@ -52,6 +52,10 @@ class StepExecution {
 
   // Computes on the caller's thread and waits. The results are set when OK.
   absl::Status RunSync(const StepArgs& args);
+  // That of the step on which this thread works; nullptr where there is none. For kernels that run plans of their own.
+  static StepObserver* CurrentObserver() {
+    return current_runner_ == nullptr ? nullptr : current_runner_->step->args_.observer;
+  }
   // `done` runs once, with no lock held; the execution may then be used again or destroyed. With `on_caller` this
   // thread computes first, and the device's work queue lives until the call returns.
   void RunAsync(const StepArgs& args, bool on_caller, std::function<void(absl::Status)> done);

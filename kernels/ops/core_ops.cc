@@ -2,6 +2,7 @@
 
 #include "core/attr_value.h"
 #include "core/gpu/copy_ops.h"
+#include "core/gpu/graph_ops.h"
 #include "graph/shape_inference.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
@@ -210,6 +211,13 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
     RETURN_IF_ERROR(
         ops.Register(Op(op).Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
   }
+  RETURN_IF_ERROR(ops.Register(Op(kGpuGraphOp)
+                                   .Input("args: Tin")
+                                   .Output("results: Tout")
+                                   .Attr("Tin: list(type) >= 0")
+                                   .Attr("Tout: list(type) >= 0")
+                                   .Stateful()
+                                   .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(Op(kCopyFromPeer)
                                    .Input("input: T")
                                    .Output("output: T")

@@ -2,6 +2,8 @@
 
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "worker/capture/capture_segments.h"
 
 namespace weir {
 
@@ -11,6 +13,13 @@ absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus,
   ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config, gpus));
   std::shared_ptr<MasterInterface> master(runtime, runtime->master());
   return MasterSessionClient::Create(std::move(master), std::move(runtime), scope, std::move(options));
+}
+
+void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config) {
+  auto* const optimizer = config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers();
+  optimizer->set_name(kGpuGraphsOptimizer);
+  (*optimizer->mutable_parameter_map())["min_kernels"].set_i(1);
+  (*optimizer->mutable_parameter_map())["warm_ups"].set_i(warm_ups);
 }
 
 }  // namespace weir

@@ -12,4 +12,7 @@ namespace weir {
 absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus, const Scope& scope,
                                                         SessionOptions options);
 
+// Asks for graphs of all that can be captured, after `warm_ups` runs.
+void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config);
+
 }  // namespace weir

@@ -223,7 +223,7 @@ TEST_P(RunTest, TheSessionKnowsItsDevices) {
   for (const auto& device : response.local_device()) names.push_back(device.name());
   for (const auto& device : response.remote_device()) names.push_back(device.name());
   std::vector<std::string> expected = backend_->devices();
-  if (GetParam() == BackendKind::kSimulatedGpus) expected.push_back("/job:localhost/replica:0/task:0/device:CPU:0");
+  if (IsOnGpus(GetParam())) expected.push_back("/job:localhost/replica:0/task:0/device:CPU:0");
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(expected));
 }
 

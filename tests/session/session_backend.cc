@@ -82,6 +82,15 @@ class SimulatedGpuBackend : public SessionBackend {
   std::unique_ptr<LocalRuntime> runtime_;
 };
 
+class CapturedGpuBackend : public SimulatedGpuBackend {
+ public:
+  tensorflow::ConfigProto config() const override {
+    tensorflow::ConfigProto config = SimulatedGpuBackend::config();
+    CaptureGraphs(0, &config);
+    return config;
+  }
+};
+
 // Over gRPC to the first task.
 class ClusterBackend : public SessionBackend {
  public:
@@ -159,7 +168,8 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> Started() {
 
 std::vector<BackendKind> BackendKinds() {
   if (std::getenv(kGivenCluster) != nullptr) return {BackendKind::kGiven};
-  return {BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kSimulatedGpus, BackendKind::kProcesses};
+  return {BackendKind::kLocal, BackendKind::kInProcess, BackendKind::kSimulatedGpus, BackendKind::kCapturedGpus,
+          BackendKind::kProcesses};
 }
 
 std::string BackendName(BackendKind kind) {
@@ -170,6 +180,8 @@ std::string BackendName(BackendKind kind) {
       return "InProcess";
     case BackendKind::kSimulatedGpus:
       return "SimulatedGpus";
+    case BackendKind::kCapturedGpus:
+      return "CapturedGpus";
     case BackendKind::kProcesses:
       return "Processes";
     case BackendKind::kGiven:
@@ -186,6 +198,8 @@ absl::StatusOr<std::unique_ptr<SessionBackend>> SessionBackend::Create(BackendKi
       return Started<InProcessBackend>();
     case BackendKind::kSimulatedGpus:
       return Started<SimulatedGpuBackend>();
+    case BackendKind::kCapturedGpus:
+      return Started<CapturedGpuBackend>();
     case BackendKind::kProcesses:
       return Started<ProcessesBackend>();
     case BackendKind::kGiven:

@@ -15,6 +15,7 @@ enum class BackendKind {
   kLocal,          // Session::Local with two devices
   kInProcess,      // two servers of this process, over gRPC
   kSimulatedGpus,  // a task in this process with two simulated GPUs, with soft placement
+  kCapturedGpus,   // the same; what can be is captured before it runs for the first time
   kProcesses,      // two `weir server` processes
   kGiven,          // the tasks of job "worker" of a cluster that runs; WEIR_SESSION_CLUSTER is the address of the first
 };
@@ -23,6 +24,9 @@ enum class BackendKind {
 std::vector<BackendKind> BackendKinds();
 
 std::string BackendName(BackendKind kind);  // "Local"
+inline bool IsOnGpus(BackendKind kind) {
+  return kind == BackendKind::kSimulatedGpus || kind == BackendKind::kCapturedGpus;
+}
 
 // A place with two devices, whose master is at the first. Variables of a local session end with it; on a cluster they
 // stay.

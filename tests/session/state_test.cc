@@ -76,7 +76,7 @@ TEST_P(StateTest, RowsAreGatheredAndScattered) {
   ExpectTensorEqual(Run({{ids, AsTensor<int32_t>({2, 0})}}, {rows})[0], AsTensor<float>({20, 21, 0, 1}, {2, 2}));
   Run({{ids, AsTensor<int32_t>({1})}}, {}, {add});
   ExpectTensorEqual(Fetch(table.value()), AsTensor<float>({0, 1, 11, 12, 20, 21}, {3, 2}));
-  if (GetParam() == BackendKind::kSimulatedGpus) {  // which cannot look at indices
+  if (IsOnGpus(GetParam())) {  // which cannot look at indices
     ExpectTensorEqual(Run({{ids, AsTensor<int32_t>({3})}}, {rows})[0], AsTensor<float>({0, 0}, {1, 2}));
     return;
   }
@@ -95,7 +95,7 @@ TEST_P(StateTest, ReferenceVariables) {
 }
 
 TEST_P(StateTest, VariablesOutliveTheSessionOnAClusterAndResetEndsThem) {
-  if (GetParam() == BackendKind::kLocal || GetParam() == BackendKind::kSimulatedGpus) {
+  if (GetParam() == BackendKind::kLocal || IsOnGpus(GetParam())) {
     GTEST_SKIP() << "a local session has its variables for itself";
   }
   const auto v = Variable(On(1), "v", AsScalar<float>(1));
