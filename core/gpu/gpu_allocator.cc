@@ -58,6 +58,11 @@ int GpuAllocator::StreamIndex(GpuStream* stream) {
 }
 
 absl::StatusOr<void*> GpuAllocator::Allocate(size_t bytes, GpuStream* stream, absl::Time deadline) {
+  if (GpuMemoryPool* pool = GpuPoolScope::Current(*this)) return pool->Allocate(bytes);
+  return AllocateChunk(bytes, stream, deadline);
+}
+
+absl::StatusOr<void*> GpuAllocator::AllocateChunk(size_t bytes, GpuStream* stream, absl::Time deadline) {
   for (bool first = true;; first = false) {
     Remedy remedy;
     absl::StatusOr<void*> data;
@@ -304,7 +309,7 @@ absl::StatusOr<void*> GpuAllocator::AllocateFromPool(int pool, size_t bytes, Gpu
     name = found.name;
   }
   const GpuAllocationScope scope(name);
-  ASSIGN_OR_RETURN(void* const data, Allocate(bytes, stream));
+  ASSIGN_OR_RETURN(void* const data, AllocateChunk(bytes, stream, absl::InfinitePast()));
   MutexLock lock(mu_);
   const auto chunk = arena_.FindInUse(data);
   Pool& found = pools_.at(pool);
@@ -402,10 +407,6 @@ std::string GpuAllocator::CheckInvariants() const {
 }
 
 void* GpuTensorAllocator::AllocateRaw(size_t bytes) {
-  if (GpuMemoryPool* pool = GpuPoolScope::Current(*allocator_)) {
-    absl::StatusOr<void*> data = pool->Allocate(bytes);
-    return data.ok() ? *data : nullptr;
-  }
   const absl::Duration patience = allocator_->options().retry_for;
   absl::StatusOr<void*> data = allocator_->Allocate(
       bytes, stream_, patience > absl::ZeroDuration() ? absl::Now() + patience : absl::InfinitePast());

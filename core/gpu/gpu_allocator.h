@@ -68,8 +68,9 @@ class GpuAllocator {
   // Everything has been freed, and the streams still exist.
   ~GpuAllocator();
 
-  // `stream` may use the memory in its next operation; nullptr: the host may, at once. RESOURCE_EXHAUSTED, after
-  // waiting until `deadline` for memory that others free, names the node (GpuAllocationScope) and the largest holders.
+  // On a thread that has a GpuPoolScope: memory of its pool. `stream` may use the memory in its next operation;
+  // nullptr: the host may, at once. RESOURCE_EXHAUSTED, after waiting until `deadline` for memory that others free,
+  // names the node (GpuAllocationScope) and the largest holders.
   absl::StatusOr<void*> Allocate(size_t bytes, GpuStream* stream, absl::Time deadline = absl::InfinitePast());
   // Operations enqueued on `stream` use it too, up to when it is freed. `data` may point anywhere into the block.
   void AddUse(void* data, GpuStream* stream);
@@ -125,6 +126,7 @@ class GpuAllocator {
   };
 
   int StreamIndex(GpuStream* stream) REQUIRES(mu_);
+  absl::StatusOr<void*> AllocateChunk(size_t bytes, GpuStream* stream, absl::Time deadline);
   absl::StatusOr<void*> TryAllocate(size_t bytes, GpuStream* stream, Remedy* remedy) REQUIRES(mu_);
   absl::StatusOr<Found> Find(size_t size, int user) REQUIRES(mu_);
   Found FindAsKnown(size_t size, int user) REQUIRES(mu_);
@@ -164,8 +166,7 @@ class GpuAllocator {
   int last_pool_ GUARDED_BY(mu_) = 0;
 };
 
-// For Tensors: memory for one stream, which is `stream` for all of them; on a thread that has a GpuPoolScope, memory of
-// its pool.
+// For Tensors: memory for one stream, which is `stream` for all of them.
 class GpuTensorAllocator : public Allocator {
  public:
   // Both outlive it.

@@ -31,7 +31,7 @@ class GpuMemoryPool {
   const int id_;
 };
 
-// As long as it lives, Tensors that this thread allocates of the pool's allocator are memory of the pool. Scopes do not
+// As long as it lives, what this thread allocates of the pool's allocator is memory of the pool. Scopes do not
 // nest.
 class GpuPoolScope {
  public:

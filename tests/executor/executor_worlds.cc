@@ -13,6 +13,12 @@ absl::StatusOr<GpuPlatform> SimulatedGpus(std::shared_ptr<SimulatedGpu>* simulat
   return SimulatedPlatform({*simulated});
 }
 
+// A thread for each stream.
+absl::StatusOr<GpuPlatform> ThreadedGpus(std::shared_ptr<SimulatedGpu>* simulated) {
+  *simulated = std::make_shared<SimulatedGpu>(SimulatedGpu::Options{.schedule = SimulatedGpu::Schedule::kThreads});
+  return SimulatedPlatform({*simulated});
+}
+
 absl::StatusOr<GpuPlatform> CudaGpus(std::shared_ptr<SimulatedGpu>*) {
   GpuPlatform gpus = MachineGpus();
   ASSIGN_OR_RETURN(const int count, gpus.count());
@@ -26,6 +32,7 @@ std::vector<ExecutorWorld> ExecutorWorlds() {
   return {{.name = "Cpu", .device = "/device:CPU:0", .gpus = NoGpus},
           {.name = "SimulatedGpu", .device = "/device:GPU:0", .gpus = SimulatedGpus},
           {.name = "SimulatedGpuCaptured", .device = "/device:GPU:0", .captures = true, .gpus = SimulatedGpus},
+          {.name = "ThreadedGpuCaptured", .device = "/device:GPU:0", .captures = true, .gpus = ThreadedGpus},
           {.name = "Cuda", .device = "/device:GPU:0", .gpus = CudaGpus},
           {.name = "CudaCaptured", .device = "/device:GPU:0", .captures = true, .gpus = CudaGpus}};
 }

@@ -96,9 +96,9 @@ class Call {
     ASSIGN_OR_RETURN(const Tensor out_for_plan,
                      Arrange(out_, out_places_, out, problem.OutElements(), direction_ == Direction::kForward));
     Workspace workspace(gpu_.memory());
-    RETURN_IF_ERROR(workspace.Allocate(plan.workspace_bytes(), gpu_.compute()));
+    RETURN_IF_ERROR(workspace.Allocate(plan.workspace_bytes(), gpu_.kernel_stream()));
     RETURN_IF_ERROR(plan.Enqueue(
-        gpu_.compute(),
+        gpu_.kernel_stream(),
         {.in = in_for_plan.raw_data(), .filter = filter_for_plan.raw_data(), .out = out_for_plan.raw_data()},
         workspace.data()));
     switch (direction_) {
@@ -122,7 +122,7 @@ class Call {
     ASSIGN_OR_RETURN(Tensor arranged, ctx_.allocate_temp(tensor.dtype(), shape));
     if (is_result) return arranged;
     if (count != tensor.NumElements()) {
-      RETURN_IF_ERROR(gpu_.compute().Fill(arranged.raw_data(), 0, static_cast<size_t>(arranged.TotalBytes())));
+      RETURN_IF_ERROR(gpu_.kernel_stream().Fill(arranged.raw_data(), 0, static_cast<size_t>(arranged.TotalBytes())));
     }
     RETURN_IF_ERROR(Copy(tensor, from, arranged, to));
     return arranged;
@@ -152,7 +152,7 @@ class Call {
     ASSIGN_OR_RETURN(args.from, LayoutOf(sizes, from_steps));
     ASSIGN_OR_RETURN(args.to, LayoutOf(sizes, to_steps));
     ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("StridedStore", source.dtype()));
-    return gpu_.compute().LaunchWith(kernel, args, {ReadOf(source), WriteOf(target)});
+    return gpu_.kernel_stream().LaunchWith(kernel, args, {ReadOf(source), WriteOf(target)});
   }
 
   OpKernelContext& ctx_;
@@ -197,7 +197,7 @@ absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuDevice& gpu, Con
                                        const ConvolutionTensors& tensors) {
   const PaddedConvolution padded = PadEvenly(shape, direction, tensors.in.dtype());
   Call call(ctx, gpu, shape, padded, tensors);
-  return planner.Run(padded.problem, gpu.compute(), [&call](ConvolutionPlan& plan) { return call.Run(plan); });
+  return planner.Run(padded.problem, gpu.kernel_stream(), [&call](ConvolutionPlan& plan) { return call.Run(plan); });
 }
 
 }  // namespace weir
