@@ -77,7 +77,8 @@ absl::Status ConvolutionShape::CheckGradient(const WindowAttrs& attrs, const Ten
 
 absl::StatusOr<PoolShape> PoolShape::Of(const WindowAttrs& attrs, const TensorShape& in) {
   if (in.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional, got ", in.ToString());
-  if (attrs.depth_ksize != 1 || attrs.depth_stride != 1) {
+  // A stride over depth means nothing to windows of one channel.
+  if (attrs.depth_ksize != 1) {
     return errors::Unimplemented("Non-spatial pooling is not yet supported.");
   }
   PoolShape shape;

@@ -156,6 +156,10 @@ absl::Status Pool(InferenceContext& c) {
   ASSIGN_OR_RETURN(Padding padding, ReadPadding(c, layout));
   DimVector out(4, -1);
   for (int dim = 0; dim < 4; ++dim) {
+    if (window[dim] == 1 && dim == ChannelsAt(layout, 4)) {
+      out[dim] = in.dim_size(dim);  // whatever the stride
+      continue;
+    }
     ASSIGN_OR_RETURN(out[dim], WindowedSize(in.dim_size(dim), window[dim], strides[dim], 1, padding.kind,
                                             padding.amounts[2 * dim], padding.amounts[2 * dim + 1]));
   }

@@ -31,15 +31,22 @@ absl::StatusOr<FunctionBody> InstantiateFunction(const tensorflow::FunctionDef& 
 // function. Name empty for other nodes.
 tensorflow::NameAttrList CalledFunction(const Node& node);
 
+// A boolean attribute of a PartitionedCall that stands for a call of another kind.
+inline constexpr char kWholeCallAttr[] = "_weir_whole_call";
+
 // Replaces `call` by the body of what it calls. Nodes are named "<call>/<name in the body>"; devices that they leave
-// open come from the call. What ran after the call runs after the body's results, control outputs and stateful nodes;
-// nothing of the body runs before the call's inputs are there. A node with the call's name and outputs stays, so that
-// fetches and targets still find it. On failure the graph is as it was.
+// open come from the call. What ran after the call runs after the body's results and effects; nothing of the body runs
+// before the call's inputs are there. A node with the call's name and outputs stays, so that fetches and targets still
+// find it. On failure the graph is as it was.
+//
+// The effects of a PartitionedCall are the function's control outputs: another stateful node of the body runs only
+// where a result needs it, as in TensorFlow. Those of any other call, and of one with kWholeCallAttr, are all stateful
+// nodes too.
 absl::Status InlineFunctionCall(const FunctionBody& body, Node* call, Graph* graph);
 
-// Whether a call of the function may have to stay one: it has stateful nodes beside a Switch or an Enter, so that some
-// may never run, or run often, and whoever waits for the call cannot wait for each of them.
-bool HasConditionalEffects(const FunctionBody& body);
+// Whether the call may have to stay one: the function has effects beside a Switch or an Enter, so that some may never
+// run, or run often, and whoever waits for the call cannot wait for each of them.
+bool HasConditionalEffects(const FunctionBody& body, const Node& call);
 
 struct InlineOptions {
   int max_depth = 64;         // deeper calls, recursive ones for example, stay calls

@@ -1,5 +1,7 @@
 #include "graph/function_body.h"
 
+#include <cstring>
+
 #include "core/attr_value.h"
 #include "gmock/gmock.h"
 #include "graph/graph_testing.h"
@@ -158,6 +160,23 @@ TEST(Inlining, KeepsEffectsAndTheirOrder) {
   EXPECT_THAT(text, HasSubstr("%call/neg:f32 = Neg(%a, ^%call/inputs)"));
   EXPECT_THAT(text, HasSubstr("(^%call/inputs)"));
   EXPECT_EQ(graph->FindNode("call/shape")->requested_device(), "/job:worker/replica:0/task:1/device:CPU:0");
+}
+
+// Whoever asks for the call waits for what the function declares, and the rest is left to be pruned.
+TEST(Inlining, APartitionedCallHasNoEffectsButControlOutputs) {
+  std::string undeclared = kNoisy;
+  undeclared.replace(undeclared.find("  control_ret"), undeclared.rfind('}') - undeclared.find("  control_ret"), "");
+  undeclared.replace(undeclared.find("    control_output"), std::strlen("    control_output: \"noise\"\n"), "");
+  for (const bool declared : {true, false}) {
+    auto graph = Parse((declared ? kNoisy : undeclared) +
+                       "%a:f32 = Placeholder() {dtype=f32}\n"
+                       "%call:f32 = PartitionedCall(%a) {f=@Noisy{}}\n"
+                       "%out:f32 = Neg(%call)\n");
+    ASSERT_TRUE(InlineFunctionCalls({}, graph.get()).ok());
+    const std::string text = Nodes(*graph);
+    EXPECT_THAT(text, HasSubstr(declared ? "%out:f32 = Neg(%call)\n" : "%out:f32 = Neg(%call/neg)\n"));
+    EXPECT_EQ(graph->FindNode("call/noise")->out_edges().empty(), !declared) << text;
+  }
 }
 
 // What waits for the call could wait for ever, or outside of a frame, for an effect that is one of the body's branches.

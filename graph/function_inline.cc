@@ -16,6 +16,21 @@ using tensorflow::NodeDef;
 
 bool IsArgOrRet(const Node& node) { return node.op() == "_Arg" || node.op() == "_Retval"; }
 
+// What has to run whether or not a result of the call needs it.
+std::vector<const Node*> Effects(const FunctionBody& body, const Node& call) {
+  std::vector<const Node*> effects;
+  for (const Node* node : body.control_rets) {
+    if (!IsArgOrRet(*node)) effects.push_back(node);
+  }
+  const bool is_partitioned = call.op() == "PartitionedCall" || call.op() == "StatefulPartitionedCall";
+  bool is_whole = false;
+  if (is_partitioned && !(GetNodeAttr(call.def(), kWholeCallAttr, &is_whole).ok() && is_whole)) return effects;
+  for (const Node* node : body.graph->nodes()) {
+    if (node->IsStateful() && !IsArgOrRet(*node)) effects.push_back(node);
+  }
+  return effects;
+}
+
 // A tensor of the graph into which the body goes.
 struct Source {
   Node* node = nullptr;
@@ -24,7 +39,8 @@ struct Source {
 
 class Inliner {
  public:
-  Inliner(const FunctionBody& body, Node* call, Graph* graph) : body_(body), call_(call), graph_(graph) {}
+  Inliner(const FunctionBody& body, Node* call, Graph* graph)
+      : body_(body), call_(call), graph_(graph), effects_(Effects(body, *call)) {}
 
   absl::Status Run() {
     RETURN_IF_ERROR(CheckTypes());
@@ -55,12 +71,12 @@ class Inliner {
   const FunctionBody& body_;
   Node* const call_;
   Graph* const graph_;
+  const std::vector<const Node*> effects_;
   absl::flat_hash_map<const Node*, Node*> twins_;
   std::vector<Node*> added_;
   absl::flat_hash_map<std::pair<Node*, int>, Node*> arrivals_;
   std::vector<Source> results_;
   Node* result_node_ = nullptr;
-  bool has_effects_ = false;
 };
 
 absl::Status Inliner::CheckTypes() const {
@@ -154,14 +170,12 @@ absl::Status Inliner::AddBody() {
     if (IsArgOrRet(*node)) continue;
     ASSIGN_OR_RETURN(NodeDef def, Renamed(*node));
     ASSIGN_OR_RETURN(twins_[node], Add(std::move(def)));
-    has_effects_ = has_effects_ || node->IsStateful();
   }
   for (const Node* node : body_.graph->nodes()) {
     if (IsArgOrRet(*node)) continue;
     for (const Edge* edge : node->in_edges()) RETURN_IF_ERROR(ConnectBodyEdge(*edge));
   }
   for (const Node* ret : body_.rets) results_.push_back(SourceOf(*ret->input_edge(0)));
-  has_effects_ = has_effects_ || !body_.control_rets.empty();
   return HoldBackSources();
 }
 
@@ -203,14 +217,7 @@ absl::Status Inliner::AddResultNode() {
   for (size_t i = 0; i < results_.size(); ++i) {
     RETURN_IF_ERROR(graph_->AddEdge(results_[i].node, results_[i].output, result_node_, static_cast<int>(i)).status());
   }
-  std::vector<Node*> effects;
-  for (const Node* node : body_.control_rets) {
-    if (!IsArgOrRet(*node)) effects.push_back(twins_.at(node));
-  }
-  for (const Node* node : body_.graph->nodes()) {
-    if (node->IsStateful() && !IsArgOrRet(*node)) effects.push_back(twins_.at(node));
-  }
-  for (Node* effect : effects) graph_->AddControlEdge(effect, result_node_);
+  for (const Node* effect : effects_) graph_->AddControlEdge(twins_.at(effect), result_node_);
   const std::vector<Edge*> arriving = call_->in_edges();
   for (const Edge* edge : arriving) {
     if (!edge->is_control() && !results_.empty()) continue;
@@ -229,7 +236,7 @@ absl::Status Inliner::ReplaceCall() {
       continue;
     }
     const Source direct = results_[edge->src_output];
-    const Source source = has_effects_ ? Source{result_node_, edge->src_output} : direct;
+    const Source source = effects_.empty() ? direct : Source{result_node_, edge->src_output};
     RETURN_IF_ERROR(graph_->ReplaceInput(dst, edge->dst_input, source.node, source.output));
   }
   const std::string name = call_->name();
@@ -244,13 +251,10 @@ bool IsNoInline(const tensorflow::FunctionDef& function) {
 
 }  // namespace
 
-bool HasConditionalEffects(const FunctionBody& body) {
-  bool has_effects = false, has_frames = false;
-  for (const Node* node : body.graph->nodes()) {
-    has_effects = has_effects || (node->IsStateful() && !IsArgOrRet(*node));
-    has_frames = has_frames || node->IsSwitch() || node->IsEnter();
-  }
-  return has_effects && has_frames;
+bool HasConditionalEffects(const FunctionBody& body, const Node& call) {
+  if (Effects(body, call).empty()) return false;
+  const std::vector<Node*> nodes = body.graph->nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->IsSwitch() || node->IsEnter(); });
 }
 
 absl::Status InlineFunctionCall(const FunctionBody& body, Node* call, Graph* graph) {
@@ -270,7 +274,7 @@ absl::Status InlineFunctionCalls(const InlineOptions& options, Graph* graph) {
       const AttrMap attrs(called.attr().begin(), called.attr().end());
       auto body = InstantiateFunction(*function, attrs, graph->ops(), library);
       if (!body.ok()) return Annotate(body.status(), absl::StrCat("Node '", node->name(), "'"));
-      if (HasConditionalEffects(*body)) continue;
+      if (HasConditionalEffects(*body, *node)) continue;
       RETURN_IF_ERROR(InlineFunctionCall(*body, node, graph));
     }
     calls.clear();

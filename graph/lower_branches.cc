@@ -1,4 +1,5 @@
 #include "core/attr_value.h"
+#include "graph/function_body.h"
 #include "graph/lower_control_flow.h"
 #include "graph/node_replacement.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -59,7 +60,10 @@ class BranchLowering {
     ASSIGN_OR_RETURN(Output way_in, replacement_.AddOp(absl::StrCat(role, "_pivot"), "Identity",
                                                        {{Output(pivot.node(), static_cast<int>(b))}}));
     ASSIGN_OR_RETURN(Node * call, replacement_.AddCall(role, branches_[b], args, node().output_types()));
-    if (!devices_.empty()) call->mutable_def()->set_device(devices_[b]);
+    if (!devices_.empty()) {
+      call->mutable_def()->set_device(devices_[b]);
+      SetNodeAttr(kWholeCallAttr, true, call->mutable_def());
+    }
     replacement_.graph()->AddControlEdge(way_in.node(), call);
     if (node().num_outputs() == 0) {
       ASSIGN_OR_RETURN(way_in, replacement_.AddOp(absl::StrCat(role, "_done"), "Identity", {{way_in}}));

@@ -101,7 +101,7 @@ class Lowering {
 
   absl::StatusOr<bool> Inline(absl::StatusOr<FunctionBody> body, Node* node) {
     if (!body.ok()) return Annotate(body.status(), absl::StrCat("Node '", node->name(), "'"));
-    if (HasConditionalEffects(*body)) return false;
+    if (HasConditionalEffects(*body, *node)) return false;
     node->set_assigned_device("");
     RETURN_IF_ERROR(InlineFunctionCall(*body, node, graph_));
     return true;
@@ -134,6 +134,7 @@ class Lowering {
       args.push_back(arg);
     }
     ASSIGN_OR_RETURN(Node * call, replacement->AddCall("call", function, args, node.output_types()));
+    SetNodeAttr(kWholeCallAttr, true, call->mutable_def());
     call->mutable_def()->set_device(device);
     replacement->InheritControl(call);
     for (int i = 0; i < node.num_outputs(); ++i) results.emplace_back(call, i);

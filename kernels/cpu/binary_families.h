@@ -25,6 +25,16 @@ absl::Status RegisterComplexFunctionKernels(KernelRegistry& kernels);
   WEIR_BINARY(op, Name, double, 2 * picoseconds)  \
   WEIR_BINARY_16(op, Name, half, 3 * picoseconds) \
   WEIR_BINARY_16(op, Name, bfloat16, 3 * picoseconds)
+// Gradients, whose two inputs have as many elements.
+#define WEIR_PAIR(op, Name, T, picoseconds) \
+  {op, DataTypeOf<T>(), &MakePairwise<&BinaryLoopOf<functor::Name, T, T>, picoseconds>},
+#define WEIR_PAIR_16(op, Name, T, picoseconds) \
+  {op, DataTypeOf<T>(), &MakePairwise<&BinaryLoop16<T, T, &BinaryLoopOf<functor::Name, float, float>>, picoseconds>},
+#define WEIR_PAIR_FLOATS(op, Name, picoseconds) \
+  WEIR_PAIR(op, Name, float, picoseconds)       \
+  WEIR_PAIR(op, Name, double, 2 * picoseconds)  \
+  WEIR_PAIR_16(op, Name, half, 3 * picoseconds) \
+  WEIR_PAIR_16(op, Name, bfloat16, 3 * picoseconds)
 #define WEIR_BINARY_COMPLEX(op, Name, picoseconds) \
   WEIR_BINARY(op, Name, complex64, picoseconds)    \
   WEIR_BINARY(op, Name, complex128, picoseconds)

@@ -49,12 +49,12 @@ absl::Status RegisterRealFunctionKernels(KernelRegistry& kernels) {
       WEIR_SLOW("NextAfter", NextAfter, double)
       WEIR_MAKE_COMPLEX(float, 800)
       WEIR_MAKE_COMPLEX(double, 1600)
-      WEIR_BINARY_FLOATS("TanhGrad", TanhGrad, 300)
-      WEIR_BINARY_FLOATS("SigmoidGrad", SigmoidGrad, 300)
-      WEIR_BINARY_FLOATS("SqrtGrad", SqrtGrad, 500)
-      WEIR_BINARY_FLOATS("RsqrtGrad", RsqrtGrad, 300)
-      WEIR_BINARY_FLOATS("ReciprocalGrad", ReciprocalGrad, 300)
-      WEIR_BINARY_FLOATS("InvGrad", ReciprocalGrad, 300)
+      WEIR_PAIR_FLOATS("TanhGrad", TanhGrad, 300)
+      WEIR_PAIR_FLOATS("SigmoidGrad", SigmoidGrad, 300)
+      WEIR_PAIR_FLOATS("SqrtGrad", SqrtGrad, 500)
+      WEIR_PAIR_FLOATS("RsqrtGrad", RsqrtGrad, 300)
+      WEIR_PAIR_FLOATS("ReciprocalGrad", ReciprocalGrad, 300)
+      WEIR_PAIR_FLOATS("InvGrad", ReciprocalGrad, 300)
   };
   // clang-format on
   return RegisterEntries(kernels, kEntries);

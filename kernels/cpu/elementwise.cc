@@ -110,6 +110,31 @@ absl::Status BinaryKernel::ComputeBroadcast(OpKernelContext& ctx) {
   return Finish(ok);
 }
 
+absl::Status PairwiseKernel::Init(OpKernelConstruction& ctx) {
+  size_ = DataTypeSize(ctx.output_types()[0]);
+  return absl::OkStatus();
+}
+
+absl::Status PairwiseKernel::Compute(OpKernelContext& ctx) {
+  const Tensor& a = ctx.input(0);
+  const Tensor& b = ctx.input(1);
+  const int64_t n = a.NumElements();
+  if (n != b.NumElements()) {
+    return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ", n,
+                                   " and ", b.NumElements());
+  }
+  const TensorShape shape = a.shape();  // a copy: forwarding may move the input away
+  const char* const x = static_cast<const char*>(a.raw_data());
+  const char* const y = static_cast<const char*>(b.raw_data());
+  ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0, 1}, 0, shape));
+  char* const out = static_cast<char*>(output->raw_data());
+  ParallelRanges(ctx, n, picoseconds_, [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * size_;
+    loop_(x + at, 1, y + at, 1, out + at, end - begin);
+  });
+  return absl::OkStatus();
+}
+
 absl::Status RegisterEntries(KernelRegistry& kernels, absl::Span<const UnaryEntry> entries) {
   for (const UnaryEntry& entry : entries) {
     Kernel kernel(entry.op);

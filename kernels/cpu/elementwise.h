@@ -56,6 +56,21 @@ class BinaryKernel : public OpKernel {
   bool tolerate_shapes_ = false, mismatch_value_ = false;
 };
 
+// Output 0 is f over the elements of inputs 0 and 1 in their order. It has the shape of input 0; that of input 1 may be
+// another with as many elements. Of the gradients of functions, as in TensorFlow.
+class PairwiseKernel : public OpKernel {
+ public:
+  PairwiseKernel(BinaryLoop loop, int picoseconds) : loop_(loop), picoseconds_(picoseconds) {}
+  absl::Status Init(OpKernelConstruction& ctx) override;
+  absl::Status Compute(OpKernelContext& ctx) override;
+  bool IsExpensive() const override { return false; }
+
+ private:
+  const BinaryLoop loop_;
+  const int picoseconds_;
+  int64_t size_ = 0;
+};
+
 // --- Loops from functors ---
 
 template <typename F, typename In, typename Out>
@@ -158,6 +173,11 @@ std::unique_ptr<OpKernel> MakeUnary() {
 template <BinaryLoop kLoop, int kPicoseconds>
 std::unique_ptr<OpKernel> MakeBinary() {
   return std::make_unique<BinaryKernel>(kLoop, kPicoseconds, "");
+}
+
+template <BinaryLoop kLoop, int kPicoseconds>
+std::unique_ptr<OpKernel> MakePairwise() {
+  return std::make_unique<PairwiseKernel>(kLoop, kPicoseconds);
 }
 
 // Registers each entry for the CPU, constrained by its type unless that is DT_INVALID.

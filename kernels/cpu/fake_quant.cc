@@ -75,7 +75,8 @@ class FakeQuantArgsKernel : public OpKernel {
 };
 
 // The range is input; with kPerChannel, one for each element of the last dimension. Inputs of the gradient: gradients,
-// inputs, min, max; what lies below or above the range moves its ends.
+// inputs, min, max; what lies below or above the range moves its ends. Ends that are not numbers, or stand in the wrong
+// order, are computed with as they are.
 template <bool kPerChannel, bool kGradient>
 class FakeQuantVarsKernel : public OpKernel {
  public:
@@ -104,7 +105,6 @@ class FakeQuantVarsKernel : public OpKernel {
     std::vector<bool> empty(depth);  // a range of zeros: everything is zero
     for (int64_t c = 0; c < depth; ++c) {
       const float least = low.data<float>()[c], most = high.data<float>()[c];
-      if (!(least <= most)) return errors::InvalidArgument("min <= max must hold, got: ", least, " > ", most);
       empty[c] = least == 0 && most == 0;
       levels.emplace_back(least, most, attrs_.bits, attrs_.narrow, !kPerChannel);
     }
@@ -120,7 +120,9 @@ class FakeQuantVarsKernel : public OpKernel {
         const int64_t c = i % depth;
         const bool inside = empty[c] || levels[c].Inside(x[i]);
         out[i] = inside ? g[i] : 0.0f;
-        if (!inside) (x[i] < levels[c].low ? below : above)[c] += g[i];
+        if (inside) continue;
+        if (x[i] < levels[c].low) below[c] += g[i];
+        if (x[i] > levels[c].high) above[c] += g[i];
       }
       for (int i : {1, 2}) {
         ASSIGN_OR_RETURN(Tensor * sums, ctx.allocate_output(i, low.shape()));

@@ -68,19 +68,25 @@ class RegionMaker {
   Philox stream_;
 };
 
-// The regions of one dimension, as a sequence of bounds says; within `in` places.
+// The regions of one dimension, as a sequence of bounds says; within `in` places. Bounds that do not grow, or lie
+// beyond the last place, make regions that are empty or end there.
 struct Regions {
-  static absl::StatusOr<Regions> Read(const Tensor& sequence, int64_t out, int64_t in, const char* name) {
-    if (sequence.dims() != 1 || sequence.dim_size(0) != out + 1) {
-      return errors::InvalidArgument(name, " must be a vector of ", out + 1, " elements, got shape ",
-                                     sequence.shape().ToString());
+  // `axis`: "row" or "col".
+  static absl::StatusOr<Regions> Read(const Tensor& sequence, const TensorShape& gradient, int dim, int64_t in,
+                                      const std::string& axis) {
+    const int64_t out = gradient.dim_size(dim);
+    if (sequence.NumElements() < out + 1) {
+      return errors::InvalidArgument("Given out_backprop shape ", gradient.ToString(), ", ", axis,
+                                     "_seq_tensor must have at least ", out + 1, " elements, but got ",
+                                     sequence.NumElements());
     }
     Regions regions{std::vector<int64_t>(sequence.data<int64_t>(), sequence.data<int64_t>() + out + 1), in};
-    for (int64_t i = 0; i <= out; ++i) {
-      const int64_t bound = regions.bounds[i];
-      if (bound < 0 || bound > in || (i > 0 && bound <= regions.bounds[i - 1])) {
-        return errors::InvalidArgument(name, " must grow from 0 to ", in, ", got ", bound, " at ", i);
+    for (int64_t& bound : regions.bounds) {
+      if (bound < 0) {
+        return errors::InvalidArgument(axis == "row" ? "Row" : "Column",
+                                       " sequence tensor values must not be negative, got ", bound);
       }
+      bound = std::min(bound, in);
     }
     return regions;
   }
@@ -139,17 +145,15 @@ class FractionalPoolKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    if (input.dims() != 4) {
-      return errors::InvalidArgument("tensor_in must be 4-dimensional, got shape ", input.shape().ToString());
+    if (input.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional");
+    for (int d = 0; d < 4; ++d) {
+      if (static_cast<float>(input.dim_size(d)) >= ratio_[d]) continue;
+      return errors::InvalidArgument("Pooling ratio is higher than input dimension size for dimension ", d,
+                                     ". Input dim size: ", input.dim_size(d), " pooling ratio: ", ratio_[d]);
     }
     int64_t out[2];
     for (int d : {0, 1}) {
-      const int64_t in = input.dim_size(1 + d);
-      out[d] = static_cast<int64_t>(std::floor(static_cast<float>(in) / ratio_[1 + d]));
-      if (in < 1 || out[d] < 1 || out[d] > in) {
-        return errors::InvalidArgument("pooling_ratio ", ratio_[1 + d], " leaves nothing of dimension ", 1 + d,
-                                       " of tensor_in with shape ", input.shape().ToString());
-      }
+      out[d] = static_cast<int64_t>(std::floor(static_cast<float>(input.dim_size(1 + d)) / ratio_[1 + d]));
     }
     RegionMaker maker(pseudo_random_, seed_, seed2_);
     const Regions rows{maker.Make(input.dim_size(1), out[0]), input.dim_size(1)};
@@ -222,10 +226,10 @@ class FractionalPoolGradKernel : public OpKernel {
       return errors::InvalidArgument("orig_output and out_backprop must have one shape: ",
                                      ctx.input(1).shape().ToString(), " and ", gradient.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const Regions rows, Regions::Read(ctx.input(kMax ? 3 : 2), gradient.dim_size(1), shape.dim_size(1),
-                                                       "row_pooling_sequence"));
-    ASSIGN_OR_RETURN(const Regions columns, Regions::Read(ctx.input(kMax ? 4 : 3), gradient.dim_size(2),
-                                                          shape.dim_size(2), "col_pooling_sequence"));
+    ASSIGN_OR_RETURN(const Regions rows,
+                     Regions::Read(ctx.input(kMax ? 3 : 2), gradient.shape(), 1, shape.dim_size(1), "row"));
+    ASSIGN_OR_RETURN(const Regions columns,
+                     Regions::Read(ctx.input(kMax ? 4 : 3), gradient.shape(), 2, shape.dim_size(2), "col"));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     if (kMax) return MaxGradient(ctx.input(0), ctx.input(1), gradient, rows, columns, output);
@@ -248,9 +252,8 @@ class FractionalPoolGradKernel : public OpKernel {
     T* const to = output->data<T>();
     std::fill_n(to, output->NumElements(), T(0));
     for (int64_t i = 0; i < gradient.NumElements(); ++i) {
-      if (best[i] < 0) return errors::InvalidArgument("Region ", i, " of the pooling sequences is empty");
-      if (!(x[best[i]] == pooled.data<T>()[i])) {
-        return errors::InvalidArgument("tensor_out_dup is not the same as tensor_out at ", i);
+      if (best[i] < 0 || !(x[best[i]] == pooled.data<T>()[i])) {
+        return errors::InvalidArgument("tensor_out_dup is not the same as tensor_out");
       }
       to[best[i]] += gradient.data<T>()[i];
     }

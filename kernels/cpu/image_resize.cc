@@ -125,14 +125,19 @@ absl::StatusOr<std::pair<int64_t, int64_t>> ReadSize(const Tensor& size) {
   if (rows <= 0 || columns <= 0) return errors::InvalidArgument("output dimensions must be positive");
   return std::pair{rows, columns};
 }
-absl::Status CheckImage(const TensorShape& image) {
+absl::Status CheckSize(const TensorShape& image) {
   if (image.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional", image.ToString());
   if (image.dim_size(1) <= 0 || image.dim_size(2) <= 0)
     return errors::InvalidArgument("input image must be of non-zero size");
-  if (image.dim_size(3) <= 0) return errors::InvalidArgument("image must have at least one channel");
   if (std::max(image.dim_size(1), image.dim_size(2)) >= int64_t{1} << 31) {
     return errors::InvalidArgument("input sizes must be between 0 and max int32");
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckImage(const TensorShape& image) {
+  RETURN_IF_ERROR(CheckSize(image));
+  if (image.dim_size(3) <= 0) return errors::InvalidArgument("image must have at least one channel");
   return absl::OkStatus();
 }
 
@@ -246,11 +251,10 @@ class ResizeGradKernel : public OpKernel {
       ASSIGN_OR_RETURN(const auto size, ReadSize(ctx.input(1)));
       ASSIGN_OR_RETURN(shape, TensorShape::Build({grads.dim_size(0), size.first, size.second, grads.dim_size(3)}));
     } else {
-      RETURN_IF_ERROR(CheckImage(shape));
-      if (shape.dim_size(0) != grads.dim_size(0) || shape.dim_size(3) != grads.dim_size(3)) {
-        return errors::InvalidArgument("Inputs must have the same batch and channels: ", grads.ToString(), " and ",
-                                       shape.ToString());
-      }
+      // Of the original image only the size counts.
+      RETURN_IF_ERROR(CheckSize(shape));
+      RETURN_IF_ERROR(shape.SetDim(0, grads.dim_size(0)));
+      RETURN_IF_ERROR(shape.SetDim(3, grads.dim_size(3)));
     }
     ASSIGN_OR_RETURN(const Tensor gradient, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor sums, ctx.allocate_temp(DT_DOUBLE, shape));

@@ -130,7 +130,11 @@ class MergeCheckpointsKernel : public BlockingKernel {
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(destination));
     std::vector<std::string> prefixes;
     for (const tstring& prefix : input.flat<tstring>()) {
-      if (!allow_missing_ || files->Exists(BundleIndexPath(prefix))) prefixes.push_back(prefix);
+      if (files->Exists(BundleIndexPath(prefix))) {
+        prefixes.push_back(prefix);
+      } else if (!allow_missing_) {
+        return errors::InvalidArgument("allow_missing_files was set to false and ", prefix, " did not exist.");
+      }
     }
     MergeBundlesOptions options;
     options.delete_old_dirs = delete_old_dirs_;

@@ -14,11 +14,12 @@ class IsotonicRegressionKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    if (input.dims() < 1) return errors::InvalidArgument("input must be at least a vector, got a scalar");
     ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, input, DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor fitted, ctx.allocate_temp(DT_DOUBLE, input.shape()));
     ASSIGN_OR_RETURN(Tensor * segments, ctx.allocate_output(1, input.shape()));
-    const int64_t width = input.dim_size(input.dims() - 1), rows = width == 0 ? 0 : input.NumElements() / width;
+    // A scalar is a row of one.
+    const int64_t width = input.dims() == 0 ? 1 : input.dim_size(input.dims() - 1),
+                  rows = width == 0 ? 0 : input.NumElements() / width;
     for (int64_t row = 0; row < rows; ++row) {
       FitRow(values.data<double>() + row * width, width, fitted.data<double>() + row * width,
              segments->data<int32_t>() + row * width);

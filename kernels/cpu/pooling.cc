@@ -119,7 +119,7 @@ class MaxPoolKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const WindowAttrs attrs, attrs_.WithInputs(ctx, 1));
     const Tensor& in = ctx.input(0);
-    if (attrs.depth_ksize != 1 || attrs.depth_stride != 1) return PoolDepth(ctx, attrs, in);
+    if (attrs.depth_ksize != 1) return PoolDepth(ctx, attrs, in);
     ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs, in.shape()));
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, out));
@@ -262,6 +262,7 @@ class AvgPoolGradKernel : public OpKernel {
     const Tensor& gradient = ctx.input(1);
     ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs_, in));
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
+    // TensorFlow takes any shape, and writes beyond its output where the gradient is the larger.
     if (gradient.shape() != out) {
       return errors::InvalidArgument("Expected grad shape to be ", out.ToString(), ", but got ",
                                      gradient.shape().ToString());

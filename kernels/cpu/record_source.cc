@@ -125,7 +125,7 @@ class RecordFileSource : public RecordSource {
     std::string header;
     absl::Status status = file_->Read(kHeaderSize, &header);
     if (absl::IsOutOfRange(status) && header.empty()) return false;
-    if (absl::IsOutOfRange(status)) return errors::DataLoss("truncated record at ", offset, " in ", work_);
+    if (absl::IsOutOfRange(status)) return Truncated(offset);
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(CheckSum(header, 8, offset));
     const uint64_t size = coding::DecodeFixed64(header.data());
@@ -133,7 +133,7 @@ class RecordFileSource : public RecordSource {
       return errors::DataLoss("record at ", offset, " in ", work_, " claims ", size, " bytes");
     }
     status = file_->Read(size + kSumSize, value);
-    if (absl::IsOutOfRange(status)) return errors::DataLoss("truncated record at ", offset, " in ", work_);
+    if (absl::IsOutOfRange(status)) return Truncated(offset);
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(CheckSum(*value, size, offset + kHeaderSize));
     value->resize(size);
@@ -141,10 +141,16 @@ class RecordFileSource : public RecordSource {
     return true;
   }
 
+  absl::Status Truncated(uint64_t offset) const {
+    return errors::DataLoss("truncated record at ", offset, "' failed with Read less bytes than requested from ",
+                            work_);
+  }
   absl::Status CheckSum(const std::string& bytes, size_t size, uint64_t offset) const {
     const uint32_t stored = crc32c::Unmask(coding::DecodeFixed32(bytes.data() + size));
     if (stored == crc32c::Value(absl::string_view(bytes).substr(0, size))) return absl::OkStatus();
-    return errors::DataLoss("corrupted record at ", offset, " in ", work_);
+    // A length that is none is what other files begin with.
+    return errors::DataLoss("corrupted record at ", offset, offset == 0 ? " (Is this even a TFRecord file?)" : "",
+                            " in ", work_);
   }
 
   const Compression compression_;

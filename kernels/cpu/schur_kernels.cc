@@ -132,6 +132,10 @@ ComplexMatrix TriangularLogarithm(ComplexMatrix t) {
     t = TriangularRoot(t);
     scale *= 2;
   }
+  if (far_from_identity()) {  // zero stays zero: a singular matrix has no logarithm
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (int64_t i = 0; i < n; ++i) t(i, i) = Complex(kNan, kNan);
+  }
   ComplexMatrix x = t, sum(n);
   for (int64_t i = 0; i < n; ++i) x(i, i) -= 1;
   for (int node = 0; node < 8; ++node) {

@@ -353,11 +353,8 @@ class BincountKernel : public OpKernel {
     ASSIGN_OR_RETURN(const int64_t bins, ReadScalarInteger(ctx.input(1), "size"));
     if (bins < 0) return errors::InvalidArgument("size (", bins, ") must be non-negative");
     const bool weighted = weights.NumElements() > 0;
-    if (weighted && weights.shape() != values.shape()) {
-      return errors::InvalidArgument(
-          "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
-          "acts as all weights equal to 1. Received ",
-          weights.shape().ToString());
+    if (weighted && weights.NumElements() != values.NumElements()) {
+      return errors::InvalidArgument("Input indices and weights must have the same size.");
     }
     for (int32_t value : values.flat<int32_t>()) {
       if (value < 0) return errors::InvalidArgument("Input arr must be non-negative!");

@@ -204,8 +204,9 @@ absl::Status SetElementOutputs(OpKernelContext& ctx, Element element, int first)
   }
   for (int i = 0; i < count; ++i) {
     if (element[i].dtype() != ctx.expected_output_dtype(first + i)) {
-      return errors::InvalidArgument("Component ", i, " of the element is ", DataTypeName(element[i].dtype()),
-                                     " but the node's output is ", DataTypeName(ctx.expected_output_dtype(first + i)));
+      return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ",
+                                     DataTypeName(ctx.expected_output_dtype(first + i)), " but got ",
+                                     DataTypeName(element[i].dtype()), ".");
     }
   }
   for (int i = 0; i < count; ++i) ctx.set_output(first + i, std::move(element[i]));

@@ -118,19 +118,24 @@ class UnsnappingStream : public ByteStream {
   std::string compressed_, output_;
 };
 
-// `length` bytes and their checksum. False at the end of the stream.
-absl::StatusOr<bool> ReadChecksummed(ByteStream& stream, uint64_t offset, uint64_t length, std::string* data) {
+// `offset`: where the record begins.
+absl::Status Truncated(uint64_t offset) {
+  return errors::DataLoss("truncated record at ", offset, "' failed with Read less bytes than requested");
+}
+
+// `length` bytes and their checksum, of the record that begins at `record`. False at the end of the stream.
+absl::StatusOr<bool> ReadChecksummed(ByteStream& stream, uint64_t record, uint64_t length, std::string* data) {
+  const uint64_t offset = stream.position();
   constexpr uint64_t kChecksum = 4;
   data->clear();
   RETURN_IF_ERROR(stream.Read(length, data));
   std::string checksum;
   if (data->size() == length) RETURN_IF_ERROR(stream.Read(kChecksum, &checksum));
   if (data->empty() && length > 0) return false;
-  if (data->size() < length || checksum.size() < kChecksum) {
-    return errors::DataLoss("truncated record at ", offset);
-  }
+  if (data->size() < length || checksum.size() < kChecksum) return Truncated(record);
   if (crc32c::Unmask(coding::DecodeFixed32(checksum.data())) != crc32c::Value(*data)) {
-    return errors::DataLoss("corrupted record at ", offset, " (Is this even a TFRecord file?)");
+    // A length that is none is what other files begin with.
+    return errors::DataLoss("corrupted record at ", offset, offset == 0 ? " (Is this even a TFRecord file?)" : "");
   }
   return true;
 }
@@ -213,7 +218,7 @@ absl::StatusOr<bool> ReadTfRecord(ByteStream& stream, std::string* record) {
   if (!more) return false;
   const uint64_t length = coding::DecodeFixed64(header.data());
   ASSIGN_OR_RETURN(const bool complete, ReadChecksummed(stream, offset, length, record));
-  if (!complete) return errors::DataLoss("truncated record at ", offset);
+  if (!complete) return Truncated(offset);
   return true;
 }
 

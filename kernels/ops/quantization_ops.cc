@@ -35,9 +35,14 @@ absl::Status FakeQuantShape(InferenceContext& c) {
   if (kFirst == 1) {
     ASSIGN_OR_RETURN(shape, c.Merge(c.input(0), shape));
   }
-  c.set_output(0, std::move(shape));
-  if (kFirst == 1) {
-    for (int i : {1, 2}) c.set_output(i, c.input(1 + i));
+  c.set_output(0, shape);
+  if (kFirst == 0) return absl::OkStatus();
+  for (int i : {1, 2}) {
+    PartialTensorShape range = c.input(1 + i);
+    if (kRank == 1 && !shape.unknown_rank() && shape.dims() > 0) {
+      ASSIGN_OR_RETURN(range, c.Merge(range, c.Vector(shape.dim_size(shape.dims() - 1))));
+    }
+    c.set_output(i, std::move(range));
   }
   return absl::OkStatus();
 }

@@ -22,8 +22,8 @@ class ReadVariableKernel : public OpKernel {
       value = *variable.tensor();
     }
     if (value.dtype() != dtype_) {
-      return errors::InvalidArgument("Trying to read variable ", handle->name, " with wrong dtype. Expected ",
-                                     DataTypeName(value.dtype()), " got ", DataTypeName(dtype_));
+      return errors::InvalidArgument("Trying to read variable with wrong dtype. Expected ", DataTypeName(dtype_),
+                                     " got ", DataTypeName(value.dtype()));
     }
     ctx.set_output(0, std::move(value));
     return absl::OkStatus();

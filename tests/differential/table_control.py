@@ -107,6 +107,35 @@ def functions(t):
             raw.RemoteCall(target=fed(b"/job:worker/task:0/device:CPU:0", STRING), args=args, Tout=[t], f=add)][:-1]
 
 
+
+
+def branches_with_effects(t):
+    """An effect that no result needs does not happen in a branch or a loop; that of a function which is called does."""
+    from tensorflow.python.framework import function
+    from tensorflow.python.ops import cond_v2
+    from tensorflow.python.ops import while_v2
+    counters = [raw.VarHandleOp(dtype=t, shape=[], shared_name="counter %d" % i) for i in range(4)]
+    count = [lambda h=h: raw.AssignAddVariableOp(resource=h, value=tf.ones([], t)) for h in counters]
+
+    def after(effect, result):
+        with tf.control_dependencies([effect]):
+            return tf.identity(result)
+
+    @function.Defun(tf.resource)
+    def called(handle):
+        raw.AssignAddVariableOp(resource=handle, value=tf.ones([], t))
+        return tf.constant(3)
+
+    x = fed(V((), t))
+    steps = [[raw.AssignVariableOp(resource=h, value=tf.zeros([], t)) for h in counters],
+             cond_v2.cond_v2(fed(True, BOOL), lambda: (count[0](), x)[1], lambda: x + x, name="branch"),
+             cond_v2.cond_v2(fed(True, BOOL), lambda: after(count[1](), x), lambda: x + x, name="needed"),
+             while_v2.while_loop(lambda i: i < 3, lambda i: (count[2](), i + 1)[1], [tf.constant(0)], return_same_structure=False),
+             called(counters[3])]
+    return steps + [[raw.ReadVariableOp(resource=h, dtype=t) for h in counters]]
+
+
+program("If", 0, branches_with_effects, [F32])
 program("PartitionedCall StatefulPartitionedCall If StatelessIf Case StatelessCase While StatelessWhile", 0, functions, [F32, I32, F64])
 
 

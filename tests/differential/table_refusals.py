@@ -24,3 +24,57 @@ row("CTCLoss", 256, plain(*[
     {"inputs": V((2, 1, 4), F32), "labels_indices": Fed([[0, 0], [0, 5]], I64), "labels_values": Fed(v, I32),
      "sequence_length": Fed([n], I32), "ignore_longer_outputs_than_inputs": ignore}
     for v, n, ignore in [([0, 1], 2, False), ([1, 1], 2, False), ([1, 1], 2, True), ([0, 1], 3, False)]]))
+
+# Gradients of functions want two inputs with as many elements; their shapes need not be one.
+row("SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad", 64, each(*[
+    lambda t, y=y, dy=dy: {"y": V(y, t, (0.1, 1)), "dy": V(dy, t)} for y, dy in [
+        ((6,), (2, 3)), ((2, 3), (6,)), ((), (1,)), ((1, 1), ()), ((), (2, 3)), ((2, 3), ()), ((2,), (2, 3)), ((0,), (3, 0))]]))
+row("ResizeBilinearGrad ResizeBicubicGrad", 64, plain(*[
+    {"grads": V((2, 4, 4, 3), F32), "original_image": V(s, F32)} for s in [(1, 2, 2, 3), (3, 2, 2, 3), (2, 2, 2, 1), (2, 2, 2, 4), (0, 2, 2, 0)]]))
+row("IsotonicRegression", 0, plain({"input": Fed(3.5, F32), "output_dtype": F32}, {"input": Fed([[]], F32), "output_dtype": F32}))
+NAN, INF = np.nan, np.inf
+RANGES = [(NAN, 1), (-1, NAN), (NAN, NAN), (-INF, INF), (-1, INF), (INF, INF), (2, 1), (1, 1), (-1, -1)]
+row("FakeQuantWithMinMaxVars", 0, plain(*[{"inputs": Fed([-9, -1, 0, 0.3, 9, NAN, INF], F32), "min": Fed(a, F32), "max": Fed(b, F32)}
+                                          for a, b in RANGES]))
+row("FakeQuantWithMinMaxVarsPerChannel", 0, plain(*[{"inputs": Fed([[-9], [0.3], [9], [NAN]], F32), "min": Fed([a], F32), "max": Fed([b], F32)}
+                                                    for a, b in RANGES]))
+row("FakeQuantWithMinMaxVarsGradient", 0, plain(*[
+    {"gradients": V((5,), F32), "inputs": Fed([-9, -1, 0.3, 9, NAN], F32), "min": Fed(a, F32), "max": Fed(b, F32)} for a, b in RANGES]))
+row("FakeQuantWithMinMaxVarsPerChannelGradient", 0, plain(*[
+    {"gradients": V((4, 1), F32), "inputs": Fed([[-9], [0.3], [9], [NAN]], F32), "min": Fed([a], F32), "max": Fed([b], F32)} for a, b in RANGES]))
+row("AvgPoolGrad", 8, plain(*[
+    {"orig_input_shape": Fed([1, 4, 4, 2], I32), "grad": V(s, F32), "ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
+    for s in [(1, 2, 2, 2), (1, 2, 2, 1), (1, 2, 2, 3), (2, 2, 2, 2), (1, 1, 2, 2)]]))
+row("Bincount", 0, plain(*[{"arr": Fed(a, I32), "size": Fed(4, I32), "weights": V(w, F32)} for a, w in [
+    ([[0, 1], [2, 3]], (4,)), ([0, 1, 2, 3], (2, 2)), ([0, 1, 2, 3], (3,)), ([0, 1], (1,)), (1, (1,)), ([], (0,)), ([[1, 5]], (0, 7))]]))
+known("AvgPoolGrad", "Expected grad shape", "TensorFlow writes beyond its output for some shapes, which ends its process")
+known("FractionalMaxPoolGrad", "must not be negative", "TensorFlow reads before its input")
+known("MaxPool", "static shape", "TensorFlow's shape function divides channels by a stride that its kernel ignores")
+POOL = {"ksize": [1, 2, 2, 1], "padding": "VALID"}
+row("MaxPool", 8, plain(*[{"input": V((1, 4, 4, 4), F32), **POOL, "strides": s} for s in [[1, 2, 2, 2], [1, 1, 1, 4]]]))
+row("AvgPool", 8, plain(*[{"value": V((1, 4, 4, 4), F32), **POOL, "strides": s} for s in [[1, 2, 2, 2], [1, 1, 1, 4]]]))
+row("MaxPoolV2", 0, plain(*[{"input": V((1, 4, 4, 4), F32), "ksize": Fed(k, I32), "strides": Fed(s, I32), "padding": "VALID"} for k, s in [
+    ([1, 2, 2, 1], [1, 2, 2, 2]), ([1, 2, 2, 1], [1, 1, 1, 4]), ([1, 1, 1, 2], [1, 1, 1, 2]), ([1, 1, 1, 2], [1, 1, 1, 1])]]))
+row("FractionalAvgPoolGrad", 8, plain(*[
+    {"orig_input_tensor_shape": Fed([1, 4, 4, 1], I64), "out_backprop": V((1, 2, 2, 1), F32), "row_pooling_sequence": Fed(r, I64),
+     "col_pooling_sequence": Fed(c, I64), "overlapping": o} for o in (True, False) for r, c in [
+        ([0, 2, 4], [0, 2, 4]), ([0, 2, 9], [0, 2, 4]), ([0, 7, 9], [0, 2, 4]), ([0, 3, 2], [0, 2, 4]), ([0, 2, 4], [0, 4, 4]),
+        ([0, 2], [0, 2, 4]), ([0, 2, 4, 4], [0, 2, 4]), ([-1, 2, 4], [0, 2, 4])]]))
+row("FractionalMaxPoolGrad", 8, plain(*[
+    {"orig_input": Fed(np.arange(16.).reshape(1, 4, 4, 1), F32), "orig_output": Fed(np.array([5., 7, 13, 15]).reshape(1, 2, 2, 1), F32),
+     "out_backprop": V((1, 2, 2, 1), F32), "row_pooling_sequence": Fed(r, I64), "col_pooling_sequence": Fed([0, 2, 4], I64)}
+    for r in [[0, 2, 4], [0, 2, 9], [0, 3, 2], [-1, 2, 4], [0, 2]]]))
+row("FractionalMaxPool FractionalAvgPool", 0, plain(*[
+    {"value": V(s, F32), "pooling_ratio": r, "deterministic": True, "seed": 3, "seed2": 4} for s, r in [
+        ((0, 4, 4, 1), [1., 2., 2., 1.]), ((1, 4, 4, 0), [1., 2., 2., 1.]), ((1, 0, 4, 1), [1., 2., 2., 1.]), ((1, 4, 4, 1), [1., 5., 2., 1.]),
+        ((1, 4, 4, 1), [1., 0.5, 2., 1.]), ((1, 4, 4, 2), [1., 2., 2., 2.]), ((2, 4, 4, 2), [2., 2., 2., 1.]), ((1, 4, 4, 1), [1., 2., 2.])]]))
+row("MatrixLogarithm", 1e4, each(*[lambda t, m=m: {"input": Fed(m, t)} for m in (
+    [[0, 0], [0, 0]], [[1, 0], [0, 1]], [[0, 1], [0, 0]], [[-1, 0], [0, 2]], [[1, 2], [2, 4]])]))
+row("StatelessRandomPoisson", 0, plain(*[
+    {"shape": Fed([2], I32), "seed": Fed([1, 2], I64), "lam": Fed(r, F32), "dtype": t} for r in (-1, NAN, INF, 0) for t in (I32, I64, F32, F64, HALF)]))
+row("Fingerprint", 0, plain(*[{"data": V(s, t), "method": Fed(b"farmhash64", STRING)} for s in ((2, 0), (0, 3), (2, 3, 0)) for t in (F32, U8)]))
+row("DrawBoundingBoxes", 0, each(*[lambda t, b=b: {"images": Fed(np.linspace(0, 1, 300).reshape(1, 10, 10, 3), t), "boxes": Fed([[b]], F32)} for b in (
+    [.1, .1, .8, .8], [NAN, .1, .8, .8], [.1, NAN, .8, .8], [.1, .1, NAN, .8], [.1, .1, .8, NAN], [-INF, .1, INF, .8], [.1, -INF, .8, INF], [INF, 0, INF, 1])]))
+row("DrawBoundingBoxesV2", 0, each(*[lambda t, b=b: {
+    "images": Fed(np.linspace(0, 1, 300).reshape(1, 10, 10, 3), t), "boxes": Fed([[b]], F32), "colors": Fed([[.1, .7, .3]], F32)}
+    for b in ([.1, .1, .8, .8], [.3, -3, .9, .5])]))

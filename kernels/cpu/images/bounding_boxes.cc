@@ -13,10 +13,11 @@ constexpr float kColors[10][4] = {{1, 1, 0, 1},       {0, 0, 1, 1},       {1, 0,
                                   {0.5f, 0, 0.5f, 1}, {0.5f, 0.5f, 0, 1}, {0.5f, 0, 0, 1}, {0, 0, 0.5f, 1},
                                   {0, 1, 1, 1},       {1, 0, 1, 1}};
 
+// What no integer holds, to either side or not a number, lies before the image.
 int64_t Scaled(float part, int64_t size) {
-  constexpr float kFar = 1e9f;
+  constexpr float kFar = 1e18f;
   const float place = part * static_cast<float>(size - 1);
-  return std::isnan(place) ? static_cast<int64_t>(-kFar) : static_cast<int64_t>(std::min(std::max(place, -kFar), kFar));
+  return std::abs(place) < kFar ? static_cast<int64_t>(place) : -static_cast<int64_t>(kFar);
 }
 
 class DrawBoundingBoxesKernel : public OpKernel {
@@ -30,8 +31,7 @@ class DrawBoundingBoxesKernel : public OpKernel {
     }
     const int64_t depth = images.dim_size(3);
     if (depth != 1 && depth != 3 && depth != 4) {
-      return errors::InvalidArgument(
-          "Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA). Got channel depth of: ", depth);
+      return errors::InvalidArgument("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)");
     }
     if (boxes.dim_size(2) != 4) {
       return errors::InvalidArgument("The size of the third dimension of the box must be 4. Received: ",
