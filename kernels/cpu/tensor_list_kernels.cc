@@ -3,73 +3,11 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/indices.h"
-#include "kernels/cpu/tensor_list.h"
+#include "kernels/cpu/tensor_list_access.h"
 #include "kernels/cpu/tensor_sequence.h"
 
 namespace weir {
 namespace {
-
-absl::StatusOr<const TensorList*> ListFrom(const Tensor& tensor) {
-  if (tensor.dtype() != DT_VARIANT || tensor.NumElements() != 1) {
-    return errors::InvalidArgument("Input handle must be a scalar variant, saw: ", tensor.shape().ToString());
-  }
-  const Variant& variant = tensor.data<Variant>()[0];
-  const TensorList* const list = variant.get<TensorList>();
-  if (list != nullptr) return list;
-  return errors::InvalidArgument("Input handle is not a list. Saw: '",
-                                 variant.empty() ? "an empty variant" : variant.TypeName(), "'");
-}
-
-absl::StatusOr<const TensorList*> ListInput(const OpKernelContext& ctx, int i) { return ListFrom(ctx.input(i)); }
-
-void SetList(OpKernelContext& ctx, std::shared_ptr<TensorList> list) {
-  ctx.set_output(0, Tensor::Scalar(Variant(std::move(list))));
-}
-
-// Input 0's list as output 0, to be changed: the list itself where nobody else holds it, else a copy.
-absl::StatusOr<TensorList*> ForwardList(OpKernelContext& ctx) {
-  RETURN_IF_ERROR(ListInput(ctx, 0).status());
-  std::optional<Tensor> forwarded = ctx.forward_input(0, DT_VARIANT, TensorShape());
-  ctx.set_output(
-      0, forwarded.has_value() ? *std::move(forwarded) : Tensor::Scalar(Variant(ctx.input(0).data<Variant>()[0])));
-  return ctx.mutable_output(0)->scalar<Variant>().get_mutable<TensorList>();
-}
-
-absl::Status CheckDtype(const TensorList& list, DataType dtype) {
-  if (list.dtype == dtype) return absl::OkStatus();
-  return errors::InvalidArgument("Invalid data types; op elements ", DataTypeName(dtype), " but list elements ",
-                                 DataTypeName(list.dtype));
-}
-
-// What the list, its elements and the op together know of the shape of an element.
-absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, list.element_shape.MergeWith(argument));
-  if (shape.IsFullyDefined()) return shape;
-  for (const std::optional<Tensor>& element : list.elements) {
-    if (element.has_value()) {
-      ASSIGN_OR_RETURN(shape, shape.MergeWith(element->shape()));
-    }
-  }
-  return shape;
-}
-
-// Element i, or zeros where it is missing.
-absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const TensorList& list, int64_t i,
-                                      const PartialTensorShape& argument) {
-  if (list.elements[i].has_value()) {
-    const Tensor& element = *list.elements[i];
-    if (argument.IsCompatibleWith(element.shape())) return element;
-    return errors::InvalidArgument("Incompatible shapes: the op expects an element of shape ", argument.ToString(),
-                                   " but element ", i, " has shape ", element.shape().ToString());
-  }
-  ASSIGN_OR_RETURN(const PartialTensorShape shape, KnownElementShape(list, argument));
-  if (!shape.IsFullyDefined()) {
-    return errors::InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
-                                   shape.ToString(), " and no list element is set.");
-  }
-  ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-  return ZeroTensor(ctx, list.dtype, known);
-}
 
 class ReserveKernel : public OpKernel {  // EmptyTensorList and TensorListReserve
  public:
@@ -202,91 +140,6 @@ class SetItemKernel : public OpKernel {
   bool resize_ = false;
 };
 
-// What list and op know of the elements `indices`' shape, and, where that is not all, those elements. Elements that are
-// not asked for may have any shape.
-absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const Indices& indices,
-                                                const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, list.element_shape.MergeWith(argument));
-  const bool ask_elements = !shape.IsFullyDefined();
-  const int64_t size = static_cast<int64_t>(list.elements.size());
-  for (int64_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0 || indices[i] >= size) {
-      if (list.element_shape.IsFullyDefined() || argument.IsFullyDefined()) {
-        return errors::InvalidArgument("Index ", indices[i], " out o range; list only has ", size, " elements.");
-      }
-      return errors::InvalidArgument("Trying to gather element ", indices[i], " in a list with ", size, " elements.");
-    }
-    if (ask_elements && list.elements[indices[i]].has_value()) {
-      ASSIGN_OR_RETURN(shape, shape.MergeWith(list.elements[indices[i]]->shape()));
-    }
-  }
-  return shape;
-}
-
-// Stacks the elements `indices` (all when nullptr).
-absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const Indices* indices,
-                           const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(const PartialTensorShape shape,
-                   indices ? KnownShapeOf(list, *indices, argument) : KnownElementShape(list, argument));
-  const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
-  if (!shape.IsFullyDefined()) {
-    if (indices && count == 0) {
-      return errors::InvalidArgument("Tried to gather 0-elements from a list with non-fully-defined shape: ",
-                                     shape.ToString());
-    }
-    if (count == 0) {
-      return errors::InvalidArgument("Tried to stack elements of an empty list with non-fully-defined element_shape: ",
-                                     shape.ToString());
-    }
-    return errors::InvalidArgument(
-        "Tried to stack list which only contains uninitialized tensors and has a "
-        "non-fully-defined element_shape: ",
-        shape.ToString());
-  }
-  std::vector<Tensor> elements;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t index = indices ? (*indices)[i] : i;
-    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, list, index, shape));
-    elements.push_back(std::move(element));
-  }
-  ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-  ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, list.dtype, elements, known));
-  ctx.set_output(0, std::move(stacked));
-  return absl::OkStatus();
-}
-
-class StackKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("num_elements", &count_); }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
-    ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialShapeFromTensor(ctx.input(1)));
-    RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(0)));
-    if (count_ >= 0 && count_ != static_cast<int64_t>(list->elements.size())) {
-      return errors::InvalidArgument("Operation expected a list with ", count_, " elements but got a list with ",
-                                     list->elements.size(), " elements.");
-    }
-    return StackElements(ctx, *list, nullptr, shape);
-  }
-
- private:
-  int64_t count_ = -1;
-};
-
-class GatherKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
-    ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(1)));
-    ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialShapeFromTensor(ctx.input(2)));
-    RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(0)));
-    if (!indices.shape().IsVector()) {
-      return errors::InvalidArgument("indices must be a vector, got shape ", indices.shape().ToString());
-    }
-    return StackElements(ctx, *list, &indices, shape);
-  }
-};
-
 class LengthKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -314,189 +167,6 @@ class ElementShapeKernel : public OpKernel {
         output->data<int32_t>()[i] = static_cast<int32_t>(dims[i]);
       }
     }
-    return absl::OkStatus();
-  }
-};
-
-// A new list for slices of `tensor`, whose element shape is in input `i`.
-absl::StatusOr<std::shared_ptr<TensorList>> NewListFor(const OpKernelContext& ctx, const Tensor& tensor, int i) {
-  auto list = std::make_shared<TensorList>();
-  list->dtype = tensor.dtype();
-  ASSIGN_OR_RETURN(list->element_shape, PartialShapeFromTensor(ctx.input(i)));
-  if (tensor.dims() < 1) {
-    return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", tensor.shape().ToString());
-  }
-  return list;
-}
-
-absl::Status CheckSliceShape(const TensorList& list, const Tensor& tensor) {
-  TensorShape row = tensor.shape();
-  row.RemoveDim(0);
-  if (list.element_shape.IsCompatibleWith(row)) return absl::OkStatus();
-  return errors::InvalidArgument("Specified a list with shape ", list.element_shape.ToString(),
-                                 " from a tensor with shape ", row.ToString());
-}
-
-class FromTensorKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& tensor = ctx.input(0);
-    ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
-    RETURN_IF_ERROR(CheckSliceShape(*list, tensor));
-    RETURN_IF_ERROR(list->Admit(tensor));
-    for (int64_t i = 0; i < tensor.dim_size(0); ++i) list->elements.emplace_back(tensor.SubSlice(i));
-    SetList(ctx, std::move(list));
-    return absl::OkStatus();
-  }
-};
-
-// Puts row i of `tensor` at indices[i], growing the list as needed.
-absl::Status ScatterRows(TensorList& list, const Tensor& tensor, const Indices& indices) {
-  if (!indices.shape().IsVector() || indices.size() != tensor.dim_size(0)) {
-    return errors::InvalidArgument("Invalid number of rows in input tensor. Expected: ", indices.size(),
-                                   " Actual: ", tensor.dim_size(0));
-  }
-  RETURN_IF_ERROR(CheckSliceShape(list, tensor));
-  RETURN_IF_ERROR(list.Admit(tensor));
-  for (int64_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0 || indices[i] >= TensorList::kMaxSize) {
-      return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative and below ",
-                                     TensorList::kMaxSize, ", got ", indices[i]);
-    }
-    if (indices[i] >= static_cast<int64_t>(list.elements.size())) list.elements.resize(indices[i] + 1);
-    list.elements[indices[i]] = tensor.SubSlice(i);
-  }
-  return absl::OkStatus();
-}
-
-class ScatterKernel : public OpKernel {  // both versions; the second tells the size, or -1
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& tensor = ctx.input(0);
-    ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 2));
-    ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(1)));
-    int64_t size = -1;
-    if (ctx.num_inputs() > 3) {
-      ASSIGN_OR_RETURN(size, ScalarFromTensor(ctx.input(3), "num_elements"));
-      if (size < -1 || size > TensorList::kMaxSize) {
-        return errors::InvalidArgument("TensorListScatter expects num_elements >= -1, found: ", size);
-      }
-    }
-    if (size >= 0) list->elements.resize(size);
-    RETURN_IF_ERROR(ScatterRows(*list, tensor, indices));
-    if (size >= 0 && static_cast<int64_t>(list->elements.size()) > size) {
-      return errors::InvalidArgument("TensorListScatter: Trying to scatter at index ", list->elements.size() - 1,
-                                     " in list with size ", size);
-    }
-    SetList(ctx, std::move(list));
-    return absl::OkStatus();
-  }
-};
-
-class ScatterIntoExistingKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor tensor = ctx.input(1);
-    ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
-    ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(2)));
-    RETURN_IF_ERROR(CheckDtype(*list, tensor.dtype()));
-    if (tensor.dims() < 1) return errors::InvalidArgument("Tensor must be at least a vector");
-    ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
-    return ScatterRows(*output, tensor, indices);
-  }
-};
-
-// Both versions; the second has the shape and the sizes of missing elements as inputs.
-class ConcatKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    if (!ctx.HasAttr("element_shape")) return absl::OkStatus();
-    return ctx.GetAttr("element_shape", &shape_);
-  }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
-    RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(0)));
-    PartialTensorShape shape = shape_;
-    Indices leading;
-    if (ctx.num_inputs() > 1) {
-      ASSIGN_OR_RETURN(shape, PartialShapeFromTensor(ctx.input(1)));
-      ASSIGN_OR_RETURN(leading, Indices::Read(ctx.input(2)));
-    }
-    ASSIGN_OR_RETURN(PartialTensorShape row, RowShape(shape));
-    ASSIGN_OR_RETURN(const PartialTensorShape list_row, RowShape(list->element_shape));
-    ASSIGN_OR_RETURN(row, row.MergeWith(list_row));
-    for (const std::optional<Tensor>& element : list->elements) {
-      if (!element.has_value()) continue;
-      if (element->dims() < 1) return errors::InvalidArgument("Concat saw a scalar but requires at least vectors");
-      ASSIGN_OR_RETURN(const PartialTensorShape element_row, RowShape(element->shape()));
-      ASSIGN_OR_RETURN(row, row.MergeWith(element_row));
-    }
-    if (!row.IsFullyDefined()) {
-      return errors::InvalidArgument(
-          "All except the first dimension must be fully defined when concating an empty "
-          "tensor list. element_shape: ",
-          shape.ToString());
-    }
-    ASSIGN_OR_RETURN(const TensorShape known, row.AsTensorShape());
-    std::vector<Tensor> elements;
-    std::vector<int64_t> lengths;
-    for (size_t i = 0; i < list->elements.size(); ++i) {
-      if (list->elements[i].has_value()) {
-        elements.push_back(*list->elements[i]);
-      } else {
-        if (static_cast<int64_t>(i) >= leading.size()) {
-          return errors::InvalidArgument("List contains uninitialized tensor at index ", i,
-                                         " but leading_dims has only ", leading.size(), " elements.");
-        }
-        TensorShape missing = known;
-        RETURN_IF_ERROR(missing.InsertDim(0, leading[i]));
-        ASSIGN_OR_RETURN(Tensor zeros, ZeroTensor(ctx, list->dtype, missing));
-        elements.push_back(std::move(zeros));
-      }
-      lengths.push_back(elements.back().dim_size(0));
-    }
-    ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, list->dtype, elements, known));
-    ctx.set_output(0, std::move(value));
-    ctx.set_output(1, Tensor::Vector<int64_t>(lengths));
-    return absl::OkStatus();
-  }
-
- private:
-  PartialTensorShape shape_;
-};
-
-class SplitKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& tensor = ctx.input(0);
-    ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
-    ASSIGN_OR_RETURN(const Indices lengths, Indices::Read(ctx.input(2)));
-    if (!lengths.shape().IsVector()) {
-      return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const PartialTensorShape row, RowShape(list->element_shape));
-    TensorShape tensor_row = tensor.shape();
-    tensor_row.RemoveDim(0);
-    if (!row.IsCompatibleWith(tensor_row)) {
-      return errors::InvalidArgument("tensor shape ", tensor.shape().ToString(),
-                                     " is not compatible with element_shape ", list->element_shape.ToString());
-    }
-    RETURN_IF_ERROR(list->Admit(tensor));
-    int64_t start = 0;
-    for (int64_t i = 0; i < lengths.size(); ++i) {
-      if (lengths[i] < 0) return errors::InvalidArgument("Invalid value in lengths: ", lengths[i]);
-      if (lengths[i] > tensor.dim_size(0) - start) {
-        return errors::InvalidArgument("Attempting to slice [", start, ", ", start + lengths[i],
-                                       "] from tensor with length ", tensor.dim_size(0));
-      }
-      list->elements.emplace_back(tensor.Slice(start, start + lengths[i]));
-      start += lengths[i];
-    }
-    if (start != tensor.dim_size(0)) {
-      return errors::InvalidArgument("Unused values in tensor. Length of tensor: ", tensor.dim_size(0),
-                                     " Values used: ", start);
-    }
-    SetList(ctx, std::move(list));
     return absl::OkStatus();
   }
 };
@@ -582,20 +252,12 @@ absl::Status RegisterTensorListKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<PopBackKernel>(Kernel("TensorListPopBack").Cpu()));
   RETURN_IF_ERROR(kernels.Register<GetItemKernel>(Kernel("TensorListGetItem").Cpu()));
   RETURN_IF_ERROR(kernels.Register<SetItemKernel>(Kernel("TensorListSetItem").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<StackKernel>(Kernel("TensorListStack").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("TensorListGather").Cpu()));
   RETURN_IF_ERROR(kernels.Register<LengthKernel>(Kernel("TensorListLength").Cpu()));
   RETURN_IF_ERROR(kernels.Register<ElementShapeKernel>(Kernel("TensorListElementShape").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<FromTensorKernel>(Kernel("TensorListFromTensor").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterKernel>(Kernel("TensorListScatter").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterKernel>(Kernel("TensorListScatterV2").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterIntoExistingKernel>(Kernel("TensorListScatterIntoExistingList").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(Kernel("TensorListConcat").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(Kernel("TensorListConcatV2").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<SplitKernel>(Kernel("TensorListSplit").Cpu()));
   RETURN_IF_ERROR(kernels.Register<ConcatListsKernel>(Kernel("TensorListConcatLists").Cpu()));
   RETURN_IF_ERROR(kernels.Register<PushBackBatchKernel>(Kernel("TensorListPushBackBatch").Cpu()));
-  return kernels.Register<ResizeKernel>(Kernel("TensorListResize").Cpu());
+  RETURN_IF_ERROR(kernels.Register<ResizeKernel>(Kernel("TensorListResize").Cpu()));
+  return RegisterTensorListRowKernels(kernels);
 }
 
 }  // namespace weir

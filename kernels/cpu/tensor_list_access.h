@@ -1,0 +1,28 @@
+// What kernels of tensor lists have in common.
+#pragma once
+
+#include <memory>
+
+#include "core/kernel_registry.h"
+#include "core/op_kernel.h"
+#include "kernels/cpu/tensor_list.h"
+
+namespace weir {
+
+// Input i's list, which lives as long as the input.
+absl::StatusOr<const TensorList*> ListInput(const OpKernelContext& ctx, int i);
+// `list` as output 0.
+void SetList(OpKernelContext& ctx, std::shared_ptr<TensorList> list);
+// Input 0's list as output 0, to be changed: the list itself where nobody else holds it, else a copy.
+absl::StatusOr<TensorList*> ForwardList(OpKernelContext& ctx);
+
+absl::Status CheckDtype(const TensorList& list, DataType dtype);
+// What the list, its elements and the op together know of the shape of an element.
+absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument);
+// Element i, or zeros where it is missing.
+absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const TensorList& list, int64_t i,
+                                      const PartialTensorShape& argument);
+
+absl::Status RegisterTensorListRowKernels(KernelRegistry& kernels);
+
+}  // namespace weir
