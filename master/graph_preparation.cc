@@ -4,11 +4,13 @@
 #include <optional>
 
 #include "core/attr_value.h"
+#include "core/device.h"
 #include "core/op_kernel.h"
 #include "core/out_of_memory.h"
 #include "core/rendezvous.h"
 #include "core/timer_queue.h"
 #include "graph/lower_functions.h"
+#include "graph/passes/layout.h"
 #include "graph/passes/mixed_precision.h"
 
 namespace weir {
@@ -27,13 +29,36 @@ absl::Status CheckPlaced(const absl::flat_hash_map<std::string, absl::Status>& u
 struct Switches {
   bool fold = false, merge = false, remap = false;
   std::vector<MixedPrecisionMode> mixed_precision;
+  std::vector<LayoutOptions> layouts;
 };
+
+bool IsOn(RewriterConfig::Toggle toggle) {
+  return toggle == RewriterConfig::ON || toggle == RewriterConfig::AGGRESSIVE;
+}
+
+bool IsAmongOptimizers(const RewriterConfig& rewrite, absl::string_view name) {
+  return std::find(rewrite.optimizers().begin(), rewrite.optimizers().end(), name) != rewrite.optimizers().end();
+}
+
+// TensorFlow's default, on GPUs, is to convert; here nobody has measured that it pays.
+std::vector<LayoutOptions> Layouts(const RewriterConfig& rewrite) {
+  const bool named = IsAmongOptimizers(rewrite, "layout");
+  if (rewrite.disable_meta_optimizer() || (!rewrite.optimizers().empty() && !named)) return {};
+  std::vector<LayoutOptions> layouts;
+  if (named || IsOn(rewrite.layout_optimizer())) layouts.push_back({.device_type = kDeviceGpu});
+  if (!named && rewrite.layout_optimizer() == RewriterConfig::OFF) return {};
+  if (rewrite.cpu_layout_conversion() == RewriterConfig::NHWC_TO_NCHW) {
+    layouts.push_back({.device_type = kDeviceCpu});
+  } else if (rewrite.cpu_layout_conversion() == RewriterConfig::NCHW_TO_NHWC) {
+    layouts.push_back({.device_type = kDeviceCpu, .from = "NCHW", .to = "NHWC"});
+  }
+  return layouts;
+}
 
 std::vector<MixedPrecisionMode> MixedPrecisionModes(const RewriterConfig& rewrite) {
   if (rewrite.disable_meta_optimizer()) return {};
   const auto asked = [&](RewriterConfig::Toggle toggle, absl::string_view name) {
-    if (rewrite.optimizers().empty()) return toggle == RewriterConfig::ON || toggle == RewriterConfig::AGGRESSIVE;
-    return std::find(rewrite.optimizers().begin(), rewrite.optimizers().end(), name) != rewrite.optimizers().end();
+    return rewrite.optimizers().empty() ? IsOn(toggle) : IsAmongOptimizers(rewrite, name);
   };
   std::vector<MixedPrecisionMode> modes;
   if (asked(rewrite.auto_mixed_precision(), "auto_mixed_precision")) {
@@ -61,6 +86,7 @@ Switches ChoosePasses(const tensorflow::GraphOptions& options) {
       on.merge && rewrite.common_subgraph_elimination() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.remap = on.remap && rewrite.remapping() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.mixed_precision = MixedPrecisionModes(rewrite);
+  on.layouts = Layouts(rewrite);
   return on;
 }
 
@@ -73,8 +99,9 @@ PassManager MakePasses(const Switches& on, const PreparationOptions& options) {
     passes.Add(MakeMixedPrecisionPass(
         {.mode = mode, .settings = options.mixed_precision, .kernels = options.placement.kernels}));
   }
-  // Constants that were cast.
-  if (on.fold && !on.mixed_precision.empty()) passes.Add(MakeConstantFoldingPass());
+  for (const LayoutOptions& layout : on.layouts) passes.Add(MakeLayoutPass(layout));
+  // Constants that were cast, or permuted.
+  if (on.fold && !(on.mixed_precision.empty() && on.layouts.empty())) passes.Add(MakeConstantFoldingPass());
   if (on.merge) passes.Add(MakeCommonSubexpressionPass());
   if (on.remap) passes.Add(MakeRemappingPass());
   passes.Add(MakePrunePass());

@@ -34,7 +34,8 @@ struct PreparationOptions {
 // leave on: at opt_level L1, which is the default, constant folding and common sub-expressions, unless
 // rewrite_options switch them off; at L0 only what do_constant_folding and do_common_subexpression_elimination ask for.
 // Mixed precision is for rewrite_options alone to ask for (auto_mixed_precision…, ON or AGGRESSIVE, or among
-// `optimizers`, the names of which count alone where there are any).
+// `optimizers`, the names of which count alone where there are any); so is layout, by layout_optimizer for GPUs and by
+// cpu_layout_conversion for CPUs.
 // `unplaced` says why nodes of the graph have no device: an error when one of them is still there.
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph);

@@ -11,6 +11,7 @@
 #include "core/mutex.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/float16.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 
 namespace weir {
@@ -53,7 +54,7 @@ class DnnlConvolution : public Convolution {
 
   absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers) override {
     if (type_ == DT_FLOAT) return RunParts(ctx, shape, buffers, DT_FLOAT);
-    if (type_ == DT_BFLOAT16 && !no_bfloat16_.load(std::memory_order_relaxed)) {
+    if (type_ == DT_BFLOAT16 && HasFastBfloat16() && !no_bfloat16_.load(std::memory_order_relaxed)) {
       absl::Status status = RunParts(ctx, shape, buffers, DT_BFLOAT16);
       if (status.code() != absl::StatusCode::kUnimplemented) return status;
       no_bfloat16_.store(true, std::memory_order_relaxed);

@@ -67,6 +67,10 @@ void Gemm16(const GemmArgs& g) {
   for (int64_t i = 0; i < g.m; ++i) FromFloats(c.data() + i * g.n, At16<T>(g.c, i * g.ldc), g.n);
 }
 
+void GemmBfloat16(const GemmArgs& g) {
+  if (!MultiplyBfloat16(g)) Gemm16<bfloat16>(g);
+}
+
 }  // namespace
 
 void GemmFloat(const GemmArgs& g) {
@@ -86,7 +90,7 @@ Gemm FindGemm(DataType type) {
     case DT_HALF:
       return &Gemm16<half>;
     case DT_BFLOAT16:
-      return &Gemm16<bfloat16>;
+      return &GemmBfloat16;
     case DT_COMPLEX64:
       return &GemmComplex64;
     case DT_COMPLEX128:

@@ -25,6 +25,12 @@ using Gemm = void (*)(const GemmArgs& args);
 // The function for elements of `type`; nullptr where there is none. 16-bit floats accumulate in float, integers wrap.
 Gemm FindGemm(DataType type);
 
+// Whether the CPU multiplies bfloat16 faster than float: whether it has AMX. Without it the library's products and
+// convolutions of bfloat16 take longer than those of float, with avx512_bf16 (twice) and without (four times).
+bool HasFastBfloat16();
+// False, and nothing done, without that, or where computing in float is as fast.
+bool MultiplyBfloat16(const GemmArgs& args);
+
 void GemmFloat(const GemmArgs& args);
 void GemmDouble(const GemmArgs& args);
 void GemmComplex64(const GemmArgs& args);

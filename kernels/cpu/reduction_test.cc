@@ -174,6 +174,28 @@ TEST_F(ReductionTest, LargeMatMulMatchesItsDefinition) {
   }
 }
 
+// Sums of small integers are exact in float, so that both round once.
+TEST_F(ReductionTest, MatMulOf16BitsRoundsWhatFloatGives) {
+  const int64_t m = 70, k = 64, n = 48;
+  Tensor a(DT_FLOAT, {m, k}), b(DT_FLOAT, {k, n});
+  for (int64_t i = 0; i < m * k; ++i) a.data<float>()[i] = static_cast<float>(i % 7) - 3;
+  for (int64_t i = 0; i < k * n; ++i) b.data<float>()[i] = static_cast<float>(i % 5) - 2;
+  ASSERT_OK_AND_ASSIGN(const Tensor wide, RunOp1("MatMul", {a, b}));
+  const Tensor swap = AsTensor<int32_t>({1, 0});
+  ASSERT_OK_AND_ASSIGN(const Tensor at, RunOp1("Transpose", {a, swap}));
+  ASSERT_OK_AND_ASSIGN(const Tensor bt, RunOp1("Transpose", {b, swap}));
+  for (const DataType type : {DT_BFLOAT16, DT_HALF}) {
+    const auto narrow = [&](const Tensor& x) { return *RunOp1("Cast", {x}, Attrs().Set("DstT", type)); };
+    for (bool ta : {false, true}) {
+      for (bool tb : {false, true}) {
+        ASSERT_OK_AND_ASSIGN(Tensor c, RunOp1("MatMul", {narrow(ta ? at : a), narrow(tb ? bt : b)},
+                                              Attrs().Set("transpose_a", ta).Set("transpose_b", tb)));
+        ExpectTensorEqual(c, narrow(wide));
+      }
+    }
+  }
+}
+
 TEST_F(ReductionTest, SegmentsOutOfRangeAreRefused) {
   const Tensor data = AsTensor<float>({1, 2, 3});
   ASSERT_OK_AND_ASSIGN(Tensor sums,

@@ -1,7 +1,7 @@
-"""Mixed precision as a stock TensorFlow client asks for it: Weir gives the nodes the types that TensorFlow's optimizer gives
-them, and programs the losses that they have there.
+"""Mixed precision and layouts as a stock TensorFlow client asks for them: Weir gives the nodes the types that TensorFlow's
+optimizer gives them, and programs the losses that they have there.
 
-  mixed_precision_test.py WEIR [TEST...]    WEIR is the weir program
+  graph_rewrites_test.py WEIR [TEST...]    WEIR is the weir program
 """
 import os
 import sys
@@ -253,6 +253,36 @@ class MixedPrecision(unittest.TestCase):
 def scaled(make_scale):
     return lambda rate: tf1.mixed_precision.MixedPrecisionLossScaleOptimizer(
         tf1.train.MomentumOptimizer(rate, 0.9), make_scale())
+
+
+class Layout(unittest.TestCase):
+    """Programs with channels first give what they give with channels last."""
+
+    def check(self, cluster, config, device):
+        for program in (convnet, residual):
+            with self.subTest(program=program.__name__):
+                graph, loss, train = graph_of(program, True)
+                exact, _ = run("", graph, loss, train, config_with(None))
+                plain, before = run(cluster.target(), graph, loss, train, config_with(None, allow_soft_placement=True))
+                losses, after = run(cluster.target(), graph, loss, train, config)
+                np.testing.assert_allclose(plain, exact, rtol=1e-4)
+                np.testing.assert_allclose(losses, exact, rtol=1e-4)
+                self.assertEqual(self.formats(before, device), {b"NHWC"})
+                self.assertEqual(self.formats(after, device), {b"NCHW"})
+
+    def formats(self, nodes, device):
+        convolutions = ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "FusedBatchNormV3")
+        return {node.attr["data_format"].s for node in nodes if node.op in convolutions and device in node.device}
+
+    def test_on_gpus(self):
+        config = config_with(None, allow_soft_placement=True)
+        config.graph_options.rewrite_options.layout_optimizer = ON
+        self.check(gpu_cluster, config, "GPU:0")
+
+    def test_on_cpus(self):
+        config = config_with(None)
+        config.graph_options.rewrite_options.cpu_layout_conversion = rewriter_config_pb2.RewriterConfig.NHWC_TO_NCHW
+        self.check(cpu_cluster, config, "CPU:0")
 
 
 class LossScaling(unittest.TestCase):

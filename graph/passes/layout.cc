@@ -1,0 +1,329 @@
+#include "graph/passes/layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/attr_value.h"
+#include "core/device.h"
+#include "core/device_name.h"
+#include "core/tensor.h"
+#include "core/tensor_proto.h"
+#include "graph/output.h"
+#include "graph/passes/layout_rules.h"
+#include "graph/shape_refiner.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+
+namespace weir {
+namespace {
+
+using tensorflow::NodeDef;
+
+DeviceName DeviceOf(const Node& node) { return DeviceName::Parse(node.assigned_device()).value_or(DeviceName()); }
+
+absl::StatusOr<ShapeRefiner> LenientShapes(const Graph& graph) {
+  ShapeOptions options;
+  options.strict = false;
+  return InferShapes(graph, std::move(options));
+}
+
+// Converts all of a graph that can be.
+class Conversion {
+ public:
+  Conversion(const LayoutOptions& options, absl::flat_hash_set<std::string> kept, ShapeRefiner shapes, Graph* graph)
+      : options_(options), kept_(std::move(kept)), shapes_(std::move(shapes)), graph_(graph) {}
+
+  absl::Status Run() {
+    for (Node* node : graph_->nodes()) {
+      if (IsSensitive(*node)) sensitive_.push_back(node);
+    }
+    for (Node* node : sensitive_) RETURN_IF_ERROR(Convert(node));
+    for (Node* node : TopologicalOrder(*graph_)) {
+      if (IsPassedThrough(*node)) RETURN_IF_ERROR(PassThrough(node));
+    }
+    RETURN_IF_ERROR(Cancel());
+    RemoveUnread();
+    return absl::OkStatus();
+  }
+
+  const std::vector<Node*>& sensitive() const { return sensitive_; }
+  // Those that are left.
+  std::vector<Node*> Transposes() const {
+    std::vector<Node*> nodes;
+    for (const auto* made : {&forward_, &back_}) {
+      for (const auto& [node, source] : *made) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+ private:
+  bool MayChange(const Node& node) const {
+    return DeviceOf(node).type == options_.device_type && !kept_.contains(node.name());
+  }
+
+  int RankOf(const Output& tensor) const {
+    // Nodes that were added are images.
+    if (tensor.node()->id() >= first_new_) return 4;
+    const PartialTensorShape& shape = shapes_.shape(*tensor.node(), tensor.index());
+    return shape.unknown_rank() ? -1 : shape.dims();
+  }
+
+  static Output Source(const Node& node, int input) {
+    const Edge* edge = node.input_edge(input);
+    return Output(edge->src, edge->src_output);
+  }
+
+  bool IsSensitive(const Node& node) const {
+    const LayoutRule* rule = FindLayoutRule(node.op());
+    if (rule == nullptr || !MayChange(node)) return false;
+    std::string format;
+    if (!GetNodeAttr(node.def(), "data_format", &format).ok() || format != options_.from) return false;
+    const DataType type = node.output_type(0);
+    if (options_.cost == nullptr && options_.device_type == kDeviceGpu && (type == DT_HALF || type == DT_BFLOAT16)) {
+      return false;
+    }
+    return std::all_of(rule->images.begin(), rule->images.end(),
+                       [&](int i) { return node.input_edge(i) != nullptr && RankOf(Source(node, i)) == 4; });
+  }
+
+  absl::StatusOr<Node*> Add(const Node& beside, const std::string& name, NodeDef def, const std::string& device) {
+    def.set_name(graph_->UniqueName(absl::StrCat(name, "-LayoutOptimizer")));
+    def.set_device(device.empty() ? beside.requested_device() : device);
+    ASSIGN_OR_RETURN(Node * node, graph_->AddNode(std::move(def)));
+    node->set_assigned_device(device.empty() ? beside.assigned_device() : device);
+    return node;
+  }
+
+  // Images of `source` in the other order.
+  absl::StatusOr<Node*> AddTranspose(const Output& source, absl::string_view from, absl::string_view to) {
+    const Node& beside = *source.node();
+    const std::string name =
+        absl::StrCat(beside.name(), "-", source.index(), "-Transpose", std::string(from), "To", std::string(to));
+    NodeDef constant;
+    constant.set_op("Const");
+    SetNodeAttr("dtype", DT_INT32, &constant);
+    std::vector<int32_t> order;
+    for (int dimension : LayoutPermutation(from, to)) order.push_back(dimension);
+    RETURN_IF_ERROR(
+        TensorToProto(Tensor::Vector<int32_t>(order), (*constant.mutable_attr())["value"].mutable_tensor()));
+    ASSIGN_OR_RETURN(Node * permutation, Add(beside, name + "-Permutation", std::move(constant), ""));
+    // It stays in the frame and the branch of what it permutes.
+    graph_->AddControlEdge(source.node(), permutation);
+    NodeDef def;
+    def.set_op("Transpose");
+    SetNodeAttr("T", source.type(), &def);
+    SetNodeAttr("Tperm", DT_INT32, &def);
+    ASSIGN_OR_RETURN(Node * transpose, Add(beside, name, std::move(def), ""));
+    RETURN_IF_ERROR(graph_->AddEdge(source.node(), source.index(), transpose, 0).status());
+    RETURN_IF_ERROR(graph_->AddEdge(permutation, 0, transpose, 1).status());
+    return transpose;
+  }
+
+  absl::StatusOr<Output> Forward(const Output& source) {
+    Node*& known = forward_of_[source];
+    if (known == nullptr) {
+      ASSIGN_OR_RETURN(known, AddTranspose(source, options_.from, options_.to));
+      forward_[known] = source;
+    }
+    return Output(known, 0);
+  }
+
+  // The shape of an image, for an op that now takes it in the other order, or the reverse. On the host, where shapes
+  // are.
+  absl::StatusOr<Node*> AddShapePermutation(const Node& beside, const Output& shape, absl::string_view from,
+                                            absl::string_view to) {
+    NodeDef def;
+    def.set_op("DataFormatVecPermute");
+    SetNodeAttr("T", shape.type(), &def);
+    SetNodeAttr("src_format", std::string(from), &def);
+    SetNodeAttr("dst_format", std::string(to), &def);
+    DeviceName host = DeviceOf(beside);
+    host.type = kDeviceCpu;
+    host.id = 0;
+    ASSIGN_OR_RETURN(Node * node,
+                     Add(beside, absl::StrCat(beside.name(), "-VecPermute"), std::move(def), host.ToString()));
+    RETURN_IF_ERROR(graph_->AddEdge(shape.node(), shape.index(), node, 0).status());
+    return node;
+  }
+
+  // Whoever read the output reads it as it was before.
+  absl::Status RestoreBehind(const Output& result) {
+    std::vector<std::pair<Node*, int>> readers;
+    for (const Edge* edge : result.node()->out_edges()) {
+      if (!edge->is_control() && edge->src_output == result.index()) readers.emplace_back(edge->dst, edge->dst_input);
+    }
+    if (readers.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(Node * transpose, AddTranspose(result, options_.to, options_.from));
+    back_[transpose] = result;
+    restored_.push_back(transpose);
+    for (const auto& [reader, input] : readers) {
+      RETURN_IF_ERROR(graph_->ReplaceInput(reader, input, transpose, 0));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Convert(Node* node) {
+    const LayoutRule& rule = *FindLayoutRule(node->op());
+    SetLayout(options_.from, options_.to, node->mutable_def());
+    for (int input : rule.images) {
+      ASSIGN_OR_RETURN(const Output image, Forward(Source(*node, input)));
+      RETURN_IF_ERROR(graph_->ReplaceInput(node, input, image.node(), image.index()));
+    }
+    for (int input : rule.shapes) {
+      ASSIGN_OR_RETURN(Node * shape, AddShapePermutation(*node, Source(*node, input), options_.from, options_.to));
+      RETURN_IF_ERROR(graph_->ReplaceInput(node, input, shape, 0));
+    }
+    for (int output : rule.results) RETURN_IF_ERROR(RestoreBehind(Output(node, output)));
+    return absl::OkStatus();
+  }
+
+  // All that it reads has just been restored, or is a scalar.
+  bool IsPassedThrough(const Node& node) const {
+    if (node.id() >= first_new_ || !IsLayoutAgnostic(node.op()) || !MayChange(node)) return false;
+    bool any = false;
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      if (node.input_edge(i) == nullptr || IsRefType(node.input_type(i))) return false;
+      const Output source = Source(node, i);
+      const bool restored = back_.contains(source.node());
+      if (!restored && RankOf(source) != 0) return false;
+      any = any || restored;
+    }
+    return any;
+  }
+
+  absl::Status PassThrough(Node* node) {
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      const auto restored = back_.find(Source(*node, i).node());
+      if (restored == back_.end()) continue;
+      const Output source = restored->second;
+      RETURN_IF_ERROR(graph_->ReplaceInput(node, i, source.node(), source.index()));
+    }
+    return RestoreBehind(Output(node, 0));
+  }
+
+  absl::Status Cancel() {
+    for (Node* transpose : restored_) {
+      const Output source = back_.at(transpose);
+      std::vector<Edge> readers;
+      for (const Edge* edge : transpose->out_edges()) readers.push_back(*edge);
+      for (const Edge& edge : readers) {
+        if (edge.is_control()) continue;
+        if (forward_.contains(edge.dst)) RETURN_IF_ERROR(MoveReaders(edge.dst, source));
+        if (edge.dst->op() == "Shape" && MayChange(*edge.dst)) RETURN_IF_ERROR(TakeShapeOf(source, edge.dst));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MoveReaders(Node* from, const Output& to) {
+    const std::vector<Edge*> readers = from->out_edges();
+    for (const Edge* edge : readers) {
+      if (edge->is_control()) continue;
+      RETURN_IF_ERROR(graph_->ReplaceInput(edge->dst, edge->dst_input, to.node(), to.index()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeShapeOf(const Output& image, Node* shape) {
+    std::vector<std::pair<Node*, int>> readers;
+    for (const Edge* edge : shape->out_edges()) {
+      if (!edge->is_control()) readers.emplace_back(edge->dst, edge->dst_input);
+    }
+    RETURN_IF_ERROR(graph_->ReplaceInput(shape, 0, image.node(), image.index()));
+    ASSIGN_OR_RETURN(Node * permuted, AddShapePermutation(*shape, Output(shape, 0), options_.to, options_.from));
+    for (const auto& [reader, input] : readers) RETURN_IF_ERROR(graph_->ReplaceInput(reader, input, permuted, 0));
+    return absl::OkStatus();
+  }
+
+  void RemoveUnread() {
+    for (auto* made : {&forward_, &back_}) {
+      for (auto it = made->begin(); it != made->end();) {
+        Node* const transpose = it->first;
+        if (!transpose->out_edges().empty()) {
+          ++it;
+          continue;
+        }
+        Node* const permutation = transpose->input_edge(1)->src;
+        graph_->RemoveNode(transpose);
+        graph_->RemoveNode(permutation);
+        made->erase(it++);
+      }
+    }
+  }
+
+  const LayoutOptions& options_;
+  const absl::flat_hash_set<std::string> kept_;
+  const ShapeRefiner shapes_;
+  Graph* const graph_;
+  const int first_new_ = graph_->num_node_ids();
+  std::vector<Node*> sensitive_;
+  absl::flat_hash_map<Output, Node*> forward_of_;
+  // Transposes into the new order, and back: what they read.
+  absl::flat_hash_map<Node*, Output> forward_, back_;
+  std::vector<Node*> restored_;  // those back, as they were made
+};
+
+class LayoutPass : public Pass {
+ public:
+  explicit LayoutPass(LayoutOptions options) : options_(std::move(options)) {}
+
+  absl::string_view name() const override { return "layout"; }
+
+  absl::Status Run(const PassContext& context, Graph* graph, int* changes) const override {
+    if (options_.cost != nullptr) {
+      ASSIGN_OR_RETURN(const bool pays, Pays(context, *graph));
+      if (!pays) return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const Conversion conversion, Convert(context, graph));
+    *changes += static_cast<int>(conversion.sensitive().size());
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<Conversion> Convert(const PassContext& context, Graph* graph) const {
+    absl::flat_hash_set<std::string> kept = context.KeptNodes();
+    kept.merge(context.FedNodes());
+    ASSIGN_OR_RETURN(ShapeRefiner shapes, LenientShapes(*graph));
+    Conversion conversion(options_, std::move(kept), std::move(shapes), graph);
+    RETURN_IF_ERROR(conversion.Run());
+    return conversion;
+  }
+
+  // Tried on a copy: others hold pointers to the graph's nodes.
+  absl::StatusOr<bool> Pays(const PassContext& context, const Graph& graph) const {
+    const std::unique_ptr<Graph> copy = graph.Clone();
+    ASSIGN_OR_RETURN(const Conversion conversion, Convert(context, copy.get()));
+    std::vector<const Node*> old;
+    for (const Node* node : conversion.sensitive()) old.push_back(graph.node(node->id()));
+    std::vector<const Node*> now(conversion.sensitive().begin(), conversion.sensitive().end());
+    for (const Node* transpose : conversion.Transposes()) now.push_back(transpose);
+    ASSIGN_OR_RETURN(const std::optional<double> cost_before, Cost(graph, old));
+    ASSIGN_OR_RETURN(const std::optional<double> cost_after, Cost(*copy, now));
+    return !cost_before.has_value() || !cost_after.has_value() || *cost_after < *cost_before;
+  }
+
+  // nullopt: of one of them nothing is known.
+  absl::StatusOr<std::optional<double>> Cost(const Graph& graph, const std::vector<const Node*>& nodes) const {
+    ASSIGN_OR_RETURN(const ShapeRefiner shapes, LenientShapes(graph));
+    double total = 0;
+    for (const Node* node : nodes) {
+      std::vector<PartialTensorShape> inputs;
+      for (int i = 0; i < node->num_inputs(); ++i) {
+        const Edge* edge = node->input_edge(i);
+        inputs.push_back(edge == nullptr ? PartialTensorShape() : shapes.shape(*edge->src, edge->src_output));
+      }
+      const std::optional<double> cost = options_.cost(*node, inputs);
+      if (!cost.has_value()) return std::optional<double>();
+      total += *cost;
+    }
+    return std::optional<double>(total);
+  }
+
+  const LayoutOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeLayoutPass(LayoutOptions options) { return std::make_unique<LayoutPass>(std::move(options)); }
+
+}  // namespace weir
