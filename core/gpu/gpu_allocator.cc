@@ -59,6 +59,11 @@ int GpuAllocator::StreamIndex(GpuStream* stream) {
 
 absl::StatusOr<void*> GpuAllocator::Allocate(size_t bytes, GpuStream* stream, absl::Time deadline) {
   if (GpuMemoryPool* pool = GpuPoolScope::Current(*this)) return pool->Allocate(bytes);
+  if (num_pools_.load(std::memory_order_relaxed) > 0 && reclaim_ != nullptr) {
+    absl::StatusOr<void*> data = AllocateChunk(bytes, stream, absl::InfinitePast());
+    if (!absl::IsResourceExhausted(data.status())) return data;
+    reclaim_();
+  }
   return AllocateChunk(bytes, stream, deadline);
 }
 
@@ -297,6 +302,7 @@ void GpuAllocator::FreeChunk(BfcArena::ChunkRef chunk) {
 int GpuAllocator::OpenPool(std::string name) {
   MutexLock lock(mu_);
   pools_[++last_pool_].name = std::move(name);
+  num_pools_.fetch_add(1, std::memory_order_relaxed);
   return last_pool_;
 }
 
@@ -350,6 +356,7 @@ void GpuAllocator::ClosePool(int pool) {
     FreeChunk(arena_.FindInUse(reinterpret_cast<const void*>(address)));
   }
   pools_.erase(found);
+  num_pools_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 absl::Status GpuAllocator::OutOfMemory(size_t bytes, const absl::Status& cause) {

@@ -1,8 +1,10 @@
 // Memory of a GPU, or pinned memory for copies to it, in the order of streams.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -92,6 +94,9 @@ class GpuAllocator {
   PoolUse LookAtPool(int pool) const;
   // What is free in it becomes everybody's at once, the rest when it is freed.
   void ClosePool(int pool);
+  // `reclaim` closes pools that can be done without, if it can. Called, with no lock held, where there are pools and an
+  // allocation outside of them would be refused or wait. Set before there are any.
+  void SetReclaim(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
 
   const Options& options() const { return options_; }
   GpuAllocatorStats Stats() const;
@@ -164,6 +169,8 @@ class GpuAllocator {
   absl::node_hash_map<int, Pool> pools_ GUARDED_BY(mu_);
   absl::flat_hash_map<uintptr_t, int> pool_of_block_ GUARDED_BY(mu_);
   int last_pool_ GUARDED_BY(mu_) = 0;
+  std::function<void()> reclaim_;
+  std::atomic<int> num_pools_{0};
 };
 
 // For Tensors: memory for one stream, which is `stream` for all of them.

@@ -106,7 +106,22 @@ GpuDevice::GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options 
       core_(std::move(core)),
       work_queue_(work_queue),
       options_(std::move(options)),
-      completions_(options_.completions) {}
+      completions_(options_.completions) {
+  core_->memory.SetReclaim([this] {
+    MutexLock lock(caches_mu_);
+    for (GpuGraphCache* cache : caches_) cache->DropGraphs();
+  });
+}
+
+void GpuDevice::AddGraphCache(GpuGraphCache* cache) {
+  MutexLock lock(caches_mu_);
+  caches_.push_back(cache);
+}
+
+void GpuDevice::RemoveGraphCache(GpuGraphCache* cache) {
+  MutexLock lock(caches_mu_);
+  std::erase(caches_, cache);
+}
 
 GpuDevice::~GpuDevice() {
   resources()->Clear();

@@ -28,6 +28,14 @@ struct GpuGraphStats {
   std::atomic<int64_t> dropped{0};   // graphs for want of room, or whose variables have moved
 };
 
+// Keeps captured graphs, each with its memory.
+class GpuGraphCache {
+ public:
+  virtual ~GpuGraphCache() = default;
+  // Lets go of all that are not in use. Called on any thread that wants memory.
+  virtual void DropGraphs() = 0;
+};
+
 // Tensors of its allocator are used on one stream, compute(), in the order in which kernels enqueue their work; the
 // host does not wait for it. Copies have streams of their own, ordered with compute() by events.
 class GpuDevice : public Device, public PhysicalDevice {
@@ -62,6 +70,9 @@ class GpuDevice : public Device, public PhysicalDevice {
   GpuStream& kernel_stream();
   GpuAllocator& memory();
   GpuGraphStats& graph_stats() { return graph_stats_; }
+  // From then on, until it is removed, `cache` is asked to drop its graphs where memory runs out.
+  void AddGraphCache(GpuGraphCache* cache);
+  void RemoveGraphCache(GpuGraphCache* cache);
   GpuCompletionQueue& completions() { return completions_; }
   const GpuMathSettings& math_settings() const { return options_.math; }
   // A further stream, for as long as the caller keeps it. Memory of the device may be used there
@@ -109,6 +120,8 @@ class GpuDevice : public Device, public PhysicalDevice {
   const Options options_;
   std::vector<GpuDevice*> peers_;
   GpuGraphStats graph_stats_;
+  Mutex caches_mu_;  // held while caches are asked
+  std::vector<GpuGraphCache*> caches_ GUARDED_BY(caches_mu_);
   GpuCompletionQueue completions_;
 };
 

@@ -210,9 +210,21 @@ TEST_F(CaptureSegmentsTest, WhatGraphsKeepIsToldWhereMemoryIsWanting) {
   ASSERT_THAT(Compile(), IsOk());
   for (int step = 0; step < 3; ++step) ExpectDifference(2, 1000);
   ASSERT_EQ(gpu_->graph_stats().captures, 1);
+  gpu_->memory().SetReclaim(nullptr);
   const absl::Status refused = gpu_->memory().Allocate(kMemory, &gpu_->compute()).status();
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted,
                                 AllOf(HasSubstr("of which 1 captured graphs keep "), HasSubstr("captured graph '"))));
+}
+
+// What others want goes before what graphs keep.
+TEST_F(CaptureSegmentsTest, GraphsAreDroppedWhereStepsWantTheMemory) {
+  graph_.Ret(0, Difference(graph_.Arg(0, DT_FLOAT)), DT_FLOAT);
+  ASSERT_THAT(Compile(), IsOk());
+  for (int step = 0; step < 3; ++step) ExpectDifference(2, 40'000);
+  ASSERT_GT(gpu_->memory().Stats().bytes_in_pools, 400'000);
+  // There is room for such a step where the graph is not.
+  for (int step = 0; step < 2; ++step) ExpectDifference(2, 45'000);
+  EXPECT_GT(gpu_->graph_stats().dropped, 0);
 }
 
 TEST_F(CaptureSegmentsTest, ADeviceThatBreaksDuringAReplayFailsTheStep) {

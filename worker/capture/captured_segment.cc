@@ -40,7 +40,20 @@ void AppendValue(const Tensor& tensor, std::string* key) {
 }  // namespace
 
 CapturedSegment::CapturedSegment(CaptureSource source)
-    : source_(std::move(source)), executor_(Executor::Create(source_.plan)) {}
+    : source_(std::move(source)), executor_(Executor::Create(source_.plan)) {
+  source_.gpu->AddGraphCache(this);
+}
+
+CapturedSegment::~CapturedSegment() { source_.gpu->RemoveGraphCache(this); }
+
+void CapturedSegment::DropGraphs() {
+  std::list<std::shared_ptr<Entry>> dropped;  // destroyed with no lock held
+  MutexLock lock(mu_);
+  dropped.swap(entries_);
+  for (const std::shared_ptr<Entry>& entry : dropped) {
+    if (entry->graph != nullptr) source_.gpu->graph_stats().dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+}
 
 absl::Status CapturedSegment::Compute(OpKernelContext& ctx) {
   if (StepExecution::CurrentObserver() != nullptr) return RunPlainly(ctx);

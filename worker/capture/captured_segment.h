@@ -18,9 +18,10 @@ namespace weir {
 // those in host memory have the same values. Several graphs are kept, those that were used last; a plan of which
 // captures fail, or serve for few steps each, is run plainly for good, and a log line says why. So is one step that
 // somebody observes, who is told of each node.
-class CapturedSegment : public OpKernel {
+class CapturedSegment : public OpKernel, private GpuGraphCache {
  public:
   explicit CapturedSegment(CaptureSource source);
+  ~CapturedSegment() override;
 
   absl::Status Compute(OpKernelContext& ctx) override;
   bool IsExpensive() const override { return false; }
@@ -40,6 +41,7 @@ class CapturedSegment : public OpKernel {
     std::shared_ptr<ReplayableGraph> graph;
   };
 
+  void DropGraphs() override;
   std::string KeyOf(const OpKernelContext& ctx) const;
   // What serves the key; with `to_capture`, one is wanted. Null: run plainly.
   std::shared_ptr<Entry> Choose(std::string key, std::shared_ptr<ReplayableGraph>* graph);
