@@ -2,6 +2,7 @@
 #include "kernels/cpu/lookup_table.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
+#include "kernels/data/element_shapes.h"
 #include "kernels/data/families.h"
 
 namespace weir {
@@ -39,6 +40,7 @@ class SingleElementKernel : public DatasetConsumerKernel {
     if (!any) return errors::InvalidArgument("Dataset was empty.");
     ASSIGN_OR_RETURN(const bool more, iterator->GetNext(ctx, &other));
     if (more) return errors::InvalidArgument("Dataset had more than one element.");
+    RETURN_IF_ERROR(CheckElementShapes(element, inputs.node().output_shapes()));
     return SetElementOutputs(inputs.ctx(), std::move(element));
   }
 };
@@ -67,12 +69,7 @@ class ReduceKernel : public DatasetConsumerKernel {
       state = std::move(reduced);
     }
     RETURN_IF_ERROR(CheckElement(state, inputs.node().output_types()));
-    for (size_t i = 0; i < state.size(); ++i) {
-      if (inputs.node().output_shapes()[i].IsCompatibleWith(state[i].shape())) continue;
-      return errors::InvalidArgument("Incompatible shapes at component ", i, ": expected ",
-                                     inputs.node().output_shapes()[i].ToString(), " but got ",
-                                     state[i].shape().ToString(), ".");
-    }
+    RETURN_IF_ERROR(CheckElementShapes(state, inputs.node().output_shapes()));
     return SetElementOutputs(inputs.ctx(), std::move(state));
   }
 };

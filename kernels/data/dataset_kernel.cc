@@ -199,8 +199,8 @@ void DatasetConsumerKernel::ComputeAsync(OpKernelContext& ctx, DoneCallback done
 absl::Status SetElementOutputs(OpKernelContext& ctx, Element element, int first) {
   const int count = ctx.num_outputs() - first;
   if (static_cast<int>(element.size()) != count) {
-    return errors::InvalidArgument("The dataset's elements have ", element.size(), " components but the node has ",
-                                   count, " outputs");
+    return errors::InvalidArgument("Number of components does not match: expected ", count, " types but got ",
+                                   element.size(), ".");
   }
   for (int i = 0; i < count; ++i) {
     if (element[i].dtype() != ctx.expected_output_dtype(first + i)) {

@@ -3,6 +3,7 @@
 #include "core/variant_registry.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
+#include "kernels/data/element_shapes.h"
 #include "kernels/data/families.h"
 #include "kernels/data/iterator_handle.h"
 #include "kernels/data/iterator_resource.h"
@@ -85,22 +86,13 @@ class GetNextKernel : public AsyncOpKernel {
                          [this, &ctx, done = std::move(done)](absl::StatusOr<IteratorResource::Result> result) {
                            if (!result.ok()) return done(result.status());
                            if (!result->has_element) return done(errors::OutOfRange("End of sequence"));
-                           if (absl::Status status = CheckShapes(result->element); !status.ok())
+                           if (absl::Status status = CheckElementShapes(result->element, shapes_); !status.ok())
                              return done(std::move(status));
                            done(SetElementOutputs(ctx, std::move(result->element)));
                          });
   }
 
  private:
-  absl::Status CheckShapes(const Element& element) const {
-    for (size_t i = 0; i < std::min(element.size(), shapes_.size()); ++i) {
-      if (shapes_[i].IsCompatibleWith(element[i].shape())) continue;
-      return errors::InvalidArgument("Incompatible shapes at component ", i, ": expected ", shapes_[i].ToString(),
-                                     " but got ", element[i].shape().ToString(), ".");
-    }
-    return absl::OkStatus();
-  }
-
   std::vector<PartialTensorShape> shapes_;
 };
 

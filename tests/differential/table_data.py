@@ -155,6 +155,9 @@ def consume(ops, make):
 consume("ReduceDataset", lambda: numbers().reduce(tf.constant(0, I64), lambda s, x: s + x))
 consume("DatasetCardinality", lambda: experimental.cardinality(numbers().batch(2)))
 consume("DatasetToSingleElement", lambda: experimental.get_single_element(numbers(1)))
+for _types, _shapes in (([I32], [[2]]), ([F32], [[]]), ([I32], [None]), ([I32, I32], [[], []])):
+    consume("DatasetToSingleElement", lambda t=_types, s=_shapes: tf.raw_ops.DatasetToSingleElement(
+        dataset=variant(Dataset.from_tensors(3)), output_types=t, output_shapes=s))
 consume("GetOptions", lambda: tf.strings.length(tf.raw_ops.GetOptions(input_dataset=variant(numbers()))))
 consume("MapDefun", lambda: tf.raw_ops.MapDefun(
     arguments=[fed(V((4, 2), F32))], captured_inputs=[fed(V((2,), F32))], output_types=[F32, F32], output_shapes=[[2], []],
