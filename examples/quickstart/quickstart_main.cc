@@ -30,6 +30,6 @@ absl::Status Fit(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   absl::Status status = Fit(argc, argv);
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
