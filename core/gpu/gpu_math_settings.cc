@@ -28,6 +28,7 @@ absl::StatusOr<GpuMathSettings> GpuMathSettings::FromEnvironment(const Find& fin
   RETURN_IF_ERROR(ReadFlag(find, "TF_CUDNN_DETERMINISTIC", &cudnn));
   RETURN_IF_ERROR(ReadFlag(find, "TF_DETERMINISTIC_OPS", &ops));
   settings.deterministic = cudnn || ops;
+  RETURN_IF_ERROR(ReadFlag(find, "NVIDIA_TF32_OVERRIDE", &settings.allow_tf32));
   if (const char* const text = find("TF_CUDNN_WORKSPACE_LIMIT_IN_MB"); text != nullptr) {
     constexpr int64_t kMostMegabytes = int64_t{1} << 30;
     int64_t megabytes = 0;

@@ -22,8 +22,8 @@ struct GpuMathSettings {
   std::string plan_cache;
 
   // TF_CUDNN_USE_AUTOTUNE, TF_CUDNN_DETERMINISTIC, TF_DETERMINISTIC_OPS and TF_CUDNN_WORKSPACE_LIMIT_IN_MB as
-  // TensorFlow has them, and WEIR_GPU_PLAN_CACHE for plan_cache. `find` gives a variable's value, nullptr where it is
-  // not set. InvalidArgument, quoting it, for a value that is none.
+  // TensorFlow has them, NVIDIA_TF32_OVERRIDE=1 for allow_tf32, and WEIR_GPU_PLAN_CACHE for plan_cache. `find` gives a
+  // variable's value, nullptr where it is not set. InvalidArgument, quoting it, for a value that is none.
   static absl::StatusOr<GpuMathSettings> FromEnvironment(const std::function<const char*(const char* name)>& find);
 };
 

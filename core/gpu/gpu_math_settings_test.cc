@@ -18,6 +18,7 @@ TEST(GpuMathSettingsTest, AreTensorFlowsWhereNothingIsSet) {
   ASSERT_OK_AND_ASSIGN(const GpuMathSettings settings, Of({}));
   EXPECT_TRUE(settings.autotune);
   EXPECT_FALSE(settings.deterministic);
+  EXPECT_FALSE(settings.allow_tf32);
   EXPECT_EQ(settings.workspace_limit, size_t{4} << 30);
   EXPECT_EQ(settings.plan_cache, "");
 }
@@ -26,9 +27,11 @@ TEST(GpuMathSettingsTest, AreReadAsTensorFlowReadsThem) {
   ASSERT_OK_AND_ASSIGN(const GpuMathSettings settings, Of({{"TF_CUDNN_USE_AUTOTUNE", "False"},
                                                            {"TF_CUDNN_WORKSPACE_LIMIT_IN_MB", "16"},
                                                            {"TF_DETERMINISTIC_OPS", "1"},
+                                                           {"NVIDIA_TF32_OVERRIDE", "1"},
                                                            {"WEIR_GPU_PLAN_CACHE", "/var/cache/weir"}}));
   EXPECT_FALSE(settings.autotune);
   EXPECT_TRUE(settings.deterministic);
+  EXPECT_TRUE(settings.allow_tf32);
   EXPECT_EQ(settings.workspace_limit, size_t{16} << 20);
   EXPECT_EQ(settings.plan_cache, "/var/cache/weir");
   ASSERT_OK_AND_ASSIGN(const GpuMathSettings other, Of({{"TF_CUDNN_DETERMINISTIC", "true"}}));

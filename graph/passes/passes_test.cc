@@ -196,6 +196,16 @@ TEST(Remapping, StopsAtWhatOthersSee) {
   EXPECT_THAT(elsewhere, HasSubstr("%h:f32 = MatMul("));
 }
 
+TEST(Remapping, FusesProductsOnGpusAndNoConvolutions) {
+  const auto layer = [](absl::string_view product) {
+    return Apply(*MakeRemappingPass(), Fetch({"a"}),
+                 absl::StrCat("%x:f32 = Placeholder()\n%h:f32 = ", product,
+                              " @a:0/GPU:0\n%a:f32 = BiasAdd(%h, %x) @a:0/GPU:0\n"));
+  };
+  EXPECT_THAT(layer("MatMul(%x, %x)"), HasSubstr("%a:f32 = _FusedMatMul("));
+  EXPECT_THAT(layer("Conv2D(%x, %x) {strides=[1, 1, 1, 1], padding=\"SAME\"}"), HasSubstr("%h:f32 = Conv2D("));
+}
+
 TEST(Remapping, LeavesWhatRoundsInBetween) {
   const std::string out = Apply(*MakeRemappingPass(), Fetch({"a"}),
                                 "%x:f64 = Placeholder()\n%h:f64 = MatMul(%x, %x)\n%a:f64 = BiasAdd(%h, %x)\n");

@@ -31,11 +31,11 @@ bool IsActivation(const Node& node, bool after_matmul) {
   return false;
 }
 
-// Or not placed yet. Other devices have no kernels for fused ops.
-bool IsOnCpu(const Node& node) {
+// Whether there is a kernel where the node is placed. GPUs have none for convolutions.
+bool HasFusedKernel(const Node& node) {
   if (node.assigned_device().empty()) return true;
   const absl::StatusOr<DeviceName> device = DeviceName::Parse(node.assigned_device());
-  return device.ok() && device->type == "CPU";
+  return device.ok() && (device->type == "CPU" || (device->type == "GPU" && node.op() == "MatMul"));
 }
 
 std::string DataFormat(const Node& node) {
@@ -76,7 +76,7 @@ class RemappingPass : public Pass {
   static std::optional<Match> Find(Node* product, const absl::flat_hash_set<std::string>& kept,
                                    const absl::flat_hash_set<std::string>& fed) {
     const bool is_matmul = product->op() == "MatMul";
-    if ((!is_matmul && product->op() != "Conv2D") || product->output_type(0) != DT_FLOAT || !IsOnCpu(*product)) {
+    if ((!is_matmul && product->op() != "Conv2D") || product->output_type(0) != DT_FLOAT || !HasFusedKernel(*product)) {
       return std::nullopt;
     }
     Match match{product, OnlyReader(*product, kept, fed), nullptr};

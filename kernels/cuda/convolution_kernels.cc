@@ -66,7 +66,7 @@ class ConvolutionKernel : public GpuOpKernel {
     const Tensor& output = kind_ == Kind::kForward ? *result : ctx.input(2);
     if (planner_ != nullptr) {
       ASSIGN_OR_RETURN(const bool is_done,
-                       ConvolveByLibrary(ctx, gpu(), *planner_, shape, kind_, {image, weights, output}));
+                       ConvolveByLibrary(ctx, stream, *planner_, shape, kind_, {image, weights, output}));
       if (is_done) return absl::OkStatus();
     }
     const ConvolutionArgs args{.input = image.raw_data(),

@@ -101,6 +101,32 @@ TEST_P(GpuKernels, MatMul) {
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("Matrix size-incompatible")));
 }
 
+TEST_P(GpuKernels, ProductsWithWhatFollowsThem) {
+  const Op op = Of("_FusedMatMul")
+                    .Input("a: T")
+                    .Input("b: T")
+                    .Input("args: num_args * T")
+                    .Output("product: T")
+                    .Attr("transpose_a: bool = false")
+                    .Attr("transpose_b: bool = false")
+                    .Attr("num_args: int")
+                    .Attr("fused_ops: list(string)");
+  const auto attrs = [](std::vector<std::string> ops) {
+    return Attr("fused_ops", ops, Attr("num_args", int64_t{1}, Float()));
+  };
+  const Tensor a = AsTensor<float>({1, 2, 3, 4, 5, 6}, {2, 3}), b = AsTensor<float>({1, 0, 2, 1, 0, 3}, {3, 2});
+  const Tensor bias = AsTensor<float>({-10, 1});
+  Expect(op, {a, b, bias}, attrs({"BiasAdd"}), {AsTensor<float>({-5, 12, 4, 24}, {2, 2})});
+  Expect(op, {a, b, bias}, attrs({"BiasAdd", "Relu"}), {AsTensor<float>({0, 12, 4, 24}, {2, 2})});
+  Expect(op, {a, b, bias}, attrs({"BiasAdd", "Relu6"}), {AsTensor<float>({0, 6, 4, 6}, {2, 2})});
+  const Tensor nothing(DT_FLOAT, TensorShape({2, 0})), none(DT_FLOAT, TensorShape({0, 2}));
+  Expect(op, {nothing, none, bias}, attrs({"BiasAdd", "Relu"}), {AsTensor<float>({0, 1, 0, 1}, {2, 2})});
+  EXPECT_THAT(Run(op, {a, b, AsTensor<float>({1})}, attrs({"BiasAdd"})),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("bias")));
+  EXPECT_THAT(Run(op, {a, b, bias}, attrs({"FusedBatchNorm"})),
+              StatusIs(absl::StatusCode::kUnimplemented, testing::HasSubstr("does not fuse [FusedBatchNorm]")));
+}
+
 TEST_P(GpuKernels, Reductions) {
   const auto op = [](const char* name) {
     return Of(name)

@@ -2,8 +2,12 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include <cstring>
 #include <memory>
+#include <optional>
 
+#include "core/cuda/cuda_runtime.h"
+#include "core/cuda/cuda_stream.h"
 #include "kernels/cuda/matmul_args.h"
 
 namespace weir {
@@ -63,72 +67,106 @@ cudaDataType_t TypeOf(ElementType type) {
   }
 }
 
-// Of what a tensor's memory, or a part of it, begins at: a power of two, as far as the library cares.
-uint32_t AlignmentOf(const void* data) {
-  constexpr uintptr_t kMost = 256;
-  return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(data) | kMost) &
-                               -(reinterpret_cast<uintptr_t>(data) | kMost));
+// A problem as the library sees it.
+struct Described {
+  Operation operation;
+  Layout a, b, c;
+};
+
+// The library's matrices are column-major: what it sees are the transposes, so it computes c' = op(b)' op(a)'. Nothing
+// where there is no memory for it.
+std::optional<Described> Describe(const MatMulProblem& p, const void* bias) {
+  const bool is_double = p.type == ElementType::kDouble;
+  const bool is_tf32 = p.type == ElementType::kFloat && p.allow_tf32;
+  cublasLtMatmulDesc_t made = nullptr;
+  if (cublasLtMatmulDescCreate(&made,
+                               is_double ? CUBLAS_COMPUTE_64F
+                               : is_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                         : CUBLAS_COMPUTE_32F,
+                               is_double ? CUDA_R_64F : CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
+    return std::nullopt;
+  }
+  Described described;
+  described.operation.reset(made);
+  const auto set = [made](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    return cublasLtMatmulDescSetAttribute(made, attribute, &value, sizeof(value)) == CUBLAS_STATUS_SUCCESS;
+  };
+  const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if (!set(CUBLASLT_MATMUL_DESC_TRANSA, first) || !set(CUBLASLT_MATMUL_DESC_TRANSB, second)) return std::nullopt;
+  if (p.epilogue != MatMulEpilogue::kNone) {
+    // Its bias is one for each row, which are our columns.
+    const cublasLtEpilogue_t epilogue =
+        p.epilogue == MatMulEpilogue::kBias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_RELU_BIAS;
+    if (!set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue) || !set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)) {
+      return std::nullopt;
+    }
+  }
+  const cudaDataType_t type = TypeOf(p.type);
+  described.b = NewLayout(type, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.batch, p.b_step);
+  described.a = NewLayout(type, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.batch, p.a_step);
+  described.c = NewLayout(type, p.n, p.m, p.batch, p.m * p.n);
+  if (described.a == nullptr || described.b == nullptr || described.c == nullptr) return std::nullopt;
+  return described;
 }
 
-// The library's matrices are column-major: what it sees are the transposes, so it computes c' = op(b)' op(a)'.
+absl::StatusOr<MatMulChoice> Choose(GpuRuntime& gpu, const MatMulProblem& p) {
+  const std::optional<int> device = CudaOrdinalOf(gpu);
+  if (!device.has_value()) return errors::Unimplemented(gpu.properties().name, " is not one of CUDA's");
+  RETURN_IF_ERROR(SelectCudaDevice(*device));
+  const cublasLtHandle_t handle = HandleOfThread(*device);
+  if (handle == nullptr) return errors::Internal("cuBLASLt cannot be started on ", gpu.properties().name);
+  // Where the bias lies is not known yet: it is aligned as all tensors are.
+  const std::optional<Described> described = Describe(p, nullptr);
+  cublasLtMatmulPreference_t made = nullptr;
+  if (!described.has_value() || cublasLtMatmulPreferenceCreate(&made) != CUBLAS_STATUS_SUCCESS) {
+    return errors::ResourceExhausted("There is no memory to describe a product to cuBLASLt");
+  }
+  const Preference preference(made);
+  const auto tell = [made](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    return cublasLtMatmulPreferenceSetAttribute(made, attribute, &value, sizeof(value)) == CUBLAS_STATUS_SUCCESS;
+  };
+  // The library takes operands to be aligned as it aligns them itself, unless it is told.
+  if (!tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.b_alignment) ||
+      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.a_alignment) ||
+      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c_alignment) ||
+      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c_alignment) ||
+      !tell(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, p.workspace_limit)) {
+    return errors::Internal("cuBLASLt takes no preferences");
+  }
+  cublasLtMatmulHeuristicResult_t found = {};
+  int num_found = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle, described->operation.get(), described->b.get(), described->a.get(),
+                                     described->c.get(), described->c.get(), preference.get(), 1, &found, &num_found);
+  if (status != CUBLAS_STATUS_SUCCESS || num_found == 0 || found.state != CUBLAS_STATUS_SUCCESS) {
+    return errors::Unimplemented("cuBLASLt has no way to multiply [", p.m, ",", p.k, "] by [", p.k, ",", p.n,
+                                 "]: ", cublasLtGetStatusName(status != CUBLAS_STATUS_SUCCESS ? status : found.state));
+  }
+  MatMulChoice choice{.workspace_bytes = found.workspaceSize};
+  static_assert(sizeof(choice.algorithm) == sizeof(found.algo));
+  std::memcpy(choice.algorithm, &found.algo, sizeof(found.algo));
+  return choice;
+}
+
 int Launch(void* stream, const void* raw) {
   const MatMulArgs& args = *static_cast<const MatMulArgs*>(raw);
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return static_cast<int>(error);
   const cublasLtHandle_t handle = HandleOfThread(device);
-  if (handle == nullptr) return static_cast<int>(cudaErrorMemoryAllocation);
-  const bool is_double = args.type == ElementType::kDouble;
-  cublasLtMatmulDesc_t made = nullptr;
-  if (cublasLtMatmulDescCreate(&made, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                               is_double ? CUDA_R_64F : CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
-    return static_cast<int>(cudaErrorMemoryAllocation);
-  }
-  const Operation operation(made);
-  const cublasOperation_t first = args.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t second = args.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const bool is_described = cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) ==
-                                CUBLAS_STATUS_SUCCESS &&
-                            cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &second,
-                                                           sizeof(second)) == CUBLAS_STATUS_SUCCESS;
-  const cudaDataType_t type = TypeOf(args.type);
-  const int64_t b_row = args.transpose_b ? args.k : args.n, a_row = args.transpose_a ? args.m : args.k;
-  const Layout b = NewLayout(type, b_row, args.transpose_b ? args.n : args.k, args.batch, args.b_step);
-  const Layout a = NewLayout(type, a_row, args.transpose_a ? args.k : args.m, args.batch, args.a_step);
-  const Layout c = NewLayout(type, args.n, args.m, args.batch, args.m * args.n);
-  if (!is_described || a == nullptr || b == nullptr || c == nullptr) {
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-  // The library takes operands to be aligned as it aligns them itself, unless it is told.
-  cublasLtMatmulPreference_t made_preference = nullptr;
-  if (cublasLtMatmulPreferenceCreate(&made_preference) != CUBLAS_STATUS_SUCCESS) {
-    return static_cast<int>(cudaErrorMemoryAllocation);
-  }
-  const Preference preference(made_preference);
-  const auto tell = [made_preference](cublasLtMatmulPreferenceAttributes_t attribute, const void* data) {
-    const uint32_t bytes = AlignmentOf(data);
-    return cublasLtMatmulPreferenceSetAttribute(made_preference, attribute, &bytes, sizeof(bytes)) ==
-           CUBLAS_STATUS_SUCCESS;
-  };
-  if (!tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, args.b) ||
-      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, args.a) ||
-      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, args.c) ||
-      !tell(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, args.c)) {
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-  cublasLtMatmulHeuristicResult_t found = {};
-  int num_found = 0;
-  if (cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), b.get(), a.get(), c.get(), c.get(), preference.get(), 1,
-                                     &found, &num_found) != CUBLAS_STATUS_SUCCESS ||
-      num_found == 0) {
-    return static_cast<int>(cudaErrorNotSupported);
-  }
+  const std::optional<Described> described = Describe(args.problem, args.bias);
+  if (handle == nullptr || !described.has_value()) return static_cast<int>(cudaErrorMemoryAllocation);
+  cublasLtMatmulAlgo_t algorithm;
+  std::memcpy(&algorithm, args.choice.algorithm, sizeof(algorithm));
+  const bool is_double = args.problem.type == ElementType::kDouble;
   const double one = 1, zero = 0;
   const float one_float = 1, zero_float = 0;
   const void* const alpha = is_double ? static_cast<const void*>(&one) : &one_float;
   const void* const beta = is_double ? static_cast<const void*>(&zero) : &zero_float;
   const cublasStatus_t status =
-      cublasLtMatmul(handle, operation.get(), alpha, args.b, b.get(), args.a, a.get(), beta, args.c, c.get(), args.c,
-                     c.get(), &found.algo, /*workspace=*/nullptr, 0, static_cast<cudaStream_t>(stream));
+      cublasLtMatmul(handle, described->operation.get(), alpha, args.b, described->b.get(), args.a, described->a.get(),
+                     beta, args.c, described->c.get(), args.c, described->c.get(), &algorithm, args.workspace,
+                     args.choice.workspace_bytes, static_cast<cudaStream_t>(stream));
   if (status == CUBLAS_STATUS_SUCCESS) return static_cast<int>(cudaGetLastError());
   const cudaError_t device_error = cudaGetLastError();
   return static_cast<int>(device_error != cudaSuccess ? device_error : cudaErrorNotSupported);
@@ -136,6 +174,6 @@ int Launch(void* stream, const void* raw) {
 
 }  // namespace
 
-MatMulLaunch CudaMatMul() { return &Launch; }
+MatMulLibrary CudaMatMul() { return {.launch = &Launch, .choose = &Choose}; }
 
 }  // namespace weir

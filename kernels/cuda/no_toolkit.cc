@@ -16,7 +16,7 @@ BodyTable CudaRandomBodies() { return {}; }
 BodyTable CudaScatterBodies() { return {}; }
 BodyTable CudaUpdateBodies() { return {}; }
 BodyTable CudaWindowBodies() { return {}; }
-MatMulLaunch CudaMatMul() { return nullptr; }
+MatMulLibrary CudaMatMul() { return {}; }
 
 GpuPlatform MachineGpus() {
   return {.count = []() -> absl::StatusOr<int> { return errors::Unavailable("this build has no CUDA"); },

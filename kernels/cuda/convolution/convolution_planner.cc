@@ -31,6 +31,7 @@ absl::StatusOr<bool> ConvolutionPlanner::Run(const ConvolutionProblem& problem, 
   bool can_measure = !stream.IsCapturing();
   size_t room = kAnyWorkspace;
   absl::Status exhausted;
+  std::vector<Picked> too_large;
   for (;;) {
     Picked picked = Pick(*entry, can_measure, room);
     if (picked.plan == nullptr) {
@@ -55,11 +56,14 @@ absl::StatusOr<bool> ConvolutionPlanner::Run(const ConvolutionProblem& problem, 
     }
     if (!absl::IsResourceExhausted(status) || picked.plan->workspace_bytes() == 0) {
       RETURN_IF_ERROR(status);
+      // An allocation that fails has waited for memory before: not again with each call.
+      for (const Picked& plan : too_large) Drop(*entry, plan, exhausted);
       return true;
     }
     exhausted = status;
     room = picked.plan->workspace_bytes();
     can_measure = false;
+    too_large.push_back(std::move(picked));
   }
 }
 

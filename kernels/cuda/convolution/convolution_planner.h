@@ -40,9 +40,10 @@ class ConvolutionPlanner : public Resource {
   std::string DebugString() const override;
 
   // Calls `run` with a plan that computes the problem, which may be in the other layout, to enqueue it on `stream`.
-  // When `run` returns UNIMPLEMENTED, or RESOURCE_EXHAUSTED for a plan that wants workspace, the next plan is tried; it
-  // must then have changed nothing that the next does not overwrite. False: there is no plan, and the caller computes
-  // it otherwise; the log says so once for each problem. Other errors are those of `run`.
+  // When `run` returns UNIMPLEMENTED, or RESOURCE_EXHAUSTED for a plan that wants workspace, the next plan is tried,
+  // and the one that failed no more, if another works; `run` must then have changed nothing that the next does not
+  // overwrite. False: there is no plan, and the caller computes it otherwise; the log says so once for each problem.
+  // Other errors are those of `run`.
   absl::StatusOr<bool> Run(const ConvolutionProblem& problem, GpuStream& stream,
                            absl::FunctionRef<absl::Status(ConvolutionPlan& plan)> run);
 

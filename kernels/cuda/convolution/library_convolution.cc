@@ -46,33 +46,13 @@ Places FilterPlaces(const ConvolutionShape& shape) {
   return {.sizes = {out, in, rows, columns}, .steps = {1, out, columns * in * out, in * out}};
 }
 
-// What is given back to the stream when it goes, for whoever uses it next there.
-class Workspace {
- public:
-  explicit Workspace(GpuAllocator& memory) : memory_(memory) {}
-  ~Workspace() {
-    if (data_ != nullptr) memory_.Free(data_);
-  }
-  Workspace(const Workspace&) = delete;
-  absl::Status Allocate(size_t bytes, GpuStream& stream) {
-    if (bytes == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(data_, memory_.Allocate(bytes, &stream));
-    return absl::OkStatus();
-  }
-  void* data() const { return data_; }
-
- private:
-  GpuAllocator& memory_;
-  void* data_ = nullptr;
-};
-
 // One convolution by one plan: arguments are put as the plan wants them, and its result as the op does.
 class Call {
  public:
-  Call(OpKernelContext& ctx, GpuDevice& gpu, const ConvolutionShape& shape, const PaddedConvolution& padded,
+  Call(OpKernelContext& ctx, GpuStream& stream, const ConvolutionShape& shape, const PaddedConvolution& padded,
        const ConvolutionTensors& tensors)
       : ctx_(ctx),
-        gpu_(gpu),
+        stream_(stream),
         direction_(padded.problem.direction),
         padded_(padded),
         in_(tensors.in),
@@ -95,12 +75,11 @@ class Call {
                                                            direction_ == Direction::kBackwardFilter));
     ASSIGN_OR_RETURN(const Tensor out_for_plan,
                      Arrange(out_, out_places_, out, problem.OutElements(), direction_ == Direction::kForward));
-    Workspace workspace(gpu_.memory());
-    RETURN_IF_ERROR(workspace.Allocate(plan.workspace_bytes(), gpu_.kernel_stream()));
+    ASSIGN_OR_RETURN(const TensorShape bytes, TensorShape::Build({static_cast<int64_t>(plan.workspace_bytes())}));
+    ASSIGN_OR_RETURN(const Tensor workspace, ctx_.allocate_temp(DT_UINT8, bytes));
     RETURN_IF_ERROR(plan.Enqueue(
-        gpu_.kernel_stream(),
-        {.in = in_for_plan.raw_data(), .filter = filter_for_plan.raw_data(), .out = out_for_plan.raw_data()},
-        workspace.data()));
+        stream_, {.in = in_for_plan.raw_data(), .filter = filter_for_plan.raw_data(), .out = out_for_plan.raw_data()},
+        workspace.raw_data()));
     switch (direction_) {
       case Direction::kForward:
         return PutBack(out_for_plan, out, out_, out_places_);
@@ -122,7 +101,7 @@ class Call {
     ASSIGN_OR_RETURN(Tensor arranged, ctx_.allocate_temp(tensor.dtype(), shape));
     if (is_result) return arranged;
     if (count != tensor.NumElements()) {
-      RETURN_IF_ERROR(gpu_.kernel_stream().Fill(arranged.raw_data(), 0, static_cast<size_t>(arranged.TotalBytes())));
+      RETURN_IF_ERROR(stream_.Fill(arranged.raw_data(), 0, static_cast<size_t>(arranged.TotalBytes())));
     }
     RETURN_IF_ERROR(Copy(tensor, from, arranged, to));
     return arranged;
@@ -152,11 +131,11 @@ class Call {
     ASSIGN_OR_RETURN(args.from, LayoutOf(sizes, from_steps));
     ASSIGN_OR_RETURN(args.to, LayoutOf(sizes, to_steps));
     ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("StridedStore", source.dtype()));
-    return gpu_.kernel_stream().LaunchWith(kernel, args, {ReadOf(source), WriteOf(target)});
+    return stream_.LaunchWith(kernel, args, {ReadOf(source), WriteOf(target)});
   }
 
   OpKernelContext& ctx_;
-  GpuDevice& gpu_;
+  GpuStream& stream_;
   const Direction direction_;
   const PaddedConvolution& padded_;
   const Tensor &in_, &filter_, &out_;
@@ -192,12 +171,12 @@ absl::StatusOr<std::shared_ptr<ConvolutionPlanner>> ConvolutionPlannerOf(GpuDevi
   return gpu.resources()->LookupOrCreate<ConvolutionPlanner>("weir_gpu_libraries", "convolutions", make);
 }
 
-absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuDevice& gpu, ConvolutionPlanner& planner,
+absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuStream& stream, ConvolutionPlanner& planner,
                                        const ConvolutionShape& shape, ConvolutionDirection direction,
                                        const ConvolutionTensors& tensors) {
   const PaddedConvolution padded = PadEvenly(shape, direction, tensors.in.dtype());
-  Call call(ctx, gpu, shape, padded, tensors);
-  return planner.Run(padded.problem, gpu.kernel_stream(), [&call](ConvolutionPlan& plan) { return call.Run(plan); });
+  Call call(ctx, stream, shape, padded, tensors);
+  return planner.Run(padded.problem, stream, [&call](ConvolutionPlan& plan) { return call.Run(plan); });
 }
 
 }  // namespace weir

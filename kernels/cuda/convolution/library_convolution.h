@@ -26,8 +26,8 @@ struct ConvolutionTensors {
   const Tensor& out;
 };
 
-// Enqueues it on compute(). False: the library cannot do it, and nothing was enqueued that matters.
-absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuDevice& gpu, ConvolutionPlanner& planner,
+// Enqueues it. False: the library cannot do it, and nothing was enqueued that matters.
+absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuStream& stream, ConvolutionPlanner& planner,
                                        const ConvolutionShape& shape, ConvolutionDirection direction,
                                        const ConvolutionTensors& tensors);
 
