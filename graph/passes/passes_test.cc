@@ -196,14 +196,16 @@ TEST(Remapping, StopsAtWhatOthersSee) {
   EXPECT_THAT(elsewhere, HasSubstr("%h:f32 = MatMul("));
 }
 
-TEST(Remapping, FusesProductsOnGpusAndNoConvolutions) {
-  const auto layer = [](absl::string_view product) {
-    return Apply(*MakeRemappingPass(), Fetch({"a"}),
-                 absl::StrCat("%x:f32 = Placeholder()\n%h:f32 = ", product,
-                              " @a:0/GPU:0\n%a:f32 = BiasAdd(%h, %x) @a:0/GPU:0\n"));
+TEST(Remapping, FusesProductsWhereDevicesHaveTheKernel) {
+  const auto layer = [](const std::string& device) {
+    auto graph = Parse(kLayer);
+    for (Node* node : graph->nodes()) node->set_assigned_device("/job:a/replica:0/task:0/device:" + device);
+    int changes = 0;
+    EXPECT_TRUE(MakeRemappingPass()->Run(Fetch({"y"}), graph.get(), &changes).ok());
+    return PrintGraph(*graph);
   };
-  EXPECT_THAT(layer("MatMul(%x, %x)"), HasSubstr("%a:f32 = _FusedMatMul("));
-  EXPECT_THAT(layer("Conv2D(%x, %x) {strides=[1, 1, 1, 1], padding=\"SAME\"}"), HasSubstr("%h:f32 = Conv2D("));
+  EXPECT_THAT(layer("GPU:0"), HasSubstr("%y:f32 = _FusedMatMul("));
+  EXPECT_THAT(layer("TPU:0"), HasSubstr("%h:f32 = MatMul("));
 }
 
 TEST(Remapping, LeavesWhatRoundsInBetween) {

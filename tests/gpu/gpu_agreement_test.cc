@@ -9,9 +9,11 @@ namespace {
 
 const DataType kFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
 
-// Not here: those that hand tensors on, and variables, which gpu_session_test and tests/session run.
+// Not here: those that hand tensors on, and variables, which gpu_session_test and tests/session run; and what passes
+// make, which no client may ask for (kernels/cuda/kernel_conformance_testing.h has it).
 const std::set<std::string>& CheckedElsewhere() {
   static const auto* const ops = new std::set<std::string>{"NoOp",
+                                                           "_FusedMatMul",
                                                            "ControlTrigger",
                                                            "Const",
                                                            "HostConst",

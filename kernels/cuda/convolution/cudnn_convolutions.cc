@@ -19,7 +19,7 @@ namespace {
 // The most proposals of each kind of heuristics.
 constexpr int64_t kMostProposals = 16;
 
-// A handle is one thread's at a time.
+// A handle is one thread's at a time, and graphs and plans use it while they are made.
 struct Session {
   explicit Session(std::shared_ptr<const CudnnTarget> target_in) : target(std::move(target_in)) {}
   const std::shared_ptr<const CudnnTarget> target;
@@ -90,6 +90,7 @@ class CudnnConvolutions : public ConvolutionLibrary {
 
   absl::StatusOr<std::vector<ConvolutionRecipe>> Propose(const ConvolutionProblem& problem) override {
     RETURN_IF_ERROR(Select());
+    MutexLock lock(session_->mu);
     std::vector<ConvolutionRecipe> recipes;
     absl::StatusOr<CudnnDescriptor> graph = CudnnGraphOf(*session_->target, problem);
     if (absl::IsUnimplemented(graph.status())) return recipes;
@@ -104,6 +105,7 @@ class CudnnConvolutions : public ConvolutionLibrary {
   absl::StatusOr<std::shared_ptr<ConvolutionPlan>> Make(const ConvolutionProblem& problem,
                                                         const ConvolutionRecipe& recipe) override {
     RETURN_IF_ERROR(Select());
+    MutexLock lock(session_->mu);
     ASSIGN_OR_RETURN(const CudnnDescriptor graph, CudnnGraphOf(*session_->target, problem));
     ASSIGN_OR_RETURN(const CudnnDescriptor engine, NewEngine(graph, recipe.engine));
     RETURN_IF_ERROR(CheckNotes(engine, problem.dtype));

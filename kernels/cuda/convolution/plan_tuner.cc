@@ -9,7 +9,7 @@ PlanTuner::PlanTuner(int num_candidates, bool measures) : candidates_(num_candid
 bool PlanTuner::WantsTurns(const Candidate& candidate) const {
   if (!measures_ || candidate.is_dropped || candidate.turns > kMeasuredTurns) return false;
   const std::optional<int> best = Best();
-  return candidate.results == 0 || candidate.best < kTooSlow * candidates_[*best].best;
+  return candidate.results < kTurnsBeforeGivingUp || candidate.best < kTooSlow * candidates_[*best].best;
 }
 
 std::optional<int> PlanTuner::Best() const {

@@ -32,7 +32,7 @@ TEST(PlanTunerTest, TheFirstTurnIsNotMeasured) {
 
 TEST(PlanTunerTest, SlowCandidatesAreGivenUp) {
   PlanTuner tuner(3, true);
-  EXPECT_THAT(RunCalls(&tuner, {10, 50, 11}, 11), testing::ElementsAre(0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 0));
+  EXPECT_THAT(RunCalls(&tuner, {10, 50, 11}, 12), testing::ElementsAre(0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 0));
   EXPECT_EQ(tuner.Chosen(), 0);
 }
 
