@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "core/attr_value.h"
+#include "core/logging.h"
 #include "core/rendezvous.h"
 #include "graph/graph.h"
 
@@ -45,11 +46,26 @@ std::string WayOf(const Node& node, const TransferLog::Ways& ways) {
   return found != ways.end() ? found->second : "";
 }
 
+void SetTimes(int64_t start_nanos, int64_t duration, tensorflow::NodeExecStats* node) {
+  node->set_all_start_nanos(start_nanos);
+  node->set_all_start_micros(start_nanos / 1000);
+  node->set_op_end_rel_nanos(duration);
+  node->set_all_end_rel_nanos(duration);
+  node->set_op_end_rel_micros((duration + 999) / 1000);
+  node->set_all_end_rel_micros((duration + 999) / 1000);
+}
+
 }  // namespace
+
+StatsCollector::StatsCollector(std::string device, const Plan& plan, GpuDevice* gpu)
+    : device_(std::move(device)),
+      plan_(plan),
+      lane_(gpu != nullptr ? std::make_unique<DeviceLane>(*gpu, plan) : nullptr) {}
 
 void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos,
                               absl::Span<const OpOutput> outputs) {
   Event event{&node, start_nanos, end_nanos, std::hash<std::thread::id>()(std::this_thread::get_id()), {}};
+  if (lane_ != nullptr) lane_->NodeDone(node, start_nanos);
   for (const OpOutput& output : outputs) {
     event.output_bytes.push_back(output.has_value && output.ref == nullptr ? output.value.TotalBytes() : 0);
   }
@@ -58,6 +74,7 @@ void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end
 }
 
 void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats) {
+  if (lane_ != nullptr) AddLaneTo(stats);
   const int64_t offset = EpochOffset();
   tensorflow::DeviceStepStats* device = stats->add_dev_stats();
   device->set_device(device_);
@@ -65,14 +82,8 @@ void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats*
   absl::flat_hash_map<uint64_t, uint32_t> threads;
   for (const Event& event : events_) {
     tensorflow::NodeExecStats* node = device->add_node_stats();
-    const int64_t duration = event.end_nanos - event.start_nanos;
     node->set_node_name(event.node->name());
-    node->set_all_start_nanos(event.start_nanos + offset);
-    node->set_all_start_micros((event.start_nanos + offset) / 1000);
-    node->set_op_end_rel_nanos(duration);
-    node->set_all_end_rel_nanos(duration);
-    node->set_op_end_rel_micros((duration + 999) / 1000);
-    node->set_all_end_rel_micros((duration + 999) / 1000);
+    SetTimes(event.start_nanos + offset, event.end_nanos - event.start_nanos, node);
     const std::string way = WayOf(*event.node, ways);
     node->set_timeline_label(absl::StrCat(Label(*event.node), way.empty() ? "" : " ", way));
     node->set_thread_id(threads.try_emplace(event.thread, threads.size()).first->second);
@@ -89,6 +100,24 @@ void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats*
       output->mutable_tensor_description()->mutable_allocation_description()->set_requested_bytes(
           event.output_bytes[i]);
     }
+  }
+}
+
+void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {
+  const absl::StatusOr<std::vector<DeviceLane::Span>> spans = lane_->Spans();
+  if (!spans.ok()) {
+    WEIR_LOG(WARNING).With("device", device_).With("reason", spans.status().message())
+        << "a trace lacks the GPU's times";
+    return;
+  }
+  const int64_t offset = EpochOffset();
+  tensorflow::DeviceStepStats* lane = stats->add_dev_stats();
+  lane->set_device(absl::StrCat(device_, "/stream:all"));
+  for (const DeviceLane::Span& span : *spans) {
+    tensorflow::NodeExecStats* node = lane->add_node_stats();
+    node->set_node_name(absl::StrCat(span.node->name(), ":", span.node->op()));  // as TensorFlow's tools read it
+    node->set_timeline_label(Label(*span.node));
+    SetTimes(span.start_nanos + offset, span.end_nanos - span.start_nanos, node);
   }
 }
 

@@ -1,6 +1,7 @@
 // Timings of one step's nodes, as TensorFlow's StepStats and CostGraphDef.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "distribute/transport/transfer_log.h"
 #include "tensorflow/core/framework/cost_graph.pb.h"
 #include "tensorflow/core/framework/step_stats.pb.h"
+#include "worker/device_lane.h"
 #include "worker/step_execution.h"
 
 namespace weir {
@@ -15,11 +17,13 @@ namespace weir {
 // Of the nodes of one device. Thread-safe.
 class StatsCollector : public StepObserver {
  public:
-  StatsCollector(std::string device, const Plan& plan) : device_(std::move(device)), plan_(plan) {}
+  // For a step that begins now. `gpu`: the device, if it is one; else null.
+  StatsCollector(std::string device, const Plan& plan, GpuDevice* gpu);
 
   void NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos, absl::Span<const OpOutput> outputs) override;
   // After the step.
-  // Receives that are among `ways` say by which they came.
+  // Receives that are among `ways` say by which they came. What a GPU did, and when, is a device of its own, with
+  // TensorFlow's name: "…/device:GPU:0/stream:all".
   void AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats);
   void AddTo(tensorflow::CostGraphDef* costs);
 
@@ -31,8 +35,11 @@ class StatsCollector : public StepObserver {
     absl::InlinedVector<int64_t, 2> output_bytes;
   };
 
+  void AddLaneTo(tensorflow::StepStats* stats);
+
   const std::string device_;
   const Plan& plan_;
+  const std::unique_ptr<DeviceLane> lane_;  // null where there is no GPU
   Mutex mu_;
   std::vector<Event> events_ GUARDED_BY(mu_);
 };

@@ -1,4 +1,6 @@
 // What sessions with GPUs do that others do not.
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "client/function_builder.h"
 #include "client/initializers.h"
 #include "client/variables.h"
@@ -66,6 +68,31 @@ TEST_F(GpuSessionTest, AnOpWithoutDevicePrefersTheGpu) {
     }
   }
   EXPECT_EQ(neg, absl::StrCat(kTask, "/device:GPU:0"));
+}
+
+// As a device of its own, as TensorFlow's timelines have it.
+TEST_F(GpuSessionTest, ATraceSaysWhenTheGpuWorkedForWhichNode) {
+  const Output x = ops::Placeholder(Gpu(), DT_FLOAT);
+  const Output first = ops::Neg(Gpu().WithName("first"), x), second = ops::Square(Gpu().WithName("second"), first);
+  tensorflow::RunOptions options;
+  options.set_trace_level(tensorflow::RunOptions::FULL_TRACE);
+  tensorflow::RunMetadata metadata;
+  const int64_t before = absl::ToUnixNanos(absl::Now());
+  ASSERT_THAT(session().Run({{x, AsScalar<float>(2)}}, {second}, {}, options, &metadata), IsOk());
+  const int64_t after = absl::ToUnixNanos(absl::Now());
+  std::vector<std::string> names;
+  int64_t end = before;
+  for (const auto& device : metadata.step_stats().dev_stats()) {
+    if (device.device() != absl::StrCat(kTask, "/device:GPU:0/stream:all")) continue;
+    for (const auto& node : device.node_stats()) {
+      EXPECT_GE(node.all_start_nanos(), end) << node.node_name();
+      EXPECT_GE(node.all_end_rel_nanos(), 0) << node.node_name();
+      end = node.all_start_nanos() + node.all_end_rel_nanos();
+      if (!absl::StartsWith(node.node_name(), "_")) names.push_back(node.node_name());
+    }
+  }
+  EXPECT_LE(end, after);
+  EXPECT_THAT(names, testing::IsSupersetOf({"first:Neg", "second:Square"}));
 }
 
 TEST_F(GpuSessionTest, TensorsPassBetweenDevices) {

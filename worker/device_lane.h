@@ -1,0 +1,50 @@
+// When a GPU worked for which node of a traced step.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/gpu/gpu_device.h"
+#include "core/mutex.h"
+#include "graph/graph.h"
+#include "worker/plan.h"
+
+namespace weir {
+
+// Timers on the device's compute stream, one behind what each node has enqueued there. Times are as exact as it is that
+// the stream had nothing to do when the step began, which is so unless another step runs. Thread-safe.
+class DeviceLane {
+ public:
+  // For a step of `plan` that begins now.
+  DeviceLane(GpuDevice& gpu, const Plan& plan);
+
+  // `node`, one of the plan's, has run on the host since `start_nanos` (NowNanos()).
+  void NodeDone(const Node& node, int64_t start_nanos);
+
+  struct Span {
+    const Node* node = nullptr;
+    int64_t start_nanos = 0, end_nanos = 0;
+  };
+  // What the stream is through with: all, after a step that was. An error of the device, or of a timer.
+  absl::StatusOr<std::vector<Span>> Spans();
+
+ private:
+  struct Timed {
+    const Node* node;
+    int64_t start_nanos;
+    std::unique_ptr<GpuTimer> timer;  // since the one before stopped
+  };
+
+  absl::Status StartTimer() REQUIRES(mu_);
+
+  GpuDevice& gpu_;
+  const int64_t begin_nanos_;
+  absl::flat_hash_set<const Node*> enqueuing_;
+  Mutex mu_;
+  absl::Status status_ GUARDED_BY(mu_);
+  std::unique_ptr<GpuTimer> running_ GUARDED_BY(mu_);
+  std::vector<Timed> timed_ GUARDED_BY(mu_);
+};
+
+}  // namespace weir
