@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -60,8 +61,13 @@ class GpuElementwise : public OneGpu {
  protected:
   void SetUp() override {
     OneGpu::SetUp();
-    for (const char* op : {"Neg", "Tanh", "Rint"}) Define(Op(op).Input("x: T").Output("y: T").Attr("T: type"));
-    for (const char* op : {"AddV2", "Mul", "Maximum", "RealDiv"}) {
+    for (const char* op : {"Neg", "Tanh", "Rint", "Elu", "Selu", "Softplus", "Softsign"}) {
+      Define(Op(op).Input("x: T").Output("y: T").Attr("T: type"));
+    }
+    for (const char* op : {"IsFinite", "IsInf", "IsNan"}) {
+      Define(Op(op).Input("x: T").Output("y: bool").Attr("T: type"));
+    }
+    for (const char* op : {"AddV2", "Mul", "Maximum", "RealDiv", "EluGrad", "SoftplusGrad", "SoftsignGrad"}) {
       Define(Op(op).Input("x: T").Input("y: T").Output("z: T").Attr("T: type"));
     }
     Define(Op("Less").Input("x: T").Input("y: T").Output("z: bool").Attr("T: type"));
@@ -84,7 +90,8 @@ class GpuElementwise : public OneGpu {
     }
     StepContext step;
     step.device = device_.get();
-    const DataType types[] = {op == "Less" || op == "LogicalAnd" ? DT_BOOL : inputs[0].dtype()};
+    const bool is_predicate = op_def->output_arg(0).type() == tensorflow::DT_BOOL;
+    const DataType types[] = {is_predicate ? DT_BOOL : inputs[0].dtype()};
     OpOutput outputs[1];
     OpKernelContext ctx(&step, &node, values, types, absl::MakeSpan(outputs));
     RETURN_IF_ERROR(kernel->Compute(ctx));
@@ -105,6 +112,27 @@ TEST_P(GpuElementwise, OneOperand) {
   Expect("Tanh", {AsTensor<double>({0.5, 100})}, AsTensor<double>({std::tanh(0.5), 1}));
   Expect("Rint", {AsTensor<half>({half(0.5f), half(1.5f)})}, AsTensor<half>({half(0.f), half(2.f)}));
   Expect("Neg", {Tensor(DT_FLOAT, TensorShape({0, 3}))}, Tensor(DT_FLOAT, TensorShape({0, 3})));
+}
+
+TEST_P(GpuElementwise, Activations) {
+  const Tensor x = AsTensor<float>({-1, 2, NAN});
+  const float e = std::exp(-1.F);
+  Expect("Elu", {x}, AsTensor<float>({std::expm1(-1.F), 2, NAN}));
+  Expect("Selu", {x}, AsTensor<float>({1.7580993F * std::expm1(-1.F), 2 * 1.050701F, NAN}));
+  Expect("Softplus", {AsTensor<double>({-40, 1000})}, AsTensor<double>({std::exp(-40.0), 1000}));
+  Expect("Softsign", {x}, AsTensor<float>({-0.5F, 2 / 3.F, NAN}));
+  const Tensor g = AsTensor<float>({2, 2, 2});
+  Expect("EluGrad", {g, x}, AsTensor<float>({0, 2, 2}));
+  Expect("SoftplusGrad", {g, AsTensor<float>({-1, 0, 1000})}, AsTensor<float>({2 * e / (1 + e), 1, 2}));
+  Expect("SoftsignGrad", {g, AsTensor<float>({-1, 0, 1})}, AsTensor<float>({0.5F, 2, 0.5F}));
+}
+
+TEST_P(GpuElementwise, Predicates) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = AsTensor<half>({half(1.F), half(-infinity), half(NAN)});
+  Expect("IsFinite", {x}, AsTensor<bool>({true, false, false}));
+  Expect("IsInf", {x}, AsTensor<bool>({false, true, false}));
+  Expect("IsNan", {x}, AsTensor<bool>({false, false, true}));
 }
 
 TEST_P(GpuElementwise, OperandsOfOneShape) {
