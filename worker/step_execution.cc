@@ -31,7 +31,9 @@ StepExecution::StepExecution(const Plan& plan, NodeCosts& costs)
 StepExecution::~StepExecution() = default;
 
 void StepExecution::Start(const StepArgs& args) {
+  if (current_runner_ != nullptr) current_runner_->step->RestBeforeLongWork();  // a call, of whatever length
   args_ = args;
+  weighs_inputs_ = args.progress != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
   measure_ = args.observer != nullptr || costs_.MeasureNextStep();
   aborted_.store(false, std::memory_order_relaxed);
@@ -148,6 +150,18 @@ bool StepExecution::AwaitKernels(Runner& runner) {
 
 void StepExecution::RestBeforeLongWork() {
   if (args_.progress != nullptr) args_.progress->Rest();
+}
+
+void StepExecution::RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs) {
+  if (node.is(PlanNode::kMayBeCostly)) {
+    if (costs_.nanos(ready.node) == 0) RestBeforeLongWork();
+    return;
+  }
+  int64_t bytes = 0;
+  for (const TensorValue& input : inputs) {
+    if (input.tensor != nullptr && !input.is_ref()) bytes += input.tensor->TotalBytes();
+  }
+  if (bytes > kCheapBytes) RestBeforeLongWork();
 }
 
 void StepExecution::EndRunner() {

@@ -134,6 +134,8 @@ class StepExecution {
   // Below this a node is run at once, and waking a thread (about 45 µs) pays only for this much work.
   static constexpr uint32_t kCostlyNanos = 3'000;
   static constexpr uint64_t kWorthWakingNanos = 50'000;
+  // What a kernel without learned cost moves in about kCostlyNanos.
+  static constexpr int64_t kCheapBytes = 32 << 10;
   using TensorValues = absl::InlinedVector<TensorValue, 8>;
 
   void Start(const StepArgs& args);
@@ -153,6 +155,8 @@ class StepExecution {
   bool AwaitKernels(Runner& runner);
   // Lets other threads look after what others send: after AwaitKernels this one is expected back at once.
   void RestBeforeLongWork();
+  // The same where the learned cost, at which RunsNow and Take look, does not tell that the kernel is short.
+  void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);
@@ -176,6 +180,7 @@ class StepExecution {
   std::atomic<int> helpers_{0};  // runners that took over surplus nodes
   std::atomic<bool> aborted_{false};
   bool measure_ = false;
+  bool weighs_inputs_ = false;  // before kernels without learned cost
   bool shared_ = false;
   std::vector<uint8_t> result_is_set_;
   std::function<void(absl::Status)> done_;

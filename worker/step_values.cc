@@ -28,6 +28,7 @@ bool StepExecution::Compute(const PlanNode& node, const Ready& ready, OpOutput* 
     Fail(node, std::move(status));
     return false;
   }
+  if (weighs_inputs_) RestBefore(node, ready, absl::MakeConstSpan(inputs, node.num_inputs));
   const int64_t start = measure_ && (args_.observer != nullptr || node.is(PlanNode::kMayBeCostly)) ? NowNanos() : 0;
   OpOutput* const outputs = slots + node.first_output;
   OpKernelContext context(args_.context, &node.node->def(), absl::MakeConstSpan(inputs, node.num_inputs),

@@ -271,7 +271,10 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
 
 void LinkPoller::Rest() {
   const KeptTurn mine = std::exchange(kept, {});
-  if (mine.poller != nullptr && mine.poller->turn_.Resume(mine.turn)) mine.poller->Leave(mine.turn);
+  if (mine.poller == nullptr || !mine.poller->turn_.Resume(mine.turn)) return;
+  ++in_await;  // what is put off meanwhile is for another thread
+  mine.poller->Leave(mine.turn);
+  --in_await;
 }
 
 void LinkPoller::StartThread() {

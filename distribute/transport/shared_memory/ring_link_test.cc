@@ -8,6 +8,7 @@
 #include <atomic>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -90,6 +91,36 @@ TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
     asker_poller_->Rest();
     at_asker->AwaitFrames(2 * i + 2);
   }
+}
+
+// Whether this thread took a frame in, and whether it was in Await then.
+class AwaitRecorder : public FrameRecorder {
+ public:
+  explicit AwaitRecorder(std::thread::id thread) : thread_(thread) {}
+  void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
+    if (std::this_thread::get_id() == thread_) (LinkPoller::InAwait() ? in_await : outside)++;
+    FrameRecorder::OnFrame(head, std::move(bytes));
+  }
+  std::atomic<int> in_await{0}, outside{0};
+
+ private:
+  const std::thread::id thread_;
+};
+
+// What RunElsewhere puts off is rung for, since this thread has something else to do.
+TEST_F(RingLinkTest, AThreadThatRestsTakesInWhatHasComeAsOneThatAwaits) {
+  auto at_asker = std::make_shared<AwaitRecorder>(std::this_thread::get_id());
+  auto at_answerer = std::make_shared<FrameRecorder>();
+  Connect(at_asker, at_answerer);
+  for (int i = 0, before = 0; i < 100 && before == at_asker->in_await + at_asker->outside; ++i) {
+    StayAfter(1, *answerer_, *asker_poller_, *at_asker);
+    answerer_->Send({FrameKind::kBuffer, 2}, OwnedBytes("second"));
+    before = at_asker->in_await + at_asker->outside;
+    asker_poller_->Rest();
+    at_asker->AwaitFrames(2 * i + 2);
+  }
+  EXPECT_GT(at_asker->in_await, 0);
+  EXPECT_EQ(at_asker->outside, 0);
 }
 
 TEST_F(RingLinkTest, AThreadThatStaysMakesRoomForOneThatAwaits) {
