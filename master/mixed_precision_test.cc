@@ -215,6 +215,21 @@ TEST_F(MixedPrecisionTest, WhatHasNoKernelStaysFloat) {
   EXPECT_EQ(TypeOf("c"), DT_FLOAT);
 }
 
+// A square of this number would take minutes.
+TEST_F(MixedPrecisionTest, TensorsOfOneNodeMayBeMany) {
+  constexpr int kMany = 100'000;
+  std::string types = "f32", inputs = "%a";
+  for (int i = 1; i < kMany; ++i) {
+    absl::StrAppend(&types, ", f32");
+    absl::StrAppend(&inputs, ", %a");
+  }
+  Prepare(absl::StrCat(Inputs({"x", "w"}), "%a:f32 = MatMul(%x, %w)\n%all:(", types, ") = IdentityN(", inputs,
+                       ")\n%out:f32 = Exp(%all:", kMany - 1, ")\n"),
+          {"out"});
+  EXPECT_EQ(TypeOf("all"), DT_BFLOAT16);
+  EXPECT_EQ(TypeOf("all", kMany - 1), DT_BFLOAT16);
+}
+
 TEST_F(MixedPrecisionTest, EachModeIsForOneKindOfDevice) {
   const std::string text = Inputs({"x", "w"}) +
                            "%a:f32 = MatMul(%x, %w) @worker:0/CPU:0\n"

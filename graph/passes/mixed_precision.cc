@@ -150,11 +150,16 @@ class MixedPrecisionPass : public Pass {
     }
     const DataType type = TypeOf(options_.mode);
     TypeView view(*graph);
+    // By node and attribute: every place of a list of types takes the same ones.
+    absl::flat_hash_map<std::pair<const Node*, std::string>, bool> known;
     const auto has_kernel = [&](const TypeView::Slot& slot) {
+      const auto [found, is_new] = known.try_emplace({slot.node, slot.attr}, false);
+      if (!is_new) return found->second;
       NodeDef def = slot.node->def();
       SetSlotType(slot, type, &def);
-      return ValidateNodeAttrs(def, slot.node->op_def()).ok() &&
-             options_.kernels->Find(def, DeviceTypeOf(options_.mode)).ok();
+      found->second = ValidateNodeAttrs(def, slot.node->op_def()).ok() &&
+                      options_.kernels->Find(def, DeviceTypeOf(options_.mode)).ok();
+      return found->second;
     };
     const std::vector<bool> painted =
         MixedPrecisionPainter(

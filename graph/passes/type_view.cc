@@ -37,19 +37,18 @@ TypeView::TypeView(const Graph& graph) : nodes_(graph.num_node_ids()) {
   }
 }
 
-int TypeView::SlotFor(Node* node, const std::string& attr, int index, DataType type) {
-  std::vector<int>& all = nodes_[node->id()].all;
-  for (int i : all) {
-    const Slot& slot = slots_[i];
-    if (slot.attr == attr && slot.index == index && (!attr.empty() || slot.type == type)) return i;
-  }
-  slots_.push_back({node, attr, index, type});
-  all.push_back(size() - 1);
-  return size() - 1;
-}
-
 void TypeView::AddNode(Node* node) {
   NodeSlots& slots = nodes_[node->id()];
+  // By attribute and place in its list; what has no attribute, by its type. Lists may be long.
+  absl::flat_hash_map<std::pair<std::string, int>, int> known;
+  const auto slot_for = [&](const std::string& attr, int index, DataType type) {
+    const auto [found, is_new] = known.try_emplace({attr, attr.empty() ? type : index}, size());
+    if (is_new) {
+      slots_.push_back({node, attr, index, type});
+      slots.all.push_back(found->second);
+    }
+    return found->second;
+  };
   const auto add = [&](const auto& args, const DataTypeVector& types, std::vector<int>* out) {
     for (const auto& arg : args) {
       const std::string& attr = arg.type_list_attr().empty() ? arg.type_attr() : arg.type_list_attr();
@@ -58,7 +57,7 @@ void TypeView::AddNode(Node* node) {
       if (!ArgTypes(node->def(), arg, &of_arg).ok()) return;
       for (size_t i = 0; i < of_arg.size(); ++i) {
         const int index = arg.type_list_attr().empty() ? -1 : static_cast<int>(i);
-        out->push_back(SlotFor(node, attr, index, RemoveRef(types[out->size()])));
+        out->push_back(slot_for(attr, index, RemoveRef(types[out->size()])));
       }
     }
   };
@@ -68,10 +67,10 @@ void TypeView::AddNode(Node* node) {
   for (const auto& attr : node->op_def().attr()) {
     const tensorflow::AttrValue* value = FindAttr(node->def(), attr.name());
     if (value == nullptr) continue;
-    if (attr.type() == "type") SlotFor(node, attr.name(), -1, static_cast<DataType>(value->type()));
+    if (attr.type() == "type") slot_for(attr.name(), -1, static_cast<DataType>(value->type()));
     if (attr.type() != "list(type)") continue;
     for (int i = 0; i < value->list().type_size(); ++i)
-      SlotFor(node, attr.name(), i, static_cast<DataType>(value->list().type(i)));
+      slot_for(attr.name(), i, static_cast<DataType>(value->list().type(i)));
   }
 }
 

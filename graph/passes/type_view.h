@@ -47,7 +47,6 @@ class TypeView {
     std::vector<int> inputs, outputs, all;
   };
   void AddNode(Node* node);
-  int SlotFor(Node* node, const std::string& attr, int index, DataType type);
 
   std::vector<Slot> slots_;
   std::vector<std::vector<int>> before_, after_;
