@@ -78,10 +78,6 @@ absl::Status Master::CreateSession(const CallOptions& options, const tensorflow:
       .device_filters = {request.config().device_filters().begin(), request.config().device_filters().end()},
       .session_handle = session_options.handle,
       .isolate_session_state = request.config().isolate_session_state()};
-  const auto& device_count = session_options.config.device_count();
-  if (auto gpus = device_count.find(kDeviceGpu); gpus != device_count.end()) {
-    session_options.tasks.max_gpus = std::max(0, gpus->second);
-  }
   auto session = std::make_shared<MasterSession>(std::move(session_options));
   RETURN_IF_ERROR(session->Create(WithDefaultDeadline(options, options_.connect_timeout), request.graph_def()));
   response->set_session_handle(session->handle());

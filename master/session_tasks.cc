@@ -42,10 +42,7 @@ absl::StatusOr<SessionTasks::Task> SessionTasks::Ask(const std::string& task) co
   if (response.device_attributes().empty()) {
     return errors::FailedPrecondition("Task ", task, " reports no devices");
   }
-  int gpus = 0;
-  for (const tensorflow::DeviceAttributes& device : response.device_attributes()) {
-    if (device.device_type() != kDeviceGpu || gpus++ < options_.max_gpus) found.devices.push_back(device);
-  }
+  found.devices = {response.device_attributes().begin(), response.device_attributes().end()};
   found.incarnation = response.device_attributes(0).incarnation();
   return found;
 }

@@ -1,7 +1,6 @@
 // The tasks that one session runs on: their devices and incarnations, and what to do when a task comes back changed.
 #pragma once
 
-#include <climits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +25,6 @@ class SessionTasks {
     std::vector<std::string> device_filters;  // empty: every task
     std::string session_handle;
     bool isolate_session_state = false;
-    int max_gpus = INT_MAX;  // of a task: the session sees no others (device_count["GPU"])
     absl::Duration call_timeout = absl::Seconds(5);
   };
   struct Task {

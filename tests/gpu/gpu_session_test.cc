@@ -259,7 +259,10 @@ TEST_F(GpuSessionTest, TensorsOfAGpuGoToOtherTasks) {
   };
   const Output x = ops::Placeholder(gpu(0), DT_FLOAT);
   const Output there = ops::Square(gpu(1), ops::Neg(gpu(0), x)), back = ops::AddV2(gpu(0), there, x);
-  ASSERT_OK_AND_ASSIGN(const auto session, Session::Connect("grpc://" + servers[0]->address(), scope_));
+  // What stock clients send where they have no GPU themselves; it is about local sessions' devices.
+  SessionOptions options;
+  (*options.config.mutable_device_count())["GPU"] = 0;
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Connect("grpc://" + servers[0]->address(), scope_, options));
   for (const int size : {2, 100'000}) {
     const Tensor ones = AsTensor<float>(std::vector<float>(size, 3));
     ASSERT_OK_AND_ASSIGN(const auto out, session->Run({{x, ones}}, {there, back}));
