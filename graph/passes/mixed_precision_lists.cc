@@ -275,10 +275,9 @@ absl::StatusOr<Settings> Settings::FromEnvironment(
   read({"INFERLIST", "GRAYLIST"}, &settings.infer);
   read({"DENYLIST", "BLACKLIST"}, &settings.deny);
   read({"CLEARLIST"}, &settings.clear);
-  for (MixedPrecisionMode mode : {MixedPrecisionMode::kFloat16OnGpu, MixedPrecisionMode::kBfloat16OnCpu}) {
-    if (mode == MixedPrecisionMode::kBfloat16OnCpu && settings.level == Level::kUnsafeForceAll) continue;
-    RETURN_IF_ERROR(MixedPrecisionLists::Make(mode, settings).status());
-  }
+  // The lists of the two types differ: what contradicts those of one may be meant for the other.
+  const absl::Status float16 = MixedPrecisionLists::Make(MixedPrecisionMode::kFloat16OnGpu, settings).status();
+  if (!float16.ok() && !MixedPrecisionLists::Make(MixedPrecisionMode::kBfloat16OnCpu, settings).ok()) return float16;
   return settings;
 }
 

@@ -38,7 +38,7 @@ struct MixedPrecisionSettings {
   // Reads TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_LEVEL, and, with the same prefix, ALLOWLIST_ADD, ALLOWLIST_REMOVE and
   // so on for INFERLIST, DENYLIST and CLEARLIST, with their former names WHITELIST, GRAYLIST and BLACKLIST. `variable`
   // gives a variable's value, empty where it is not set. InvalidArgument, naming the variable or the op, for an unknown
-  // level and for an op that would be on two lists.
+  // level and for an op that would be on two lists whichever the type.
   static absl::StatusOr<MixedPrecisionSettings> FromEnvironment(
       const std::function<std::string(const std::string& variable)>& variable);
 };

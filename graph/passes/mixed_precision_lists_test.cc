@@ -50,6 +50,14 @@ TEST(MixedPrecisionLists, LevelsMoveWholeLists) {
   EXPECT_FALSE(Lists(MixedPrecisionMode::kBfloat16OnCpu, cores).clear.empty());
 }
 
+TEST(MixedPrecisionLists, MayBeMeantForOneTypeAlone) {
+  const auto settings = Read({{"ALLOWLIST_ADD", "Sum"}, {"INFERLIST_REMOVE", "Sum"}});
+  ASSERT_THAT(settings, IsOk());
+  EXPECT_THAT(MixedPrecisionLists::Make(MixedPrecisionMode::kBfloat16OnCpu, *settings), IsOk());
+  EXPECT_THAT(MixedPrecisionLists::Make(MixedPrecisionMode::kFloat16OnCpu, *settings).status().message(),
+              HasSubstr("op 'Sum' is on two of the lists"));
+}
+
 TEST(MixedPrecisionLists, SayWhatIsWrong) {
   EXPECT_THAT(Read({{"LEVEL", "ALL"}}).status().message(), HasSubstr("LEVEL is 'ALL'"));
   EXPECT_THAT(Read({{"CLEARLIST_ADD", "MatMul"}}).status().message(), HasSubstr("op 'MatMul' is on two of the lists"));
