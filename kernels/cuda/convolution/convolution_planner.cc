@@ -1,5 +1,6 @@
 #include "kernels/cuda/convolution/convolution_planner.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -68,9 +69,18 @@ absl::StatusOr<bool> ConvolutionPlanner::Run(const ConvolutionProblem& problem, 
 }
 
 std::shared_ptr<ConvolutionPlanner::Entry> ConvolutionPlanner::EntryOf(const ConvolutionProblem& problem) {
+  std::shared_ptr<Entry> forgotten;  // its plans go with no lock held
   MutexLock lock(mu_);
+  if (entries_.size() == kMostProblems && !entries_.contains(problem)) {
+    const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+      return a.second->last_use < b.second->last_use;
+    });
+    forgotten = std::move(oldest->second);
+    entries_.erase(oldest);
+  }
   std::shared_ptr<Entry>& entry = entries_[problem];
   if (entry == nullptr) entry = std::make_shared<Entry>(problem);
+  entry->last_use = ++uses_;
   return entry;
 }
 
@@ -103,10 +113,15 @@ ConvolutionPlanner::Picked ConvolutionPlanner::Pick(Entry& entry, bool can_measu
 }
 
 ConvolutionPlanner::Picked ConvolutionPlanner::PickWithin(Entry& entry, size_t room) {
-  for (size_t i = 0; i < entry.candidates.size(); ++i) {
-    if (!MakePlan(entry, static_cast<int>(i))) continue;
+  const int num_candidates = static_cast<int>(entry.candidates.size());
+  for (int i = 0; i < num_candidates; ++i) {
+    if (entry.tuner.IsDropped(i)) continue;
+    if (!MakePlan(entry, i)) {
+      entry.tuner.Drop(i);
+      continue;
+    }
     const std::shared_ptr<ConvolutionPlan>& plan = entry.candidates[i].plan;
-    if (plan->workspace_bytes() < room) return {.candidate = static_cast<int>(i), .plan = plan};
+    if (plan->workspace_bytes() < room) return {.candidate = i, .plan = plan};
   }
   return {};
 }

@@ -35,6 +35,8 @@ class ConvolutionPlanner : public Resource {
   };
   // The most proposals of a library that are looked at.
   static constexpr size_t kMostCandidates = 8;
+  // The most problems that are remembered: those used last. A plan takes memory of the host, and some of the device.
+  static constexpr size_t kMostProblems = 1024;
 
   explicit ConvolutionPlanner(Options options);
   std::string DebugString() const override;
@@ -62,6 +64,7 @@ class ConvolutionPlanner : public Resource {
     explicit Entry(const ConvolutionProblem& problem_in) : problem(problem_in) {}
 
     const ConvolutionProblem problem;
+    int64_t last_use = 0;  // guarded by the planner's mu_
     Mutex mu;
     bool is_ready GUARDED_BY(mu) = false;  // has candidates, if there are any
     bool is_settled GUARDED_BY(mu) = false;
@@ -96,6 +99,7 @@ class ConvolutionPlanner : public Resource {
   const std::shared_ptr<std::atomic<bool>> is_saving_ = std::make_shared<std::atomic<bool>>(false);
   mutable Mutex mu_;
   absl::flat_hash_map<ConvolutionProblem, std::shared_ptr<Entry>> entries_ GUARDED_BY(mu_);
+  int64_t uses_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace weir

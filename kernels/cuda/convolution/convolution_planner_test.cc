@@ -186,11 +186,39 @@ TEST_F(ConvolutionPlannerTest, WhereMemoryIsShortAPlanThatWantsLessIsUsed) {
   EXPECT_THAT(Run(2), testing::ElementsAre(0, 0));  // to find that there is none takes its time
 }
 
+TEST_F(ConvolutionPlannerTest, WhereMemoryIsShortAndASmallerPlanFailsTheNextIsUsed) {
+  library_->in_nhwc = {9, 8, 4};
+  status_of_[9] = errors::ResourceExhausted("no memory");
+  status_of_[8] = errors::Unimplemented("not for these pointers");
+  Start();
+  EXPECT_THAT(Run(2), testing::ElementsAre(4, 4));
+  status_of_[4] = status_of_[8];
+  const auto run = [this](ConvolutionPlan& plan) { return status_of_[plan.recipe().engine]; };
+  EXPECT_THAT(planner_->Run(problem_, *stream_, run), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
 TEST_F(ConvolutionPlannerTest, WantOfMemoryIsAnErrorWhereNoPlanWantsLess) {
   library_->in_nhwc = {9};
   Start();
   const auto run = [](ConvolutionPlan&) { return errors::ResourceExhausted("no memory"); };
   EXPECT_THAT(planner_->Run(problem_, *stream_, run), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(ConvolutionPlannerTest, ProblemsThatWereLongNotUsedAreForgotten) {
+  library_->in_nhwc = {3};
+  Start();
+  const auto run_batch = [this](size_t batch) {
+    problem_.batch = static_cast<int64_t>(batch);
+    Run(1);
+  };
+  for (size_t batch = 1; batch <= ConvolutionPlanner::kMostProblems; ++batch) run_batch(batch);
+  run_batch(1);
+  run_batch(ConvolutionPlanner::kMostProblems + 1);  // in place of 2
+  const int proposed = library_->num_proposed;
+  run_batch(1);
+  EXPECT_EQ(library_->num_proposed, proposed);
+  run_batch(2);
+  EXPECT_EQ(library_->num_proposed, proposed + 1);
 }
 
 TEST_F(ConvolutionPlannerTest, OtherErrorsAreTheCallers) {

@@ -34,6 +34,7 @@ class PlanTuner {
   // What came of a measured turn; nullopt: nothing.
   void Report(int candidate, std::optional<absl::Duration> elapsed);
   void Drop(int candidate);
+  bool IsDropped(int candidate) const { return candidates_[candidate].is_dropped; }
 
   // The choice, once it stands. Dropping it opens the matter again.
   std::optional<int> Chosen() const;
