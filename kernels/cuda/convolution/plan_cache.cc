@@ -9,6 +9,7 @@
 #include "core/checkpoint/crc32c.h"
 #include "core/fingerprint.h"
 #include "core/logging.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -123,7 +124,12 @@ absl::Status PlanCache::Save() {
     plans_.merge(others);
     all = plans_;
   }
-  return WriteStringToFile(files_.get(), path_, FormatPlans(identity_, all));
+  // Under a name of its own: another who saves now writes beside it, not into it.
+  const std::string written = absl::StrFormat("%s.%016x", path_, RandomBits());
+  RETURN_IF_ERROR(WriteStringToFile(files_.get(), written, FormatPlans(identity_, all)));
+  absl::Status renamed = files_->Rename(written, path_);
+  if (!renamed.ok()) files_->DeleteFile(written).IgnoreError();
+  return renamed;
 }
 
 }  // namespace weir

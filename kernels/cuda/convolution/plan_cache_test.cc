@@ -1,5 +1,8 @@
 #include "kernels/cuda/convolution/plan_cache.h"
 
+#include <thread>
+
+#include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -16,16 +19,17 @@ CachedPlan Plan(int64_t engine) {
 class PlanCacheTest : public testing::Test {
  protected:
   std::unique_ptr<PlanCache> Open(const std::string& identity = kIdentity) {
-    return std::make_unique<PlanCache>(files_, "plans", identity);
+    return std::make_unique<PlanCache>(files_, directory_, identity);
   }
   // The file with `content`; the cache that reads it.
   std::unique_ptr<PlanCache> OpenWith(const std::string& content) {
     const std::string path = Open()->path();
-    EXPECT_THAT(files_->CreateDir("plans"), IsOk());
+    EXPECT_THAT(files_->CreateDir(directory_), IsOk());
     EXPECT_THAT(WriteStringToFile(files_.get(), path, content), IsOk());
     return Open();
   }
-  const std::shared_ptr<FileSystem> files_ = NewMemoryFileSystem();
+  std::shared_ptr<FileSystem> files_ = NewMemoryFileSystem();
+  std::string directory_ = "plans";
 };
 
 TEST_F(PlanCacheTest, KeepsPlansFromProcessToProcess) {
@@ -55,6 +59,26 @@ TEST_F(PlanCacheTest, ProcessesThatShareAFileKeepWhatEachAdds) {
   const auto all = Open();
   EXPECT_EQ(all->Find("one"), Plan(1));
   EXPECT_EQ(all->Find("two"), Plan(2));
+}
+
+// Two devices of a kind, or two processes, learn the same shapes at the same time.
+TEST_F(PlanCacheTest, WhoSavesAtTheSameMomentLeavesAWholeFile) {
+  const auto save_often = [this](int64_t engine) {
+    const auto cache = Open();
+    for (int i = 0; i < 50; ++i) {
+      cache->Add(absl::StrCat("problem ", engine, " ", i), Plan(engine));
+      ASSERT_THAT(cache->Save(), IsOk());
+      ASSERT_OK_AND_ASSIGN(const std::string text, ReadFileToString(files_.get(), cache->path(), 1 << 20));
+      ASSERT_THAT(ParsePlans(text, kIdentity), IsOk());
+    }
+  };
+  const ScratchDirectory scratch;
+  files_ = NewPosixFileSystem();
+  directory_ = JoinPath(scratch.path(), "plans");
+  std::thread other([&] { save_often(1); });
+  save_often(2);
+  other.join();
+  EXPECT_THAT(*files_->List(directory_), testing::SizeIs(1));
 }
 
 TEST_F(PlanCacheTest, ADamagedFileIsLeftOutAndReplaced) {
