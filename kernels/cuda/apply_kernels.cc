@@ -1,7 +1,5 @@
 // Optimizers' steps on variables in a GPU's memory. Learning rates and the like are read there: the host waits for
 // none of them, and refuses none.
-#include <map>
-
 #include "absl/strings/strip.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -55,23 +53,12 @@ class ApplyKernel : public GpuOpKernel {
       args.scalars[i] = scalar.raw_data();
       accesses.push_back(ReadOf(scalar));
     }
-    // In the order of the handles' names: two steps on the same variables do not wait for each other for ever.
-    std::map<std::string, int> order;
-    for (int i = 0; i < num_variables_; ++i) {
-      ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, i));
-      if (!order.emplace(absl::StrCat(handle->container, "/", handle->name), i).second) {
-        return errors::InvalidArgument(names_[i], " is the same variable as another input");
-      }
-    }
-    std::optional<LockedGpuVariable> variables[kMaxUpdatedVariables];
-    for (const auto& [name, i] : order) {
-      ASSIGN_OR_RETURN(variables[i], LockedGpuVariable::Lock(ctx, i, dtype_));
-    }
-    const TensorShape shape = variables[0]->value().shape();
+    ASSIGN_OR_RETURN(std::vector<LockedGpuVariable> variables, LockedGpuVariable::LockAll(ctx, num_variables_, dtype_));
+    const TensorShape shape = variables[0].value().shape();
     for (int i = 1; i < num_variables_; ++i) {
-      if (variables[i]->value().shape() == shape) continue;
+      if (variables[i].value().shape() == shape) continue;
       return errors::InvalidArgument(names_[0], " and ", names_[i], " do not have the same shape", shape.ToString(),
-                                     " ", variables[i]->value().shape().ToString());
+                                     " ", variables[i].value().shape().ToString());
     }
     if (indices_ >= 0) {
       const Tensor& indices = ctx.input(indices_);
@@ -87,9 +74,9 @@ class ApplyKernel : public GpuOpKernel {
     }
     if (args.count == 0) return absl::OkStatus();
     for (int i = 0; i < num_variables_; ++i) {
-      RETURN_IF_ERROR(variables[i]->PrepareToUpdate(ctx, stream));
-      args.variables[i] = variables[i]->value().raw_data();
-      accesses.push_back(WriteOf(variables[i]->value()));
+      RETURN_IF_ERROR(variables[i].PrepareToUpdate(ctx, stream));
+      args.variables[i] = variables[i].value().raw_data();
+      accesses.push_back(WriteOf(variables[i].value()));
     }
     return stream.LaunchWith(kernel_, args, accesses);
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/variable.h"
@@ -15,6 +16,9 @@ class LockedGpuVariable {
  public:
   // That whose handle is input `i`. FailedPrecondition where it has no value, InvalidArgument where that is not `type`.
   static absl::StatusOr<LockedGpuVariable> Lock(const OpKernelContext& ctx, int i, DataType type);
+  // Those of the first `count` inputs, locked in the order of their addresses, as everybody locks several: two steps on
+  // the same variables do not wait for each other for ever. InvalidArgument where two are the same.
+  static absl::StatusOr<std::vector<LockedGpuVariable>> LockAll(const OpKernelContext& ctx, int count, DataType type);
 
   Tensor& value() { return *variable_->tensor(); }
   const Tensor& value() const { return *variable_->tensor(); }
@@ -25,6 +29,8 @@ class LockedGpuVariable {
  private:
   explicit LockedGpuVariable(std::shared_ptr<Variable> variable)
       : variable_(std::move(variable)), lock_(*variable_->mutex()) {}
+  // That it can be used as input `i`, of `type`.
+  absl::Status Check(int i, DataType type);
 
   std::shared_ptr<Variable> variable_;
   std::unique_lock<std::mutex> lock_;

@@ -174,6 +174,34 @@ TEST_P(ExecutorConformance, StepsAtOnceUpdateAVariableOneAfterTheOther) {
   ExpectTensorEqual(Fetch(v.value()), AsScalar<int64_t>(40'040));
 }
 
+// A step that is traced locks variables kernel by kernel, one that is replayed all at once. Names and addresses have
+// the same order in one pair and not in the other.
+TEST_P(ExecutorConformance, StepsThatLockTheSameVariablesDoNotHoldEachOtherUp) {
+  const auto variable = [this](const char* name) {
+    return ResourceVariable::Make(On().WithName(name), TensorShape({2}), DT_FLOAT,
+                                  initializers::Value(AsTensor<float>({0, 0})));
+  };
+  const ResourceVariable a = variable("a"), b = variable("b"), d = variable("d"), c = variable("c");
+  const Output x = ops::Placeholder(On(), DT_FLOAT);
+  std::vector<Operation> train;
+  for (int i = 0; i < 8; ++i) {
+    const bool is_first = i % 2 == 0;
+    train.push_back(ops::ResourceApplyMomentum(On(), (is_first ? a : c).handle(), (is_first ? b : d).handle(), 1.0f,
+                                               ops::Square(On(), x), 0.0f));
+  }
+  session();
+  const auto run = [&](tensorflow::RunOptions::TraceLevel level) {
+    tensorflow::RunOptions options;
+    options.set_trace_level(level);
+    for (int step = 0; step < 200; ++step) {
+      ASSERT_THAT(session().Run({{x, AsTensor<float>({1, 1})}}, {}, train, options, nullptr).status(), IsOk());
+    }
+  };
+  std::thread other([&] { run(tensorflow::RunOptions::FULL_TRACE); });
+  run(tensorflow::RunOptions::NO_TRACE);
+  other.join();
+}
+
 TEST_P(ExecutorConformance, RandomNumbersGoOnFromStepToStep) {
   const Output random = ops::RandomUniform(On(), AsTensor<int32_t>({4}), DT_FLOAT, {.seed = 3, .seed2 = 4});
   const Output y = ops::Square(On(), ops::Neg(On(), random));
