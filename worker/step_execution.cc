@@ -224,6 +224,7 @@ bool StepExecution::PutAside(const Ready& ready, uint32_t nanos, Runner& runner)
 }
 
 void StepExecution::HandOff(ReadyQueue& queue) {
+  if (args_.is_alone) return;
   WorkQueue* work_queue = args_.context->device->work_queue();
   if (helpers_.load(std::memory_order_relaxed) >= work_queue->num_threads()) return;
   Share();

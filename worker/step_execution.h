@@ -34,6 +34,9 @@ struct StepArgs {
   StepObserver* observer = nullptr;
   // What a thread looks after that has nothing else to do while asynchronous kernels are under way; may be null.
   Progress* progress = nullptr;
+  // Nodes run on the thread that begins, and no other helps: for kernels that run plans, whose threads may be all that
+  // the work queue has.
+  bool is_alone = false;
 };
 
 // Runs one step at a time and is used again for the next.

@@ -126,6 +126,41 @@ TEST_F(CaptureSegmentsTest, IsCapturedOnceAndReplayedFromThenOn) {
   EXPECT_EQ(gpu_->memory().Stats().num_pools, 1);
 }
 
+// What is costly on the host is handed to other threads, for which a compute thread cannot wait.
+TEST_F(CaptureSegmentsTest, RunsWithoutAGraphOnTheOnlyComputeThread) {
+  const Out x = graph_.Arg(0, DT_FLOAT), numbers = graph_.Arg(1, DT_INT32);
+  graph_.Ret(0, Difference(x), DT_FLOAT);
+  const Out axis = graph_.Const(AsTensor<int32_t>({0}));
+  for (int i = 1; i <= 4; ++i) {
+    graph_.Ret(i, graph_.Add("Sum", {numbers, axis}, {TestGraph::A("T", DT_INT32)}), DT_INT32);
+  }
+  options_.warm_ups = 1'000;
+  ASSERT_THAT(Compile(), IsOk());
+  const std::vector<Tensor> arguments = {AsTensor<float>({3}), AsTensor<int32_t>(std::vector<int32_t>(1 << 20, 2))};
+  for (int step = 0; step < 8; ++step) {
+    std::vector<Tensor> results;
+    StepContext context{.device = gpu_.get()};
+    std::promise<absl::Status> done;
+    executor_->RunAsync({.context = &context, .arguments = arguments, .results = &results}, /*on_caller=*/false,
+                        [&done](absl::Status status) { done.set_value(std::move(status)); });
+    ASSERT_THAT(done.get_future().get(), IsOk());
+    ASSERT_EQ(results[4].data<int32_t>()[0], 2 << 20);
+  }
+}
+
+TEST_F(CaptureSegmentsTest, AConstantOfSeveralSegmentsIsInMemoryOnce) {
+  constexpr int kElements = 10'000;
+  const Out weights = graph_.Const(AsTensor<float>(std::vector<float>(kElements, 1)));
+  const Out y = Difference(Float("Mul", {graph_.Arg(0, DT_FLOAT), weights}));
+  const Out shape = graph_.Const(AsTensor<int32_t>({kElements}));
+  const Out random =
+      graph_.Add("RandomUniform", {shape}, {TestGraph::A("T", DT_INT32), TestGraph::A("dtype", DT_FLOAT)}, {y.node});
+  graph_.Ret(0, Difference(Float("AddV2", {Float("ZerosLike", {random}), weights})), DT_FLOAT);
+  ASSERT_THAT(Compile(), IsOk());
+  ASSERT_EQ(NumSegments(), 2);
+  EXPECT_LT(gpu_->memory().Stats().bytes_in_use, 2 * kElements * sizeof(float));
+}
+
 TEST_F(CaptureSegmentsTest, FewKernelsAreLeftAlone) {
   graph_.Ret(0, Float("Neg", {Float("Square", {graph_.Arg(0, DT_FLOAT)})}), DT_FLOAT);
   ASSERT_THAT(Compile(), IsOk());

@@ -116,6 +116,16 @@ absl::Status CaptureSegments(const SegmentOptions& segments, const KernelRegistr
     if (found != made->end()) return found->second;
     return make(node);
   };
+  // What several segments read, and nodes beside them, lies in memory once.
+  auto placed = std::make_shared<absl::flat_hash_map<std::string, Tensor>>();
+  options->place_constant = [placed, place = std::move(options->place_constant)](
+                                const Node& node, Tensor value) -> absl::StatusOr<Tensor> {
+    const auto [known, is_new] = placed->try_emplace(node.name());
+    if (is_new) {
+      ASSIGN_OR_RETURN(known->second, place(node, std::move(value)));
+    }
+    return known->second;
+  };
   for (const std::vector<Node*>& segment : FindSegments(*graph, roles, segments)) {
     ASSIGN_OR_RETURN(ExtractedSegment extracted, ExtractSegment(kernels, segment, graph));
     Plan::Options body;

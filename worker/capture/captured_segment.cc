@@ -151,7 +151,8 @@ absl::Status CapturedSegment::RunPlainly(OpKernelContext& ctx) {
   RETURN_IF_ERROR(executor_->RunSync({.context = &ctx.step(),
                                       .arguments = arguments,
                                       .results = &results,
-                                      .observer = StepExecution::CurrentObserver()}));
+                                      .observer = StepExecution::CurrentObserver(),
+                                      .is_alone = true}));
   for (size_t i = 0; i < results.size(); ++i) ctx.set_output(static_cast<int>(i), std::move(results[i]));
   return absl::OkStatus();
 }

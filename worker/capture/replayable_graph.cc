@@ -72,7 +72,8 @@ absl::Status ReplayableGraph::Run(OpKernelContext& ctx, std::vector<Tensor> argu
   StepContext step = ctx.step();
   step.rendezvous = nullptr;
   step.cancellation = nullptr;
-  return Executor::Create(source_.plan)->RunSync({.context = &step, .arguments = arguments, .results = results});
+  return Executor::Create(source_.plan)
+      ->RunSync({.context = &step, .arguments = arguments, .results = results, .is_alone = true});
 }
 
 absl::Status ReplayableGraph::FindVariables(const std::vector<GpuCapture::VariableUse>& uses, OpKernelContext& ctx) {
