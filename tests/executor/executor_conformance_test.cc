@@ -67,6 +67,21 @@ TEST_P(ExecutorConformance, HostMemoryThatChangesChangesTheResult) {
   ExpectReplays(6);
 }
 
+// A client may write into what it has fed when the step is over.
+TEST_P(ExecutorConformance, HostMemoryThatIsHandedOnIsNotThatOfAnEarlierStep) {
+  const Output x = ops::Placeholder(On(), DT_FLOAT), number = ops::Placeholder(On(), DT_INT32);
+  const Output same = ops::Identity(On(), ops::Reshape(On(), number, AsTensor<int32_t>({1, 1})));
+  const Output y = ops::Square(On(), ops::Neg(On(), x));
+  const Tensor one = AsTensor<float>({1});
+  Tensor fed = AsTensor<int32_t>({5});
+  for (int step = 0; step < 3; ++step) {
+    ExpectTensorEqual(Run({{x, one}, {number, fed}}, {same, y})[0], AsTensor<int32_t>({5}, {1, 1}));
+  }
+  fed.data<int32_t>()[0] = 6;
+  ExpectTensorEqual(Run({{x, one}, {number, AsTensor<int32_t>({5})}}, {same, y})[0], AsTensor<int32_t>({5}, {1, 1}));
+  ExpectReplays(3);
+}
+
 TEST_P(ExecutorConformance, ShapesOfWhatWasComputedAreUsed) {
   const Output x = ops::Placeholder(On(), DT_FLOAT);
   const Output y = ops::Square(On(), x);

@@ -98,10 +98,15 @@ absl::Status ReplayableGraph::KeepOutputs(std::vector<Tensor> results) {
     Tensor& result = results[i];
     Buffer& buffer = outputs_.emplace_back();
     buffer = {.dtype = result.dtype(), .shape = result.shape(), .data = result.raw_data()};
-    if (!source_.output_is_on_host[i]) blocks.insert(pool_.BlockOf(buffer.data));
+    if (source_.output_is_on_host[i]) {
+      // It may be an input's memory, into which a client writes once the step is over.
+      ASSIGN_OR_RETURN(buffer.held, result.DeepCopy());
+      continue;
+    }
+    blocks.insert(pool_.BlockOf(buffer.data));
     const bool is_variables = std::any_of(variables_.begin(), variables_.end(),
                                           [&](const auto& use) { return use.second.data == buffer.data; });
-    if (source_.output_is_on_host[i] || !is_variables) buffer.held = std::move(result);
+    if (!is_variables) buffer.held = std::move(result);
   }
   blocks.erase(nullptr);
   results.clear();
@@ -129,7 +134,7 @@ absl::StatusOr<ReplayableGraph::Outcome> ReplayableGraph::Replay(OpKernelContext
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (source_.output_is_on_host[i]) {
-      outputs.push_back(outputs_[i].held);
+      ASSIGN_OR_RETURN(outputs.emplace_back(), outputs_[i].held.DeepCopy());  // for clients write into fetches too
     } else {
       ASSIGN_OR_RETURN(outputs.emplace_back(), ctx.allocate_temp(outputs_[i].dtype, outputs_[i].shape));
     }
