@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/gpu/gpu_device.h"
@@ -43,6 +44,10 @@ class GpuCapture {
   // memory has changed since the capture's first use of it.
   absl::Status Use(Variable& variable, bool updates);
   const std::vector<VariableUse>& variables() const { return variables_; }
+  // For a kernel whose work needs `object` whenever it runs, such as a library's plan with its code: whoever has the
+  // graph keeps what is kept() until it is gone.
+  void Keep(std::shared_ptr<const void> object) { kept_.push_back(std::move(object)); }
+  const std::vector<std::shared_ptr<const void>>& kept() const { return kept_; }
   // Called once.
   absl::StatusOr<std::unique_ptr<GpuGraph>> End();
 
@@ -55,6 +60,7 @@ class GpuCapture {
   const GpuPoolScope scope_;
   bool ended_ = false;
   std::vector<VariableUse> variables_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace weir

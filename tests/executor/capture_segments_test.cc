@@ -3,6 +3,7 @@
 #include <future>
 
 #include "absl/algorithm/container.h"
+#include "core/gpu/gpu_capture.h"
 #include "core/gpu/graph_ops.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/logging.h"
@@ -22,6 +23,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 constexpr size_t kMemory = 1 << 20;
+constexpr char kKeeps[] = "keeps";
 
 // Captures end with an error as long as it is told so.
 class SpoilingStream : public PlainStream {
@@ -52,6 +54,25 @@ class SpoilingRuntime : public PlainRuntime {
   const bool* const spoils_;
 };
 
+// Computes as `kernel` does, and has an object that its work needs.
+class KeepingKernel : public OpKernel {
+ public:
+  KeepingKernel(std::shared_ptr<OpKernel> kernel, std::weak_ptr<const int>* kept)
+      : kernel_(std::move(kernel)), kept_(kept) {}
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (GpuCapture* const capture = GpuCapture::Current()) {
+      auto object = std::make_shared<const int>(1);
+      *kept_ = object;
+      capture->Keep(std::move(object));
+    }
+    return kernel_->Compute(ctx);
+  }
+
+ private:
+  const std::shared_ptr<OpKernel> kernel_;
+  std::weak_ptr<const int>* const kept_;
+};
+
 // A graph that is all on one simulated GPU, and captured after one run.
 class CaptureSegmentsTest : public testing::Test {
  protected:
@@ -80,8 +101,11 @@ class CaptureSegmentsTest : public testing::Test {
   absl::Status Compile() {
     for (Node* node : graph_.graph().nodes()) node->set_assigned_device(gpu_->name());
     Plan::Options options{.device = gpu_.get(), .is_function = true};
-    options.kernels = [this](const Node& node) {
-      return CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, gpu_.get(), nullptr);
+    options.kernels = [this](const Node& node) -> absl::StatusOr<std::shared_ptr<OpKernel>> {
+      ASSIGN_OR_RETURN(std::shared_ptr<OpKernel> kernel,
+                       CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, gpu_.get(), nullptr));
+      if (node.name() != kKeeps) return kernel;
+      return std::make_shared<KeepingKernel>(std::move(kernel), &kept_);
     };
     std::unique_ptr<Graph> graph = graph_.Take();
     RETURN_IF_ERROR(PrepareMemory(ExecutorTestKernels(), gpu_.get(), graph.get(), &options));
@@ -109,6 +133,7 @@ class CaptureSegmentsTest : public testing::Test {
   const std::shared_ptr<SimulatedGpu> simulated_ = std::make_shared<SimulatedGpu>(SimulatedGpu::Options());
   const std::unique_ptr<WorkQueue> work_queue_ = WorkQueue::Create({.compute_threads = 1});
   bool spoils_ = false;
+  std::weak_ptr<const int> kept_;  // by the node kKeeps
   std::unique_ptr<GpuDevice> gpu_;
   TestGraph graph_;
   SegmentOptions options_{.warm_ups = 1};
@@ -202,7 +227,17 @@ TEST_F(CaptureSegmentsTest, ShapesThatChangeTooOftenEndIt) {
     for (int step = 0; step < 2; ++step) ExpectDifference(2, size);
   }
   EXPECT_EQ(gpu_->graph_stats().captures, 8);
+  EXPECT_EQ(gpu_->graph_stats().dropped, 8);
   EXPECT_EQ(gpu_->memory().Stats().num_pools, 0);
+}
+
+TEST_F(CaptureSegmentsTest, WhatTheWorkOfAKernelNeedsIsKeptAsLongAsTheGraph) {
+  graph_.Ret(0, Difference(Float("Abs", {graph_.Arg(0, DT_FLOAT)}, kKeeps)), DT_FLOAT);
+  ASSERT_THAT(Compile(), IsOk());
+  for (int step = 0; step < 3; ++step) ExpectDifference(2);
+  EXPECT_FALSE(kept_.expired());
+  executor_.reset();
+  EXPECT_TRUE(kept_.expired());
 }
 
 TEST_F(CaptureSegmentsTest, ACaptureThatFailsIsRunPlainlyAndGivenUpInTheEnd) {

@@ -1,5 +1,7 @@
 #include "worker/capture/captured_segment.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/logging.h"
@@ -47,12 +49,9 @@ CapturedSegment::CapturedSegment(CaptureSource source)
 CapturedSegment::~CapturedSegment() { source_.gpu->RemoveGraphCache(this); }
 
 void CapturedSegment::DropGraphs() {
-  std::list<std::shared_ptr<Entry>> dropped;  // destroyed with no lock held
+  Entries out;
   MutexLock lock(mu_);
-  dropped.swap(entries_);
-  for (const std::shared_ptr<Entry>& entry : dropped) {
-    if (entry->graph != nullptr) source_.gpu->graph_stats().dropped.fetch_add(1, std::memory_order_relaxed);
-  }
+  TakeOut(entries_.begin(), entries_.end(), &out);
 }
 
 absl::Status CapturedSegment::Compute(OpKernelContext& ctx) {
@@ -85,16 +84,14 @@ std::string CapturedSegment::KeyOf(const OpKernelContext& ctx) const {
 
 std::shared_ptr<CapturedSegment::Entry> CapturedSegment::Choose(std::string key,
                                                                 std::shared_ptr<ReplayableGraph>* graph) {
-  std::shared_ptr<Entry> evicted;  // destroyed with no lock held
+  Entries out;
   MutexLock lock(mu_);
   if (gave_up_) return nullptr;
   auto found = entries_.begin();
   while (found != entries_.end() && (*found)->key != key) ++found;
   if (found == entries_.end()) {
     if (entries_.size() == kMaxGraphs) {
-      evicted = std::move(entries_.back());
-      entries_.pop_back();
-      if (evicted->graph != nullptr) source_.gpu->graph_stats().dropped.fetch_add(1, std::memory_order_relaxed);
+      TakeOut(std::prev(entries_.end()), entries_.end(), &out);
     }
     entries_.push_front(std::make_shared<Entry>(Entry{.key = std::move(key)}));
   } else {
@@ -106,7 +103,8 @@ std::shared_ptr<CapturedSegment::Entry> CapturedSegment::Choose(std::string key,
   if (entry->is_capturing || entry->runs++ < source_.warm_ups) return nullptr;
   if (captures_ >= kPatience && replays_ < kWorth * captures_) {
     GiveUp(absl::StrCat(captures_, " captures have served for ", replays_,
-                        " replays: inputs' shapes, host memory or variables' memory change too often"));
+                        " replays: inputs' shapes, host memory or variables' memory change too often"),
+           &out);
     return nullptr;
   }
   entry->is_capturing = true;
@@ -117,6 +115,7 @@ std::shared_ptr<ReplayableGraph> CapturedSegment::Capture(Entry& entry, OpKernel
   absl::StatusOr<std::shared_ptr<ReplayableGraph>> graph = ReplayableGraph::Capture(source_, ctx);
   GpuGraphStats& stats = source_.gpu->graph_stats();
   (graph.ok() ? stats.captures : stats.failures).fetch_add(1, std::memory_order_relaxed);
+  Entries out;
   MutexLock lock(mu_);
   entry.is_capturing = false;
   entry.runs = 0;
@@ -126,7 +125,7 @@ std::shared_ptr<ReplayableGraph> CapturedSegment::Capture(Entry& entry, OpKernel
     entry.graph = *graph;
     return *std::move(graph);
   }
-  if (++failures_ == kMaxFailures && !gave_up_) GiveUp(graph.status().message());
+  if (++failures_ == kMaxFailures && !gave_up_) GiveUp(graph.status().message(), &out);
   return nullptr;
 }
 
@@ -138,9 +137,15 @@ void CapturedSegment::Drop(Entry& entry, const ReplayableGraph* graph) {
   source_.gpu->graph_stats().dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CapturedSegment::GiveUp(absl::string_view why) {
+void CapturedSegment::TakeOut(Entries::iterator first, Entries::iterator last, Entries* out) {
+  const auto graphs = std::count_if(first, last, [](const auto& entry) { return entry->graph != nullptr; });
+  source_.gpu->graph_stats().dropped.fetch_add(graphs, std::memory_order_relaxed);
+  out->splice(out->end(), entries_, first, last);
+}
+
+void CapturedSegment::GiveUp(absl::string_view why, Entries* out) {
   gave_up_ = true;
-  entries_.clear();
+  TakeOut(entries_.begin(), entries_.end(), out);
   WEIR_LOG(WARNING).With("node", source_.name).With("device", source_.gpu->name())
       << "a part of a graph is not captured any more, but runs node by node: " << why;
 }

@@ -43,17 +43,20 @@ class CapturedSegment : public OpKernel, private GpuGraphCache {
 
   void DropGraphs() override;
   std::string KeyOf(const OpKernelContext& ctx) const;
-  // What serves the key; with `to_capture`, one is wanted. Null: run plainly.
+  // What serves the key; with a null `graph`, one is to be captured. Null: run plainly.
   std::shared_ptr<Entry> Choose(std::string key, std::shared_ptr<ReplayableGraph>* graph);
   std::shared_ptr<ReplayableGraph> Capture(Entry& entry, OpKernelContext& ctx);
   void Drop(Entry& entry, const ReplayableGraph* graph);
-  void GiveUp(absl::string_view why) REQUIRES(mu_);
+  using Entries = std::list<std::shared_ptr<Entry>>;
+  // Moves them to `out`, for the caller to destroy with no lock held.
+  void TakeOut(Entries::iterator first, Entries::iterator last, Entries* out) REQUIRES(mu_);
+  void GiveUp(absl::string_view why, Entries* out) REQUIRES(mu_);
   absl::Status RunPlainly(OpKernelContext& ctx);
 
   const CaptureSource source_;
   const std::shared_ptr<Executor> executor_;
   Mutex mu_;
-  std::list<std::shared_ptr<Entry>> entries_ GUARDED_BY(mu_);  // the last used first
+  Entries entries_ GUARDED_BY(mu_);  // the last used first
   bool gave_up_ GUARDED_BY(mu_) = false;
   int failures_ GUARDED_BY(mu_) = 0;
   int64_t captures_ GUARDED_BY(mu_) = 0, replays_ GUARDED_BY(mu_) = 0;

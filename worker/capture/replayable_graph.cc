@@ -51,6 +51,7 @@ absl::StatusOr<std::unique_ptr<ReplayableGraph>> ReplayableGraph::Capture(const 
   ASSIGN_OR_RETURN(graph->graph_, capture->End());
   RETURN_IF_ERROR(graph->FindVariables(capture->variables(), ctx));
   RETURN_IF_ERROR(graph->KeepOutputs(std::move(results)));
+  graph->kept_ = capture->kept();
   return graph;
 }
 
@@ -66,8 +67,7 @@ absl::Status ReplayableGraph::AllocateInputs(OpKernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// The step must not hear of an error: it runs without the graph then. Fresh costs, and no work but the device's, keep
-// all kernels on this thread.
+// The step must not hear of an error: it runs without the graph then. What ran on another thread would not be captured.
 absl::Status ReplayableGraph::Run(OpKernelContext& ctx, std::vector<Tensor> arguments, std::vector<Tensor>* results) {
   StepContext step = ctx.step();
   step.rendezvous = nullptr;

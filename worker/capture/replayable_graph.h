@@ -65,6 +65,7 @@ class ReplayableGraph {
   std::vector<Buffer> inputs_, outputs_;
   // Which input names a variable, and how that was.
   std::vector<std::pair<int, GpuCapture::VariableUse>> variables_;
+  std::vector<std::shared_ptr<const void>> kept_;  // GpuCapture::Keep
   std::unique_ptr<GpuGraph> graph_;
   Mutex mu_;  // held while a replay is enqueued
 };

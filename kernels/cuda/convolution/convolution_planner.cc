@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/gpu/gpu_capture.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -57,6 +58,10 @@ absl::StatusOr<bool> ConvolutionPlanner::Run(const ConvolutionProblem& problem, 
     }
     if (!absl::IsResourceExhausted(status) || picked.plan->workspace_bytes() == 0) {
       RETURN_IF_ERROR(status);
+      if (GpuCapture* const capture = GpuCapture::Current()) {
+        capture->Keep(picked.plan);  // what has no room beside a graph may have it in a step
+        return true;
+      }
       // An allocation that fails has waited for memory before: not again with each call.
       for (const Picked& plan : too_large) Drop(*entry, plan, exhausted);
       return true;

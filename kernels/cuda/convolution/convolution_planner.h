@@ -22,7 +22,7 @@ namespace weir {
 // Remembers what the library proposes for a problem, measures it while it is used (PlanTuner), and keeps the choice, in
 // a file too where there is a cache. Thread-safe. Plans are made when it is first their turn, on the thread that asks.
 //
-// While a stream captures a graph nothing is measured: the graph gets the best plan that is known.
+// While a stream captures a graph nothing is measured: the graph gets the best plan that is known, and keeps it.
 class ConvolutionPlanner : public Resource {
  public:
   struct Options {

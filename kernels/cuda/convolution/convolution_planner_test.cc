@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/gpu/gpu_capture.h"
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 #include "kernels/cuda/convolution/simulated_convolutions.h"
@@ -193,6 +194,7 @@ TEST_F(ConvolutionPlannerTest, WhereMemoryIsShortAndASmallerPlanFailsTheNextIsUs
   Start();
   EXPECT_THAT(Run(2), testing::ElementsAre(4, 4));
   status_of_[4] = status_of_[8];
+  problem_.batch = 3;
   const auto run = [this](ConvolutionPlan& plan) { return status_of_[plan.recipe().engine]; };
   EXPECT_THAT(planner_->Run(problem_, *stream_, run), StatusIs(absl::StatusCode::kResourceExhausted));
 }
@@ -235,6 +237,27 @@ TEST_F(ConvolutionPlannerTest, NothingIsMeasuredWhileAStreamCaptures) {
   EXPECT_THAT(Run(9, {{3, 9}, {5, 7}}), testing::Each(3));
   ASSERT_THAT(stream_->EndCapture(), IsOk());
   EXPECT_THAT(Run(8, {{3, 9}, {5, 7}}), testing::ElementsAre(3, 3, 3, 3, 5, 5, 5, 5));
+}
+
+// Code that a library generated goes with its plan, and a graph would launch what is no more.
+TEST_F(ConvolutionPlannerTest, APlanThatWasCapturedIsKeptWithTheGraph) {
+  library_->in_nhwc = {3};
+  Start();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<GpuDevice> gpu,
+                       GpuDevice::Create(std::make_shared<SimulatedGpu>(SimulatedGpu::Options()), work_queue_.get(),
+                                         {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
+                                          .config = {.memory_limit = 1 << 20, .allow_growth = true}}));
+  std::weak_ptr<const void> plan;
+  {
+    GpuMemoryPool pool(&gpu->memory(), &gpu->compute(), "the graph");
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<GpuCapture> capture, GpuCapture::Begin(*gpu, pool));
+    Run(1);
+    ASSERT_THAT(capture->kept(), testing::SizeIs(1));
+    plan = capture->kept()[0];
+    planner_.reset();
+    EXPECT_FALSE(plan.expired());
+  }
+  EXPECT_TRUE(plan.expired());
 }
 
 TEST_F(ConvolutionPlannerTest, AChoiceIsKeptForTheNextProcess) {

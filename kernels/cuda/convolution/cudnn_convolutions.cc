@@ -35,6 +35,10 @@ class CudnnPlan : public ConvolutionPlan {
         recipe_(std::move(recipe)),
         plan_(std::move(plan)),
         workspace_bytes_(workspace_bytes) {}
+  ~CudnnPlan() override {  // its code goes with it: from its own device, whichever this thread has selected
+    const CudnnTarget& target = *session_->target;
+    if (target.handle() != nullptr) SelectCudaDevice(target.ordinal()).IgnoreError();
+  }
   const ConvolutionProblem& problem() const override { return problem_; }
   const ConvolutionRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return workspace_bytes_; }
@@ -55,8 +59,11 @@ class CudnnPlan : public ConvolutionPlan {
                                    "choosing a stream"));
     const cudnnStatus_t status = cudnn.Execute(target.handle(), plan_.get(), arguments.get());
     if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+    const cudaError_t error = cudaGetLastError();  // which must not show in a later call
     // What broke the device says more than that the library noticed.
-    RETURN_IF_CUDA_ERROR(cudaGetLastError(), "a convolution by cuDNN");
+    if (CUDNN_STATUS_CATEGORY(status) != CUDNN_STATUS_NOT_SUPPORTED) {
+      RETURN_IF_CUDA_ERROR(error, "a convolution by cuDNN");
+    }
     return cudnn.StatusOf(status, absl::StrCat("recipe ", recipe_.ToString()));
   }
 
@@ -106,6 +113,15 @@ class CudnnConvolutions : public ConvolutionLibrary {
                                                         const ConvolutionRecipe& recipe) override {
     RETURN_IF_ERROR(Select());
     MutexLock lock(session_->mu);
+    absl::StatusOr<std::shared_ptr<ConvolutionPlan>> plan = MakeAlone(problem, recipe);
+    if (!plan.ok()) cudaGetLastError();  // which must not show in a later call
+    return plan;
+  }
+
+ private:
+  // For whoever has the session's lock.
+  absl::StatusOr<std::shared_ptr<ConvolutionPlan>> MakeAlone(const ConvolutionProblem& problem,
+                                                             const ConvolutionRecipe& recipe) const {
     ASSIGN_OR_RETURN(const CudnnDescriptor graph, CudnnGraphOf(*session_->target, problem));
     ASSIGN_OR_RETURN(const CudnnDescriptor engine, NewEngine(graph, recipe.engine));
     RETURN_IF_ERROR(CheckNotes(engine, problem.dtype));
@@ -130,7 +146,6 @@ class CudnnConvolutions : public ConvolutionLibrary {
     return std::make_shared<CudnnPlan>(session_, problem, recipe, std::move(plan), static_cast<size_t>(workspace));
   }
 
- private:
   absl::Status Select() const {
     if (session_->target->handle() == nullptr) return absl::OkStatus();
     return SelectCudaDevice(session_->target->ordinal());
