@@ -24,10 +24,8 @@ absl::Status DifferentRanks(const TensorShape& a, const TensorShape& b) {
 
 absl::StatusOr<MatMulSizes> MatMulSizes::Of(const TensorShape& a, const TensorShape& b, bool transpose_a,
                                             bool transpose_b) {
-  if (a.dims() != b.dims()) return DifferentRanks(a, b);
-  if (a.dims() != 2) {
-    return errors::InvalidArgument("In[0] and In[1] ndims must be 2: ", a.ToString(), " and ", b.ToString());
-  }
+  if (a.dims() != 2) return errors::InvalidArgument("In[0] ndims must be >= 2");
+  if (b.dims() != 2) return errors::InvalidArgument("In[1] ndims must be >= 2");
   return Innermost(a, b, transpose_a, transpose_b);
 }
 

@@ -54,8 +54,8 @@ absl::Status ReadDiagonals(const Tensor& k, Band* band) {
   return absl::OkStatus();
 }
 
-// The matrix is known: the diagonals must lie in it.
-absl::Status FitToMatrix(const TensorShape& matrix, Band* band) {
+// The matrix is known: the diagonals must lie in it. TensorFlow's sentence about the lower one ends in two ways.
+absl::Status FitToMatrix(const TensorShape& matrix, absl::string_view stop_of_lower, Band* band) {
   if (matrix.dims() < 2) {
     return errors::InvalidArgument("input must be at least 2-dim, received shape: ", matrix.ToString());
   }
@@ -63,8 +63,9 @@ absl::Status FitToMatrix(const TensorShape& matrix, Band* band) {
   band->columns = matrix.dim_size(matrix.dims() - 1);
   for (const auto& [name, d] : {std::pair{"lower", band->lower}, std::pair{"upper", band->upper}}) {
     if (d == 0 || (-band->rows < d && d < band->columns)) continue;
-    return errors::InvalidArgument(name, "_diag_index is out of bound: ", d, ". It must be between ", -band->rows,
-                                   " and ", band->columns);
+    return errors::InvalidArgument(name, "_diag_index is out of bound: ", d,
+                                   name == absl::string_view("lower") ? stop_of_lower : "", " It must be between ",
+                                   -band->rows, " and ", band->columns);
   }
   RETURN_IF_ERROR(CheckOrder(*band));
   band->length =
@@ -130,11 +131,10 @@ class MatrixDiagBandKernel : public OpKernel {
     ASSIGN_OR_RETURN(band.columns, ReadScalarInteger(ctx.input(3), "num_cols"));
     if (ctx.input(4).dims() != 0) return errors::InvalidArgument("padding_value must be a scalar");
     const int inner = band.lower == band.upper ? 1 : 2;
-    if (diagonal.dims() < inner) {
-      return errors::InvalidArgument("diagonal must be at least ", inner,
-                                     "-dim, received shape: ", diagonal.shape().ToString());
+    if (diagonal.dims() < 1) {
+      return errors::InvalidArgument("diagonal must be at least 1-dim, received shape: ", diagonal.shape().ToString());
     }
-    if (inner == 2 && diagonal.dim_size(diagonal.dims() - 2) != band.count()) {
+    if (inner == 2 && (diagonal.dims() < 2 || diagonal.dim_size(diagonal.dims() - 2) != band.count())) {
       return errors::InvalidArgument(
           "The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index "
           "range.");
@@ -194,10 +194,9 @@ class MatrixDiagPartBandKernel : public OpKernel {
     Band band = alignment_;
     RETURN_IF_ERROR(ReadDiagonals(ctx.input(1), &band));
     if (ctx.input(2).NumElements() != 1) {
-      return errors::InvalidArgument("padding_value must have only one element, received ", ctx.input(2).NumElements(),
-                                     " elements.");
+      return errors::InvalidArgument("Padding must be scalar.");
     }
-    RETURN_IF_ERROR(FitToMatrix(input.shape(), &band));
+    RETURN_IF_ERROR(FitToMatrix(input.shape(), ".", &band));
     const absl::Span<const int64_t> batch = BatchDims(input.shape(), 2);
     ASSIGN_OR_RETURN(const TensorShape shape, PackedShape(batch, band));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
@@ -226,8 +225,13 @@ class MatrixSetDiagBandKernel : public OpKernel {
     if (diagonal.dims() < 1) {
       return errors::InvalidArgument("diagonal must be at least 1-dim, received shape: ", diagonal.shape().ToString());
     }
-    RETURN_IF_ERROR(FitToMatrix(input.shape(), &band));
+    RETURN_IF_ERROR(FitToMatrix(input.shape(), "", &band));
     const absl::Span<const int64_t> batch = BatchDims(input.shape(), 2);
+    if (band.lower != band.upper && diagonal.dims() >= 2 && diagonal.dim_size(diagonal.dims() - 2) != band.count()) {
+      return errors::InvalidArgument(
+          "The number of diagonals provided in `diag` is not consistent with `lower_diag_index` and "
+          "`upper_diag_index`");
+    }
     ASSIGN_OR_RETURN(const TensorShape expected, PackedShape(batch, band));
     if (diagonal.shape() != expected) {
       return errors::InvalidArgument(

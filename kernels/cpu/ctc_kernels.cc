@@ -136,6 +136,7 @@ class CtcLossKernel : public OpKernel {
     const Tensor& lengths = ctx.input(3);
     ASSIGN_OR_RETURN(const Sequences s, Sequences::Check(ctx.input(0), lengths, absl::StatusCode::kInvalidArgument));
     ASSIGN_OR_RETURN(const auto labels, ReadLabels(ctx.input(1), ctx.input(2), s));
+    if (!blank_first_) RETURN_IF_ERROR(CheckEachRowHasLabels(ctx.input(1), s.batch));
     ASSIGN_OR_RETURN(const Tensor inputs, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor loss, ctx.allocate_temp(DT_DOUBLE, TensorShape({s.batch})));
     ASSIGN_OR_RETURN(Tensor gradient, ctx.allocate_temp(DT_DOUBLE, inputs.shape()));
@@ -215,6 +216,15 @@ class CtcLossKernel : public OpKernel {
       labels[b].push_back(label);
     }
     return labels;
+  }
+
+  // Not even a row that takes no time may be without.
+  static absl::Status CheckEachRowHasLabels(const Tensor& indices, int64_t batch) {
+    std::vector<bool> has_labels(batch, false);
+    for (int64_t i = 0; i < indices.dim_size(0); ++i) has_labels[indices.data<int64_t>()[2 * i]] = true;
+    const auto bare = std::find(has_labels.begin(), has_labels.end(), false);
+    if (bare == has_labels.end()) return absl::OkStatus();
+    return errors::InvalidArgument("Labels length is zero in batch ", bare - has_labels.begin());
   }
 
   // Equal neighbours need a blank between them too: without the time for it the loss is infinite.

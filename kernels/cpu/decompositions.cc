@@ -347,7 +347,7 @@ class LeastSquaresKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& l2 = ctx.input(2);
     if (l2.dims() != 0)
-      return errors::InvalidArgument("Expected scalar regularizer, got shape ", l2.shape().ToString());
+      return errors::InvalidArgument("l2_regularizer must be scalar, got shape ", l2.shape().ToString());
     Solve solve = solve_;
     solve.regularizer = l2.scalar<double>();
     if (!(solve.regularizer >= 0)) return errors::InvalidArgument("l2_regularizer must be >= 0.");

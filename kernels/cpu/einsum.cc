@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// Dimensions are named by letters; those of an ellipsis by negative numbers, counted from its end.
+// Dimensions are named by characters; those of an ellipsis by negative numbers, counted from its end.
 using Labels = std::vector<int>;
 constexpr int kEllipsis = 1 << 20;  // stands for all of them in an equation
 
@@ -29,33 +29,38 @@ absl::StatusOr<Labels> Parse(absl::string_view term) {
       ellipsis = true;
       labels.push_back(kEllipsis);
       i += 2;
-    } else if (absl::ascii_isalpha(static_cast<unsigned char>(term[i]))) {
-      labels.push_back(term[i]);
     } else {
-      return errors::InvalidArgument("Invalid character in equation subscripts: ", term);
+      labels.push_back(static_cast<unsigned char>(term[i]));
     }
   }
   return labels;
 }
 
-// `labels` with the ellipsis written out for a tensor of `rank` dimensions (-1: for `width` of them).
-absl::StatusOr<Labels> Expand(const Labels& labels, int rank, int width) {
+// `labels` with the ellipsis written out as `width` dimensions.
+Labels Expand(const Labels& labels, int width) {
   Labels expanded;
   for (int label : labels) {
     if (label != kEllipsis) {
       expanded.push_back(label);
       continue;
     }
-    const int n = rank >= 0 ? rank - static_cast<int>(labels.size()) + 1 : width;
-    for (int i = n; i > 0; --i) expanded.push_back(-i);
-  }
-  if (rank >= 0 && static_cast<int>(expanded.size()) != rank) {
-    return errors::InvalidArgument("Expected input to have rank ", expanded.size(), " but got: ", rank);
+    for (int i = width; i > 0; --i) expanded.push_back(-i);
   }
   return expanded;
 }
 
 bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+
+// The labels of all dimensions of input `i`.
+absl::StatusOr<Labels> ExpandInput(const Labels& labels, int i, int rank) {
+  const int named = static_cast<int>(labels.size());
+  if (!Has(labels, kEllipsis)) {
+    if (named == rank) return labels;
+    return errors::InvalidArgument("Expected input ", i, " to have rank ", named, " but got: ", rank);
+  }
+  if (rank >= named - 1) return Expand(labels, rank - named + 1);
+  return errors::InvalidArgument("Expected input ", i, " to have rank at least ", named - 1, " but got: ", rank);
+}
 
 // One operand: the step along each of its labels; a repeated label steps along a diagonal.
 struct Operand {
@@ -69,8 +74,8 @@ absl::StatusOr<Operand> View(const Labels& labels, const TensorShape& shape) {
     const int64_t size = shape.dim_size(static_cast<int>(d));
     const auto [at, fresh] = view.sizes.emplace(labels[d], size);
     if (!fresh && at->second != size) {
-      return errors::InvalidArgument("Expected dimension ", size, " at axis ", d, " of the input shaped ",
-                                     shape.ToString(), " but got dimension ", at->second);
+      return errors::InvalidArgument("Expected dimension ", at->second, " at axis ", d, " of the input shaped ",
+                                     shape.ToString(), " but got dimension ", size);
     }
     view.steps[labels[d]] += steps[d];
   }
@@ -111,7 +116,7 @@ class EinsumKernel : public OpKernel {
     int width = 0;
     for (int i = 0; i < n; ++i) {
       const TensorShape& shape = ctx.input(i).shape();
-      ASSIGN_OR_RETURN(labels[i], Expand(inputs_[i], shape.dims(), 0));
+      ASSIGN_OR_RETURN(labels[i], ExpandInput(inputs_[i], i, shape.dims()));
       ASSIGN_OR_RETURN(operands[i], View(labels[i], shape));
       for (const auto& [label, size] : operands[i].sizes) {
         if (label < 0) width = std::max(width, -label);
@@ -121,12 +126,21 @@ class EinsumKernel : public OpKernel {
           at->second = std::max(at->second == 1 ? size : at->second, int64_t{0});
           continue;
         }
+        if (label < 0) {
+          return errors::InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ",
+                                         ctx.input(0).shape().ToString(), " vs. ", shape.ToString());
+        }
         const auto axis = std::find(labels[i].begin(), labels[i].end(), label) - labels[i].begin();
         return errors::InvalidArgument("Expected dimension ", at->second, " at axis ", axis, " of the input shaped ",
                                        shape.ToString(), " but got dimension ", size);
       }
     }
-    ASSIGN_OR_RETURN(const Labels out, Expand(output_, -1, width));
+    if (width > 0 && !Has(output_, kEllipsis)) {
+      return errors::InvalidArgument("Output contains ", width,
+                                     " broadcasting dimension(s) but no ellipsis (...) was found in the output "
+                                     "subscripts.");
+    }
+    const Labels out = Expand(output_, width);
     for (int label : out) {
       if (sizes.count(label) == 0)
         return errors::InvalidArgument("Output subscripts must appear in one of the input subscripts");

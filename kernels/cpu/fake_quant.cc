@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
@@ -60,7 +61,9 @@ class FakeQuantArgsKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(kGradient ? 1 : 0);
     if (kGradient && ctx.input(0).shape() != input.shape()) {
-      return errors::InvalidArgument("gradient and input must be the same size");
+      return errors::InvalidArgument("Inputs to operation ", ctx.node_def().name(), " of type ", ctx.node_def().op(),
+                                     " must have the same size and shape.  Input 0: ", ctx.input(0).shape().ToString(),
+                                     " != input 1: ", input.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     for (int64_t i = 0; i < input.NumElements(); ++i) {

@@ -104,11 +104,16 @@ class NonMaxSuppressionKernel : public OpKernel {
       ASSIGN_OR_RETURN(rule.sigma, ScalarFloat(ctx, 5, "soft_nms_sigma"));
       if (!(rule.sigma >= 0)) return errors::InvalidArgument("soft_nms_sigma_val must be >= 0");
     }
-    if (boxes.dims() != 2) return errors::InvalidArgument("boxes must be 2-D", boxes.shape().ToString());
-    if (boxes.dim_size(1) != 4) return errors::InvalidArgument("boxes must have 4 columns");
+    if (boxes.dims() != 2)
+      return errors::InvalidArgument("boxes must be 2-D", boxes.shape().ToString(),
+                                     " (Shape must be rank 2 but is rank ", boxes.dims(), ")");
+    if (boxes.dim_size(1) != 4)
+      return errors::InvalidArgument("boxes must have 4 columns (Dimension must be 4 but is ", boxes.dim_size(1), ")");
     const int64_t n = boxes.dim_size(0);
     if (n > std::numeric_limits<int32_t>::max()) return errors::InvalidArgument("Too many boxes: ", n);
-    if (scores.dims() != 1) return errors::InvalidArgument("scores must be 1-D", scores.shape().ToString());
+    if (scores.dims() != 1)
+      return errors::InvalidArgument("scores must be 1-D", scores.shape().ToString(),
+                                     " (Shape must be rank 1 but is rank ", scores.dims(), ")");
     if (scores.dim_size(0) != n) {
       return errors::InvalidArgument("scores has incompatible shape (Dimensions must be equal, but are ", n, " and ",
                                      scores.dim_size(0), ")");

@@ -47,6 +47,15 @@ int64_t ItemOf(const TensorShape& shape, const TensorShape& batch, int64_t index
 
 }  // namespace
 
+absl::Status LinearKernel::CheckShapes(const OpKernelContext& ctx) const {
+  const int rank = ctx.input(0).dims();
+  if (rank < 2) return errors::InvalidArgument("Input tensor 0 must have rank >= 2, got ", rank);
+  for (int i = 1; i < MatrixInputs(); ++i) {
+    if (ctx.input(i).dims() != rank) return errors::InvalidArgument("All input tensors must have the same rank.");
+  }
+  return absl::OkStatus();
+}
+
 double LinearKernel::Cost(const std::vector<MatrixSize>& in) const {
   double n = 1;
   for (const MatrixSize& size : in)
@@ -57,12 +66,11 @@ double LinearKernel::Cost(const std::vector<MatrixSize>& in) const {
 template <typename Scalar>
 absl::Status LinearKernel::ComputeAs(OpKernelContext& ctx, DataType type) {
   const int inputs = MatrixInputs();
+  RETURN_IF_ERROR(CheckShapes(ctx));
   MatrixArgs<Scalar> args;
   std::vector<Tensor> wide;
   for (int i = 0; i < inputs; ++i) {
     const TensorShape& shape = ctx.input(i).shape();
-    if (shape.dims() < 2)
-      return errors::InvalidArgument("Input tensor ", i, " must have rank >= 2, got ", shape.dims());
     args.in_sizes.push_back({shape.dim_size(shape.dims() - 2), shape.dim_size(shape.dims() - 1)});
   }
   ASSIGN_OR_RETURN(const TensorShape batch, CommonBatch(ctx, inputs, Broadcasts()));

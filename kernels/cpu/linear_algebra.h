@@ -32,6 +32,8 @@ class LinearKernel : public OpKernel {
   virtual absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const = 0;
   virtual absl::Status Run(const MatrixArgs<double>& args) const = 0;
   virtual absl::Status Run(const MatrixArgs<std::complex<double>>& args) const = 0;
+  // InvalidArgument where ranks, or what else concerns more than the sizes of single matrices, are wrong.
+  virtual absl::Status CheckShapes(const OpKernelContext& ctx) const;
   // How many leading inputs are batches of matrices.
   virtual int MatrixInputs() const { return 1; }
   // Inputs whose batch dimensions are spread over those of the others.

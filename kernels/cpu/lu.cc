@@ -10,6 +10,11 @@ namespace {
 
 class LuKernel : public LinearKernel {
  private:
+  absl::Status CheckShapes(const OpKernelContext& ctx) const override {
+    const int rank = ctx.input(0).dims();
+    if (rank >= 2) return absl::OkStatus();
+    return errors::InvalidArgument("Input tensor must have rank >= 2, got ", rank);
+  }
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
     RETURN_IF_ERROR(CheckSquare(in[0]));
     return std::vector<DimVector>{{in[0].rows, in[0].rows}, {in[0].rows}};

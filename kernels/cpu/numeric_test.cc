@@ -75,7 +75,9 @@ TEST_F(NumericTest, BandsOfDiagonals) {
        {matrix, Ints({1, 0}), zero},
        "lower_diag_index must not be larger than upper_diag_index: 1 > 0"},
       {"MatrixDiagPartV3", {matrix, Ints({0, 1, 2}), zero}, "only one or two elements"},
+      {"MatrixDiagPartV3", {matrix, Ints({0}), AsTensor<float>({1, 2})}, "Padding must be scalar."},
       {"MatrixSetDiagV3", {matrix, F({1, 2}, {2}), Int(0)}, "Expected diagonal shape"},
+      {"MatrixSetDiagV3", {matrix, F({1, 2}, {1, 2}), Ints({0, 1})}, "The number of diagonals provided in `diag`"},
   });
 }
 
@@ -117,6 +119,12 @@ TEST_F(NumericTest, LinearAlgebra) {
       {"MatrixInverse", {F({1, 2}, {1, 2})}, "must be square"},
       {"MatrixInverse", {AsTensor<float>({1})}, "must have rank >= 2"},
       {"MatrixSolve", {a, F({1, 2, 3}, {3, 1})}, "incompatible"},
+      {"MatrixSolve", {a, AsTensor<float>({1, 2})}, "All input tensors must have the same rank."},
+      {"MatrixTriangularSolve", {a, AsTensor<float>({1, 2})}, "In[1] ndims must be >= 2: 1"},
+      {"MatrixTriangularSolve", {F({1, 2}, {1, 2}), a}, "must be square (2 =/= 1)"},
+      {"MatrixTriangularSolve", {a, F({1}, {1, 1})}, "In[0] mismatch In[1] shape: 2 vs. 1: [2,2] [1,1]"},
+      {"BandedTriangularSolve", {F({}, {0, 2}), a}, "In[0] must not be an empty tensor"},
+      {"MatMul", {AsTensor<float>({1, 2}), a}, "In[0] ndims must be >= 2"},
   });
 }
 

@@ -37,10 +37,10 @@ absl::Status CheckRange(const Tensor& range, const AxisView& view, bool per_slic
   if (!per_slice && range.dims() == 0) return absl::OkStatus();
   if (per_slice && range.dims() == 1 && range.dim_size(0) == view.axis) return absl::OkStatus();
   if (!per_slice) {
-    return errors::InvalidArgument(name, " must be a scalar if axis is unspecified, got shape ",
-                                   range.shape().ToString());
+    return errors::InvalidArgument(name, " must be a scalar.");
   }
-  return errors::InvalidArgument(name, " must be a vector of the axis's size, got shape ", range.shape().ToString());
+  return errors::InvalidArgument(name, "_tensor has incorrect size, was ", range.NumElements(), " expected ", view.axis,
+                                 " to match the dimension of `axis`, got shape ", range.shape().ToString());
 }
 
 // All versions of QuantizeAndDequantize.
@@ -117,7 +117,7 @@ class QuantizeAndDequantizeKernel : public OpKernel {
  private:
   absl::Status CheckBits(int64_t bits) const {
     if (bits > 0 && bits < (signed_ ? 62 : 63)) return absl::OkStatus();
-    return errors::InvalidArgument("num_bits is out of range: ", bits, " with signed_input ", signed_);
+    return errors::InvalidArgument("num_bits is out of range: ", bits, " with signed_input_ ", signed_);
   }
 
   template <typename T>
@@ -156,9 +156,16 @@ class QuantizeAndDequantizeGradKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& shape = ctx.input(0).shape();
     if (ctx.input(1).shape() != shape) {
-      return errors::InvalidArgument("gradients and input must be the same size");
+      return errors::InvalidArgument("gradient and input must be the same size");
     }
     ASSIGN_OR_RETURN(const AxisView view, AxisView::Of(shape, axis_));
+    for (int i : {2, 3}) {
+      const int rank = ctx.input(i).dims();
+      if (rank > 1) {
+        return errors::InvalidArgument("Input ", i == 2 ? "min" : "max",
+                                       " tensor must have dimension 0 or 1. Received ", rank, ".");
+      }
+    }
     for (int i : {2, 3}) {
       RETURN_IF_ERROR(CheckRange(ctx.input(i), view, axis_ != -1, i == 2 ? "input_min" : "input_max"));
     }

@@ -47,7 +47,11 @@ absl::Status CheckLimits(const Tensor& limits, const Slices& slices, int64_t axi
   if (axis == -1 ? limits.NumElements() == 1 : limits.dims() == 1 && limits.dim_size(0) == slices.count) {
     return absl::OkStatus();
   }
-  if (axis == -1) return errors::InvalidArgument(name, " must be a scalar, got shape ", limits.shape().ToString());
+  if (axis == -1) {
+    return errors::InvalidArgument("If axis is not specified, ", name,
+                                   " must contain a single float element, but it contains ", limits.NumElements(),
+                                   " elements");
+  }
   return errors::InvalidArgument(
       "If axis is specified, ", name,
       " must be a 1-D tensor whose size matches the axis dimension of the input and output tensors, but ", name,
@@ -71,7 +75,8 @@ class QuantizeKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("round_mode", &rounding));
     half_to_even_ = rounding == "HALF_TO_EVEN";
     if (half_to_even_ && mode_ != Mode::kScaled) {
-      return errors::InvalidArgument("Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED'.");
+      return errors::InvalidArgument("Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '",
+                                     mode_ == Mode::kMinFirst ? "MIN_FIRST" : "MIN_COMBINED", "'.");
     }
     RETURN_IF_ERROR(ctx.GetAttr("narrow_range", &narrow_));
     RETURN_IF_ERROR(ctx.GetAttr("axis", &axis_));
@@ -80,6 +85,12 @@ class QuantizeKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
+    if (axis_ >= input.dims()) {
+      return errors::InvalidArgument(
+          "Axis is on a zero-based index, so its value must always be less than number of input's dims, but given axis "
+          "value was ",
+          axis_, " and input's dims was ", input.dims());
+    }
     ASSIGN_OR_RETURN(const Slices slices, Slices::Of(input.shape(), axis_));
     RETURN_IF_ERROR(CheckLimits(ctx.input(1), slices, axis_, "min_range"));
     RETURN_IF_ERROR(CheckLimits(ctx.input(2), slices, axis_, "max_range"));

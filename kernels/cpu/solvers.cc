@@ -182,16 +182,28 @@ class TriangularSolveKernel : public LinearKernel {
  private:
   int MatrixInputs() const override { return 2; }
   bool Broadcasts() const override { return true; }
+  absl::Status CheckShapes(const OpKernelContext& ctx) const override {
+    for (int i : {0, 1}) {
+      const Tensor& in = ctx.input(i);
+      if (in.dims() < 2) return errors::InvalidArgument("In[", i, "] ndims must be >= 2: ", in.dims());
+      if (banded_ && in.NumElements() == 0) {
+        return errors::InvalidArgument("In[", i,
+                                       "] must not be an empty tensor: Tensor<type: ", DataTypeName(in.dtype()),
+                                       " shape: ", in.shape().ToString(), " values: >");
+      }
+    }
+    const TensorShape &matrix = ctx.input(0).shape(), &rhs = ctx.input(1).shape();
+    const int64_t rows = matrix.dim_size(matrix.dims() - 2), columns = matrix.dim_size(matrix.dims() - 1);
+    if (!banded_ && rows != columns) {
+      return errors::InvalidArgument("In[0] matrices in the last dimensions must be square (", columns, " =/= ", rows,
+                                     ")");
+    }
+    const int64_t sides = rhs.dim_size(rhs.dims() - 2);
+    if (columns == sides) return absl::OkStatus();
+    return errors::InvalidArgument("In[0] mismatch In[1] shape: ", columns, " vs. ", sides, ": ", matrix.ToString(),
+                                   " ", rhs.ToString(), " ", lower_, " ", adjoint_);
+  }
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    if (banded_) {
-      if (in[0].rows < 1) return errors::InvalidArgument("Number of bands must be positive, got ", in[0].rows);
-    } else {
-      RETURN_IF_ERROR(CheckSquare(in[0]));
-    }
-    if (in[0].columns != in[1].rows) {
-      return errors::InvalidArgument("Input matrix and rhs are incompatible: ", in[0].columns, " columns and ",
-                                     in[1].rows, " rows");
-    }
     return std::vector<DimVector>{{in[1].rows, in[1].columns}};
   }
   double Cost(const std::vector<MatrixSize>& in) const override {

@@ -26,8 +26,7 @@ class TridiagonalMatMulKernel : public LinearKernel {
     constexpr const char* kNames[] = {"superdiagonal", "main diagonal", "subdiagonal"};
     for (int i = 0; i < 3; ++i) {
       if (in[i].rows == 1 && in[i].columns == in[3].rows) continue;
-      return errors::InvalidArgument("Invalid ", kNames[i], " shape. Expected 1 row of ", in[3].rows,
-                                     ", as rhs has, got ", in[i].rows, " of ", in[i].columns);
+      return errors::InvalidArgument("Invalid ", kNames[i], " shape.");
     }
     return std::vector<DimVector>{{in[3].rows, in[3].columns}};
   }

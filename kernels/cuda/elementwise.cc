@@ -93,6 +93,30 @@ class BinaryKernel : public ElementwiseKernel {
   }
 };
 
+// Two operands of as many elements: the output has the first one's shape.
+class PairwiseKernel : public ElementwiseKernel {
+ protected:
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& x = ctx.input(0);
+    const Tensor& y = ctx.input(1);
+    const int64_t n = x.NumElements();
+    if (n != y.NumElements()) {
+      return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ", n,
+                                     " and ", y.NumElements());
+    }
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, x.shape()));
+    return Run(stream, {.x = x.raw_data(), .y = y.raw_data(), .out = output->raw_data(), .count = n},
+               {ReadOf(x), ReadOf(y), WriteOf(*output)});
+  }
+};
+
+// As their kernels for CPUs.
+bool IsPairwise(absl::string_view op) {
+  static constexpr absl::string_view kOps[] = {"TanhGrad",  "SigmoidGrad",    "SqrtGrad",
+                                               "RsqrtGrad", "ReciprocalGrad", "InvGrad"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
 // The first two, and then each of the others to their sum.
 class AddNKernel : public GpuOpKernel {
  protected:
@@ -149,6 +173,7 @@ absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels) {
     Kernel kernel = Kernel(entry.op).Device(kDeviceGpu);
     if (entry.type != ElementType::kBool) kernel.Types("T", {static_cast<DataType>(entry.type)});
     RETURN_IF_ERROR(entry.num_operands == 1 ? kernels.Register<UnaryKernel>(kernel)
+                    : IsPairwise(entry.op)  ? kernels.Register<PairwiseKernel>(kernel)
                                             : kernels.Register<BinaryKernel>(kernel));
   }
   return kernels.Register<AddNKernel>(

@@ -67,7 +67,8 @@ class GpuElementwise : public OneGpu {
     for (const char* op : {"IsFinite", "IsInf", "IsNan"}) {
       Define(Op(op).Input("x: T").Output("y: bool").Attr("T: type"));
     }
-    for (const char* op : {"AddV2", "Mul", "Maximum", "RealDiv", "EluGrad", "SoftplusGrad", "SoftsignGrad"}) {
+    for (const char* op : {"AddV2", "Mul", "Maximum", "RealDiv", "EluGrad", "SoftplusGrad", "SoftsignGrad", "TanhGrad",
+                           "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"}) {
       Define(Op(op).Input("x: T").Input("y: T").Output("z: T").Attr("T: type"));
     }
     Define(Op("Less").Input("x: T").Input("y: T").Output("z: bool").Attr("T: type"));
@@ -159,6 +160,19 @@ TEST_P(GpuElementwise, Broadcasts) {
 TEST_P(GpuElementwise, ShapesThatDoNotMatchAreRefused) {
   EXPECT_THAT(Run("AddV2", {AsTensor<float>({1, 2}), AsTensor<float>({1, 2, 3})}),
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("Incompatible shapes: [2] vs. [3]")));
+}
+
+TEST_P(GpuElementwise, GradientsWantAsManyElementsAndDoNotBroadcast) {
+  for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"}) {
+    EXPECT_THAT(Run(op, {AsTensor<float>({1, 2}), AsScalar<float>(1)}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         testing::HasSubstr("must have same number of elements, got 2 and 1")))
+        << op;
+  }
+  // Of different shapes, the first one's is the output's.
+  Expect("InvGrad", {AsTensor<float>({1, 2}, {2, 1}), AsTensor<float>({1, 3})}, AsTensor<float>({-1, -12}, {2, 1}));
+  Expect("SqrtGrad", {Tensor(DT_FLOAT, TensorShape({0, 3})), Tensor(DT_FLOAT, TensorShape({0}))},
+         Tensor(DT_FLOAT, TensorShape({0, 3})));
 }
 
 TEST_P(GpuElementwise, OutOfMemoryNamesTheNode) {

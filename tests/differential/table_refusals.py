@@ -78,3 +78,24 @@ row("DrawBoundingBoxes", 0, each(*[lambda t, b=b: {"images": Fed(np.linspace(0, 
 row("DrawBoundingBoxesV2", 0, each(*[lambda t, b=b: {
     "images": Fed(np.linspace(0, 1, 300).reshape(1, 10, 10, 3), t), "boxes": Fed([[b]], F32), "colors": Fed([[.1, .7, .3]], F32)}
     for b in ([.1, .1, .8, .8], [.3, -3, .9, .5])]))
+# What kernel tests ask of shapes and of what is missing.
+row("MatrixTriangularSolve BandedTriangularSolve", 64, plain(*[
+    {"matrix": V(m, F32), "rhs": V(r, F32)} for m, r in [
+        ((3, 3), (2, 1)), ((3, 3), (2,)), ((2,), (2, 1)), ((2, 3), (3, 1)), ((2, 3, 3), (3, 3, 1)), ((0, 3), (3, 1)), ((3, 3), (3, 0))]]))
+row("TridiagonalSolve", 64, plain(*[{"diagonals": V(d, F32), "rhs": V(r, F32)} for d, r in [((3, 3), (3,)), ((2, 3, 3), (3, 1)), ((3,), (3,))]]))
+row("Lu Cholesky", 64, plain({"input": V((2,), F32)}))
+row("MatMul", 64, plain(*[{"a": V(a, F32), "b": V(b, F32)} for a, b in [((2,), (2, 2)), ((2, 2), (2,)), ((1, 2, 2), (2, 2)), ((), ())]]))
+row("MatrixDiagPartV3", 0, plain(*[
+    {"input": V((3, 4), F32), "k": Fed(k, I32), "padding_value": Fed(p, F32)} for k, p in [([9], 0), ([0, 9], 0), ([-5, 0], 0), ([0, 1], [0, 1])]]))
+row("MatrixSetDiagV3", 0, plain(*[
+    {"input": V((3, 4), F32), "diagonal": V(d, F32), "k": Fed(k, I32)} for d, k in [((1, 3), [0, 1]), ((2, 4), [0, 1]), ((2,), [0, 1]), ((), [0]), ((3,), [7])]]))
+row("Einsum", 64, plain(*[{"inputs": [V(s, F32) for s in shapes], "equation": e} for e, *shapes in [
+    ("i1->i", (2, 3)), ("i...->", (2, 3)), ("...ij->i", (2,)), ("ij,jkl->ik", (2, 3), (3, 4)), ("ii->i", (2, 3)),
+    ("...ij,...jk->...ik", (2, 2, 2), (3, 2, 2)), ("i...->i...", (2, 3))]]))
+row("CTCLoss", 256, plain(*[
+    {"inputs": V((5, 2, 4), F32), "labels_indices": Fed(np.array(i).reshape(-1, 2), I64), "labels_values": Fed(v, I32), "sequence_length": Fed(n, I32)}
+    for i, v, n in [([[0, 0]], [1], [5, 4]), ([[1, 0]], [1], [5, 4]), ([], [], [5, 4]), ([[0, 0]], [1], [5, 0])]]))
+row("EditDistance", 0, plain({
+    "hypothesis_indices": Fed([[0, 0]], I64), "hypothesis_values": Fed([1], I32), "hypothesis_shape": Fed([1, 1], I64),
+    "truth_indices": Fed([[5, 0]], I64), "truth_values": Fed([1], I32), "truth_shape": Fed([1, 1], I64)}))
+row("FakeQuantWithMinMaxArgsGradient", 0, plain({"gradients": V((1,), F32), "inputs": V((2, 3), F32)}))

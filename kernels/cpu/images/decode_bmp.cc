@@ -37,11 +37,10 @@ absl::StatusOr<Pixels> DecodeBmp(absl::string_view contents, int channels) {
   const int64_t wanted = channels == 0 ? depth : channels;
   RETURN_IF_ERROR(pixels.Allocate("BMP", 1, height, width, wanted, 8));
   const int64_t row = (depth * width + 3) / 4 * 4;
-  const int64_t end = start + (height - 1) * row + depth * width, size = static_cast<int64_t>(contents.size());
-  if (end > size) {
-    return errors::InvalidArgument("Incomplete bmp content, requires at least ", end, " bytes, got ", size, " bytes: ",
-                                   "Input size should match (header_size + row_size * abs_height) but they differ by ",
-                                   size - start - row * height);
+  const int64_t extra = static_cast<int64_t>(contents.size()) - start - height * row;
+  if (extra != 0) {
+    return errors::InvalidArgument("Input size should match (header_size + row_size * abs_height) but they differ by ",
+                                   extra);
   }
   for (int64_t y = 0; y < height; ++y) {
     const int64_t from = signed_height < 0 ? y : height - 1 - y;

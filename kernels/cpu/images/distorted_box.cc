@@ -96,7 +96,8 @@ class SampleDistortedBoxKernel : public OpKernel {
     }
     constexpr int64_t kMostAttempts = 1 << 24;
     if (attempts_ > 0 && attempts_ <= kMostAttempts) return absl::OkStatus();
-    return errors::InvalidArgument("Max attempts must be positive and at most ", kMostAttempts, ": ", attempts_);
+    return errors::InvalidArgument("Max attempts must be non-negative: ", attempts_, ". Between 1 and ", kMostAttempts,
+                                   " are supported.");
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -104,7 +105,8 @@ class SampleDistortedBoxKernel : public OpKernel {
     if (size.dims() != 1) {
       return errors::InvalidArgument("image_size must be 1-dimensional", size.shape().ToString());
     }
-    if (size.dim_size(0) != 3) return errors::InvalidArgument("image_size must contain 3 elements", size.dim_size(0));
+    if (size.dim_size(0) != 3)
+      return errors::InvalidArgument("image_size must contain 3 elements", size.shape().ToString());
     ASSIGN_OR_RETURN(const DimVector sizes, ReadIntegers(size));
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     const int64_t height = sizes[0], width = sizes[1];
@@ -151,7 +153,7 @@ class SampleDistortedBoxKernel : public OpKernel {
  private:
   static absl::Status CheckCovered(float covered) {
     if (covered >= 0 && covered <= 1) return absl::OkStatus();
-    return errors::InvalidArgument("Min object covered must be non-negative and not exceed 1: ", covered);
+    return errors::InvalidArgument("Min object covered must be non-negative: ", covered, ", and not exceed 1");
   }
 
   static absl::StatusOr<std::vector<Rectangle>> ReadObjects(const Tensor& boxes, int64_t height, int64_t width) {
@@ -161,7 +163,7 @@ class SampleDistortedBoxKernel : public OpKernel {
                                      boxes.shape().ToString());
     }
     if (boxes.dim_size(2) != 4) {
-      return errors::InvalidArgument("bounding boxes must have shape [..., 4], got ", boxes.shape().ToString());
+      return errors::InvalidArgument("bounding boxes must have shape [4] or [*, 4], got ", boxes.shape().ToString());
     }
     if (boxes.NumElements() == 0) return objects;
     for (int64_t i = 0; i < boxes.NumElements() / 4; ++i) {

@@ -53,11 +53,10 @@ class GlimpseKernel : public OpKernel {
     }
     const int64_t batch = input.dim_size(0);
     if (offsets.dim_size(0) != batch) {
-      return errors::InvalidArgument("offsets must have the same number of rows as the input has images: ",
-                                     offsets.shape().ToString());
+      return errors::InvalidArgument("first dimension should be batch", offsets.shape().ToString());
     }
     if (offsets.dim_size(1) != 2) {
-      return errors::InvalidArgument("offsets must have two columns: ", offsets.shape().ToString());
+      return errors::InvalidArgument("second dimension should be of size 2 (y,x)", offsets.shape().ToString());
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({batch, height, width, input.dim_size(3)}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));

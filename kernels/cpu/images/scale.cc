@@ -129,8 +129,7 @@ class ScaleAndTranslateKernel : public OpKernel {
     constexpr int kFirst = 2;
     for (int i : {kFirst, kFirst + 1}) {
       if (ctx.input(i).dims() != 1 || ctx.input(i).NumElements() != 2) {
-        return errors::InvalidArgument("scale and translation must have two elements, got ",
-                                       ctx.input(i).shape().ToString());
+        return errors::InvalidArgument("t must have two elements", ctx.input(i).shape().ToString());
       }
     }
     const float *scale = ctx.input(kFirst).data<float>(), *shift = ctx.input(kFirst + 1).data<float>();
@@ -167,7 +166,7 @@ class ScaleAndTranslateKernel : public OpKernel {
     }
     const Tensor& size = ctx.input(1);
     if (size.dims() != 1 || size.NumElements() != 2) {
-      return errors::InvalidArgument("output shape must have two elements", size.shape().ToString());
+      return errors::InvalidArgument("output_shape_t must have two elements", size.shape().ToString());
     }
     const int64_t rows = size.data<int32_t>()[0], columns = size.data<int32_t>()[1];
     if (rows <= 0 || columns <= 0) return errors::InvalidArgument("output dimensions must be positive");

@@ -59,7 +59,10 @@ class SuppressionWithOverlapsKernel : public OpKernel {
       return errors::InvalidArgument("overlaps must be square", overlaps.shape().ToString());
     }
     if (scores.dims() != 1) return errors::InvalidArgument("scores must be 1-D", scores.shape().ToString());
-    if (scores.dim_size(0) != n) return errors::InvalidArgument("scores has incompatible shape");
+    if (scores.dim_size(0) != n) {
+      return errors::InvalidArgument("scores has incompatible shape (Dimensions must be equal, but are ", n, " and ",
+                                     scores.dim_size(0), ")");
+    }
     const float* const shares = overlaps.data<float>();
     const std::vector<int32_t> chosen =
         Choose(InOrder(scores.data<float>(), n, 1, least), most,
@@ -129,9 +132,7 @@ class CombinedSuppressionKernel : public OpKernel {
     if (!(rule.overlap >= 0) || !(rule.overlap <= 1)) {
       return errors::InvalidArgument("iou_threshold must be in [0, 1]");
     }
-    if (boxes.dims() != 4) return errors::InvalidArgument("boxes must be 4-D", boxes.shape().ToString());
-    if (scores.dims() != 3) return errors::InvalidArgument("scores must be 3-D", scores.shape().ToString());
-    if (boxes.dim_size(0) != scores.dim_size(0)) {
+    if (boxes.dims() != 4 || scores.dims() != 3 || boxes.dim_size(0) != scores.dim_size(0)) {
       return errors::InvalidArgument("boxes and scores must have same batch size");
     }
     if (boxes.dim_size(2) != 1 && boxes.dim_size(2) != scores.dim_size(2)) {

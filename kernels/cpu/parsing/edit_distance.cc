@@ -83,13 +83,15 @@ class EditDistanceKernel : public OpKernel {
     for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
       const int order = i == a.size() ? 1 : j == b.size() ? -1 : CompareIndices(a[i].key, b[j].key);
       const absl::Span<const int64_t> key = order <= 0 ? a[i].key : b[j].key;
+      const int64_t at = std::inner_product(key.begin(), key.end(), steps.begin(), int64_t{0});
       for (size_t d = 0; d < key.size(); ++d) {
         if (key[d] >= 0 && key[d] < sizes[d]) continue;
-        return errors::Internal("Got the indices ", IndexText(key),
-                                " which would require writing to outside of the buffer for the output tensor ",
+        return errors::Internal("Got an inner product ", at,
+                                " which would require writing to outside of the buffer for the output tensor (max "
+                                "elements ",
+                                steps.front() * sizes.front(), "); the indices are ", IndexText(key), " of ",
                                 IndexText(sizes));
       }
-      const int64_t at = std::inner_product(key.begin(), key.end(), steps.begin(), int64_t{0});
       if (order < 0) {
         out[at] = normalize_ ? std::numeric_limits<float>::infinity() : static_cast<float>(a[i].size());
       } else if (order > 0) {

@@ -59,7 +59,10 @@ absl::Status CheckDefault(const TensorShape& initial, const TensorShape& values)
     return errors::InvalidArgument("default_value.shape=", initial.ToString(),
                                    " and rt_input.flat_values.shape=", values.ToString(), " are incompatible", why);
   };
-  if (initial.dims() > 0 && initial.dims() >= values.dims()) return incompatible("");
+  if (initial.dims() > 0 && initial.dims() >= values.dims()) {
+    return incompatible(absl::StrCat(": default_value.rank = ", initial.dims(),
+                                     "  must be less than rt_input.flat_values.rank = ", values.dims()));
+  }
   for (int d = 1; d <= initial.dims(); ++d) {
     const int64_t size = initial.dim_size(initial.dims() - d);
     const int64_t of_values = values.dim_size(values.dims() - d);

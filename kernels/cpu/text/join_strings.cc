@@ -31,8 +31,9 @@ class ReduceJoinKernel : public OpKernel {
         return errors::OutOfRange("Invalid reduction dimension ", axis, " for input with ", shape.dims(),
                                   " dimension(s)");
       }
+      const int32_t given = axis;
       if (axis < 0) axis += shape.dims();
-      if (reduced[axis]) return errors::InvalidArgument("Duplicate reduction dimension ", axis);
+      if (reduced[axis]) return errors::InvalidArgument("Duplicate reduction dimension ", given);
       reduced[axis] = true;
       sizes.insert(sizes.begin(), shape.dim_size(axis));
       size_steps.insert(size_steps.begin(), steps[axis]);

@@ -161,7 +161,8 @@ class UnicodeEncodeKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const absl::Span<const int32_t> codes = ctx.input(0).flat<int32_t>();
     ASSIGN_OR_RETURN(const DimVector splits, ReadIntegers(ctx.input(1)));
-    if (splits.empty()) return errors::InvalidArgument("Input_splits should contain elements, but found 0.");
+    if (splits.empty())
+      return errors::InvalidArgument("Input_splits should contain elements, but given input_values has 0 elements");
     if (splits[0] != 0) return errors::InvalidArgument("First value in input_splits must be zero.");
     if (splits.back() != static_cast<int64_t>(codes.size())) {
       return errors::InvalidArgument("Last value in input_splits must be equal to length of input_tensor.");
