@@ -169,8 +169,9 @@ void LinkPoller::Learn(int64_t waited_nanos, std::atomic<int64_t>& mean) {
   mean.store((3 * mean.load(std::memory_order_relaxed) + waited) / 4, std::memory_order_relaxed);
 }
 
-int64_t LinkPoller::Patience(bool in_step) const {
+int64_t LinkPoller::Patience(bool in_step, bool is_crowded) const {
   const int64_t expected = (in_step ? expected_nanos_ : idle_nanos_).load(std::memory_order_relaxed);
+  if (is_crowded) return expected > kShortestLook ? kAlone : kShortestLook;  // a peer may want this processor
   return expected > kLongestLook ? kShortestLook : std::clamp(4 * expected, kShortestLook, kLongestLook);
 }
 
@@ -190,7 +191,7 @@ LinkPoller::Ended LinkPoller::Look(LookTurn::Id turn, bool in_step, absl::Functi
     for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
     const int64_t now = NowNanos(), spent = now - start;
     const bool is_crowded = IsCrowded(now);
-    const bool is_idle = spent > (is_crowded ? kShortestLook : Patience(in_step));
+    const bool is_idle = spent > Patience(in_step, is_crowded);
     if (!is_idle && !is_crowded && spent >= kAlone) Yield(now);
     if (!turn_.Resume(turn)) return Ended::kLostTurn;
     if (is_idle) return Ended::kIdle;

@@ -101,7 +101,7 @@ class LinkPoller : public Progress {
   void RefreshLinks();
   Links Snapshot() const;
   static void Learn(int64_t waited_nanos, std::atomic<int64_t>& mean);
-  int64_t Patience(bool in_step) const;
+  int64_t Patience(bool in_step, bool is_crowded) const;
 
   const std::unique_ptr<Doorbell> doorbell_;
   CancellationManager cancellation_;
