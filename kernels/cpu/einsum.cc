@@ -135,11 +135,6 @@ class EinsumKernel : public OpKernel {
                                        shape.ToString(), " but got dimension ", size);
       }
     }
-    if (width > 0 && !Has(output_, kEllipsis)) {
-      return errors::InvalidArgument("Output contains ", width,
-                                     " broadcasting dimension(s) but no ellipsis (...) was found in the output "
-                                     "subscripts.");
-    }
     const Labels out = Expand(output_, width);
     for (int label : out) {
       if (sizes.count(label) == 0)

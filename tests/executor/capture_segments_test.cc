@@ -20,7 +20,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 constexpr size_t kMemory = 1 << 20;
 constexpr char kKeeps[] = "keeps";
