@@ -15,26 +15,20 @@ absl::Status RegisterComplexFunctionKernels(KernelRegistry& kernels);
 
 // --- Entries for their tables ---
 
-// One type; 16-bit floats go through float.
-#define WEIR_BINARY(op, Name, T, picoseconds) \
-  {op, DataTypeOf<T>(), &MakeBinary<&BinaryLoopOf<functor::Name, T, T>, picoseconds>},
-#define WEIR_BINARY_16(op, Name, T, picoseconds) \
-  {op, DataTypeOf<T>(), &MakeBinary<&BinaryLoop16<T, T, &BinaryLoopOf<functor::Name, float, float>>, picoseconds>},
-#define WEIR_BINARY_FLOATS(op, Name, picoseconds) \
-  WEIR_BINARY(op, Name, float, picoseconds)       \
-  WEIR_BINARY(op, Name, double, 2 * picoseconds)  \
-  WEIR_BINARY_16(op, Name, half, 3 * picoseconds) \
-  WEIR_BINARY_16(op, Name, bfloat16, 3 * picoseconds)
+// One type; 16-bit floats go through float. `Make` makes the kernel: MakeBinary broadcasts.
+#define WEIR_LOOP(Make, op, Name, T, picoseconds) \
+  {op, DataTypeOf<T>(), &Make<&BinaryLoopOf<functor::Name, T, T>, picoseconds>},
+#define WEIR_LOOP_16(Make, op, Name, T, picoseconds) \
+  {op, DataTypeOf<T>(), &Make<&BinaryLoop16<T, T, &BinaryLoopOf<functor::Name, float, float>>, picoseconds>},
+#define WEIR_LOOP_FLOATS(Make, op, Name, picoseconds) \
+  WEIR_LOOP(Make, op, Name, float, picoseconds)       \
+  WEIR_LOOP(Make, op, Name, double, 2 * picoseconds)  \
+  WEIR_LOOP_16(Make, op, Name, half, 3 * picoseconds) \
+  WEIR_LOOP_16(Make, op, Name, bfloat16, 3 * picoseconds)
+#define WEIR_BINARY(op, Name, T, picoseconds) WEIR_LOOP(MakeBinary, op, Name, T, picoseconds)
+#define WEIR_BINARY_FLOATS(op, Name, picoseconds) WEIR_LOOP_FLOATS(MakeBinary, op, Name, picoseconds)
 // Gradients, whose two inputs have as many elements.
-#define WEIR_PAIR(op, Name, T, picoseconds) \
-  {op, DataTypeOf<T>(), &MakePairwise<&BinaryLoopOf<functor::Name, T, T>, picoseconds>},
-#define WEIR_PAIR_16(op, Name, T, picoseconds) \
-  {op, DataTypeOf<T>(), &MakePairwise<&BinaryLoop16<T, T, &BinaryLoopOf<functor::Name, float, float>>, picoseconds>},
-#define WEIR_PAIR_FLOATS(op, Name, picoseconds) \
-  WEIR_PAIR(op, Name, float, picoseconds)       \
-  WEIR_PAIR(op, Name, double, 2 * picoseconds)  \
-  WEIR_PAIR_16(op, Name, half, 3 * picoseconds) \
-  WEIR_PAIR_16(op, Name, bfloat16, 3 * picoseconds)
+#define WEIR_PAIR_FLOATS(op, Name, picoseconds) WEIR_LOOP_FLOATS(MakePairwise, op, Name, picoseconds)
 #define WEIR_BINARY_COMPLEX(op, Name, picoseconds) \
   WEIR_BINARY(op, Name, complex64, picoseconds)    \
   WEIR_BINARY(op, Name, complex128, picoseconds)

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "core/pairwise.h"
+
 namespace weir {
 
 absl::Status UnaryKernel::Init(OpKernelConstruction& ctx) {
@@ -119,10 +121,7 @@ absl::Status PairwiseKernel::Compute(OpKernelContext& ctx) {
   const Tensor& a = ctx.input(0);
   const Tensor& b = ctx.input(1);
   const int64_t n = a.NumElements();
-  if (n != b.NumElements()) {
-    return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ", n,
-                                   " and ", b.NumElements());
-  }
+  RETURN_IF_ERROR(CheckPairwise(a, b));
   const TensorShape shape = a.shape();  // a copy: forwarding may move the input away
   const char* const x = static_cast<const char*>(a.raw_data());
   const char* const y = static_cast<const char*>(b.raw_data());

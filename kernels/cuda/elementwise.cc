@@ -5,6 +5,7 @@
 
 #include "core/broadcasting.h"
 #include "core/gpu/gpu_op_kernel.h"
+#include "core/pairwise.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -100,10 +101,7 @@ class PairwiseKernel : public ElementwiseKernel {
     const Tensor& x = ctx.input(0);
     const Tensor& y = ctx.input(1);
     const int64_t n = x.NumElements();
-    if (n != y.NumElements()) {
-      return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ", n,
-                                     " and ", y.NumElements());
-    }
+    RETURN_IF_ERROR(CheckPairwise(x, y));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, x.shape()));
     return Run(stream, {.x = x.raw_data(), .y = y.raw_data(), .out = output->raw_data(), .count = n},
                {ReadOf(x), ReadOf(y), WriteOf(*output)});
