@@ -1,8 +1,7 @@
 #include "distribute/collective/nccl/nccl_functions.h"
 
-#include <dlfcn.h>
-
 #include "absl/strings/str_cat.h"
+#include "core/shared_library.h"
 
 namespace weir {
 namespace {
@@ -10,44 +9,30 @@ namespace {
 // Of communicators that do not block and have a configuration.
 constexpr int kLeastVersion = NCCL_VERSION(2, 18, 0);
 
-template <typename Function>
-absl::Status Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (*function != nullptr) return absl::OkStatus();
-  return errors::Unavailable("libnccl.so.2 has no ", name, ": it is too old");
-}
-
 absl::StatusOr<NcclFunctions> Load() {
-  void* library = nullptr;
-  std::string reason;
-  for (const char* name : {"libnccl.so.2", WEIR_NCCL_LIBRARY}) {
-    if (library != nullptr || *name == '\0') continue;
-    library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr && reason.empty()) reason = ::dlerror();
-  }
-  if (library == nullptr) return errors::Unavailable("NCCL cannot be loaded: ", reason);
+  ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open("NCCL", {"libnccl.so.2", WEIR_NCCL_LIBRARY}));
   NcclFunctions f = {};
-  RETURN_IF_ERROR(Find(library, "ncclGetVersion", &f.GetVersion));
+  RETURN_IF_ERROR(library.Find({{"ncclGetVersion", &f.GetVersion}}));
   int version = 0;
   if (f.GetVersion(&version) != ncclSuccess || version < kLeastVersion) {
     return errors::Unavailable("NCCL ", version, " is too old; ", kLeastVersion, " is needed");
   }
   f.version = absl::StrCat(version / 10000, ".", version / 100 % 100);
-  RETURN_IF_ERROR(Find(library, "ncclGetUniqueId", &f.GetUniqueId));
-  RETURN_IF_ERROR(Find(library, "ncclCommInitRankConfig", &f.CommInitRankConfig));
-  RETURN_IF_ERROR(Find(library, "ncclCommGetAsyncError", &f.CommGetAsyncError));
-  RETURN_IF_ERROR(Find(library, "ncclCommAbort", &f.CommAbort));
-  RETURN_IF_ERROR(Find(library, "ncclGetErrorString", &f.GetErrorString));
-  RETURN_IF_ERROR(Find(library, "ncclGetLastError", &f.GetLastError));
-  RETURN_IF_ERROR(Find(library, "ncclGroupStart", &f.GroupStart));
-  RETURN_IF_ERROR(Find(library, "ncclGroupEnd", &f.GroupEnd));
-  RETURN_IF_ERROR(Find(library, "ncclAllReduce", &f.AllReduce));
-  RETURN_IF_ERROR(Find(library, "ncclReduce", &f.Reduce));
-  RETURN_IF_ERROR(Find(library, "ncclReduceScatter", &f.ReduceScatter));
-  RETURN_IF_ERROR(Find(library, "ncclAllGather", &f.AllGather));
-  RETURN_IF_ERROR(Find(library, "ncclBroadcast", &f.Broadcast));
-  RETURN_IF_ERROR(Find(library, "ncclSend", &f.Send));
-  RETURN_IF_ERROR(Find(library, "ncclRecv", &f.Recv));
+  RETURN_IF_ERROR(library.Find({{"ncclGetUniqueId", &f.GetUniqueId},
+                                {"ncclCommInitRankConfig", &f.CommInitRankConfig},
+                                {"ncclCommGetAsyncError", &f.CommGetAsyncError},
+                                {"ncclCommAbort", &f.CommAbort},
+                                {"ncclGetErrorString", &f.GetErrorString},
+                                {"ncclGetLastError", &f.GetLastError},
+                                {"ncclGroupStart", &f.GroupStart},
+                                {"ncclGroupEnd", &f.GroupEnd},
+                                {"ncclAllReduce", &f.AllReduce},
+                                {"ncclReduce", &f.Reduce},
+                                {"ncclReduceScatter", &f.ReduceScatter},
+                                {"ncclAllGather", &f.AllGather},
+                                {"ncclBroadcast", &f.Broadcast},
+                                {"ncclSend", &f.Send},
+                                {"ncclRecv", &f.Recv}}));
   return f;
 }
 

@@ -9,18 +9,9 @@
 #include "core/gpu/gpu_math_settings.h"
 #include "core/gpu/gpu_runtime.h"
 #include "kernels/cuda/convolution/convolution_problem.h"
+#include "kernels/cuda/library_recipe.h"
 
 namespace weir {
-
-// A way to compute a problem, as a library names it from run to run: one of its engines, and how that is set.
-struct ConvolutionRecipe {
-  int64_t engine = 0;
-  std::vector<std::pair<int64_t, int64_t>> knobs;  // kind and value
-
-  // "7 2=1,13=64"
-  std::string ToString() const;
-  friend bool operator==(const ConvolutionRecipe&, const ConvolutionRecipe&) = default;
-};
 
 // Of the memory that a plan is given.
 inline constexpr size_t kConvolutionAlignment = 16;
@@ -37,7 +28,7 @@ class ConvolutionPlan {
  public:
   virtual ~ConvolutionPlan() = default;
   virtual const ConvolutionProblem& problem() const = 0;
-  virtual const ConvolutionRecipe& recipe() const = 0;
+  virtual const LibraryRecipe& recipe() const = 0;
   virtual size_t workspace_bytes() const = 0;
   // Enqueues it. `workspace` has workspace_bytes() of this stream's memory, which need not be initialised.
   // UNIMPLEMENTED where the library finds only now that it cannot do it: nothing has been enqueued.
@@ -54,11 +45,11 @@ class ConvolutionLibrary {
   // The layouts (channels_first) to try for a problem, best first.
   virtual std::vector<bool> Layouts(const ConvolutionProblem& problem) const = 0;
   // What the library thinks best first; it may turn out that it cannot make one. Empty: it cannot do the problem.
-  virtual absl::StatusOr<std::vector<ConvolutionRecipe>> Propose(const ConvolutionProblem& problem) = 0;
+  virtual absl::StatusOr<std::vector<LibraryRecipe>> Propose(const ConvolutionProblem& problem) = 0;
   // UNIMPLEMENTED for a recipe that the library does not do, or that the settings forbid. Takes milliseconds, or
   // seconds where code is generated.
   virtual absl::StatusOr<std::shared_ptr<ConvolutionPlan>> Make(const ConvolutionProblem& problem,
-                                                                const ConvolutionRecipe& recipe) = 0;
+                                                                const LibraryRecipe& recipe) = 0;
 };
 
 }  // namespace weir

@@ -155,13 +155,13 @@ void ConvolutionPlanner::Propose(Entry& entry) {
   for (const bool channels_first : options_.library->Layouts(entry.problem)) {
     ConvolutionProblem problem = entry.problem;
     problem.channels_first = channels_first;
-    absl::StatusOr<std::vector<ConvolutionRecipe>> recipes = options_.library->Propose(problem);
+    absl::StatusOr<std::vector<LibraryRecipe>> recipes = options_.library->Propose(problem);
     if (!recipes.ok()) {
       WEIR_LOG(WARNING).With("convolution", problem.ToString()).With("reason", recipes.status().message())
           << "no plans are proposed";
       continue;
     }
-    for (ConvolutionRecipe& recipe : *recipes) {
+    for (LibraryRecipe& recipe : *recipes) {
       if (entry.candidates.size() == kMostCandidates) break;
       entry.candidates.push_back({.problem = problem, .recipe = std::move(recipe)});
     }

@@ -52,7 +52,7 @@ class ConvolutionPlanner : public Resource {
  private:
   struct Candidate {
     ConvolutionProblem problem;  // in the layout of this candidate
-    ConvolutionRecipe recipe;
+    LibraryRecipe recipe;
     std::shared_ptr<ConvolutionPlan> plan;  // when it was made
   };
   struct Measurement {

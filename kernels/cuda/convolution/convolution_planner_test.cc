@@ -13,16 +13,16 @@ namespace {
 
 class FakePlan : public ConvolutionPlan {
  public:
-  FakePlan(const ConvolutionProblem& problem, ConvolutionRecipe recipe, size_t workspace)
+  FakePlan(const ConvolutionProblem& problem, LibraryRecipe recipe, size_t workspace)
       : problem_(problem), recipe_(std::move(recipe)), workspace_(workspace) {}
   const ConvolutionProblem& problem() const override { return problem_; }
-  const ConvolutionRecipe& recipe() const override { return recipe_; }
+  const LibraryRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return workspace_; }
   absl::Status Enqueue(GpuStream&, const ConvolutionBuffers&, void*) override { return absl::OkStatus(); }
 
  private:
   const ConvolutionProblem problem_;
-  const ConvolutionRecipe recipe_;
+  const LibraryRecipe recipe_;
   const size_t workspace_;
 };
 
@@ -31,14 +31,14 @@ class FakeLibrary : public ConvolutionLibrary {
  public:
   const std::string& identity() const override { return identity_; }
   std::vector<bool> Layouts(const ConvolutionProblem&) const override { return {false, true}; }
-  absl::StatusOr<std::vector<ConvolutionRecipe>> Propose(const ConvolutionProblem& problem) override {
+  absl::StatusOr<std::vector<LibraryRecipe>> Propose(const ConvolutionProblem& problem) override {
     ++num_proposed;
-    std::vector<ConvolutionRecipe> recipes;
+    std::vector<LibraryRecipe> recipes;
     for (const int64_t engine : problem.channels_first ? in_nchw : in_nhwc) recipes.push_back({.engine = engine});
     return recipes;
   }
   absl::StatusOr<std::shared_ptr<ConvolutionPlan>> Make(const ConvolutionProblem& problem,
-                                                        const ConvolutionRecipe& recipe) override {
+                                                        const LibraryRecipe& recipe) override {
     ++num_made;
     if (broken.count(recipe.engine) != 0) return errors::Unimplemented("engine ", recipe.engine, " is broken");
     return std::make_shared<FakePlan>(problem, recipe, static_cast<size_t>(recipe.engine) << 10);

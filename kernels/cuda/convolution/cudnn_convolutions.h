@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/cuda/convolution/convolution_library.h"
-#include "kernels/cuda/convolution/cudnn_target.h"
+#include "kernels/cuda/cudnn/cudnn_target.h"
 
 namespace weir {
 

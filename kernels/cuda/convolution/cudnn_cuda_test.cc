@@ -64,8 +64,8 @@ class CudnnTest : public testing::Test {
     absl::Status last = errors::Unimplemented("nothing is proposed");
     for (const bool channels_first : library.Layouts(problem)) {
       problem.channels_first = channels_first;
-      ASSIGN_OR_RETURN(const std::vector<ConvolutionRecipe> recipes, library.Propose(problem));
-      for (const ConvolutionRecipe& recipe : recipes) {
+      ASSIGN_OR_RETURN(const std::vector<LibraryRecipe> recipes, library.Propose(problem));
+      for (const LibraryRecipe& recipe : recipes) {
         auto plan = library.Make(problem, recipe);
         if (plan.ok()) return plan;
         last = plan.status();
@@ -135,7 +135,7 @@ TEST_F(CudnnTest, KeepsWithinItsSettings) {
     EXPECT_LE(exact->size(), free->size());
     EXPECT_GE(fast->size(), free->size());
     const auto library = For(kH100, {.workspace_limit = 0});
-    for (const ConvolutionRecipe& recipe : *free) {
+    for (const LibraryRecipe& recipe : *free) {
       const auto plan = library->Make(problem, recipe);
       EXPECT_EQ(plan.ok() ? (*plan)->workspace_bytes() : 0, 0);
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/convolution/convolution_problem.h"
-#include "kernels/cuda/convolution/cudnn_target.h"
+#include "kernels/cuda/cudnn/cudnn_target.h"
 
 namespace weir {
 

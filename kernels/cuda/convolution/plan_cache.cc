@@ -25,9 +25,9 @@ std::string FileName(const std::string& identity) {
   return absl::StrFormat("convolutions-%016x.plans", Fingerprint64(identity));
 }
 
-absl::StatusOr<ConvolutionRecipe> ParseRecipe(absl::string_view text) {
+absl::StatusOr<LibraryRecipe> ParseRecipe(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(' ', 1));
-  ConvolutionRecipe recipe;
+  LibraryRecipe recipe;
   if (!absl::SimpleAtoi(parts.first, &recipe.engine) || recipe.engine < 0) return Damaged("a recipe without engine");
   for (const absl::string_view knob : absl::StrSplit(parts.second, ',', absl::SkipEmpty())) {
     const std::vector<absl::string_view> sides = absl::StrSplit(knob, '=');
@@ -49,7 +49,7 @@ absl::Status ParsePlan(absl::string_view line, CachedPlans* plans) {
       !absl::SimpleAtoi(fields[3], &nanoseconds) || nanoseconds < 0) {
     return Damaged("a line that is no plan");
   }
-  ASSIGN_OR_RETURN(ConvolutionRecipe recipe, ParseRecipe(fields[2]));
+  ASSIGN_OR_RETURN(LibraryRecipe recipe, ParseRecipe(fields[2]));
   (*plans)[std::string(fields[0])] = {
       .channels_first = fields[1] == "nchw", .recipe = std::move(recipe), .elapsed = absl::Nanoseconds(nanoseconds)};
   return absl::OkStatus();

@@ -15,7 +15,7 @@ namespace weir {
 
 struct CachedPlan {
   bool channels_first = false;  // the layout that it was computed in
-  ConvolutionRecipe recipe;
+  LibraryRecipe recipe;
   absl::Duration elapsed;
 
   friend bool operator==(const CachedPlan&, const CachedPlan&) = default;

@@ -126,10 +126,10 @@ void Simulate(const void* raw) {
 
 class SimulatedPlan : public ConvolutionPlan {
  public:
-  SimulatedPlan(const ConvolutionProblem& problem, ConvolutionRecipe recipe, size_t workspace_bytes)
+  SimulatedPlan(const ConvolutionProblem& problem, LibraryRecipe recipe, size_t workspace_bytes)
       : problem_(problem), recipe_(std::move(recipe)), workspace_bytes_(workspace_bytes) {}
   const ConvolutionProblem& problem() const override { return problem_; }
-  const ConvolutionRecipe& recipe() const override { return recipe_; }
+  const LibraryRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return workspace_bytes_; }
 
   absl::Status Enqueue(GpuStream& stream, const ConvolutionBuffers& buffers, void* workspace) override {
@@ -148,7 +148,7 @@ class SimulatedPlan : public ConvolutionPlan {
 
  private:
   const ConvolutionProblem problem_;
-  const ConvolutionRecipe recipe_;
+  const LibraryRecipe recipe_;
   const size_t workspace_bytes_;
 };
 
@@ -161,16 +161,16 @@ class SimulatedConvolutions : public ConvolutionLibrary {
   std::vector<bool> Layouts(const ConvolutionProblem& problem) const override {
     return {problem.channels_first, !problem.channels_first};
   }
-  absl::StatusOr<std::vector<ConvolutionRecipe>> Propose(const ConvolutionProblem& problem) override {
-    std::vector<ConvolutionRecipe> recipes;
+  absl::StatusOr<std::vector<LibraryRecipe>> Propose(const ConvolutionProblem& problem) override {
+    std::vector<LibraryRecipe> recipes;
     if (!Check(problem).ok()) return recipes;
     for (int64_t engine = 0; engine < 2; ++engine) {
-      if (ConvolutionRecipe recipe{.engine = engine}; CheckRecipe(problem, recipe).ok()) recipes.push_back(recipe);
+      if (LibraryRecipe recipe{.engine = engine}; CheckRecipe(problem, recipe).ok()) recipes.push_back(recipe);
     }
     return recipes;
   }
   absl::StatusOr<std::shared_ptr<ConvolutionPlan>> Make(const ConvolutionProblem& problem,
-                                                        const ConvolutionRecipe& recipe) override {
+                                                        const LibraryRecipe& recipe) override {
     RETURN_IF_ERROR(Check(problem));
     RETURN_IF_ERROR(CheckRecipe(problem, recipe));
     return std::make_shared<SimulatedPlan>(problem, recipe, WorkspaceOf(problem, recipe));
@@ -184,10 +184,10 @@ class SimulatedConvolutions : public ConvolutionLibrary {
     if (problem.groups > 1 && !problem.channels_first) return errors::Unimplemented("no simulated groups in NHWC");
     return absl::OkStatus();
   }
-  static size_t WorkspaceOf(const ConvolutionProblem& problem, const ConvolutionRecipe& recipe) {
+  static size_t WorkspaceOf(const ConvolutionProblem& problem, const LibraryRecipe& recipe) {
     return recipe.engine == 0 ? 0 : static_cast<size_t>(problem.ResultElements()) * sizeof(float);
   }
-  absl::Status CheckRecipe(const ConvolutionProblem& problem, const ConvolutionRecipe& recipe) const {
+  absl::Status CheckRecipe(const ConvolutionProblem& problem, const LibraryRecipe& recipe) const {
     if (recipe.engine < 0 || recipe.engine > 1 || !recipe.knobs.empty()) {
       return errors::Unimplemented("no simulated convolution by recipe ", recipe.ToString());
     }

@@ -1,4 +1,4 @@
-#include "kernels/cuda/convolution/cudnn_descriptor.h"
+#include "kernels/cuda/cudnn/cudnn_descriptor.h"
 
 #include <algorithm>
 

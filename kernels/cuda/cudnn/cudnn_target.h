@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/cuda/convolution/cudnn_descriptor.h"
+#include "kernels/cuda/cudnn/cudnn_descriptor.h"
 
 namespace weir {
 

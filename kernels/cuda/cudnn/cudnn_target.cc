@@ -1,4 +1,4 @@
-#include "kernels/cuda/convolution/cudnn_target.h"
+#include "kernels/cuda/cudnn/cudnn_target.h"
 
 #include "core/cuda/cuda_stream.h"
 

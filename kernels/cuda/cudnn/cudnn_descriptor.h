@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "kernels/cuda/convolution/cudnn_functions.h"
+#include "kernels/cuda/cudnn/cudnn_functions.h"
 
 namespace weir {
 

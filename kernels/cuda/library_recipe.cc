@@ -1,10 +1,10 @@
-#include "kernels/cuda/convolution/convolution_library.h"
+#include "kernels/cuda/library_recipe.h"
 
 #include "absl/strings/str_cat.h"
 
 namespace weir {
 
-std::string ConvolutionRecipe::ToString() const {
+std::string LibraryRecipe::ToString() const {
   std::string text = absl::StrCat(engine);
   const char* separator = " ";
   for (const auto& [kind, value] : knobs) {
