@@ -31,7 +31,7 @@ StepExecution::StepExecution(const Plan& plan, NodeCosts& costs)
 StepExecution::~StepExecution() = default;
 
 void StepExecution::Start(const StepArgs& args) {
-  if (current_runner_ != nullptr) current_runner_->step->RestBeforeLongWork();  // a call, of whatever length
+  if (current_runner_ != nullptr) current_runner_->step->BeforeCall();
   args_ = args;
   weighs_inputs_ = args.progress != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
@@ -194,10 +194,30 @@ absl::Status StepExecution::TakeStatus() {
   return status;
 }
 
+void StepExecution::BeforeCall() {
+  current_runner_->step->RestBeforeLongWork();
+  if (++current_runner_->calls % ReadyQueue::kTurn != 0) return;
+  for (Runner* runner = current_runner_; runner != nullptr; runner = runner->outer) runner->step->LeaveAll(*runner);
+}
+
+void StepExecution::LeaveAll(Runner& runner) {
+  DeliverOthers(runner);
+  if (args_.is_alone || runner.queue.empty()) return;
+  Share();
+  runners_.fetch_add(1, std::memory_order_relaxed);
+  auto other = std::make_unique<Runner>(Runner{this, std::exchange(runner.queue, {})});
+  args_.context->device->work_queue()->Schedule([other = std::move(other)] { RunLoop(std::move(*other)); }, this);
+}
+
 bool StepExecution::Take(Runner& runner, Ready* ready) {
   if (aborted()) return false;
   ReadyQueue& queue = runner.queue;
-  if (!queue.cheap.empty()) {
+  const bool others_turn = queue.IsTurnOfWaiting();
+  if (others_turn) {
+    RestBeforeLongWork();
+    DeliverOthers(runner);
+  }
+  if (!queue.cheap.empty() && (!others_turn || queue.costly.empty())) {
     *ready = queue.cheap.back();
     queue.cheap.pop_back();
     return true;

@@ -83,7 +83,7 @@ class StepExecution {
   bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
   // Puts `ready` aside, or returns true when it is to run now.
   bool RunsNow(const PlanNode& node, const Ready& ready, Runner& runner) {
-    if (!node.is(PlanNode::kMayBeCostly)) return true;
+    if (!node.is(PlanNode::kMayBeCostly) || ready.was_put_aside) return true;
     const uint32_t nanos = costs_.nanos(ready.node);
     return nanos < kCostlyNanos || !PutAside(ready, nanos, runner);
   }
@@ -127,6 +127,7 @@ class StepExecution {
     std::vector<AsyncCall*> completed;  // on this thread, of any step
     Runner* outer = nullptr;
     bool is_helper = false;
+    uint32_t calls = 0;  // of functions and other plans, on top of it
   };
 
   const Plan& plan_;
@@ -158,6 +159,10 @@ class StepExecution {
   bool AwaitKernels(Runner& runner);
   // Lets other threads look after what others send: after AwaitKernels this one is expected back at once.
   void RestBeforeLongWork();
+  // The same before a call, of whatever length, on top of this thread's runner. A kernel that calls without end (While)
+  // keeps that thread from what its runners still have to do: after some calls it is left to others.
+  static void BeforeCall();
+  void LeaveAll(Runner& runner);
   // The same where the learned cost, at which RunsNow and Take look, does not tell that the kernel is short.
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
   void EndRunner();

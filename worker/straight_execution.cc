@@ -52,6 +52,7 @@ void StraightExecution::Drain(Runner& runner) {
           break;
       }
       id = PropagateToNext(node, runner.queue);
+      ready.was_put_aside = false;
     }
   }
 }

@@ -1,0 +1,211 @@
+// What waits while a step loops without end: nodes beside the loop, and other steps that the looping thread completed.
+#include <google/protobuf/text_format.h>
+
+#include <future>
+
+#include "core/testing.h"
+#include "tensorflow/core/framework/function.pb.h"
+#include "worker/executor_testing.h"
+#include "worker/local_function_runtime.h"
+#include "worker/node_kernel.h"
+
+namespace weir {
+namespace {
+
+// Loops end here at the latest; one that takes so long was not fair.
+constexpr int32_t kEndless = 3'000'000;
+
+Out Int32(TestGraph& g, const std::string& op, const std::vector<Out>& inputs) {
+  return g.Add(op, inputs, {TestGraph::A("T", DT_INT32)});
+}
+
+Out Value(TestGraph& g, int32_t value, const std::vector<Node*>& controls = {}) {
+  return g.Const(Tensor::Scalar<int32_t>(value), controls);
+}
+
+Out Flag(TestGraph& g) {
+  return g.Add("VarHandleOp", {},
+               {TestGraph::A("dtype", DT_INT32), TestGraph::A("shape", TensorShape()),
+                TestGraph::A("shared_name", std::string("flag"))},
+               {}, "flag");
+}
+
+Out Assign(TestGraph& g, Out flag, Out value) {
+  return g.Add("AssignVariableOp", {flag, value}, {TestGraph::A("dtype", DT_INT32)});
+}
+
+Out Enter(TestGraph& g, Out x, bool is_constant) {
+  return g.Add("Enter", {x},
+               {TestGraph::A("T", x.node->output_type(x.index)), TestGraph::A("frame_name", std::string("loop")),
+                TestGraph::A("is_constant", is_constant)});
+}
+
+// for (i = 0; i < kEndless && flag == 0; ++i); gives i.
+Out LoopUntil(TestGraph& g, Out flag) {
+  const Out handle = Enter(g, flag, true);
+  // In a queue that is taken last in, first out, the loop's nodes lie over what the flag was handed to before.
+  const Out enter = Enter(g, Value(g, 0, {flag.node}), false);
+  const Out merge = g.Add("Merge", {enter, {nullptr}}, {TestGraph::A("T", DT_INT32), TestGraph::A("N", int64_t{2})});
+  const Out is_set = g.Add("ReadVariableOp", {handle}, {TestGraph::A("dtype", DT_INT32)}, {merge.node});
+  const Out go_on = g.Add("LogicalAnd", {Int32(g, "Less", {merge, Value(g, kEndless, {merge.node})}),
+                                         Int32(g, "Less", {is_set, Value(g, 1, {merge.node})})});
+  const Out branches = Int32(g, "Switch", {merge, g.Add("LoopCond", {go_on})});
+  const Out next = Int32(g, "AddV2", {{branches.node, 1}, Value(g, 1, {branches.node})});
+  g.Connect(Int32(g, "NextIteration", {next}), merge.node, 1);
+  return Int32(g, "Exit", {{branches.node, 0}});
+}
+
+// The parameter: whether the loop's nodes are made before the others.
+class FairnessTest : public ::testing::TestWithParam<bool> {
+ protected:
+  // Steps that loop until what `beside` adds to them, for the flag, sets it.
+  void LoopsEnd(absl::FunctionRef<void(TestGraph&, Out)> beside, int steps = 6) {
+    TestGraph lower, g;
+    Assign(lower, Flag(lower), Value(lower, 0));
+    const Out flag = Flag(g);
+    if (GetParam()) g.Ret(0, LoopUntil(g, flag), DT_INT32);
+    beside(g, flag);
+    if (!GetParam()) g.Ret(0, LoopUntil(g, flag), DT_INT32);
+    auto lowering = h_.Compile(lower.Take()), looping = h_.Compile(g.Take());
+    ASSERT_THAT(lowering.status(), IsOk());
+    ASSERT_THAT(looping.status(), IsOk());
+    for (int step = 0; step < steps; ++step) {  // the first ones tell what nodes cost
+      ASSERT_THAT(h_.RunStep(**lowering).status(), IsOk());
+      auto results = h_.RunStep(**looping, {Tensor::Scalar<int64_t>(1)});
+      ASSERT_THAT(results.status(), IsOk());
+      ASSERT_LT(results->front().scalar<int32_t>(), kEndless) << "in step " << step;
+    }
+  }
+  static Out ToInt32(TestGraph& g, Out x) {
+    return g.Add("Cast", {x}, {TestGraph::A("SrcT", DT_INT64), TestGraph::A("DstT", DT_INT32)});
+  }
+
+  ExecutorHarness h_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, FairnessTest, ::testing::Bool());
+
+TEST_P(FairnessTest, ANodeBesideAnEndlessLoopRuns) {
+  LoopsEnd([](TestGraph& g, Out flag) { Assign(g, flag, ToInt32(g, g.Arg(0))); });
+}
+
+TEST_P(FairnessTest, ACostlyNodeBesideAnEndlessLoopRuns) {
+  LoopsEnd([&](TestGraph& g, Out flag) {
+    Assign(g, flag, ToInt32(g, g.Add("TestBurn", {g.Arg(0)}, {TestGraph::A("micros", int64_t{20})})));
+  });
+}
+
+TEST_P(FairnessTest, AnotherStepThatTheLoopingThreadCompletesGoesOn) {
+  TestGraph::Attr types = TestGraph::A("component_types", DT_INT32);
+  types.second.mutable_list()->add_type(tensorflow::DT_INT32);
+  const auto questions = [&](TestGraph& g) {
+    return g.Add("FIFOQueueV2", {}, {types, TestGraph::A("shared_name", std::string("questions"))});
+  };
+  TestGraph answer;
+  Assign(answer, Flag(answer), answer.Add("QueueDequeueV2", {questions(answer)}, {types}));
+  auto answering = h_.Compile(answer.Take());
+  ASSERT_THAT(answering.status(), IsOk());
+  CancellationManager cancellation;
+  StepContext context;
+  context.device = h_.device();
+  context.cancellation = &cancellation;
+  std::promise<absl::Status> answered;
+  // Waits for a question when RunAsync returns.
+  (*answering)->RunAsync({.context = &context}, true, [&](absl::Status status) { answered.set_value(status); });
+  LoopsEnd(
+      [&](TestGraph& g, Out) {
+        TestGraph::Attr sent = types;
+        sent.first = "Tcomponents";
+        g.Add("QueueEnqueueV2", {questions(g), ToInt32(g, g.Arg(0))}, {sent});
+      },
+      1);
+  EXPECT_THAT(answered.get_future().get(), IsOk());
+}
+
+// LoopUntil as functions of (i, flag).
+constexpr char kLoopFunctions[] = R"(
+  function {
+    signature {
+      name: "GoOn"
+      input_arg { name: "i" type: DT_INT32 } input_arg { name: "flag" type: DT_RESOURCE }
+      output_arg { name: "go_on" type: DT_BOOL }
+    }
+    node_def {
+      name: "end" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 3000000 } } }
+    }
+    node_def {
+      name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } }
+    }
+    node_def {
+      name: "set" op: "ReadVariableOp" input: "flag" attr { key: "dtype" value { type: DT_INT32 } }
+    }
+    node_def {
+      name: "is_early" op: "Less" input: "i" input: "end:output:0" attr { key: "T" value { type: DT_INT32 } }
+    }
+    node_def {
+      name: "is_clear" op: "Less" input: "set:value:0" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } }
+    }
+    node_def { name: "both" op: "LogicalAnd" input: "is_early:z:0" input: "is_clear:z:0" }
+    ret { key: "go_on" value: "both:z:0" }
+  }
+  function {
+    signature {
+      name: "Next"
+      input_arg { name: "i" type: DT_INT32 } input_arg { name: "flag" type: DT_RESOURCE }
+      output_arg { name: "next" type: DT_INT32 } output_arg { name: "same" type: DT_RESOURCE }
+    }
+    node_def {
+      name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } }
+    }
+    node_def {
+      name: "sum" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } }
+    }
+    ret { key: "next" value: "sum:z:0" }
+    ret { key: "same" value: "flag" }
+  })";
+
+TEST(FunctionFairnessTest, ANodeBesideAnEndlessWhileRuns) {
+  ExecutorHarness h;
+  FunctionLibrary library;
+  tensorflow::FunctionDefLibrary functions;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kLoopFunctions, &functions));
+  ASSERT_THAT(library.AddLibrary(functions), IsOk());
+  const auto kernels = [&h](const Node& node, FunctionRuntime* runtime) {
+    return CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, h.device(), runtime);
+  };
+  LocalFunctionRuntime runtime(
+      {.device = h.device(), .ops = &ExecutorTestOps(), .library = library, .kernels = kernels});
+  TestGraph lower, g;
+  Assign(lower, Flag(lower), Value(lower, 0));
+  ASSERT_THAT(h.Run(lower.Take()).status(), IsOk());
+  TestGraph::Attr types = TestGraph::A("T", DT_INT32), cond = TestGraph::A("cond", std::string());
+  types.second.mutable_list()->add_type(tensorflow::DT_INT32);
+  types.second.mutable_list()->add_type(tensorflow::DT_RESOURCE);
+  cond.second.mutable_func()->set_name("GoOn");
+  TestGraph::Attr body = cond;
+  body.first = "body";
+  body.second.mutable_func()->set_name("Next");
+  const Out flag = Flag(g);
+  const Out beside = g.Add("Identity", {g.Arg(0, DT_INT32)}, {TestGraph::A("T", DT_INT32)}, {flag.node});
+  g.Ret(0, g.Add("While", {Value(g, 0), flag}, {types, cond, body}), DT_INT32);
+  Assign(g, flag, beside);
+  Plan::Options options = h.Options();
+  options.kernels = [&](const Node& node) { return kernels(node, &runtime); };
+  auto plan = Plan::Compile(g.Take(), options);
+  ASSERT_THAT(plan.status(), IsOk());
+  CancellationManager cancellation;
+  StepContext context;
+  context.device = h.device();
+  context.cancellation = &cancellation;
+  context.functions = &runtime;
+  const std::vector<Tensor> args = {Tensor::Scalar<int32_t>(1)};
+  std::vector<Tensor> results;
+  ASSERT_THAT(Executor::Create(*plan)->RunSync({.context = &context, .arguments = args, .results = &results}), IsOk());
+  EXPECT_LT(results[0].scalar<int32_t>(), kEndless);
+}
+
+}  // namespace
+}  // namespace weir
