@@ -34,6 +34,22 @@ absl::StatusOr<DimVector> ReadMirrorPaddings(const Tensor& paddings, const Tenso
   return values;
 }
 
+absl::StatusOr<int64_t> MirroredSize(int64_t wide, int64_t before, int64_t after, bool symmetric) {
+  // Of the middle, and what a frame can mirror.
+  const int64_t n = before > wide || after > wide - before ? -1 : wide - before - after;
+  if (n < 0) {
+    return errors::InvalidArgument("Total paddings must be less than the input dimension size: ", before, " and ",
+                                   after, " was not less than ", wide);
+  }
+  const int64_t limit = n - (symmetric ? 0 : 1);
+  if (before > limit || after > limit) {
+    return errors::InvalidArgument("paddings must be ", symmetric ? "no greater" : "less",
+                                   " than the output dimension size: ", before, ", ", after,
+                                   symmetric ? " greater than " : " not less than ", n);
+  }
+  return n;
+}
+
 absl::StatusOr<TensorShape> PaddedShape(const TensorShape& shape, const DimVector& paddings) {
   DimVector dims;
   for (int i = 0; i < shape.dims(); ++i) {

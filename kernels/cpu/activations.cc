@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/pairwise.h"
 #include "core/target_clones.h"
 #include "kernels/cpu/activation_functors.h"
 #include "kernels/cpu/float16.h"
@@ -31,11 +32,7 @@ class ActivationKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const bool gradient = ctx.num_inputs() == 2;
     const TensorShape shape = ctx.input(0).shape();  // a copy: forwarding may move the input away
-    if (gradient && ctx.input(1).shape() != shape) {
-      return errors::InvalidArgument("Inputs to operation ", name_, " of type ", op_,
-                                     " must have the same size and shape.  Input 0: ", shape.ToString(),
-                                     " != input 1: ", ctx.input(1).shape().ToString());
-    }
+    if (gradient) RETURN_IF_ERROR(CheckSameShape(name_, op_, ctx.input(0), ctx.input(1)));
     const char* const first = static_cast<const char*>(ctx.input(0).raw_data());
     const char* const second = gradient ? static_cast<const char*>(ctx.input(1).raw_data()) : nullptr;
     Tensor* output;

@@ -1,7 +1,7 @@
 // Diag, the MatrixDiag family and MatrixBandPart.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/diagonal_args.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 
@@ -28,19 +28,8 @@ class DiagPartKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    const int rank = input.dims();
-    if (rank == 0 || rank % 2 != 0) {
-      return errors::InvalidArgument(
-          "The rank of the tensor should be                                          even and positive, got shape ",
-          input.shape().ToString());
-    }
-    for (int i = 0; i < rank / 2; ++i) {
-      if (input.dim_size(i) != input.dim_size(i + rank / 2)) {
-        return errors::InvalidArgument("Invalid shape ", input.shape().ToString(), ": dimensions ", i, " and ",
-                                       i + rank / 2, " do not match.");
-      }
-    }
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape(input.shape().dim_sizes().first(rank / 2))));
+    ASSIGN_OR_RETURN(const TensorShape shape, DiagonalOfTensorShape(input.shape()));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     const int64_t n = output->NumElements();
     StridedCopy(ctx, output->dtype(), {n}, input.raw_data(), {n + 1}, output->raw_data(), {1});
     return absl::OkStatus();
@@ -82,13 +71,8 @@ class MatrixDiagPartKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    if (input.dims() < 2) {
-      return errors::InvalidArgument("input must be at least 2-dim, received shape: ", input.shape().ToString());
-    }
+    ASSIGN_OR_RETURN(const TensorShape shape, MainDiagonalShape(input.shape()));
     const Matrices m = MatricesOf(input.shape());
-    TensorShape shape = input.shape();
-    shape.RemoveDim(shape.dims() - 1);
-    RETURN_IF_ERROR(shape.SetDim(shape.dims() - 1, m.diagonal()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     StridedCopy(ctx, output->dtype(), {m.batch, m.diagonal()}, input.raw_data(), {m.rows * m.columns, m.columns + 1},
                 output->raw_data(), {m.diagonal(), 1});
@@ -101,20 +85,8 @@ class MatrixSetDiagKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape shape = ctx.input(0).shape();
     const Tensor& diagonal = ctx.input(1);
-    if (shape.dims() < 2) {
-      return errors::InvalidArgument("input must be at least 2-dim, received shape: ", shape.ToString());
-    }
+    RETURN_IF_ERROR(CheckMainDiagonal(shape, diagonal.shape()));
     const Matrices m = MatricesOf(shape);
-    TensorShape expected = shape;
-    expected.RemoveDim(shape.dims() - 1);
-    RETURN_IF_ERROR(expected.SetDim(expected.dims() - 1, m.diagonal()));
-    if (diagonal.shape() != expected) {
-      return errors::InvalidArgument(
-          "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to "
-          "the longests diagonal in range [lower_diag_index:upper_diag_index].\nInput shape: ",
-          shape.ToString(), "\nDiagonal shape: ", diagonal.shape().ToString(),
-          "\nExpected diagonal shape: ", expected.ToString());
-    }
     const Tensor input = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     CopyElements(output->dtype(), output->raw_data(), input.raw_data(), input.NumElements());
@@ -129,25 +101,9 @@ class MatrixBandPartKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    if (input.dims() < 2) {
-      return errors::InvalidArgument("input must be at least 2-dim, received shape: ", input.shape().ToString());
-    }
-    for (int i = 1; i < 3; ++i) {
-      if (ctx.input(i).dims() == 0) continue;
-      return errors::InvalidArgument(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ",
-                                     ctx.input(i).shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const int64_t lower, ReadInteger(ctx.input(1), "num_lower"));
-    ASSIGN_OR_RETURN(const int64_t upper, ReadInteger(ctx.input(2), "num_upper"));
+    ASSIGN_OR_RETURN(const BandPart band, ReadBandPart(ctx));
+    const int64_t lower = band.lower, upper = band.upper;
     const Matrices m = MatricesOf(input.shape());
-    if (lower > m.rows) {
-      return errors::InvalidArgument("num_lower must be negative or less or equal to number of rows (", m.rows,
-                                     ") got: ", lower);
-    }
-    if (upper > m.columns) {
-      return errors::InvalidArgument("num_upper must be negative or less or equal to number of columns (", m.columns,
-                                     ") got: ", upper);
-    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     if (output->NumElements() == 0) return absl::OkStatus();
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());

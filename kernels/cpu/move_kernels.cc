@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <complex>
 
-#include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
+#include "core/rearrangement.h"
 #include "core/reversed_axes.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
@@ -65,26 +65,6 @@ class TransposeKernel : public OpKernel {
   }
 
  private:
-  static absl::StatusOr<DimVector> ReadPermutation(const Tensor& tensor, int rank) {
-    if (tensor.dims() != 1) {
-      return errors::InvalidArgument("perm must be rank 1, got shape ", tensor.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(DimVector perm, ReadIntegers(tensor));
-    if (static_cast<int>(perm.size()) != rank) {
-      return errors::InvalidArgument("transpose expects a vector of size ", rank, ". But input(1) is a vector of size ",
-                                     perm.size());
-    }
-    std::vector<bool> seen(rank);
-    for (int64_t& d : perm) {
-      if (d < -rank || d >= rank) return errors::InvalidArgument(d, " is out of range [0 .. ", rank, ")");
-      if (d < 0) d += rank;
-      seen[d] = true;
-    }
-    for (int i = 0; i < rank; ++i) {
-      if (!seen[i]) return errors::InvalidArgument(i, " is missing from {", absl::StrJoin(perm, ","), "}.");
-    }
-    return perm;
-  }
   bool conjugate_ = false;
 };
 
@@ -134,28 +114,7 @@ class RollKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    const Tensor& shift = ctx.input(1);
-    const Tensor& axis = ctx.input(2);
-    if (input.dims() < 1) return errors::InvalidArgument("input must be 1-D or higher");
-    if (shift.dims() > 1) {
-      return errors::InvalidArgument("shift must be a scalar or a 1-D vector. Found: ", shift.shape().ToString());
-    }
-    if (axis.dims() > 1) {
-      return errors::InvalidArgument("axis must be a scalar or a 1-D vector. Found: ", axis.shape().ToString());
-    }
-    if (shift.shape() != axis.shape()) return errors::InvalidArgument("shift and axis must have the same size");
-    ASSIGN_OR_RETURN(const DimVector shifts, ReadIntegers(shift));
-    ASSIGN_OR_RETURN(const DimVector axes, ReadIntegers(axis));
-    const int rank = input.dims();
-    DimVector by(rank, 0);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i] < -rank || axes[i] >= rank) {
-        return errors::InvalidArgument("axis ", axes[i], " is out of range");
-      }
-      const int64_t d = axes[i] < 0 ? axes[i] + rank : axes[i];
-      const int64_t n = std::max<int64_t>(input.dim_size(static_cast<int>(d)), 1);
-      by[d] = ((by[d] + shifts[i] % n) % n + n) % n;
-    }
+    ASSIGN_OR_RETURN(const DimVector by, ReadShifts(input.shape(), ctx.input(1), ctx.input(2)));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     if (input.NumElements() > 0) CopyParts(ctx, input, by, output);
     return absl::OkStatus();
@@ -197,18 +156,10 @@ class TileKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const Tensor& multiples = ctx.input(1);
-    if (multiples.dims() != 1) {
-      return errors::InvalidArgument("Expected multiples to be 1-D, but got shape ", multiples.shape().ToString());
-    }
-    if (input.dims() != multiples.NumElements()) {
-      return errors::InvalidArgument("Expected multiples argument to be a vector of length ", input.dims(),
-                                     " but got length ", multiples.NumElements());
-    }
-    ASSIGN_OR_RETURN(const DimVector times, ReadIntegers(multiples));
+    ASSIGN_OR_RETURN(const DimVector times, ReadMultiples(multiples, input.shape()));
     const DimVector dense = DenseSteps(input.shape().dim_sizes());
     DimVector dims, sizes, steps;
     for (int i = 0; i < input.dims(); ++i) {
-      if (times[i] < 0) return errors::InvalidArgument("Expected multiples[", i, "] >= 0, but got ", times[i]);
       dims.push_back(MultiplyWithoutOverflow(input.dim_size(i), times[i]));
       if (dims.back() < 0) return errors::InvalidArgument("Dimension ", i, " of the output is too large");
       sizes.insert(sizes.end(), {times[i], input.dim_size(i)});
@@ -237,22 +188,8 @@ class ReverseSequenceKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const Tensor& lengths = ctx.input(1);
-    if (lengths.dims() != 1) return errors::InvalidArgument("seq_lengths must be 1-dim, not ", lengths.dims());
-    if (seq_dim_ >= input.dims()) {
-      return errors::InvalidArgument("seq_dim must be < input rank ( ", seq_dim_, " vs. ", input.dims(), ")");
-    }
-    if (batch_dim_ >= input.dims()) {
-      return errors::InvalidArgument("batch_dim must be < input rank ( ", batch_dim_, " vs. ", input.dims(), ")");
-    }
-    if (seq_dim_ == batch_dim_) return errors::InvalidArgument("batch_dim == seq_dim == ", seq_dim_);
-    if (seq_dim_ < 0 || batch_dim_ < 0) {
-      return errors::InvalidArgument("seq_dim and batch_dim must not be negative, got ", seq_dim_, " and ", batch_dim_);
-    }
+    RETURN_IF_ERROR(CheckSequences(input.shape(), lengths.shape(), seq_dim_, batch_dim_));
     const int seq = static_cast<int>(seq_dim_), batch = static_cast<int>(batch_dim_);
-    if (lengths.NumElements() != input.dim_size(batch)) {
-      return errors::InvalidArgument("Length of seq_lengths != input.dims(", batch, "), (", lengths.NumElements(),
-                                     " vs. ", input.dim_size(batch), ")");
-    }
     ASSIGN_OR_RETURN(const DimVector values, ReadIntegers(lengths));
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] < 0) return errors::InvalidArgument("seq_lens(", i, ") < 0");

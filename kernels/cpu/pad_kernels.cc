@@ -137,18 +137,7 @@ class MirrorPadGradKernel : public OpKernel {
     for (int d = current.dims() - 1; d >= 0; --d) {
       const int64_t wide = current.dim_size(d), before = paddings[2 * d], after = paddings[2 * d + 1];
       if (before == 0 && after == 0) continue;
-      // Of the middle, and what a frame can mirror.
-      const int64_t n = before > wide || after > wide - before ? -1 : wide - before - after;
-      if (n < 0) {
-        return errors::InvalidArgument("Total paddings must be less than the input dimension size: ", before, " and ",
-                                       after, " was not less than ", wide);
-      }
-      const int64_t limit = n - (symmetric_ ? 0 : 1);
-      if (before > limit || after > limit) {
-        return errors::InvalidArgument("paddings must be ", symmetric_ ? "no greater" : "less",
-                                       " than the output dimension size: ", before, ", ", after,
-                                       symmetric_ ? " greater than " : " not less than ", n);
-      }
+      ASSIGN_OR_RETURN(const int64_t n, MirroredSize(wide, before, after, symmetric_));
       TensorShape shape = current.shape();
       RETURN_IF_ERROR(shape.SetDim(d, n));
       ASSIGN_OR_RETURN(Tensor next, ctx.allocate_temp(current.dtype(), shape));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/broadcast_steps.h"
+#include "core/clip_bounds.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/elements.h"
@@ -244,15 +245,7 @@ class ClipByValueKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape shape = ctx.input(0).shape();
     const Tensor input = ctx.input(0), low = ctx.input(1), high = ctx.input(2);
-    for (const Tensor* bound : {&low, &high}) {
-      if (!bound->shape().IsScalar() && bound->shape() != shape) {
-        return errors::InvalidArgument(
-            "clip_value_min and clip_value_max must be either of the same shape as input, or "
-            "a scalar. input shape: ",
-            shape.ToString(), "clip_value_min shape: ", low.shape().ToString(),
-            "clip_value_max shape: ", high.shape().ToString());
-      }
-    }
+    RETURN_IF_ERROR(CheckBounds(shape, low.shape(), high.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     const int64_t size = DataTypeSize(input.dtype());
     const auto at = [&](const Tensor& t, int64_t i) {

@@ -209,14 +209,23 @@ struct Expm1 {
     }
   }
 };
+// The sign that the host's functions give beside has no place here.
 struct Lgamma {
-  double operator()(double x) const {
+  WEIR_DEVICE_CODE double operator()(double x) const {
+#if defined(__CUDA_ARCH__)
+    return ::lgamma(x);
+#else
     int sign;
     return lgamma_r(x, &sign);
+#endif
   }
-  float operator()(float x) const {
+  WEIR_DEVICE_CODE float operator()(float x) const {
+#if defined(__CUDA_ARCH__)
+    return ::lgammaf(x);
+#else
     int sign;
     return lgammaf_r(x, &sign);
+#endif
   }
 };
 

@@ -104,6 +104,7 @@ struct BodyFamily {
 #define WEIR_BODY_FAMILY(Name) \
   BodyTable Cuda##Name();      \
   BodyTable Simulated##Name();
+WEIR_BODY_FAMILY(ArrayBodies)
 WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
 WEIR_BODY_FAMILY(NormBodies)
@@ -118,6 +119,7 @@ inline constexpr BodyFamily kBodyFamilies[] = {
     {&CudaOrderBodies, &SimulatedOrderBodies},     {&CudaRandomBodies, &SimulatedRandomBodies},
     {&CudaScatterBodies, &SimulatedScatterBodies}, {&CudaUpdateBodies, &SimulatedUpdateBodies},
     {&CudaWindowBodies, &SimulatedWindowBodies},   {&CudaNormBodies, &SimulatedNormBodies},
+    {&CudaArrayBodies, &SimulatedArrayBodies},
 };
 
 }  // namespace weir

@@ -30,13 +30,18 @@ class ElementwiseKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(kernel_, FindElementwise(ctx.op(), ctx.input_types()[0]));
+    for (const char* attr : {"alpha", "tolerance"}) {
+      if (ctx.HasAttr(attr)) RETURN_IF_ERROR(ctx.GetAttr(attr, &alpha_));
+    }
     return absl::OkStatus();
   }
-  absl::Status Run(GpuStream& stream, const ElementwiseArgs& args, absl::Span<const GpuAccess> accesses) const {
+  absl::Status Run(GpuStream& stream, ElementwiseArgs args, absl::Span<const GpuAccess> accesses) const {
+    args.alpha = alpha_;
     return args.count == 0 ? absl::OkStatus() : stream.LaunchWith(kernel_, args, accesses);
   }
 
  private:
+  float alpha_ = 0;
   GpuKernel kernel_;
 };
 
@@ -108,10 +113,35 @@ class PairwiseKernel : public ElementwiseKernel {
   }
 };
 
+// Two operands of one shape.
+class SameShapeKernel : public ElementwiseKernel {
+ protected:
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    const Tensor& x = ctx.input(0);
+    const Tensor& y = ctx.input(1);
+    const tensorflow::NodeDef& node = ctx.node_def();
+    if (node.op() != "ApproximateEqual") {
+      RETURN_IF_ERROR(CheckSameShape(node.name(), node.op(), x, y));
+    } else if (x.shape() != y.shape()) {
+      return errors::InvalidArgument("x and y must be of the same shape. x shape: ", x.shape().ToString(),
+                                     ". y shape: ", y.shape().ToString());
+    }
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, x.shape()));
+    return Run(stream,
+               {.x = x.raw_data(), .y = y.raw_data(), .out = output->raw_data(), .count = output->NumElements()},
+               {ReadOf(x), ReadOf(y), WriteOf(*output)});
+  }
+};
+
 // As their kernels for CPUs.
 bool IsPairwise(absl::string_view op) {
   static constexpr absl::string_view kOps[] = {"TanhGrad",  "SigmoidGrad",    "SqrtGrad",
                                                "RsqrtGrad", "ReciprocalGrad", "InvGrad"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+bool TakesOneShape(absl::string_view op) {
+  static constexpr absl::string_view kOps[] = {"ReluGrad", "Relu6Grad",    "LeakyReluGrad", "EluGrad",
+                                               "SeluGrad", "SoftplusGrad", "SoftsignGrad",  "ApproximateEqual"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
@@ -170,9 +200,10 @@ absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels) {
     const ElementwiseEntry& entry = table.entries[i];
     Kernel kernel = Kernel(entry.op).Device(kDeviceGpu);
     if (entry.type != ElementType::kBool) kernel.Types("T", {static_cast<DataType>(entry.type)});
-    RETURN_IF_ERROR(entry.num_operands == 1 ? kernels.Register<UnaryKernel>(kernel)
-                    : IsPairwise(entry.op)  ? kernels.Register<PairwiseKernel>(kernel)
-                                            : kernels.Register<BinaryKernel>(kernel));
+    RETURN_IF_ERROR(entry.num_operands == 1   ? kernels.Register<UnaryKernel>(kernel)
+                    : IsPairwise(entry.op)    ? kernels.Register<PairwiseKernel>(kernel)
+                    : TakesOneShape(entry.op) ? kernels.Register<SameShapeKernel>(kernel)
+                                              : kernels.Register<BinaryKernel>(kernel));
   }
   return kernels.Register<AddNKernel>(
       Kernel("AddN").Device(kDeviceGpu).Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64}));

@@ -14,6 +14,7 @@ struct ElementwiseArgs {
   const void* y = nullptr;
   void* out = nullptr;
   int64_t count = 0;
+  float alpha = 0;  // LeakyRelu's, or a tolerance
   int rank = 0;
   int64_t sizes[kMaxElementwiseRank] = {};
   int64_t x_steps[kMaxElementwiseRank] = {};

@@ -3,6 +3,8 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cpu/binary_functors.h"
+#include "kernels/cpu/incomplete_gamma.h"
+#include "kernels/cpu/special_functions.h"
 #include "kernels/cpu/unary_functors.h"
 #include "kernels/cuda/element_cuda.h"
 #include "kernels/cuda/elementwise_args.h"

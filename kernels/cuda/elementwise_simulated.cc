@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "kernels/cpu/binary_functors.h"
+#include "kernels/cpu/incomplete_gamma.h"
+#include "kernels/cpu/special_functions.h"
 #include "kernels/cpu/unary_functors.h"
 #include "kernels/cuda/element_simulated.h"
 #include "kernels/cuda/elementwise_args.h"

@@ -10,8 +10,10 @@ namespace weir {
 absl::Status RegisterGpuKernels(KernelRegistry& kernels);
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuArrayKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuDiagonalKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
@@ -28,7 +30,9 @@ absl::Status RegisterGpuRandomKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSliceKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSpaceKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuStitchKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuValueKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels);
 
 }  // namespace weir

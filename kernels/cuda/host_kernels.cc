@@ -2,6 +2,8 @@
 // handles and shapes, and those of int32, which lie in host memory as in TensorFlow.
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 #include "core/memory_types.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
@@ -62,6 +64,9 @@ std::vector<OnGpu> PassingKernels() {
           {"IdentityN", {kInt32Arguments}},
           {"StopGradient", {kInt32Arguments}},
           {"PreventGradient", {kInt32Arguments}},
+          {"EnsureShape", {kInt32Arguments}},
+          {"GuaranteeConst", {kInt32Arguments}},
+          {"DebugGradientIdentity", {kInt32Arguments}},
           {"Switch", {"pred", kInt32Arguments}},
           {"_SwitchN", {"output_index", kInt32Arguments}},
           {"Merge", {"value_index", kInt32Arguments}},
@@ -122,27 +127,27 @@ std::vector<OnGpu> ShapeKernels() {
 
 std::vector<OnGpu> Int32Kernels() {
   std::vector<OnGpu> kernels;
-  for (const char* op : {"Add",          "AddV2",
-                         "Sub",          "Mul",
-                         "FloorDiv",     "FloorMod",
-                         "Maximum",      "Minimum",
-                         "Neg",          "Abs",
-                         "Sign",         "Square",
-                         "Less",         "Greater",
-                         "GreaterEqual", "Equal",
-                         "Sum",          "Prod",
-                         "Max",          "Min",
-                         "LessEqual",    "Pack",
-                         "Unpack",       "Concat",
-                         "ConcatV2",     "Split",
-                         "SplitV",       "Slice",
-                         "NotEqual",     "StridedSlice",
-                         "Fill",         "Tile",
-                         "Transpose",    "ZerosLike",
-                         "OnesLike",     "GatherV2",
-                         "Snapshot",     "InvertPermutation"}) {
-    const bool has_other_name = absl::string_view(op) == "GatherV2";
+  for (const char* op :
+       {"Add",          "AddV2",        "Sub",        "Mul",         "FloorDiv",    "FloorMod",   "Maximum",
+        "Minimum",      "Neg",          "Abs",        "Sign",        "Square",      "Less",       "Greater",
+        "GreaterEqual", "Equal",        "Sum",        "Prod",        "Max",         "Min",        "LessEqual",
+        "Pack",         "Unpack",       "Concat",     "ConcatV2",    "Split",       "SplitV",     "Slice",
+        "NotEqual",     "StridedSlice", "Fill",       "Tile",        "Transpose",   "ZerosLike",  "OnesLike",
+        "GatherV2",     "Mod",          "Div",        "TruncateDiv", "TruncateMod", "BitwiseAnd", "BitwiseOr",
+        "BitwiseXor",   "LeftShift",    "RightShift", "Invert",      "ClipByValue", "Roll",       "ReverseV2",
+        "Cumsum",       "SelectV2",     "Select",     "BroadcastTo", "Gather",      "GatherNd",   "Pad",
+        "Snapshot"}) {
+    const bool has_other_name = absl::StartsWith(op, "Gather");
     kernels.push_back({op, {kAllArguments}, has_other_name ? "Tparams" : "T", {DT_INT32}});
+  }
+  return kernels;
+}
+
+// Of few numbers, which TensorFlow too computes on the host.
+std::vector<OnGpu> SmallKernels() {
+  std::vector<OnGpu> kernels = {{"LinSpace", {kAllArguments}}};
+  for (const char* op : {"InvertPermutation", "DataFormatDimMap", "DataFormatVecPermute"}) {
+    kernels.push_back({op, {kAllArguments}, "T", {DT_INT32, DT_INT64}});
   }
   return kernels;
 }
@@ -150,7 +155,8 @@ std::vector<OnGpu> Int32Kernels() {
 }  // namespace
 
 absl::Status RegisterGpuHostKernels(KernelRegistry& kernels) {
-  for (const std::vector<OnGpu>& family : {PassingKernels(), CollectiveKernels(), ShapeKernels(), Int32Kernels()}) {
+  for (const std::vector<OnGpu>& family :
+       {PassingKernels(), CollectiveKernels(), ShapeKernels(), Int32Kernels(), SmallKernels()}) {
     for (const OnGpu& on_gpu : family) RETURN_IF_ERROR(Register(kernels, on_gpu));
   }
   return absl::OkStatus();

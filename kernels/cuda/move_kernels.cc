@@ -1,10 +1,10 @@
 // Tensors rearranged, repeated and joined.
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
 #include "core/broadcast_steps.h"
 #include "core/dense_steps.h"
 #include "core/index_tensor.h"
+#include "core/rearrangement.h"
 #include "core/reversed_axes.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -16,23 +16,12 @@ namespace {
 class TransposeKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const DimVector perm, ReadIntegers(ctx.input(1)));
-    if (ctx.input(1).dims() != 1 || static_cast<int>(perm.size()) != input.dims()) {
-      return errors::InvalidArgument("transpose expects a vector of size ", input.dims(),
-                                     ". But input(1) is a tensor of shape ", ctx.input(1).shape().ToString());
-    }
+    ASSIGN_OR_RETURN(const DimVector perm, ReadPermutation(ctx.input(1), input.dims()));
     const DimVector dense = DenseSteps(input.shape().dim_sizes());
-    std::vector<bool> seen(perm.size(), false);
     DimVector sizes, steps;
     for (const int64_t from : perm) {
-      const std::optional<int> axis = AxisOf(from, input.dims());
-      if (!axis || seen[*axis]) {
-        return errors::InvalidArgument("{", absl::StrJoin(perm, ", "), "} is not a permutation of the ", input.dims(),
-                                       " dimensions");
-      }
-      seen[*axis] = true;
-      sizes.push_back(input.dim_size(*axis));
-      steps.push_back(dense[*axis]);
+      sizes.push_back(input.dim_size(static_cast<int>(from)));
+      steps.push_back(dense[from]);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(sizes));
     return CopyStrided(ctx, stream, 0, {.input = input, .steps = steps, .sizes = sizes, .shape = shape});
@@ -42,18 +31,12 @@ class TransposeKernel : public GpuOpKernel {
 class TileKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& input = ctx.input(0);
-    if (ctx.input(1).dims() != 1 || ctx.input(1).NumElements() != input.dims()) {
-      return errors::InvalidArgument("Expected multiples argument to be a vector of length ", input.dims(),
-                                     " but got shape ", ctx.input(1).shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const DimVector multiples, ReadIntegers(ctx.input(1)));
+    ASSIGN_OR_RETURN(const DimVector multiples, ReadMultiples(ctx.input(1), input.shape()));
     const DimVector dense = DenseSteps(input.shape().dim_sizes());
     DimVector sizes, steps, all;  // a repeated dimension is two
     for (int i = 0; i < input.dims(); ++i) {
-      if (multiples[i] < 0) {
-        return errors::InvalidArgument("Expected multiples[", i, "] >= 0, but got ", multiples[i]);
-      }
-      all.push_back(multiples[i] * input.dim_size(i));
+      all.push_back(MultiplyWithoutOverflow(input.dim_size(i), multiples[i]));
+      if (all.back() < 0) return errors::InvalidArgument("Dimension ", i, " of the output is too large");
       sizes.push_back(multiples[i]);
       steps.push_back(0);
       sizes.push_back(input.dim_size(i));
@@ -169,6 +152,7 @@ class ConcatKernel : public GpuOpKernel {
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels) {
   const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kGpuMoved); };
   RETURN_IF_ERROR(kernels.Register<TransposeKernel>(kernel("Transpose").HostMemory("perm")));
+  RETURN_IF_ERROR(kernels.Register<TransposeKernel>(kernel("ConjugateTranspose").HostMemory("perm")));
   RETURN_IF_ERROR(kernels.Register<TileKernel>(kernel("Tile").HostMemory("multiples")));
   RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("Reverse").HostMemory("dims")));
   RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("ReverseV2").HostMemory("axis")));

@@ -8,6 +8,7 @@
 namespace weir {
 
 ElementwiseTable CudaElementwiseTable() { return {}; }
+BodyTable CudaArrayBodies() { return {}; }
 BodyTable CudaMathBodies() { return {}; }
 BodyTable CudaMoveBodies() { return {}; }
 BodyTable CudaNormBodies() { return {}; }

@@ -7,6 +7,10 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuElementwiseKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFillKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMoveKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuArrayKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuDiagonalKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuSpaceKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuValueKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuSliceKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuGatherKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuPadKernels(kernels));

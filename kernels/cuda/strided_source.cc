@@ -4,15 +4,18 @@
 
 namespace weir {
 
-absl::Status CopyStrided(OpKernelContext& ctx, GpuStream& stream, int i, const StridedSource& source) {
-  const Tensor input = source.input;
-  ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("Strided", input.dtype()));
-  ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(i, source.shape));
-  if (output->NumElements() == 0) return absl::OkStatus();
-  StridedArgs args{.in = input.raw_data(), .out = output->raw_data(), .offset = source.offset};
+absl::Status WriteStrided(GpuStream& stream, const StridedSource& source, const Tensor& output) {
+  if (output.NumElements() == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const GpuKernel kernel, FindMove("Strided", output.dtype()));
+  StridedArgs args{.in = source.input.raw_data(), .out = output.raw_data(), .offset = source.offset};
   ASSIGN_OR_RETURN(args.layout, LayoutOf(source.sizes, source.steps));
-  args.count = output->NumElements();
-  return stream.LaunchWith(kernel, args, {ReadOf(input), WriteOf(*output)});
+  args.count = output.NumElements();
+  return stream.LaunchWith(kernel, args, {ReadOf(source.input), WriteOf(output)});
+}
+
+absl::Status CopyStrided(OpKernelContext& ctx, GpuStream& stream, int i, const StridedSource& source) {
+  ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(i, source.shape));
+  return WriteStrided(stream, source, *output);
 }
 
 absl::Status StoreStrided(GpuStream& stream, const Tensor& source, const DimVector& from_steps,

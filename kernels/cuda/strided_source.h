@@ -13,6 +13,8 @@ struct StridedSource {
   TensorShape shape;
 };
 
+// Writes it to `output`, a tensor of source.shape.
+absl::Status WriteStrided(GpuStream& stream, const StridedSource& source, const Tensor& output);
 // Makes output `i` of it.
 absl::Status CopyStrided(OpKernelContext& ctx, GpuStream& stream, int i, const StridedSource& source);
 

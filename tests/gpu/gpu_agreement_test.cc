@@ -8,6 +8,7 @@ namespace weir {
 namespace {
 
 const DataType kFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
+const DataType kMoved[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL};
 
 // Not here: those that hand tensors on, and variables, which gpu_session_test and tests/session run; and what passes
 // make, which no client may ask for (kernels/cuda/kernel_conformance_testing.h has it).
@@ -22,6 +23,9 @@ const std::set<std::string>& CheckedElsewhere() {
                                                            "Identity",
                                                            "IdentityN",
                                                            "StopGradient",
+                                                           "EnsureShape",
+                                                           "GuaranteeConst",
+                                                           "DebugGradientIdentity",
                                                            "PreventGradient",
                                                            "Switch",
                                                            "_SwitchN",
@@ -79,8 +83,11 @@ void GpuAgreementTest::AddElementwise() {
     const auto type = static_cast<DataType>(table.entries[i].type);
     std::vector<Tensor> inputs = {Of(type, TensorShape({3, 1, 5}))};
     if (table.entries[i].num_operands == 2) {
-      const bool is_gradient = std::string(table.entries[i].op).ends_with("Grad");
-      inputs.push_back(Of(type, is_gradient ? TensorShape({3, 1, 5}) : TensorShape({2, 5})));
+      const std::string op = table.entries[i].op;
+      const bool is_of_one_shape = op.ends_with("Grad") || op == "ApproximateEqual";
+      const bool divides = type == DT_INT64 && (op.ends_with("Div") || op.ends_with("Mod"));
+      inputs.push_back(divides ? AsTensor<int64_t>({3, -2, -1, 7, 4})
+                               : Of(type, is_of_one_shape ? TensorShape({3, 1, 5}) : TensorShape({2, 5})));
     }
     Add(table.entries[i].op, std::move(inputs));
   }
@@ -130,6 +137,22 @@ void GpuAgreementTest::AddFloats(DataType type) {
   AddLists("AddN", {{Of(type, matrix), Of(type, matrix), Of(type, matrix)}});
 }
 
+void GpuAgreementTest::AddPredictions() {
+  for (const DataType type : {DT_FLOAT, DT_DOUBLE}) {
+    const TensorShape shape({3, 4});
+    Add("Betainc", {Of(type, shape), Of(type, shape), type == DT_FLOAT ? AsScalar<float>(.3f) : AsScalar<double>(.3)});
+  }
+  const auto boundaries = Attr("boundaries", std::vector<float>{-2, 0.5, 1, 4});
+  for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64}) {
+    Add("Bucketize", {Of(type, TensorShape({3, 7}))}, boundaries);
+  }
+  Add("Bucketize", {AsTensor<float>({NAN, 1, 4})}, boundaries);
+  const Tensor predictions = AsTensor<float>({1, 2, 3, 2, 4, 4, NAN, 1, 2, 5, 6, 7}, {4, 3});
+  Add("InTopK", {predictions, AsTensor<int32_t>({1, 0, 2, 5})}, Attr("k", int64_t{2}));
+  Add("InTopKV2", {predictions, AsTensor<int64_t>({1, 1, 1, -1}), AsScalar<int64_t>(1)});
+  Add("InTopKV2", {Of(DT_FLOAT, TensorShape({0, 3})), Tensor(DT_INT32, TensorShape({0})), AsScalar<int32_t>(1)});
+}
+
 // What lies in host memory there.
 void GpuAgreementTest::AddInt32() {
   const auto of = [this](const TensorShape& shape) { return Of(DT_INT32, shape); };
@@ -139,7 +162,29 @@ void GpuAgreementTest::AddInt32() {
     Add(op, {of(row), of(row)});
   }
   for (const char* op : {"FloorDiv", "FloorMod"}) Add(op, {of(row), AsTensor<int32_t>({2, 3, -2, 5})});
-  for (const char* op : {"Neg", "Abs", "Sign", "Square", "ZerosLike", "OnesLike", "Snapshot"}) Add(op, {of(row)});
+  for (const char* op : {"Mod", "Div", "TruncateDiv", "TruncateMod"}) {
+    Add(op, {of(row), AsTensor<int32_t>({2, 3, -2, 5})});
+  }
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"}) {
+    Add(op, {of(row), of(row)});
+  }
+  for (const char* op : {"Neg", "Abs", "Sign", "Square", "ZerosLike", "OnesLike", "Snapshot", "Invert"}) {
+    Add(op, {of(row)});
+  }
+  Add("ClipByValue", {of(row), AsScalar<int32_t>(-2), AsScalar<int32_t>(3)});
+  Add("Roll", {of(row), AsScalar<int32_t>(1), AsScalar<int32_t>(0)});
+  Add("ReverseV2", {of(row), AsTensor<int32_t>({0})});
+  Add("Cumsum", {of(row), AsScalar<int32_t>(0)});
+  Add("SelectV2", {AsTensor<bool>({true, false, false, true}), of(row), of(row)});
+  Add("Select", {AsTensor<bool>({true, false, false, true}), of(row), of(row)});
+  Add("BroadcastTo", {of(row), AsTensor<int32_t>({2, 4})});
+  Add("Gather", {of(row), AsTensor<int32_t>({3, 0})});
+  Add("GatherNd", {of(row), AsTensor<int32_t>({3, 0}, {2, 1})});
+  Add("Pad", {of(row), AsTensor<int32_t>({1, 2}, {1, 2})});
+  Add("LinSpace", {AsScalar<float>(1), AsScalar<float>(2), AsScalar<int32_t>(5)});
+  Add("InvertPermutation", {AsTensor<int64_t>({1, 2, 0})});
+  Add("DataFormatDimMap", {AsTensor<int32_t>({0, 1, -1})});
+  Add("DataFormatVecPermute", {AsTensor<int64_t>({1, 2, 3, 4})});
   for (const char* op : {"Sum", "Prod", "Max", "Min"}) Add(op, {of(TensorShape({2, 3})), AsTensor<int32_t>({1})});
   AddLists("Pack", {{of(row), of(row)}});
   Add("Unpack", {of(TensorShape({2, 3}))}, Attr("num", int64_t{2}));
@@ -168,9 +213,16 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
   for (const DataType type : kFloats) {
     AddFloats(type);
     AddMoves(type);
+    AddValues(type);
   }
   AddMoves(DT_INT64);
   AddMoves(DT_BOOL);
+  AddValues(DT_INT64);
+  for (const DataType type : kMoved) {
+    AddDiagonals(type);
+    AddSpaces(type);
+  }
+  AddPredictions();
   for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64}) AddIndexed(type);
   for (const DataType type : kFloats) {
     AddSteps(type);
@@ -195,6 +247,35 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
     if (!kernels_.HasKernel(name, kDeviceGpu) || CheckedElsewhere().contains(name)) continue;
     EXPECT_TRUE(checked_.contains(name)) << name << " has a kernel for GPUs that no case checks";
   }
+}
+
+TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
+  const Tensor row = AsTensor<float>({1, 2, 3}), column = AsTensor<float>({1, 2, 3}, {3, 1});
+  for (const char* op :
+       {"ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad"}) {
+    ExpectSameError(op, {row, column});
+  }
+  ExpectSameError("ApproximateEqual", {row, column});
+  ExpectSameError("Transpose", {row, AsTensor<int32_t>({0, 0})});
+  ExpectSameError("Transpose", {column, AsTensor<int32_t>({0, 0})});
+  ExpectSameError("Transpose", {column, AsTensor<int32_t>({0, 2})});
+  ExpectSameError("Tile", {row, AsTensor<int32_t>({2, 2})});
+  ExpectSameError("Tile", {row, AsTensor<int32_t>({-1})});
+  ExpectSameError("ClipByValue", {row, column, AsScalar<float>(1)});
+  ExpectSameError("Cross", {row, column});
+  ExpectSameError("Betainc", {row, column, row});
+  ExpectSameError("Roll", {row, AsScalar<int32_t>(1), AsScalar<int32_t>(1)});
+  ExpectSameError("MatrixBandPart", {row, AsScalar<int64_t>(0), AsScalar<int64_t>(0)});
+  ExpectSameError("MatrixBandPart", {column, AsScalar<int64_t>(4), AsScalar<int64_t>(0)});
+  ExpectSameError("MatrixSetDiag", {column, row});
+  ExpectSameError("DiagPart", {column});
+  ExpectSameError("MatrixDiagPartV3", {column, AsScalar<int32_t>(3), AsScalar<float>(0)});
+  ExpectSameError("SpaceToBatchND", {column, AsTensor<int32_t>({2}), AsTensor<int32_t>({0, 0}, {1, 2})});
+  ExpectSameError("BatchToSpaceND", {column, AsTensor<int32_t>({2}), AsTensor<int32_t>({0, 0}, {1, 2})});
+  ExpectSameError("SpaceToDepth", {column}, Attr("block_size", int64_t{2}));
+  ExpectSameError("MirrorPadGrad", {row, AsTensor<int32_t>({1, 1}, {1, 2})}, Attr("mode", std::string("REFLECT")));
+  ExpectSameError("ReverseSequence", {column, AsTensor<int32_t>({1})}, Attr("seq_dim", int64_t{1}));
+  ExpectSameError("InTopK", {column, AsTensor<int32_t>({0})}, Attr("k", int64_t{1}));
 }
 
 }  // namespace

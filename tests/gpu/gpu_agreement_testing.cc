@@ -1,5 +1,6 @@
 #include "tests/gpu/gpu_agreement_testing.h"
 
+#include "absl/strings/str_replace.h"
 #include "core/numeric_types.h"
 #include "kernels/register_all.h"
 
@@ -167,6 +168,29 @@ void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, st
     fetches_.emplace_back(scope.WithControlDependencies(before).AddOp(def, Singles(all)), 0);
     ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
   }
+}
+
+void GpuAgreementTest::ExpectSameError(const std::string& op, std::vector<Tensor> inputs,
+                                       const tensorflow::NodeDef& attrs) {
+  FeedList feeds;
+  OutputList fed;
+  for (Tensor& input : inputs) {
+    fed.push_back(ops::Placeholder(Cpu(), input.dtype()));
+    feeds.emplace_back(fed.back(), std::move(input));
+  }
+  std::string messages[2];
+  for (const bool is_gpu : {false, true}) {
+    tensorflow::NodeDef def = attrs;
+    def.set_op(op);
+    const Operation node = (is_gpu ? Gpu() : Cpu()).WithName("refusing").AddOp(def, Singles(fed));
+    ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
+    const absl::Status status = session().Run(feeds, {Output(node, 0)}).status();
+    messages[is_gpu] =
+        absl::StrReplaceAll(absl::StrCat(absl::StatusCodeToString(status.code()), ": ", status.message()),
+                            {{node.node()->name(), "node"}, {"GPU", "CPU"}});
+    EXPECT_FALSE(status.ok()) << op << (is_gpu ? " on the GPU" : " on the CPU");
+  }
+  EXPECT_EQ(messages[1], messages[0]);
 }
 
 void GpuAgreementTest::Compare() {

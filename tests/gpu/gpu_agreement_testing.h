@@ -28,6 +28,8 @@ class GpuAgreementTest : public GpuSessionTest {
   // ResourceGather and its like: one variable is read.
   void AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
                const tensorflow::NodeDef& attrs = {});
+  // The CPU's kernel refuses the inputs, and the GPU's in the same words.
+  void ExpectSameError(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
   // Runs all that was added.
   void Compare();
 
@@ -50,6 +52,10 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddConvolutions(DataType type);
   void AddPools(DataType type);
   void AddNorms(DataType type);
+  void AddDiagonals(DataType type);
+  void AddSpaces(DataType type);
+  void AddValues(DataType type);
+  void AddPredictions();
 
   KernelRegistry kernels_;
   std::set<std::string> checked_;

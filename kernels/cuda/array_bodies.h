@@ -1,0 +1,97 @@
+// What the two halves of the kernels that rearrange matrices, frames and sequences agree on. For host compilers and for
+// nvcc.
+#pragma once
+
+#include "core/diagonal_band.h"
+#include "kernels/cuda/bodies.h"
+
+namespace weir {
+
+// out[batch] = matrices that have the packed diagonals in their band, and elsewhere what `base` has, or `value`.
+struct BandMatrixArgs {
+  const void* packed;
+  const void* base;  // may be null
+  uint64_t value;    // its first bytes are the value
+  void* out;
+  DiagonalBand band;
+  int64_t count;
+};
+// out[batch] = the packed diagonals of matrices, with `value` beside them.
+struct BandRowsArgs {
+  const void* in;
+  uint64_t value;
+  void* out;
+  DiagonalBand band;
+  int64_t count;
+};
+// out = in within `lower` diagonals below the main one and `upper` above it, and zero elsewhere; a negative number
+// keeps all.
+struct BandPartArgs {
+  const void* in;
+  void* out;
+  int64_t rows, columns, lower, upper;
+  int64_t count;
+};
+// out[i] = in, each dimension moved on by its shift.
+struct RollArgs {
+  const void* in;
+  void* out;
+  int rank;
+  int64_t sizes[kMaxBodyRank];
+  int64_t shifts[kMaxBodyRank];  // in [0, size)
+  int64_t count;
+};
+// The first lengths[b] elements along one dimension in reverse, for each b of another. A length that is out of range
+// counts as the nearest that is not.
+struct ReverseSequenceArgs {
+  const void* in;
+  const void* lengths;
+  bool wide_lengths;
+  void* out;
+  int64_t sequence, sequence_step;
+  int64_t batch, batch_step;
+  int64_t count;
+};
+// out[outer, j, inner] = in[outer, before + j, inner] and what mirrors it in the frame, one element further where
+// `edge`.
+struct MirrorFoldArgs {
+  const void* in;
+  void* out;
+  int64_t n, before, wide, inner;
+  int edge;
+  int64_t count;
+};
+// out[i] = f(operands[0][i], operands[1][i], operands[2][i]); steps are 0 or 1.
+struct TernaryArgs {
+  const void* operands[3];
+  int64_t steps[3];
+  void* out;
+  int64_t count;
+};
+// Vectors of three.
+struct CrossArgs {
+  const void* a;
+  const void* b;
+  void* out;
+  int64_t count;
+};
+// out[i] = how many of the sorted boundaries are not above in[i].
+struct BucketizeArgs {
+  const void* in;
+  const void* boundaries;  // floats
+  int64_t num_boundaries;
+  void* out;
+  int64_t count;
+};
+// out[i] = whether fewer than k predictions of row i are above that of its target, and all are finite.
+struct InTopArgs {
+  const void* predictions;  // floats
+  const void* targets;
+  bool wide_targets;
+  int64_t k;
+  void* out;
+  int64_t classes;
+  int64_t count;
+};
+
+}  // namespace weir

@@ -1,0 +1,13 @@
+// The bodies of array_table.inc for CUDA.
+#include "kernels/cpu/binary_functors.h"
+#include "kernels/cpu/incomplete_gamma.h"
+#include "kernels/cuda/array_bodies.h"
+#include "kernels/cuda/run_bodies_cuda.h"
+// Needs what is above.
+#include "kernels/cuda/array_table.inc"
+
+namespace weir {
+
+BodyTable CudaArrayBodies() { return TableOf(kArrayEntries); }
+
+}  // namespace weir
