@@ -14,8 +14,8 @@ class GradientRegistry;
 class KernelRegistry;
 class OpRegistry;
 
-// weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations, and the task's links; with
-// `resources` also its stateful objects.
+// weir status grpc://HOST:PORT: the devices of that task's cluster, with their incarnations, and the task's GPUs and
+// links; with `resources` also its stateful objects.
 absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out);
 
 // weir probe TARGET…: OK when each of these tasks answers GetStatus, or does so before `wait` is over.

@@ -184,6 +184,7 @@ absl::Status Server::Serve(const std::string& address) {
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
   std::vector<Device*> devices;
   for (const auto& device : devices_) devices.push_back(device.get());
+  server.methods.push_back(ListGpusMethod(devices));
   server.methods.push_back(ListResourcesMethod(std::move(devices)));
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));

@@ -1,5 +1,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "core/gpu/gpu_allocator.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_master_client.h"
@@ -11,6 +12,36 @@
 
 namespace weir {
 namespace {
+
+// Memory of the task's GPUs, and what became of captured graphs; nothing for a task that does not know of them.
+absl::Status PrintGpus(const Address& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address.ToString()}, nullptr);
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListGpusRequest()));
+  const auto reply = channel.Call("/weir.StatusService/ListGpus", options, request);
+  if (absl::IsUnimplemented(reply.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(reply.status());
+  ListGpusResponse response;
+  RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
+  for (const auto& gpu : response.gpu()) {
+    GpuAllocatorStats memory;
+    memory.bytes_in_use = gpu.bytes_in_use();
+    memory.peak_bytes_in_use = gpu.peak_bytes_in_use();
+    memory.bytes_reserved = gpu.bytes_reserved();
+    memory.bytes_limit = gpu.bytes_limit();
+    memory.largest_free_block = gpu.largest_free_block();
+    memory.bytes_in_pools = gpu.bytes_in_graphs();
+    memory.num_pools = gpu.graphs();
+    memory.num_regions = gpu.regions();
+    memory.num_waits = gpu.waits();
+    memory.num_retries = gpu.retries();
+    memory.fragmentation = gpu.fragmentation();
+    out << absl::StrFormat("memory of %s: %s\n", gpu.name(), memory.ToString());
+    if (gpu.graphs_captured() + gpu.captures_failed() == 0) continue;
+    out << absl::StrFormat("graphs of %s: %d captured, %d replayed, %d captures failed, %d dropped\n", gpu.name(),
+                           gpu.graphs_captured(), gpu.graphs_replayed(), gpu.captures_failed(), gpu.graphs_dropped());
+  }
+  return absl::OkStatus();
+}
 
 // Through what the task exchanges buffers of collectives and steps' calls; nothing for one that has no links, or does
 // not know of them.
@@ -65,6 +96,7 @@ absl::Status PrintStatus(const std::string& target, bool resources, std::ostream
   };
   for (const auto& device : response.local_device()) print(device, "(this task)");
   for (const auto& device : response.remote_device()) print(device, "");
+  RETURN_IF_ERROR(PrintGpus(address, options, out));
   RETURN_IF_ERROR(PrintLinks(address, options, out));
   return resources ? PrintResources(address, options, out) : absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "core/gpu/gpu_device.h"
 #include "core/resource_manager.h"
 #include "distribute/transport/message_method.h"
 #include "weir/status.pb.h"
@@ -27,6 +28,27 @@ void Describe(Device& device, size_t* room, ListResourcesResponse::Device* out) 
   }
 }
 
+void Describe(GpuDevice& device, ListGpusResponse::Gpu* out) {
+  const GpuAllocatorStats memory = device.memory().Stats();
+  out->set_name(device.name());
+  out->set_bytes_in_use(memory.bytes_in_use);
+  out->set_peak_bytes_in_use(memory.peak_bytes_in_use);
+  out->set_bytes_reserved(memory.bytes_reserved);
+  out->set_bytes_limit(memory.bytes_limit);
+  out->set_largest_free_block(memory.largest_free_block);
+  out->set_bytes_in_graphs(memory.bytes_in_pools);
+  out->set_regions(memory.num_regions);
+  out->set_waits(memory.num_waits);
+  out->set_retries(memory.num_retries);
+  out->set_fragmentation(memory.fragmentation);
+  const GpuGraphStats& graphs = device.graph_stats();
+  out->set_graphs(memory.num_pools);
+  out->set_graphs_captured(graphs.captures);
+  out->set_graphs_replayed(graphs.replays);
+  out->set_captures_failed(graphs.failures);
+  out->set_graphs_dropped(graphs.dropped);
+}
+
 }  // namespace
 
 ServerMethod ListResourcesMethod(std::vector<Device*> devices) {
@@ -37,6 +59,19 @@ ServerMethod ListResourcesMethod(std::vector<Device*> devices) {
                   for (Device* device : devices) Describe(*device, &room, messages->response.add_device());
                   done(absl::OkStatus());
                 });
+          }};
+}
+
+ServerMethod ListGpusMethod(const std::vector<Device*>& devices) {
+  std::vector<GpuDevice*> gpus;
+  for (Device* device : devices) {
+    if (auto* gpu = dynamic_cast<GpuDevice*>(device)) gpus.push_back(gpu);
+  }
+  return {"/weir.StatusService/ListGpus", [gpus = std::move(gpus)](ServerCall* call) {
+            ServeMessage<ListGpusRequest, ListGpusResponse>(call, [&](const CallOptions&, auto messages, auto done) {
+              for (GpuDevice* gpu : gpus) Describe(*gpu, messages->response.add_gpu());
+              done(absl::OkStatus());
+            });
           }};
 }
 
