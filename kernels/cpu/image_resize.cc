@@ -4,11 +4,12 @@
 #include <limits>
 #include <vector>
 
+#include "core/resize_args.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
+#include "kernels/resize_grid.h"
 
 namespace weir {
 namespace {
@@ -24,39 +25,20 @@ struct Taps {
   }
 };
 
-// How output coordinates become input coordinates.
-struct Grid {
-  Grid(int64_t in_size, int64_t out_size, bool align_corners, bool half_pixel)
-      : in(in_size),
-        out(out_size),
-        corners(align_corners),
-        centers(half_pixel),
-        scale(align_corners && out_size > 1 ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
-                                            : static_cast<float>(in_size) / static_cast<float>(out_size)) {}
-  float At(int64_t i) const {
-    const float x = static_cast<float>(i);
-    return centers ? (x + 0.5f) * scale - 0.5f : x * scale;
-  }
-  int64_t Clamp(int64_t i) const { return std::min(std::max<int64_t>(i, 0), in - 1); }
-  int64_t in, out;
-  bool corners, centers;
-  float scale;
-};
-
+using Grid = ResizeGrid;
 using MakeTaps = Taps (*)(const Grid&, int64_t);
 
 Taps BilinearTaps(const Grid& grid, int64_t i) {
-  const float at = grid.At(i), floor = std::floor(at), rest = at - floor;
+  const Grid::Between between = grid.Linear(i);
   Taps taps;
-  taps.Add(grid.Clamp(static_cast<int64_t>(floor)), 1 - rest);
-  taps.Add(grid.Clamp(static_cast<int64_t>(std::ceil(at))), rest);
+  taps.Add(between.low, 1 - between.share);
+  taps.Add(between.high, between.share);
   return taps;
 }
 
 Taps NearestTaps(const Grid& grid, int64_t i) {
-  const float at = grid.centers ? (static_cast<float>(i) + 0.5f) * grid.scale : grid.At(i);
   Taps taps;
-  taps.Add(grid.Clamp(static_cast<int64_t>(grid.corners ? std::round(at) : std::floor(at))), 1);
+  taps.Add(grid.Nearest(i), 1);
   return taps;
 }
 
@@ -106,41 +88,6 @@ std::vector<Taps> AllTaps(const Grid& grid, MakeTaps make) {
   return all;
 }
 
-struct ResizeAttrs {
-  absl::Status Read(OpKernelConstruction& ctx) {
-    RETURN_IF_ERROR(ctx.GetAttr("align_corners", &corners));
-    if (ctx.HasAttr("half_pixel_centers")) RETURN_IF_ERROR(ctx.GetAttr("half_pixel_centers", &centers));
-    if (!(corners && centers)) return absl::OkStatus();
-    return errors::InvalidArgument("If half_pixel_centers is True, align_corners must be False.");
-  }
-  bool corners = false, centers = false;
-};
-
-// Two positive numbers.
-absl::StatusOr<std::pair<int64_t, int64_t>> ReadSize(const Tensor& size) {
-  if (size.dims() != 1) return errors::InvalidArgument("shape_t must be 1-dimensional", size.shape().ToString());
-  if (size.NumElements() != 2)
-    return errors::InvalidArgument("shape_t must have two elements", size.shape().ToString());
-  const int64_t rows = size.data<int32_t>()[0], columns = size.data<int32_t>()[1];
-  if (rows <= 0 || columns <= 0) return errors::InvalidArgument("output dimensions must be positive");
-  return std::pair{rows, columns};
-}
-absl::Status CheckSize(const TensorShape& image) {
-  if (image.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional", image.ToString());
-  if (image.dim_size(1) <= 0 || image.dim_size(2) <= 0)
-    return errors::InvalidArgument("input image must be of non-zero size");
-  if (std::max(image.dim_size(1), image.dim_size(2)) >= int64_t{1} << 31) {
-    return errors::InvalidArgument("input sizes must be between 0 and max int32");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckImage(const TensorShape& image) {
-  RETURN_IF_ERROR(CheckSize(image));
-  if (image.dim_size(3) <= 0) return errors::InvalidArgument("image must have at least one channel");
-  return absl::OkStatus();
-}
-
 // ResizeBilinear and ResizeBicubic: separable, in float.
 template <MakeTaps kTaps>
 class InterpolateKernel : public OpKernel {
@@ -149,15 +96,15 @@ class InterpolateKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& in = ctx.input(0).shape();
-    RETURN_IF_ERROR(CheckImage(in));
-    ASSIGN_OR_RETURN(const auto size, ReadSize(ctx.input(1)));
+    RETURN_IF_ERROR(CheckResized(in));
+    ASSIGN_OR_RETURN(const auto size, ReadImageSize(ctx.input(1)));
     const int64_t batch = in.dim_size(0), c = in.dim_size(3);
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({batch, size.first, size.second, c}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Tensor image, ConvertTensor(ctx, ctx.input(0), DT_FLOAT));
-    const auto rows = AllTaps(Grid(in.dim_size(1), size.first, attrs_.corners, attrs_.centers), kTaps);
-    const auto columns = AllTaps(Grid(in.dim_size(2), size.second, attrs_.corners, attrs_.centers), kTaps);
+    const auto rows = AllTaps(Grid::Of(in.dim_size(1), size.first, attrs_.corners, attrs_.centers), kTaps);
+    const auto columns = AllTaps(Grid::Of(in.dim_size(2), size.second, attrs_.corners, attrs_.centers), kTaps);
     const int64_t in_row = in.dim_size(2) * c, out_row = size.second * c;
     const int64_t cost = kTaps == &BilinearTaps ? 500 + 5'000 / c : 20'000;
     ParallelRanges(ctx, batch * size.first, out_row * cost, [&](int64_t begin, int64_t end) {
@@ -209,14 +156,14 @@ class NearestKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& image = ctx.input(0);
     const TensorShape& in = image.shape();
-    RETURN_IF_ERROR(CheckImage(in));
-    ASSIGN_OR_RETURN(const auto size, ReadSize(ctx.input(1)));
+    RETURN_IF_ERROR(CheckResized(in));
+    ASSIGN_OR_RETURN(const auto size, ReadImageSize(ctx.input(1)));
     const int64_t batch = in.dim_size(0);
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({batch, size.first, size.second, in.dim_size(3)}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
-    const auto rows = AllTaps(Grid(in.dim_size(1), size.first, attrs_.corners, attrs_.centers), NearestTaps);
-    const auto columns = AllTaps(Grid(in.dim_size(2), size.second, attrs_.corners, attrs_.centers), NearestTaps);
+    const auto rows = AllTaps(Grid::Of(in.dim_size(1), size.first, attrs_.corners, attrs_.centers), NearestTaps);
+    const auto columns = AllTaps(Grid::Of(in.dim_size(2), size.second, attrs_.corners, attrs_.centers), NearestTaps);
     const int64_t pixel = in.dim_size(3) * static_cast<int64_t>(DataTypeSize(image.dtype()));
     const char* const from = static_cast<const char*>(image.raw_data());
     char* const to = static_cast<char*>(output->raw_data());
@@ -245,22 +192,13 @@ class ResizeGradKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& grads = ctx.input(0).shape();
-    RETURN_IF_ERROR(CheckImage(grads));
-    TensorShape shape = ctx.input(1).shape();
-    if (kTaps == &NearestTaps) {
-      ASSIGN_OR_RETURN(const auto size, ReadSize(ctx.input(1)));
-      ASSIGN_OR_RETURN(shape, TensorShape::Build({grads.dim_size(0), size.first, size.second, grads.dim_size(3)}));
-    } else {
-      // Of the original image only the size counts.
-      RETURN_IF_ERROR(CheckSize(shape));
-      RETURN_IF_ERROR(shape.SetDim(0, grads.dim_size(0)));
-      RETURN_IF_ERROR(shape.SetDim(3, grads.dim_size(3)));
-    }
+    ASSIGN_OR_RETURN(const TensorShape shape,
+                     kTaps == &NearestTaps ? OriginalOfSize(grads, ctx.input(1)) : OriginalOf(grads, ctx.input(1)));
     ASSIGN_OR_RETURN(const Tensor gradient, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
     ASSIGN_OR_RETURN(Tensor sums, ctx.allocate_temp(DT_DOUBLE, shape));
     std::fill_n(sums.data<double>(), sums.NumElements(), 0.0);
-    const auto rows = AllTaps(Grid(shape.dim_size(1), grads.dim_size(1), attrs_.corners, attrs_.centers), kTaps);
-    const auto columns = AllTaps(Grid(shape.dim_size(2), grads.dim_size(2), attrs_.corners, attrs_.centers), kTaps);
+    const auto rows = AllTaps(Grid::Of(shape.dim_size(1), grads.dim_size(1), attrs_.corners, attrs_.centers), kTaps);
+    const auto columns = AllTaps(Grid::Of(shape.dim_size(2), grads.dim_size(2), attrs_.corners, attrs_.centers), kTaps);
     const int64_t c = shape.dim_size(3);
     for (int64_t i = 0; i < gradient.NumElements() / c; ++i) {
       const int64_t b = i / (grads.dim_size(1) * grads.dim_size(2));
@@ -292,15 +230,15 @@ class AreaKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& in = ctx.input(0).shape();
-    RETURN_IF_ERROR(CheckImage(in));
-    ASSIGN_OR_RETURN(const auto size, ReadSize(ctx.input(1)));
+    RETURN_IF_ERROR(CheckResized(in));
+    ASSIGN_OR_RETURN(const auto size, ReadImageSize(ctx.input(1)));
     const int64_t c = in.dim_size(3);
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({in.dim_size(0), size.first, size.second, c}));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Tensor image, ConvertTensor(ctx, ctx.input(0), DT_FLOAT));
-    const Grid rows(in.dim_size(1), size.first, attrs_.corners, false),
-        columns(in.dim_size(2), size.second, attrs_.corners, false);
+    const Grid rows = Grid::Of(in.dim_size(1), size.first, attrs_.corners, false),
+               columns = Grid::Of(in.dim_size(2), size.second, attrs_.corners, false);
     const float whole = 1.0f / (rows.scale * columns.scale);
     const double covered = (rows.scale + 2.0) * (columns.scale + 2.0);
     ParallelRanges(ctx, in.dim_size(0) * size.first,

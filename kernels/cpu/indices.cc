@@ -40,17 +40,6 @@ absl::Status MismatchOfRows(const TensorShape& indices, const TensorShape& updat
                                  ") of updates[shape=", updates.ToString(), "] = ", sizes(updates));
 }
 
-std::string ElementName(const TensorShape& shape, int64_t flat) {
-  if (shape.dims() == 0) return "";
-  DimVector coordinates(shape.dims());
-  for (int i = shape.dims() - 1; i >= 0; --i) {
-    const int64_t size = std::max<int64_t>(shape.dim_size(i), 1);
-    coordinates[i] = flat % size;
-    flat /= size;
-  }
-  return absl::StrCat("[", absl::StrJoin(coordinates, ","), "]");
-}
-
 absl::StatusOr<TensorShape> ShapeFromTensor(const Tensor& tensor, absl::string_view name) {
   if (tensor.dims() != 1) {
     return errors::InvalidArgument(name, " must be a vector, got shape ", tensor.shape().ToString());

@@ -1,10 +1,10 @@
 // Index tensors as kernels read them: int32 or int64, checked before use.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/element_name.h"
 #include "core/op_kernel.h"
 #include "core/tensor.h"
 
@@ -27,9 +27,6 @@ class Indices {
   Tensor tensor_;
   std::vector<int64_t> converted_;
 };
-
-// "[1,0]" for the element at `flat` of a tensor of that shape, "" for a scalar.
-std::string ElementName(const TensorShape& shape, int64_t flat);
 
 // InvalidArgument: the updates of a scatter do not have the outer dimensions of its indices, [.., depth].
 absl::Status MismatchOfRows(const TensorShape& indices, const TensorShape& updates);

@@ -1,19 +1,14 @@
 // DynamicPartition and DynamicStitch: rows sent to places that data decide.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/partitioned_rows.h"
 #include "core/stitched_rows.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/where.h"
 
 namespace weir {
 namespace {
-
-bool StartsWith(const TensorShape& shape, const TensorShape& prefix) {
-  return shape.dims() >= prefix.dims() && shape.dim_sizes().first(prefix.dims()) == prefix.dim_sizes();
-}
 
 char* RowAt(Tensor* tensor, int64_t i, int64_t bytes) { return static_cast<char*>(tensor->raw_data()) + i * bytes; }
 const char* RowAt(const Tensor& tensor, int64_t i, int64_t bytes) {
@@ -25,31 +20,17 @@ class DynamicPartitionKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& data = ctx.input(0);
     const Tensor& partitions = ctx.input(1);
-    if (!StartsWith(data.shape(), partitions.shape())) {
-      return errors::InvalidArgument("data.shape must start with partitions.shape, got data.shape = ",
-                                     data.shape().ToString(), ", partitions.shape = ", partitions.shape().ToString());
-    }
-    const int64_t rows = partitions.NumElements(), parts = ctx.num_outputs();
-    const int32_t* to = partitions.data<int32_t>();
-    DimVector counts(parts, 0);
-    for (int64_t i = 0; i < rows; ++i) {
-      if (to[i] < 0 || to[i] >= parts) {
-        return errors::InvalidArgument("partitions", ElementName(partitions.shape(), i), " = ", to[i],
-                                       " is not in [0, ", parts, ")");
-      }
-      ++counts[to[i]];
-    }
-    const TensorShape row(data.shape().dim_sizes().subspan(partitions.dims()));
+    ASSIGN_OR_RETURN(const PartitionedRows parts, PartitionedRows::Of(ctx));
     absl::InlinedVector<Tensor*, 8> outputs;
-    for (int64_t part = 0; part < parts; ++part) {
-      TensorShape shape({counts[part]});
-      RETURN_IF_ERROR(shape.Append(row));
-      ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(static_cast<int>(part), shape));
+    for (int part = 0; part < ctx.num_outputs(); ++part) {
+      ASSIGN_OR_RETURN(const TensorShape shape, parts.Shape(part));
+      ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(part, shape));
       outputs.push_back(output);
     }
-    const int64_t width = row.num_elements(), bytes = width * static_cast<int64_t>(DataTypeSize(data.dtype()));
-    DimVector next(parts, 0);
-    for (int64_t i = 0; i < rows; ++i) {
+    const int32_t* const to = partitions.data<int32_t>();
+    const int64_t width = parts.row.num_elements(), bytes = width * static_cast<int64_t>(DataTypeSize(data.dtype()));
+    DimVector next(outputs.size(), 0);
+    for (int64_t i = 0; i < partitions.NumElements(); ++i) {
       CopyElements(data.dtype(), RowAt(outputs[to[i]], next[to[i]]++, bytes), RowAt(data, i, bytes), width);
     }
     return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
+#include "core/sparse_segments.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/families.h"
@@ -16,12 +17,6 @@ namespace weir {
 namespace {
 
 enum class Average { kNone, kCount, kRootOfCount };
-
-// What to fold: row sources[i] of data goes into segment ids[i]; a negative id leaves it out.
-struct SegmentPlan {
-  DimVector ids, sources;
-  int64_t segments = 0;
-};
 
 // A scalar of `type`, or float for the 16-bit floats, in which they are folded.
 DataType FoldType(DataType type) { return type == DT_HALF || type == DT_BFLOAT16 ? DT_FLOAT : type; }
@@ -154,15 +149,6 @@ class SegmentKernel : public OpKernel {
 
 TensorShape RowShape(const TensorShape& data, int leading) { return TensorShape(data.dim_sizes().subspan(leading)); }
 
-// Ids are not negative and do not decrease; `what` names them.
-absl::Status CheckSorted(absl::Span<const int64_t> ids, absl::string_view what) {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0) return errors::InvalidArgument(what, " must be >= 0");
-    if (i > 0 && ids[i] < ids[i - 1]) return errors::InvalidArgument(what, " are not increasing");
-  }
-  return absl::OkStatus();
-}
-
 // An empty segment between others holds 0, of products 1.
 template <UpdateOp kOp, Average kAverage>
 class SortedSegmentKernel : public SegmentKernel {
@@ -224,16 +210,6 @@ class UnsortedSegmentKernel : public SegmentKernel {
   }
 };
 
-absl::Status CheckSparse(OpKernelContext& ctx) {
-  if (ctx.input(0).dims() < 1) return errors::InvalidArgument("input must be at least rank 1");
-  if (ctx.input(1).dims() != 1) return errors::InvalidArgument("indices should be a vector.");
-  if (ctx.input(2).dims() != 1) return errors::InvalidArgument("segment_ids should be a vector.");
-  if (ctx.input(1).NumElements() != ctx.input(2).NumElements()) {
-    return errors::InvalidArgument("segment_ids and indices should have same size.");
-  }
-  return absl::OkStatus();
-}
-
 // data, indices, segment_ids [, num_segments]: rows of data by index, into sorted segments.
 template <Average kAverage>
 class SparseSegmentKernel : public SegmentKernel {
@@ -242,37 +218,11 @@ class SparseSegmentKernel : public SegmentKernel {
 
  protected:
   absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) override {
-    RETURN_IF_ERROR(CheckSparse(ctx));
-    const TensorShape& data = ctx.input(0).shape();
-    *row = RowShape(data, 1);
-    ASSIGN_OR_RETURN(plan->sources, ReadIntegers(ctx.input(1)));
-    ASSIGN_OR_RETURN(plan->ids, ReadIntegers(ctx.input(2)));
-    RETURN_IF_ERROR(CheckSorted(plan->ids, "segment ids"));
-    plan->segments = plan->ids.empty() ? 0 : plan->ids.back() + 1;
-    if (ctx.num_inputs() > 3) {
-      ASSIGN_OR_RETURN(const int64_t count, ReadScalarInteger(ctx.input(3), "num_segments"));
-      if (count < 0) return errors::InvalidArgument("segment ids must be >= 0");
-      if (count < plan->segments) return errors::InvalidArgument("segment ids must be < num_segments");
-      plan->segments = count;
-    }
-    for (size_t i = 0; i < plan->sources.size(); ++i) {
-      if (plan->sources[i] < 0 || plan->sources[i] >= data.dim_size(0)) {
-        return errors::InvalidArgument("Bad: indices[", i, "] == ", plan->sources[i], " out of range [0, ",
-                                       data.dim_size(0), ")");
-      }
-    }
+    ASSIGN_OR_RETURN(*plan, ReadSparseSegments(ctx));
+    *row = RowShape(ctx.input(0).shape(), 1);
     return absl::OkStatus();
   }
 };
-
-// Replaces each index by its place among those that occur; returns them, ascending.
-DimVector MakeCompact(DimVector* indices) {
-  DimVector unique = *indices;
-  std::sort(unique.begin(), unique.end());
-  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
-  for (int64_t& index : *indices) index = std::lower_bound(unique.begin(), unique.end(), index) - unique.begin();
-  return unique;
-}
 
 // grad, indices, segment_ids, output_dim0: each segment's gradient, scaled, goes to the rows that it was made of.
 // Version 2 gives only the rows that occur, and which they are.
@@ -280,40 +230,14 @@ template <Average kAverage, bool kCompact>
 class SparseSegmentGradKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    RETURN_IF_ERROR(CheckSparse(ctx));
+    ASSIGN_OR_RETURN(const SparseSegmentGradient plan, ReadSparseSegmentGradient(ctx, kCompact));
     const Tensor& grad = ctx.input(0);
-    if (ctx.input(3).dims() != 0) return errors::InvalidArgument("output_dim0 should be a scalar.");
-    ASSIGN_OR_RETURN(int64_t rows, ReadInteger(ctx.input(3), "output_dim0"));
-    if (rows < 0) return errors::InvalidArgument("output_dim0 must not be negative: ", rows);
-    const TensorShape row = RowShape(grad.shape(), 1);
-    if (!kCompact && rows == 0) {  // whatever the indices
-      TensorShape shape({0});
-      RETURN_IF_ERROR(shape.Append(row));
-      return ctx.allocate_output(0, shape).status();
-    }
-    ASSIGN_OR_RETURN(DimVector indices, ReadIntegers(ctx.input(1)));
-    ASSIGN_OR_RETURN(const DimVector ids, ReadIntegers(ctx.input(2)));
-    DimVector counts(grad.dim_size(0), 0);
-    if (!ids.empty() && ids.back() >= grad.dim_size(0)) {
-      return errors::InvalidArgument("Invalid number of segments: segment id ", ids.back(), " with ", grad.dim_size(0),
-                                     " rows of gradients");
-    }
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] < 0 || ids[i] >= grad.dim_size(0)) {
-        return errors::InvalidArgument("Segment id ", ids[i], " out of range [0, ", grad.dim_size(0), ").");
-      }
-      if (indices[i] < 0 || indices[i] >= rows) {
-        return errors::InvalidArgument("Index ", indices[i], " out of range [0, ", rows, ").");
-      }
-      ++counts[ids[i]];
-    }
     if (kCompact) {
-      const DimVector unique = MakeCompact(&indices);
-      rows = unique.size();
-      ASSIGN_OR_RETURN(Tensor * occurring, ctx.allocate_output(1, TensorShape({rows})));
-      RETURN_IF_ERROR(WriteIntegers(unique, occurring));
+      ASSIGN_OR_RETURN(Tensor * occurring, ctx.allocate_output(1, TensorShape({plan.rows})));
+      RETURN_IF_ERROR(WriteIntegers(plan.occurring, occurring));
     }
-    TensorShape shape({rows});
+    const TensorShape row = RowShape(grad.shape(), 1);
+    TensorShape shape({plan.rows});
     RETURN_IF_ERROR(shape.Append(row));
     const DataType fold_type = FoldType(grad.dtype());
     ASSIGN_OR_RETURN(const Tensor wide, Converted(ctx, grad, fold_type));
@@ -323,14 +247,15 @@ class SparseSegmentGradKernel : public OpKernel {
     const UpdateLoop add = FindUpdateLoop(UpdateOp::kAdd, fold_type),
                      divide = FindUpdateLoop(UpdateOp::kDiv, fold_type);
     ASSIGN_OR_RETURN(Tensor scaled, ctx.allocate_temp(fold_type, row));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      CopyElements(fold_type, scaled.raw_data(), static_cast<const char*>(wide.raw_data()) + ids[i] * bytes, width);
+    for (size_t i = 0; i < plan.ids.size(); ++i) {
+      CopyElements(fold_type, scaled.raw_data(), static_cast<const char*>(wide.raw_data()) + plan.ids[i] * bytes,
+                   width);
       if (kAverage != Average::kNone) {
-        const double count = static_cast<double>(counts[ids[i]]);
+        const double count = static_cast<double>(plan.counts[plan.ids[i]]);
         const Tensor divisor = ScalarOf(fold_type, kAverage == Average::kCount ? count : std::sqrt(count));
         divide(scaled.raw_data(), divisor.raw_data(), 0, width);
       }
-      add(static_cast<char*>(sums.raw_data()) + indices[i] * bytes, scaled.raw_data(), 1, width);
+      add(static_cast<char*>(sums.raw_data()) + plan.places[i] * bytes, scaled.raw_data(), 1, width);
     }
     ASSIGN_OR_RETURN(Tensor output, Converted(ctx, sums, grad.dtype()));
     ctx.set_output(0, std::move(output));

@@ -1,42 +1,13 @@
-// Windows that slide over two or three spatial dimensions, for pooling and convolution without a special form.
+// Loops over windows that slide over two or three spatial dimensions, for pooling and convolution without a special
+// form.
 #pragma once
 
 #include <algorithm>
 
-#include "core/window.h"
+#include "core/volume_shapes.h"
 #include "kernels/cpu/elements.h"
 
 namespace weir {
-
-// Attributes of an op with windows over one to three spatial dimensions; fewer stand last, the others have size 1.
-struct VolumeAttrs {
-  // From ksize (where the op has it), strides, dilations, padding, explicit_paddings and data_format.
-  static absl::StatusOr<VolumeAttrs> Read(OpKernelConstruction& ctx);
-  // The same with `size` spatial dimensions given by values, as ops with inputs for them need.
-  absl::Status SetWindows(absl::Span<const int64_t> ksize, absl::Span<const int64_t> strides);
-
-  int spatial = 3;
-  bool channels_first = false;
-  std::string padding;
-  int64_t ksize[3] = {1, 1, 1}, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1};
-  int64_t explicit_padding[3][2] = {};
-};
-
-// One problem: images are dense [batch, d0, d1, d2, channels] or [batch, channels, d0, d1, d2].
-struct VolumeShape {
-  // For an input of that shape and a window of the attribute ksize, or `window`.
-  static absl::StatusOr<VolumeShape> Make(const VolumeAttrs& attrs, const TensorShape& in, const int64_t* window);
-
-  // The shape of an output with that many channels, in the input's layout and rank.
-  absl::StatusOr<TensorShape> Output(int64_t channels) const;
-  int64_t InputPixels() const { return dims[0].in * dims[1].in * dims[2].in; }
-  int64_t OutputPixels() const { return dims[0].out * dims[1].out * dims[2].out; }
-
-  int spatial = 3;
-  bool channels_first = false;
-  int64_t batch = 0, channels = 0;
-  WindowDim dims[3];
-};
 
 // The inputs that output i of a dimension without dilation looks at, without the padding.
 inline std::pair<int64_t, int64_t> WindowRange(const WindowDim& dim, int64_t i) {

@@ -12,12 +12,7 @@ namespace weir {
 namespace {
 
 // One problem with channels last. A patch has an element for each tap of the filter and channel of its group.
-struct Problem {
-  VolumeShape s;
-  int64_t groups = 1, out_channels = 0;
-
-  int64_t group_in() const { return s.channels / groups; }
-  int64_t group_out() const { return out_channels / groups; }
+struct Problem : VolumeConvolution {
   int64_t PatchSize() const { return s.dims[0].filter * s.dims[1].filter * s.dims[2].filter * group_in(); }
   // How many output pixels are handled at a time.
   int64_t Chunk() const { return std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, PatchSize())); }
@@ -175,32 +170,6 @@ class Loops {
   const Gemm gemm_;
 };
 
-absl::StatusOr<Problem> MakeProblem(const VolumeAttrs& attrs, const TensorShape& in, const TensorShape& filter) {
-  const int rank = attrs.spatial + 2;
-  if (filter.dims() != rank) {
-    return errors::InvalidArgument("filter must be ", rank, "-dimensional: ", filter.ToString());
-  }
-  if (filter.num_elements() == 0)
-    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-  int64_t window[3] = {1, 1, 1};
-  for (int i = 0; i < attrs.spatial; ++i) window[3 - attrs.spatial + i] = filter.dim_size(i);
-  if (in.dims() != rank) return errors::InvalidArgument("input must be ", rank, "-dimensional: ", in.ToString());
-  Problem p;
-  ASSIGN_OR_RETURN(p.s, VolumeShape::Make(attrs, in, window));
-  const int64_t filter_in = filter.dim_size(rank - 2);
-  p.out_channels = filter.dim_size(rank - 1);
-  if (p.s.channels == 0 || p.s.channels % filter_in != 0) {
-    return errors::InvalidArgument("Input depth must be evenly divisible by filter depth: ", p.s.channels, " vs ",
-                                   filter_in);
-  }
-  p.groups = p.s.channels / filter_in;
-  if (p.out_channels % p.groups != 0) {
-    return errors::InvalidArgument("Output depth must be evenly divisible by number of groups: ", p.out_channels,
-                                   " vs ", p.groups);
-  }
-  return p;
-}
-
 enum class Direction { kForward, kInput, kFilter };
 
 // Inputs: image (or its shape), filter (or its shape) and, backwards, the gradient.
@@ -226,10 +195,11 @@ class VolumeConvolutionKernel : public OpKernel {
       ASSIGN_OR_RETURN(TensorShape given, ShapeFromTensor(ctx.input(kDirection == Direction::kInput ? 0 : 1), "sizes"));
       (kDirection == Direction::kInput ? in : filter) = given;
     }
-    ASSIGN_OR_RETURN(const Problem p, MakeProblem(attrs_, in, filter));
+    ASSIGN_OR_RETURN(VolumeConvolution convolution, VolumeConvolution::Of(attrs_, in, filter));
+    const Problem p{std::move(convolution)};
     ASSIGN_OR_RETURN(const TensorShape out, p.s.Output(p.out_channels));
-    if (kDirection != Direction::kForward && ctx.input(2).shape() != out) {
-      return GradientError(p, out, ctx.input(2).shape());
+    if (kDirection != Direction::kForward) {
+      RETURN_IF_ERROR(p.CheckGradient(ctx.input(2).shape(), kDirection == Direction::kInput));
     }
     const TensorShape& result = kDirection == Direction::kForward ? out : kDirection == Direction::kInput ? in : filter;
     ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, result));
@@ -241,17 +211,6 @@ class VolumeConvolutionKernel : public OpKernel {
   }
 
  private:
-  // What is wrong with the gradient's shape.
-  static absl::Status GradientError(const Problem& p, const TensorShape& expected, const TensorShape& actual) {
-    const char* const label = kDirection == Direction::kInput ? "Conv3DBackpropInputOp" : "Conv3DBackpropFilterOp";
-    const int first = p.s.channels_first ? 2 : 1;
-    for (int i = 0; i < p.s.spatial && actual.dims() == expected.dims(); ++i) {
-      RETURN_IF_ERROR(CheckGradientDim(label, first + i, p.s.dims[3 - p.s.spatial + i], actual.dim_size(first + i)));
-    }
-    return errors::InvalidArgument(label, ": Size of out_backprop doesn't match computed: actual = ", actual.ToString(),
-                                   ", computed = ", expected.ToString());
-  }
-
   absl::StatusOr<Tensor> Load(OpKernelContext& ctx, int i) const {
     ASSIGN_OR_RETURN(Tensor wide, Widen(ctx, ctx.input(i)));
     return attrs_.channels_first ? ChannelsLast(ctx, wide) : wide;

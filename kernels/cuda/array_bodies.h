@@ -93,5 +93,27 @@ struct InTopArgs {
   int64_t classes;
   int64_t count;
 };
+// Elements that are not zero, in blocks of kNonZeroBlock: how many there are in each; then, with `totals` of all blocks
+// up to each, the coordinates of each of them, in order.
+inline constexpr int64_t kNonZeroBlock = 2048;
+struct NonZeroArgs {
+  const void* in;
+  int64_t length;
+  int64_t* counts;
+  const int64_t* totals;
+  int rank;
+  int64_t sizes[kMaxBodyRank];
+  int64_t* out;  // [total, rank]
+  int64_t count;
+};
+// What is wrong with numbers: flags of those that are found in every parts-th element, and then of all parts.
+inline constexpr int64_t kHasNegativeInfinity = 1, kHasInfinity = 2, kHasNaN = 4;
+struct NumericFlagsArgs {
+  const void* in;
+  int64_t* partial;
+  int64_t* out;
+  int64_t length, parts;
+  int64_t count;
+};
 
 }  // namespace weir

@@ -105,6 +105,7 @@ struct BodyFamily {
   BodyTable Cuda##Name();      \
   BodyTable Simulated##Name();
 WEIR_BODY_FAMILY(ArrayBodies)
+WEIR_BODY_FAMILY(ImageBodies)
 WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
 WEIR_BODY_FAMILY(NormBodies)
@@ -119,7 +120,7 @@ inline constexpr BodyFamily kBodyFamilies[] = {
     {&CudaOrderBodies, &SimulatedOrderBodies},     {&CudaRandomBodies, &SimulatedRandomBodies},
     {&CudaScatterBodies, &SimulatedScatterBodies}, {&CudaUpdateBodies, &SimulatedUpdateBodies},
     {&CudaWindowBodies, &SimulatedWindowBodies},   {&CudaNormBodies, &SimulatedNormBodies},
-    {&CudaArrayBodies, &SimulatedArrayBodies},
+    {&CudaArrayBodies, &SimulatedArrayBodies},     {&CudaImageBodies, &SimulatedImageBodies},
 };
 
 }  // namespace weir

@@ -19,6 +19,7 @@ absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuHostKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuImageKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuNnKernels(KernelRegistry& kernels);
@@ -31,8 +32,11 @@ absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSliceKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSpaceKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSparseKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuStitchKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuValueKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuVolumeKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuWhereKernels(KernelRegistry& kernels);
 
 }  // namespace weir

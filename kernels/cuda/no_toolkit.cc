@@ -9,6 +9,7 @@ namespace weir {
 
 ElementwiseTable CudaElementwiseTable() { return {}; }
 BodyTable CudaArrayBodies() { return {}; }
+BodyTable CudaImageBodies() { return {}; }
 BodyTable CudaMathBodies() { return {}; }
 BodyTable CudaMoveBodies() { return {}; }
 BodyTable CudaNormBodies() { return {}; }

@@ -18,12 +18,16 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuStitchKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuOrderKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuScatterKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuSparseKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuWhereKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNnKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuConvolutionKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuPoolKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuVolumeKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuImageKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNormKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuVariableKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuApplyKernels(kernels));

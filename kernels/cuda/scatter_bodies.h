@@ -27,5 +27,44 @@ struct SegmentArgs {
   int64_t width;
   int64_t count;
 };
+// Rows of `width` elements added up, in order: row places[p] of `out` (p itself where that is null) gets rows
+// sources[k], starts[p] <= k < starts[p + 1], each divided by divisors[k] where there are some. The sum is divided by
+// how many there are (kCount), or its root.
+struct SparseRowsArgs {
+  enum class Average { kNone, kCount, kRootOfCount };
+  const void* in;
+  const int64_t* starts;
+  const int64_t* sources;
+  const double* divisors;
+  const int64_t* places;
+  Average average;
+  void* out;
+  int64_t width;
+  int64_t count;
+};
+// out[i / columns, values[i]] gets weights[i], or 1; what is out of range is left out. With `binary` it is 1
+// thereafter.
+struct BincountArgs {
+  const void* values;
+  bool wide_values;
+  const void* weights;  // may be null
+  bool binary;
+  void* out;
+  int64_t columns, bins;
+  int64_t count;
+};
+// Adds entry n of a sparse matrix, at [row, column] of op(a), times row `column` of op(b) to row `row` of the sums,
+// which are of the type that is computed with. What is out of range is left out.
+struct SparseMatMulArgs {
+  const void* indices;
+  bool wide_indices;
+  const void* values;
+  const void* b;
+  void* sums;
+  int64_t rows, inner, columns;
+  int64_t b_row_step, b_column_step;
+  bool adjoint_a;
+  int64_t count;
+};
 
 }  // namespace weir

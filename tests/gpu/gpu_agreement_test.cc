@@ -223,6 +223,8 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
     AddSpaces(type);
   }
   AddPredictions();
+  for (const DataType type : kFloats) AddSparse(type);
+  AddCounts();
   for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64}) AddIndexed(type);
   for (const DataType type : kFloats) {
     AddSteps(type);
@@ -230,6 +232,8 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
     AddConvolutions(type);
     AddPools(type);
     if (type != DT_DOUBLE) AddNorms(type);
+    AddImages(type);
+    AddVolumes(type);
   }
   AddRandomIntegers();
   for (const char* op : {"Sum", "Max", "Min"}) {
@@ -275,6 +279,34 @@ TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
   ExpectSameError("SpaceToDepth", {column}, Attr("block_size", int64_t{2}));
   ExpectSameError("MirrorPadGrad", {row, AsTensor<int32_t>({1, 1}, {1, 2})}, Attr("mode", std::string("REFLECT")));
   ExpectSameError("ReverseSequence", {column, AsTensor<int32_t>({1})}, Attr("seq_dim", int64_t{1}));
+  const auto message = Attr("message", std::string("bad"));
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) {
+    ExpectSameError(op, {AsTensor<float>({1, NAN})}, message);
+    ExpectSameError(op, {AsTensor<float>({1, INFINITY})}, message);
+    ExpectSameError(op, {AsTensor<double>({NAN, -INFINITY})}, message);
+    ExpectSameError(op, {AsTensor<half>({half(INFINITY), half(-INFINITY), half(NAN)})}, message);
+  }
+  const Tensor image = AsTensor<float>({1, 2, 3}, {1, 1, 1, 3});
+  ExpectSameError("ResizeBilinear", {column, AsTensor<int32_t>({2, 2})});
+  ExpectSameError("ResizeNearestNeighbor", {image, AsTensor<int32_t>({0, 2})});
+  ExpectSameError("ResizeBilinearGrad", {image, column});
+  ExpectSameError("LRN", {column});
+  const auto window = Attr("strides", std::vector<int64_t>{1, 1, 1, 1, 1}, Attr("padding", std::string("VALID")));
+  ExpectSameError("Conv3D", {image, column}, window);
+  ExpectSameError("Conv3D", {Of(DT_FLOAT, TensorShape({1, 2, 2, 2, 3})), Of(DT_FLOAT, TensorShape({1, 1, 1, 2, 4}))},
+                  window);
+  ExpectSameError("MaxPool3D", {image}, Attr("ksize", std::vector<int64_t>{1, 2, 2, 2, 1}, window));
+  ExpectSameError("Where", {AsScalar<float>(1)});
+  ExpectSameError("DynamicPartition", {column, AsTensor<int32_t>({0, 3, 1})}, Attr("num_partitions", int64_t{3}));
+  ExpectSameError("DynamicPartition", {column, AsTensor<int32_t>({0})}, Attr("num_partitions", int64_t{3}));
+  ExpectSameError("SparseSegmentSum", {column, AsTensor<int32_t>({3}), AsTensor<int32_t>({0})});
+  ExpectSameError("SparseSegmentMean", {column, AsTensor<int32_t>({2, 1}), AsTensor<int32_t>({1, 0})});
+  ExpectSameError("SparseSegmentMeanGrad",
+                  {column, AsTensor<int32_t>({2}), AsTensor<int32_t>({0}), AsScalar<int32_t>(2)});
+  ExpectSameError("Bincount", {AsTensor<int32_t>({1}), AsScalar<int32_t>(-1), row});
+  ExpectSameError("DenseBincount", {AsTensor<int32_t>({1}), AsScalar<int32_t>(2), row});
+  ExpectSameError("SparseTensorDenseMatMul",
+                  {AsTensor<int64_t>({0, 0}, {1, 2}), AsTensor<float>({1}), AsTensor<int64_t>({1, 2}), column});
   ExpectSameError("InTopK", {column, AsTensor<int32_t>({0})}, Attr("k", int64_t{1}));
 }
 

@@ -56,6 +56,10 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddSpaces(DataType type);
   void AddValues(DataType type);
   void AddPredictions();
+  void AddSparse(DataType type);
+  void AddCounts();
+  void AddImages(DataType type);
+  void AddVolumes(DataType type);
 
   KernelRegistry kernels_;
   std::set<std::string> checked_;

@@ -1,0 +1,29 @@
+// Which rows ops fold into which segments, on whatever device.
+#pragma once
+
+#include "core/op_kernel.h"
+
+namespace weir {
+
+// What to fold: row sources[i] of data goes into segment ids[i]; a negative id leaves it out.
+struct SegmentPlan {
+  DimVector ids, sources;
+  int64_t segments = 0;
+};
+
+// InvalidArgument where an id is negative or below the one before; `what` names them.
+absl::Status CheckSorted(absl::Span<const int64_t> ids, absl::string_view what);
+
+// Of SparseSegmentSum and its like: data, and in host memory indices, segment_ids [, num_segments].
+absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx);
+
+// Of their gradients: row ids[i] of the gradient, which belongs to counts[ids[i]] rows, goes to row places[i].
+struct SparseSegmentGradient {
+  DimVector ids, places, counts;
+  int64_t rows = 0;
+  DimVector occurring;  // version 2: the indices of its rows, ascending
+};
+// grad, and in host memory indices, segment_ids, output_dim0. `compact`: version 2, which gives only rows that occur.
+absl::StatusOr<SparseSegmentGradient> ReadSparseSegmentGradient(OpKernelContext& ctx, bool compact);
+
+}  // namespace weir

@@ -1,0 +1,45 @@
+// What the two halves of the kernels for images and volumes agree on. For host compilers and for nvcc.
+#pragma once
+
+#include "kernels/cuda/window_bodies.h"
+#include "kernels/resize_grid.h"
+
+namespace weir {
+
+// Images [batch, rows, columns, channels] resized, or gradients of that brought back.
+struct ResizeArgs {
+  const void* in;
+  void* out;
+  int64_t channels;
+  ResizeGrid rows, columns;
+  int64_t count;  // of what is made
+};
+// Local response normalisation of rows of `width` channels. Norms, in float, are bias + alpha * the sum of the squares
+// at most `radius` away.
+struct LrnArgs {
+  const void* in;
+  const void* out;       // of the forward op
+  const void* gradient;  // of the output
+  float* norms;
+  void* result;
+  int64_t width, radius;
+  float bias, alpha, beta;
+  int64_t count;
+};
+// A convolution or pooling over up to three dimensions: images [batch, d0, d1, d2, channels] or with the channels
+// second.
+struct VolumeArgs {
+  const void* input;
+  const void* filter;  // [d0, d1, d2, in_channels / groups, out_channels]
+  const void* output;  // or its gradient
+  const void* other;   // the gradient of a gradient
+  void* result;
+  void* places;  // of the largest
+  bool batch_in_places;
+  int64_t batch, in_channels, out_channels, groups;
+  bool channels_first;
+  WindowPlan dims[3];
+  int64_t count;
+};
+
+}  // namespace weir
