@@ -116,7 +116,8 @@ absl::StatusOr<SpaceBlocks> ReadBatchToSpace(OpKernelContext& ctx, int64_t block
                                      " and ", problem.sizes[i]);
     if (problem.before[i] > size || problem.after[i] > size - problem.before[i]) {
       const auto crops = static_cast<uint64_t>(problem.before[i]) + static_cast<uint64_t>(problem.after[i]);
-      return errors::InvalidArgument("cropped_shape[", i, "]=", size, "-", crops, " must be non-negative");
+      return errors::InvalidArgument("cropped_shape[", i, "]=", size - crops, " must be non-negative: ", size,
+                                     " cropped by ", crops);
     }
     dims[i + 1] = size - problem.before[i] - problem.after[i];
   }

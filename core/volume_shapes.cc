@@ -5,6 +5,8 @@
 namespace weir {
 namespace {
 
+const char* LabelOf(bool of_input) { return of_input ? "Conv3DBackpropInputOp" : "Conv3DBackpropFilterOp"; }
+
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
 // Reads values[first + i] for the spatial dimensions; batch and channels must be 1.
@@ -135,10 +137,34 @@ absl::StatusOr<VolumeConvolution> VolumeConvolution::Of(const VolumeAttrs& attrs
   return p;
 }
 
+absl::Status VolumeConvolution::CheckOperands(const VolumeAttrs& attrs, const TensorShape& in,
+                                              const TensorShape& filter, const TensorShape& gradient, bool of_input) {
+  const std::pair<const char*, const TensorShape*> operands[] = {
+      {"input", &in}, {"filter_sizes", &filter}, {"out_backprop", &gradient}};
+  for (const auto& [name, shape] : operands) {
+    if (shape->dims() != 5) return errors::InvalidArgument(name, " tensor must have 5 dimensions");
+  }
+  const int channels = attrs.channels_first ? 1 : 4;
+  const int64_t depth = in.dim_size(channels), filter_depth = filter.dim_size(3);
+  if (filter_depth == 0 || depth == 0 || depth % filter_depth != 0) {
+    return errors::InvalidArgument("input and filter_sizes must have the same number of channels. Got ", depth,
+                                   " for input and ", filter_depth, " for filter_sizes");
+  }
+  if (gradient.dim_size(channels) != filter.dim_size(4)) {
+    return errors::InvalidArgument("out_backprop and filter_sizes must have the same number of channels. Got ",
+                                   gradient.dim_size(channels), " for out_backprop and ", filter.dim_size(4),
+                                   " for filter_sizes");
+  }
+  if (gradient.dim_size(0) == in.dim_size(0)) return absl::OkStatus();
+  return errors::InvalidArgument(
+      LabelOf(of_input), ": input and out_backprop must have the same batch size. Input batch: ", in.dim_size(0),
+      ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
+}
+
 absl::Status VolumeConvolution::CheckGradient(const TensorShape& gradient, bool of_input) const {
   ASSIGN_OR_RETURN(const TensorShape expected, s.Output(out_channels));
   if (gradient == expected) return absl::OkStatus();
-  const char* const label = of_input ? "Conv3DBackpropInputOp" : "Conv3DBackpropFilterOp";
+  const char* const label = LabelOf(of_input);
   const int first = s.channels_first ? 2 : 1;
   for (int i = 0; i < s.spatial && gradient.dims() == expected.dims(); ++i) {
     RETURN_IF_ERROR(CheckGradientDim(label, first + i, s.dims[3 - s.spatial + i], gradient.dim_size(first + i)));

@@ -40,6 +40,9 @@ struct VolumeShape {
 struct VolumeConvolution {
   static absl::StatusOr<VolumeConvolution> Of(const VolumeAttrs& attrs, const TensorShape& in,
                                               const TensorShape& filter);
+  // InvalidArgument unless the operands of the gradient of a volume's input (or filter) fit one another.
+  static absl::Status CheckOperands(const VolumeAttrs& attrs, const TensorShape& in, const TensorShape& filter,
+                                    const TensorShape& gradient, bool of_input);
   // InvalidArgument unless a gradient of the output has its shape; of_input: for the gradient of the input.
   absl::Status CheckGradient(const TensorShape& gradient, bool of_input) const;
 

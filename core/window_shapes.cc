@@ -3,9 +3,14 @@
 namespace weir {
 namespace {
 
+absl::Status CheckRank(const TensorShape& shape, absl::string_view label, const char* name) {
+  if (shape.dims() == 4) return absl::OkStatus();
+  return errors::InvalidArgument(label, name, " must be 4-dimensional: ", shape.ToString());
+}
+
 absl::Status CheckRanks(const TensorShape& input, const TensorShape& filter) {
-  if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional: ", input.ToString());
-  if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
+  RETURN_IF_ERROR(CheckRank(input, "", "input"));
+  RETURN_IF_ERROR(CheckRank(filter, "", "filter"));
   if (filter.num_elements() == 0) {
     return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
   }
@@ -13,6 +18,17 @@ absl::Status CheckRanks(const TensorShape& input, const TensorShape& filter) {
 }
 
 }  // namespace
+
+absl::Status ConvolutionShape::CheckOperands(const TensorShape& input, const TensorShape& filter,
+                                             const TensorShape& gradient, absl::string_view label) {
+  const std::string prefix = absl::StrCat(label, ": ");
+  RETURN_IF_ERROR(CheckRank(input, prefix, "input"));
+  RETURN_IF_ERROR(CheckRank(filter, prefix, "filter"));
+  RETURN_IF_ERROR(CheckRank(gradient, prefix, "out_backprop"));
+  if (gradient.dim_size(0) == input.dim_size(0)) return absl::OkStatus();
+  return errors::InvalidArgument(prefix, "input and out_backprop must have the same batch size. Input batch: ",
+                                 input.dim_size(0), ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
+}
 
 absl::StatusOr<ConvolutionShape> ConvolutionShape::Of(const WindowAttrs& attrs, const TensorShape& input,
                                                       const TensorShape& filter, absl::string_view label) {
@@ -59,14 +75,6 @@ absl::StatusOr<ConvolutionShape> ConvolutionShape::Depthwise(const WindowAttrs& 
 
 absl::Status ConvolutionShape::CheckGradient(const WindowAttrs& attrs, const TensorShape& gradient,
                                              absl::string_view label) const {
-  if (gradient.dims() != 4) {
-    return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", gradient.ToString());
-  }
-  if (gradient.dim_size(0) != batch) {
-    return errors::InvalidArgument(label,
-                                   ": input and out_backprop must have the same batch size. Input batch: ", batch,
-                                   ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
-  }
   if (gradient.dim_size(attrs.ChannelAxis()) != out_channels) {
     return errors::InvalidArgument(label, ": filter and out_backprop must have the same out_depth");
   }
@@ -76,7 +84,9 @@ absl::Status ConvolutionShape::CheckGradient(const WindowAttrs& attrs, const Ten
 }
 
 absl::StatusOr<PoolShape> PoolShape::Of(const WindowAttrs& attrs, const TensorShape& in) {
-  if (in.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional, got ", in.ToString());
+  if (in.dims() != 4)
+    return errors::InvalidArgument("tensor_in must be 4-dimensional: tensor_in_shape must have 2 spatial dimensions. ",
+                                   in.dims(), " 0, got ", in.ToString());
   // A stride over depth means nothing to windows of one channel.
   if (attrs.depth_ksize != 1) {
     return errors::Unimplemented("Non-spatial pooling is not yet supported.");

@@ -7,6 +7,9 @@ namespace weir {
 
 // One convolution. The filter is [rows, columns, in_channels / groups, out_channels]; images are NHWC or NCHW.
 struct ConvolutionShape {
+  // InvalidArgument, which starts with `label`, unless the three are images and a filter, and have one batch.
+  static absl::Status CheckOperands(const TensorShape& input, const TensorShape& filter, const TensorShape& gradient,
+                                    absl::string_view label);
   // That of an image of shape `input` and a filter. InvalidArgument, which starts with `label`, where they do not fit.
   static absl::StatusOr<ConvolutionShape> Of(const WindowAttrs& attrs, const TensorShape& input,
                                              const TensorShape& filter, absl::string_view label = "");

@@ -72,20 +72,18 @@ class ConvolutionKernel : public OpKernel {
   absl::Status BackpropInput(OpKernelContext& ctx) {
     const Tensor& filter = ctx.input(1);
     const Tensor& gradient = ctx.input(2);
-    if (gradient.dims() != 4) {
-      return errors::InvalidArgument("out_backprop must be 4-dimensional: ", gradient.shape().ToString());
-    }
-    if (filter.dims() != 4) {
-      return errors::InvalidArgument("filter must be 4-dimensional: ", filter.shape().ToString());
+    if (ctx.input(0).dims() != 1) {
+      return errors::InvalidArgument("Conv2DBackpropInput: input_sizes input must be 1-dim, not ", ctx.input(0).dims());
     }
     ASSIGN_OR_RETURN(TensorShape in, ShapeFromTensor(ctx.input(0), "input_sizes"));
-    if (in.dims() == 2) {  // rows and columns alone
+    if (in.dims() == 2 && gradient.dims() == 4 && filter.dims() == 4) {  // rows and columns alone
       ASSIGN_OR_RETURN(in, attrs_.MakeShape(gradient.dim_size(0), in.dim_size(0), in.dim_size(1), filter.dim_size(2)));
     }
     if (in.dims() != 4) {
       return errors::InvalidArgument(
           "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ", in.dims());
     }
+    RETURN_IF_ERROR(ConvolutionShape::CheckOperands(in, filter.shape(), gradient.shape(), Label()));
     ASSIGN_OR_RETURN(const ConvolutionShape shape,
                      ConvolutionShape::Of(attrs_, in, filter.shape(), absl::StrCat(Label(), ": ")));
     RETURN_IF_ERROR(shape.CheckGradient(attrs_, gradient.shape(), Label()));
@@ -96,7 +94,12 @@ class ConvolutionKernel : public OpKernel {
   absl::Status BackpropFilter(OpKernelContext& ctx) {
     const Tensor& input = ctx.input(0);
     const Tensor& gradient = ctx.input(2);
+    if (ctx.input(1).dims() != 1) {
+      return errors::InvalidArgument("Conv2DCustomBackpropFilter: filter_sizes input must be 1-dim, not ",
+                                     ctx.input(1).dims());
+    }
     ASSIGN_OR_RETURN(const TensorShape filter, ShapeFromTensor(ctx.input(1), "filter_sizes"));
+    RETURN_IF_ERROR(ConvolutionShape::CheckOperands(input.shape(), filter, gradient.shape(), Label()));
     ASSIGN_OR_RETURN(const ConvolutionShape shape,
                      ConvolutionShape::Of(attrs_, input.shape(), filter, absl::StrCat(Label(), ": ")));
     RETURN_IF_ERROR(shape.CheckGradient(attrs_, gradient.shape(), Label()));

@@ -107,14 +107,14 @@ class HistogramFixedWidthKernel : public OpKernel {
     const Tensor& range = ctx.input(1);
     const Tensor& nbins = ctx.input(2);
     if (range.dims() != 1) {
-      return errors::InvalidArgument("value_range should be a vector, but got shape ", range.shape().ToString());
+      return errors::InvalidArgument("value_range should be a vector., but got shape ", range.shape().ToString());
     }
     if (range.NumElements() != 2) {
-      return errors::InvalidArgument("value_range should be a vector of 2 elements, but got shape ",
+      return errors::InvalidArgument("value_range should be a vector of 2 elements., but got shape ",
                                      range.shape().ToString());
     }
     if (nbins.dims() != 0) {
-      return errors::InvalidArgument("nbins should be a scalar, but got shape ", nbins.shape().ToString());
+      return errors::InvalidArgument("nbins should be a scalar., but got shape ", nbins.shape().ToString());
     }
     const T low = range.data<T>()[0], high = range.data<T>()[1];
     if (!(low < high)) {

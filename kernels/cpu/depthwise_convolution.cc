@@ -222,16 +222,31 @@ class DepthwiseKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     TensorShape in, filter;
     if constexpr (kKind == ConvolutionKind::kBackpropInput) {
+      if (ctx.input(0).dims() != 1) {
+        return errors::InvalidArgument("Conv2DBackpropInput: input_sizes input must be 1-dim, not ",
+                                       ctx.input(0).dims());
+      }
       ASSIGN_OR_RETURN(in, ShapeFromTensor(ctx.input(0), "input_sizes"));
     } else {
       in = ctx.input(0).shape();
     }
     if constexpr (kKind == ConvolutionKind::kBackpropFilter) {
+      if (ctx.input(1).dims() != 1) {
+        return errors::InvalidArgument("Conv2DBackpropFilter: filter_sizes input must be 1-dim, not ",
+                                       ctx.input(1).dims());
+      }
       ASSIGN_OR_RETURN(filter, ShapeFromTensor(ctx.input(1), "filter_sizes"));
     } else {
       filter = ctx.input(1).shape();
     }
-    ASSIGN_OR_RETURN(const DepthwiseShape shape, MakeProblem(in, filter));
+    if constexpr (kKind != ConvolutionKind::kForward) {
+      RETURN_IF_ERROR(ConvolutionShape::CheckOperands(in, filter, ctx.input(2).shape(), kLabel));
+    }
+    absl::StatusOr<DepthwiseShape> made = MakeProblem(in, filter);
+    if (kKind != ConvolutionKind::kForward && absl::IsInvalidArgument(made.status())) {
+      return errors::InvalidArgument(kLabel, ": ", made.status().message());
+    }
+    ASSIGN_OR_RETURN(const DepthwiseShape shape, std::move(made));
     ASSIGN_OR_RETURN(const TensorShape out, attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out,
                                                              shape.channels * shape.multiplier));
     if (kKind != ConvolutionKind::kForward && ctx.input(2).shape() != out) {
@@ -269,23 +284,18 @@ class DepthwiseKernel : public OpKernel {
   }
 
  private:
+  static constexpr const char* kLabel =
+      kKind == ConvolutionKind::kBackpropInput ? "DepthwiseConv2DBackpropInput" : "DepthwiseConv2DBackpropFilter";
+
   // What is wrong with the gradient's shape.
   absl::Status GradientError(const TensorShape& expected, const TensorShape& actual) const {
-    const char* const label =
-        kKind == ConvolutionKind::kBackpropInput ? "DepthwiseConv2DBackpropInput" : "DepthwiseConv2DBackpropFilter";
-    if (actual.dims() != 4) {
-      return errors::InvalidArgument(label, ": out_backprop must be 4-dimensional: ", actual.ToString());
-    }
-    if (actual.dim_size(0) != expected.dim_size(0)) {
-      return errors::InvalidArgument(label, ": input and out_backprop must have the same batch size");
-    }
     for (const auto& [name, axis] : {std::pair{"rows", attrs_.RowAxis()}, std::pair{"cols", attrs_.RowAxis() + 1}}) {
       if (actual.dim_size(axis) == expected.dim_size(axis)) continue;
-      return errors::InvalidArgument(label, ": Number of ", name,
+      return errors::InvalidArgument(kLabel, ": Number of ", name,
                                      " of out_backprop doesn't match computed: actual = ", actual.dim_size(axis),
                                      ", computed = ", expected.dim_size(axis));
     }
-    return errors::InvalidArgument(label, ": depth_multiplier * in_depth not equal to out_depth");
+    return errors::InvalidArgument(kLabel, ": depth_multiplier * in_depth not equal to out_depth");
   }
 
   // Grouped convolutions are computed by channel here.

@@ -207,16 +207,24 @@ class FractionalPoolGradKernel : public OpKernel {
       return errors::InvalidArgument("out_backprop must be 4-dimensional, got shape ", gradient.shape().ToString());
     }
     TensorShape shape = ctx.input(0).shape();
-    if (!kMax) {
+    if (kMax) {
+      const char* const names[] = {"orig_input", "orig_output"};
+      for (int i = 0; i < 2; ++i) {
+        if (ctx.input(i).dims() == 4) continue;
+        return errors::InvalidArgument(names[i], " should be a tensor of rank 4, got shape ",
+                                       ctx.input(i).shape().ToString());
+      }
+      for (int i = 0; i < 2; ++i) {
+        if (ctx.input(i).NumElements() > 0) continue;
+        return errors::InvalidArgument(names[i], " must not be empty, got shape ", ctx.input(i).shape().ToString());
+      }
+    } else {
       const Tensor& sizes = ctx.input(0);
       if (sizes.dims() != 1 || sizes.NumElements() != 4) {
-        return errors::InvalidArgument("original input tensor shape must be 1-dimensional and 4 elements, got shape ",
+        return errors::InvalidArgument("original input tensor shape must be1-dimensional and 4 elements, got shape ",
                                        sizes.shape().ToString());
       }
       ASSIGN_OR_RETURN(shape, TensorShape::Build(absl::MakeConstSpan(sizes.data<int64_t>(), 4)));
-    }
-    if (shape.dims() != 4) {
-      return errors::InvalidArgument("orig_input must be 4-dimensional, got shape ", shape.ToString());
     }
     if (shape.dim_size(0) != gradient.dim_size(0) || shape.dim_size(3) != gradient.dim_size(3)) {
       return errors::InvalidArgument("out_backprop must have the batch and channels of the input: ",

@@ -12,6 +12,9 @@ namespace weir {
 namespace {
 
 using recurrent::Expect;
+using recurrent::ExpectedSize;
+using recurrent::ExpectRank;
+using recurrent::kBatchSize;
 using recurrent::Product;
 using recurrent::Sigmoid;
 
@@ -20,8 +23,8 @@ struct Cell {
   static absl::StatusOr<Cell> Read(const OpKernelContext& ctx) {
     const Tensor& x = ctx.input(0);
     const Tensor& h_prev = ctx.input(1);
-    if (x.dims() != 2) return errors::InvalidArgument("x must be a matrix, got ", x.shape().ToString());
-    if (h_prev.dims() != 2) return errors::InvalidArgument("h_prev must be a matrix, got ", h_prev.shape().ToString());
+    RETURN_IF_ERROR(ExpectRank(x, 2, "x"));
+    RETURN_IF_ERROR(ExpectRank(h_prev, 2, "h_prev"));
     // Such sizes fit a tensor only where it is empty; products of them must not overflow.
     if (std::max(x.dim_size(1), h_prev.dim_size(1)) > std::numeric_limits<int32_t>::max()) {
       return errors::InvalidArgument("A cell is too large: x ", x.shape().ToString(), ", h_prev ",
@@ -31,11 +34,13 @@ struct Cell {
     cell.batch = x.dim_size(0);
     cell.input = x.dim_size(1);
     cell.size = h_prev.dim_size(1);
-    RETURN_IF_ERROR(Expect(h_prev, TensorShape({cell.batch, cell.size}), "h_prev"));
-    RETURN_IF_ERROR(Expect(ctx.input(2), TensorShape({cell.rows(), 2 * cell.size}), "w_ru"));
-    RETURN_IF_ERROR(Expect(ctx.input(3), TensorShape({cell.rows(), cell.size}), "w_c"));
-    RETURN_IF_ERROR(Expect(ctx.input(4), TensorShape({2 * cell.size}), "b_ru"));
-    RETURN_IF_ERROR(Expect(ctx.input(5), TensorShape({cell.size}), "b_c"));
+    const ExpectedSize rows{cell.rows(), "input_size + cell_size"}, size{cell.size, "cell_size"},
+        both{2 * cell.size, "cell_size * 2"};
+    RETURN_IF_ERROR(Expect(h_prev, {{cell.batch, kBatchSize}, size}, "h_prev"));
+    RETURN_IF_ERROR(Expect(ctx.input(2), {rows, both}, "w_ru"));
+    RETURN_IF_ERROR(Expect(ctx.input(3), {rows, size}, "w_c"));
+    RETURN_IF_ERROR(Expect(ctx.input(4), {both}, "b_ru"));
+    RETURN_IF_ERROR(Expect(ctx.input(5), {size}, "b_c"));
     cell.x = x.data<float>();
     cell.h_prev = h_prev.data<float>();
     cell.w_ru = ctx.input(2).data<float>();
@@ -98,7 +103,9 @@ class GruBlockCellGradKernel : public OpKernel {
     ASSIGN_OR_RETURN(const Cell cell, Cell::Read(ctx));
     const TensorShape& state = ctx.input(1).shape();
     static constexpr const char* kNames[] = {"r", "u", "c", "d_h"};
-    for (int i = 0; i < 4; ++i) RETURN_IF_ERROR(Expect(ctx.input(6 + i), state, kNames[i]));
+    for (int i = 0; i < 4; ++i) {
+      RETURN_IF_ERROR(Expect(ctx.input(6 + i), {{cell.batch, kBatchSize}, {cell.size, "cell_size"}}, kNames[i]));
+    }
     const TensorShape shapes[] = {ctx.input(0).shape(), state, state, TensorShape({cell.batch, 2 * cell.size})};
     float* out[4];
     for (int i = 0; i < 4; ++i) {

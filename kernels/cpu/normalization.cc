@@ -95,7 +95,7 @@ class BatchNormBase : public OpKernel {
  protected:
   absl::StatusOr<ChannelView> View(const TensorShape& x) const {
     if (x.dims() != 4 && x.dims() != 5) {
-      return errors::InvalidArgument("input must be 4 or 5-dimensional: ", x.ToString());
+      return errors::InvalidArgument("input must be 4 or 5-dimensional", x.ToString());
     }
     const int axis = channels_first_ ? 1 : x.dims() - 1;
     ChannelView view;

@@ -175,6 +175,8 @@ class MaxPoolGradKernel : public OpKernel {
     const Tensor& gradient = ctx.input(2);
     ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs, in.shape()));
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs));
+    if (ctx.input(1).dims() != 4) return errors::InvalidArgument("tensor_out must be 4-dimensional");
+    if (gradient.dims() != 4) return errors::InvalidArgument("out_backprop must be 4-dimensional");
     if (ctx.input(1).shape() != out) {
       return errors::InvalidArgument("Expected orig_output shape to be ", out.ToString(), ", but got ",
                                      ctx.input(1).shape().ToString());

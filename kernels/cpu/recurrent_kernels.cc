@@ -12,6 +12,9 @@ namespace weir {
 namespace {
 
 using recurrent::Expect;
+using recurrent::ExpectedSize;
+using recurrent::ExpectRank;
+using recurrent::kBatchSize;
 using recurrent::Product;
 using recurrent::Sigmoid;
 
@@ -115,8 +118,7 @@ struct CellInputs {
   static absl::StatusOr<CellInputs> Read(OpKernelContext& ctx, int first, int64_t batch, int64_t input, bool v2) {
     CellInputs in;
     const Tensor& cs_prev = ctx.input(first);
-    if (cs_prev.dims() != 2)
-      return errors::InvalidArgument("cs_prev must be a matrix, got ", cs_prev.shape().ToString());
+    RETURN_IF_ERROR(ExpectRank(cs_prev, 2, "cs_prev"));
     in.shape.batch = batch;
     in.shape.input = input;
     in.shape.cell = cs_prev.dim_size(1);
@@ -124,13 +126,13 @@ struct CellInputs {
     if (in.shape.cell > (int64_t{1} << 40) || input > (int64_t{1} << 40))
       return errors::InvalidArgument("cell is too large");
     const int64_t cell = in.shape.cell;
-    const TensorShape state({batch, cell}), vector({cell});
-    RETURN_IF_ERROR(Expect(cs_prev, state, "cs_prev"));
-    RETURN_IF_ERROR(Expect(ctx.input(first + 1), state, "h_prev"));
-    RETURN_IF_ERROR(Expect(ctx.input(first + 2), TensorShape({input + cell, 4 * cell}), "w"));
+    const ExpectedSize rows{batch, kBatchSize}, size{cell, "cell_size"}, gates{4 * cell, "cell_size * 4"};
+    RETURN_IF_ERROR(Expect(cs_prev, {rows, size}, "cs_prev"));
+    RETURN_IF_ERROR(Expect(ctx.input(first + 1), {rows, size}, "h_prev"));
+    RETURN_IF_ERROR(Expect(ctx.input(first + 2), {{input + cell, "input_size + cell_size"}, gates}, "w"));
     static constexpr const char* kNames[] = {"wci", "wcf", "wco"};
-    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(Expect(ctx.input(first + 3 + i), vector, kNames[i]));
-    RETURN_IF_ERROR(Expect(ctx.input(first + 6), TensorShape({4 * cell}), "b"));
+    for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(Expect(ctx.input(first + 3 + i), {size}, kNames[i]));
+    RETURN_IF_ERROR(Expect(ctx.input(first + 6), {gates}, "b"));
     for (int i = 0; i < 7; ++i) {
       ASSIGN_OR_RETURN(in.tensors[i], Widen(ctx, ctx.input(first + i)));
     }
@@ -151,8 +153,7 @@ class LstmBlockCellKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override { return attrs_.Read(ctx); }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    if (ctx.input(0).dims() != 2)
-      return errors::InvalidArgument("x must be a matrix, got ", ctx.input(0).shape().ToString());
+    RETURN_IF_ERROR(ExpectRank(ctx.input(0), 2, "x"));
     ASSIGN_OR_RETURN(const Tensor x, Widen(ctx, ctx.input(0)));
     ASSIGN_OR_RETURN(const CellInputs in, CellInputs::Read(ctx, 1, x.dim_size(0), x.dim_size(1), false));
     WideOutput out[7];
@@ -179,12 +180,13 @@ class LstmBlockCellGradKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& x = ctx.input(0).shape();
-    if (x.dims() != 2) return errors::InvalidArgument("x must be a matrix, got ", x.ToString());
+    RETURN_IF_ERROR(ExpectRank(ctx.input(0), 2, "x"));
     ASSIGN_OR_RETURN(const CellInputs in, CellInputs::Read(ctx, 1, x.dim_size(0), x.dim_size(1), false));
     Tensor step[8];
     static constexpr const char* kNames[] = {"i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"};
     for (int i = 0; i < 8; ++i) {
-      RETURN_IF_ERROR(Expect(ctx.input(8 + i), in.tensors[0].shape(), kNames[i]));
+      RETURN_IF_ERROR(
+          Expect(ctx.input(8 + i), {{in.shape.batch, kBatchSize}, {in.shape.cell, "cell_size"}}, kNames[i]));
       ASSIGN_OR_RETURN(step[i], Widen(ctx, ctx.input(8 + i)));
     }
     const TensorShape shapes[5] = {in.tensors[0].shape(), TensorShape({in.shape.batch, 4 * in.shape.cell}),
@@ -213,9 +215,9 @@ struct Block {
     Block block;
     const Tensor& length = ctx.input(0);
     if (length.dims() != 0)
-      return errors::InvalidArgument("seq_len_max_tensor must be a scalar, got ", length.shape().ToString());
+      return errors::InvalidArgument("`seq_len_max_tensor` must be rank 0 but is rank ", length.dims());
     const TensorShape& x = ctx.input(1).shape();
-    if (x.dims() != 3) return errors::InvalidArgument("x must be rank 3 but is rank ", x.dims());
+    RETURN_IF_ERROR(ExpectRank(ctx.input(1), 3, "x"));
     block.time = x.dim_size(0);
     block.length = length.scalar<int64_t>();
     if (block.length < 0 || block.length > block.time) {
@@ -278,7 +280,10 @@ class BlockLstmGradKernel : public OpKernel {
     Tensor step[9];
     static constexpr const char* kNames[] = {"i", "cs", "f", "o", "ci", "co", "h", "cs_grad", "h_grad"};
     for (int i = 0; i < 9; ++i) {
-      RETURN_IF_ERROR(Expect(ctx.input(9 + i), block.states, kNames[i]));
+      RETURN_IF_ERROR(
+          Expect(ctx.input(9 + i),
+                 {{block.time, "timelen"}, {block.in.shape.batch, kBatchSize}, {block.in.shape.cell, "cell_size"}},
+                 kNames[i]));
       ASSIGN_OR_RETURN(step[i], Widen(ctx, ctx.input(9 + i)));
     }
     // x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad

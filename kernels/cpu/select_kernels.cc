@@ -129,9 +129,13 @@ class BroadcastToKernel : public OpKernel {
       ctx.set_output(0, input);
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(input.shape(), target));
+    absl::StatusOr<DimVector> steps = BroadcastSteps(input.shape(), target);
+    if (!steps.ok()) {
+      return errors::InvalidArgument("Unable to broadcast tensor of shape ", input.shape().ToString(),
+                                     " to tensor of shape ", target.ToString(), ": ", steps.status().message());
+    }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, target));
-    StridedCopy(ctx, input.dtype(), target.dim_sizes(), input.raw_data(), steps, output->raw_data(),
+    StridedCopy(ctx, input.dtype(), target.dim_sizes(), input.raw_data(), *steps, output->raw_data(),
                 DenseSteps(target.dim_sizes()));
     return absl::OkStatus();
   }

@@ -10,7 +10,11 @@ namespace weir {
 namespace {
 
 absl::StatusOr<std::complex<double>> ScalarValue(const Tensor& tensor, const std::string& name) {
-  if (tensor.dims() != 0) return errors::InvalidArgument(name, " is not a scalar: ", tensor.shape().ToString());
+  if (tensor.dims() != 0) {
+    const bool strength = name == "l1" || name == "l2";
+    return errors::InvalidArgument(name, strength ? " regularization strength" : "",
+                                   " is not a scalar: ", tensor.shape().ToString());
+  }
   switch (tensor.dtype()) {
     case DT_FLOAT:
       return tensor.scalar<float>();

@@ -192,8 +192,14 @@ class VolumeConvolutionKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     TensorShape in = ctx.input(0).shape(), filter = ctx.input(1).shape();
     if (sizes_given_) {
-      ASSIGN_OR_RETURN(TensorShape given, ShapeFromTensor(ctx.input(kDirection == Direction::kInput ? 0 : 1), "sizes"));
+      ASSIGN_OR_RETURN(TensorShape given,
+                       ShapeFromTensor(ctx.input(kDirection == Direction::kInput ? 0 : 1),
+                                       kDirection == Direction::kInput ? "input_sizes" : "filter_sizes"));
       (kDirection == Direction::kInput ? in : filter) = given;
+    }
+    if (kDirection != Direction::kForward && attrs_.spatial == 3) {
+      RETURN_IF_ERROR(VolumeConvolution::CheckOperands(attrs_, in, filter, ctx.input(2).shape(),
+                                                       kDirection == Direction::kInput));
     }
     ASSIGN_OR_RETURN(VolumeConvolution convolution, VolumeConvolution::Of(attrs_, in, filter));
     const Problem p{std::move(convolution)};

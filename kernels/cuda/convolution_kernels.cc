@@ -44,6 +44,9 @@ class ConvolutionKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     TensorShape in, filter;
     RETURN_IF_ERROR(ReadShapes(ctx, &in, &filter));
+    if (kind_ != Kind::kForward) {
+      RETURN_IF_ERROR(ConvolutionShape::CheckOperands(in, filter, ctx.input(2).shape(), Label()));
+    }
     ConvolutionShape shape;
     if (is_depthwise_) {
       ASSIGN_OR_RETURN(shape,

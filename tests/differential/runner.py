@@ -253,6 +253,8 @@ class Verdict:
             self.texts.append("%s%s: %s" % (case.text, where, why))
         elif not ours.error:
             self.succeeded |= ops()
+        elif isinstance(case.ulps, table.Words) and compare.essence(theirs.message) not in compare.essence(ours.message):
+            self.texts.append("%s%s: %s, should be %s" % (case.text, where, ours.summary(), theirs.summary()))
         elif compare.essence(ours.message) != compare.essence(theirs.message):
             self.messages.append("%s%s: %s\n    should be: %s" % (
                 case.text, where, compare.essence(ours.message), compare.essence(theirs.message)))

@@ -51,6 +51,13 @@ SEED = 0  # of the values
 _current = None  # the op whose cases are being made
 
 
+class Words(int):
+    """The bound of cases whose error has TensorFlow's words, which programs look for: ours may say more."""
+
+
+WORDS = Words(0)
+
+
 class Row:
     """All that the tables say of one op."""
 

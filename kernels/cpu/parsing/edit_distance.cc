@@ -52,19 +52,12 @@ class EditDistanceKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("normalize", &normalize_); }
 
   absl::Status Compute(OpKernelContext& ctx) override {
+    RETURN_IF_ERROR(CheckShapes(ctx));
     ASSIGN_OR_RETURN(const SparseTensor hypothesis,
                      SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2),
                                         {"hypothesis_indices", "hypothesis_values", "hypothesis_shape"}));
     ASSIGN_OR_RETURN(const SparseTensor truth, SparseTensor::Read(ctx.input(3), ctx.input(4), ctx.input(5),
                                                                   {"truth_indices", "truth_values", "truth_shape"}));
-    if (truth.rank() < 2) {
-      return errors::InvalidArgument("Input SparseTensors must have rank at least 2, but truth_shape rank is: ",
-                                     truth.rank());
-    }
-    if (truth.rank() != hypothesis.rank()) {
-      return errors::InvalidArgument("Expected truth and hypothesis to have matching ranks, but saw shapes: ",
-                                     IndexText(truth.shape()), " and ", IndexText(hypothesis.shape()));
-    }
     RETURN_IF_ERROR(truth.DenseShape().status());
     RETURN_IF_ERROR(hypothesis.DenseShape().status());
     DimVector sizes;
@@ -76,6 +69,39 @@ class EditDistanceKernel : public OpKernel {
   }
 
  private:
+  static absl::Status CheckShapes(const OpKernelContext& ctx) {
+    const auto shape = [&ctx](int i) -> const TensorShape& { return ctx.input(i).shape(); };
+    static constexpr const char* kOperands[] = {"hypothesis", "truth"};
+    for (int part = 0; part < 3; ++part) {
+      static constexpr const char* kParts[] = {"_indices", "_values", "_shape"};
+      for (int i = 0; i < 2; ++i) {
+        if (shape(3 * i + part).dims() == (part == 0 ? 2 : 1)) continue;
+        return errors::InvalidArgument(kOperands[i], kParts[part], " should be a ", part == 0 ? "matrix" : "vector",
+                                       ", but got shape: ", shape(3 * i + part).ToString());
+      }
+    }
+    if (shape(5).dim_size(0) < 2) {
+      return errors::InvalidArgument("Input SparseTensors must have rank at least 2, but truth_shape rank is: ",
+                                     shape(5).dim_size(0));
+    }
+    for (int i = 0; i < 2; ++i) {
+      const TensorShape &indices = shape(3 * i), &values = shape(3 * i + 1), &dense = shape(3 * i + 2);
+      if (values.dim_size(0) != indices.dim_size(0)) {
+        return errors::InvalidArgument("Expected ", kOperands[i], "_values.NumElements == #rows(", kOperands[i],
+                                       "_indices), their shapes are: ", values.ToString(), " and ", indices.ToString());
+      }
+      if (dense.dim_size(0) != indices.dim_size(1)) {
+        return errors::InvalidArgument("Expected ", kOperands[i], "_shape.NumElements == #cols(", kOperands[i],
+                                       "_indices), their shapes are: ", dense.ToString(), " and ", indices.ToString());
+      }
+    }
+    if (shape(5).dim_size(0) != shape(2).dim_size(0)) {
+      return errors::InvalidArgument("Expected truth and hypothesis to have matching ranks, but their shapes are: ",
+                                     shape(5).ToString(), " and ", shape(2).ToString());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Compare(OpKernelContext& ctx, const SparseTensor& hypothesis, const SparseTensor& truth,
                        const DimVector& sizes, float* out) const {
     const DimVector steps = DenseSteps(sizes);

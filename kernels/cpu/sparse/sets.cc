@@ -66,7 +66,8 @@ template <typename V>
 absl::StatusOr<Operand<V>> SparseOperand(OpKernelContext& ctx, int first, bool validate) {
   if (ctx.input(first + 2).dims() != 1) return errors::InvalidArgument("Shape must be a 1D tensor.");
   ASSIGN_OR_RETURN(const SparseTensor sparse,
-                   SparseTensor::Read(ctx.input(first), ctx.input(first + 1), ctx.input(first + 2)));
+                   SparseTensor::Read(ctx.input(first), ctx.input(first + 1), ctx.input(first + 2),
+                                      {"indices", "values", "shape", SparseTensor::Wording::kParts}));
   RETURN_IF_ERROR(sparse.DenseShape().status());
   if (sparse.rank() < 2) return errors::InvalidArgument("Invalid rank ", sparse.rank(), ".");
   RETURN_IF_ERROR(validate ? sparse.CheckOrdered() : sparse.CheckBounds());

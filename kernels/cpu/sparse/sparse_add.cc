@@ -14,6 +14,33 @@
 namespace weir {
 namespace {
 
+// The two operands are checked together: a.indices, a.values, a.shape, b.indices, b.values, b.shape.
+absl::Status CheckOperands(const OpKernelContext& ctx) {
+  const auto shape = [&ctx](int i) -> const TensorShape& { return ctx.input(i).shape(); };
+  const auto both = [&](int part) { return absl::StrCat(shape(part).ToString(), " and ", shape(3 + part).ToString()); };
+  if (shape(0).dims() != 2 || shape(3).dims() != 2) {
+    return errors::InvalidArgument("Input indices should be matrices but received shapes: ", both(0));
+  }
+  if (shape(1).dims() != 1 || shape(4).dims() != 1) {
+    return errors::InvalidArgument("Input values should be vectors but received shapes: ", both(1));
+  }
+  if (shape(2).dims() != 1 || shape(5).dims() != 1) {
+    return errors::InvalidArgument("Input shapes should be a vector but received shapes ", both(2));
+  }
+  if (shape(0).dim_size(0) != shape(1).dim_size(0) || shape(3).dim_size(0) != shape(4).dim_size(0)) {
+    return errors::InvalidArgument("Expected ", shape(0).dim_size(0), " and ", shape(3).dim_size(0),
+                                   " non-empty input values, got ", shape(1).dim_size(0), " and ",
+                                   shape(4).dim_size(0));
+  }
+  for (const auto& [first, name] : {std::pair(0, "a"), std::pair(3, "b")}) {
+    if (shape(first).dim_size(1) == shape(first + 2).dim_size(0)) continue;
+    return errors::InvalidArgument("Second dimension of ", name, "_indices and length of ", name,
+                                   "_shape must match, got ", shape(first).dim_size(1), " and ",
+                                   shape(first + 2).dim_size(0));
+  }
+  return absl::OkStatus();
+}
+
 // Inputs first, first + 1, first + 2.
 absl::StatusOr<SparseTensor> ReadOperand(const OpKernelContext& ctx, int first) {
   return SparseTensor::Read(ctx.input(first), ctx.input(first + 1), ctx.input(first + 2));
@@ -37,6 +64,7 @@ template <typename T, typename Real>
 class SparseAddKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
+    RETURN_IF_ERROR(CheckOperands(ctx));
     ASSIGN_OR_RETURN(const SparseTensor a, ReadOperand(ctx, 0));
     ASSIGN_OR_RETURN(const SparseTensor b, ReadOperand(ctx, 3));
     RETURN_IF_ERROR(CheckSameShape(a, b));

@@ -60,8 +60,11 @@ template <UpdateOp kOp>
 class SparseSparseKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const SparseTensor a, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2)));
-    ASSIGN_OR_RETURN(const SparseTensor b, SparseTensor::Read(ctx.input(3), ctx.input(4), ctx.input(5)));
+    const SparseTensor::Names names{"indices", "values", "shape", SparseTensor::Wording::kSparse};
+    ASSIGN_OR_RETURN(const SparseTensor a, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2), names));
+    ASSIGN_OR_RETURN(const SparseTensor b, SparseTensor::Read(ctx.input(3), ctx.input(4), ctx.input(5), names));
+    RETURN_IF_ERROR(a.CheckBounds(SparseTensor::Wording::kSparse));
+    RETURN_IF_ERROR(b.CheckBounds(SparseTensor::Wording::kSparse));
     if (a.rank() != b.rank()) {
       return errors::InvalidArgument("Operands do not have the same ranks; got shapes: ", absl::StrJoin(a.shape(), " "),
                                      " and ", absl::StrJoin(b.shape(), " "));
@@ -71,8 +74,6 @@ class SparseSparseKernel : public OpKernel {
       return errors::InvalidArgument("Operands' shapes do not match: got ", a.shape()[d], " and ", b.shape()[d],
                                      " for dimension ", d);
     }
-    RETURN_IF_ERROR(a.CheckBounds());
-    RETURN_IF_ERROR(b.CheckBounds());
     const DataType type = a.values().dtype();
     const int64_t width = DataTypeSize(type), most = a.entries() + b.entries();
     ASSIGN_OR_RETURN(Tensor left, ctx.allocate_temp(type, TensorShape({most})));

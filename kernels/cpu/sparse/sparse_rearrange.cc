@@ -12,15 +12,9 @@ namespace {
 class SparseReorderKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    const TensorShape& indices_shape = ctx.input(0).shape();
-    if (indices_shape.dims() != 2) {
-      return errors::InvalidArgument("Sparse indices must be rank 2 but is rank ", indices_shape.dims());
-    }
-    if (indices_shape.dim_size(1) != ctx.input(2).NumElements()) {
-      return errors::InvalidArgument("Index rank (", indices_shape.dim_size(1), ") and shape rank (",
-                                     ctx.input(2).NumElements(), ") do not match");
-    }
-    ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2)));
+    ASSIGN_OR_RETURN(const SparseTensor input,
+                     SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2),
+                                        {"indices", "values", "shape", SparseTensor::Wording::kSparse}));
     const std::vector<int64_t> order = SortedEntries(input.indices().data<int64_t>(), input.entries(), input.rank());
     if (std::is_sorted(order.begin(), order.end())) {
       ctx.set_output(0, input.indices());
@@ -123,7 +117,9 @@ class SparseConcatKernel : public OpKernel {
 class SparseSliceKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2)));
+    ASSIGN_OR_RETURN(const SparseTensor input,
+                     SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2),
+                                        {"indices", "values", "shape", SparseTensor::Wording::kSparse}));
     RETURN_IF_ERROR(input.DenseShape().status());
     ASSIGN_OR_RETURN(const DimVector start, ReadVector(ctx.input(3), "start"));
     ASSIGN_OR_RETURN(const DimVector size, ReadVector(ctx.input(4), "size"));
@@ -145,6 +141,8 @@ class SparseSliceKernel : public OpKernel {
         cut[d] = size[d];
       } else if (__builtin_sub_overflow(full, start[d], &cut[d])) {
         return errors::InvalidArgument("start[", d, "] = ", start[d], " is out of range");
+      } else {
+        cut[d] = std::max<int64_t>(cut[d], 0);  // the slice begins beyond the tensor
       }
       if (cut[d] < 0) return errors::InvalidArgument("Expected a non-negative size, got ", cut[d]);
     }
@@ -176,9 +174,13 @@ class SparseSplitKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.input(0).NumElements() != 1) {
-      return errors::InvalidArgument("split_dim must be a scalar, got shape ", ctx.input(0).shape().ToString());
+      return errors::InvalidArgument("Input axis should be a scalar but received shape ",
+                                     ctx.input(0).shape().ToString());
     }
-    ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(1), ctx.input(2), ctx.input(3)));
+    ASSIGN_OR_RETURN(const SparseTensor input,
+                     SparseTensor::Read(ctx.input(1), ctx.input(2), ctx.input(3),
+                                        {"indices", "values", "shape", SparseTensor::Wording::kSparse}));
+    RETURN_IF_ERROR(input.CheckBounds(SparseTensor::Wording::kSparse));
     int64_t axis = ctx.input(0).data<int64_t>()[0];
     const int rank = input.rank();
     if (axis < -rank || axis >= rank) {
@@ -191,7 +193,6 @@ class SparseSplitKernel : public OpKernel {
       return errors::InvalidArgument("Input num_split should be between 1 and the splitting dimension size (", size,
                                      "), got ", parts_);
     }
-    RETURN_IF_ERROR(input.CheckBounds());
     const int64_t small = size / parts_, larger = size % parts_, larger_end = larger * (small + 1);
     std::vector<std::vector<int64_t>> kept(parts_);
     for (int64_t i = 0; i < input.entries(); ++i) {

@@ -99,7 +99,8 @@ class SparseReduceKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const SparseTensor input, SparseTensor::Read(ctx.input(0), ctx.input(1), ctx.input(2),
-                                                                  {"input_indices", "input_values", "input_shape"}));
+                                                                  {"input_indices", "input_values", "input_shape",
+                                                                   SparseTensor::Wording::kParts}));
     ASSIGN_OR_RETURN(const Reduction reduction, MakeReduction(ctx, input, keep_dims_));
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build(reduction.shape));
     const DataType type = input.values().dtype();

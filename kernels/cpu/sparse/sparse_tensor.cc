@@ -39,8 +39,54 @@ absl::StatusOr<DimVector> ReadVector(const Tensor& tensor, absl::string_view nam
   return DimVector(elements.begin(), elements.end());
 }
 
+namespace {
+
+absl::Status CheckParts(const Tensor& indices, const Tensor& values, const Tensor& shape, const char* shape_name) {
+  if (values.dims() != 1) {
+    return errors::InvalidArgument("vals must be a vec, but got: ", values.shape().ToString());
+  }
+  if (shape.dims() != 1) {
+    return errors::InvalidArgument("Expected ", shape_name, " to be a vector; got shape: ", shape.shape().ToString());
+  }
+  const int64_t rows = indices.dims() == 0 ? 1 : indices.dim_size(0);
+  if (rows != values.dim_size(0)) {
+    return errors::InvalidArgument("indices and values rows (indexing dimension) must match. (indices = ", rows,
+                                   ", values = ", values.dim_size(0), ")");
+  }
+  if (indices.dims() != 2) {
+    return errors::InvalidArgument("indices must be a matrix, but got: ", indices.shape().ToString());
+  }
+  if (shape.dim_size(0) != indices.dim_size(1)) {
+    return errors::InvalidArgument("Order length must be SparseTensor rank.");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSparse(const Tensor& indices, const Tensor& values, const Tensor& shape) {
+  const std::pair<const char*, std::pair<const Tensor*, int>> parts[] = {
+      {"indices", {&indices, 2}}, {"values", {&values, 1}}, {"shape", {&shape, 1}}};
+  for (const auto& [name, part] : parts) {
+    const auto [tensor, rank] = part;
+    if (tensor->dims() == rank) continue;
+    return errors::InvalidArgument("Sparse ", name, " must be rank ", rank, " but is rank ", tensor->dims());
+  }
+  if (indices.dim_size(0) != values.dim_size(0)) {
+    return errors::InvalidArgument("Number of elements in indices (", indices.dim_size(0), ") and values (",
+                                   values.dim_size(0), ") do not match");
+  }
+  if (indices.dim_size(1) != shape.dim_size(0)) {
+    return errors::InvalidArgument("Index rank (", indices.dim_size(1), ") and shape rank (", shape.dim_size(0),
+                                   ") do not match");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<SparseTensor> SparseTensor::Read(const Tensor& indices, const Tensor& values, const Tensor& shape,
                                                 const Names& names) {
+  if (names.wording == Wording::kParts) RETURN_IF_ERROR(CheckParts(indices, values, shape, names.shape));
+  if (names.wording == Wording::kSparse) RETURN_IF_ERROR(CheckSparse(indices, values, shape));
   if (indices.dtype() != DT_INT64 || indices.dims() != 2) {
     return errors::InvalidArgument("Input ", names.indices, " should be a matrix but received shape ",
                                    indices.shape().ToString());
@@ -64,9 +110,12 @@ absl::StatusOr<SparseTensor> SparseTensor::Read(const Tensor& indices, const Ten
   return result;
 }
 
-absl::Status SparseTensor::CheckBounds() const {
+absl::Status SparseTensor::CheckBounds(Wording wording) const {
   for (int64_t i = 0; i < entries(); ++i) {
-    if (!Within(index(i), shape_)) return OutOfBounds(i, index(i), shape_);
+    if (Within(index(i), shape_)) continue;
+    if (wording != Wording::kSparse) return OutOfBounds(i, index(i), shape_);
+    return errors::InvalidArgument("Sparse index tuple indices[", i, ", :] = [", absl::StrJoin(index(i), ", "),
+                                   "] is out of bounds: need 0 <= index < ", IndexText(shape_));
   }
   return absl::OkStatus();
 }

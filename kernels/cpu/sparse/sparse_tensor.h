@@ -14,11 +14,18 @@ namespace weir {
 // consistent counts; indices may still lie anywhere, and sizes may be negative or overflow.
 class SparseTensor {
  public:
+  // Clients match the texts of errors, and those of ops differ.
+  enum class Wording {
+    kInput,   // "Input indices should be a matrix but received shape …", "Number of values must match …"
+    kParts,   // "indices must be a matrix, but got: …", "indices and values rows (indexing dimension) must match …"
+    kSparse,  // "Sparse indices must be rank 2 but is rank …", "Number of elements in indices … do not match"
+  };
   // How an error calls the parts: "Input indices should be a matrix …", "Input sp_indices …".
   struct Names {
     const char* indices = "indices";
     const char* values = "values";
     const char* shape = "shape";
+    Wording wording = Wording::kInput;
   };
 
   SparseTensor() = default;
@@ -43,8 +50,8 @@ class SparseTensor {
   // Every index is within the shape, and each is behind its predecessor in row-major order. Otherwise InvalidArgument:
   // "indices[1] = [0,3] is out of bounds: need 0 <= index < [2,3]", "… is out of order …" or "… is repeated".
   absl::Status CheckOrdered() const;
-  // Every index is within the shape.
-  absl::Status CheckBounds() const;
+  // Every index is within the shape. kSparse: "Sparse index tuple indices[1, :] = [0, 3] is out of bounds".
+  absl::Status CheckBounds(Wording wording = Wording::kInput) const;
 
  private:
   Tensor indices_, values_;

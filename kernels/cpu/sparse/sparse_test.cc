@@ -73,10 +73,30 @@ TEST_F(SparseTest, PartsMustAgree) {
   }
   ExpectError("SparseReorder", {Longs({0, 1}), values_, shape_}, "Sparse indices must be rank 2 but is rank 1");
   ExpectError("SparseReorder", {indices_, values_, Longs({3})}, "Index rank (2) and shape rank (1) do not match");
-  ExpectError("SparseReorder", {indices_, AsScalar(1.f), shape_}, "should be a vector");
-  ExpectError("SparseReorder", {indices_, Floats({1, 2}), shape_}, "must match first dimension of indices");
+  ExpectError("SparseReorder", {indices_, AsScalar(1.f), shape_}, "Sparse values must be rank 1 but is rank 0");
+  ExpectError("SparseReorder", {indices_, Floats({1, 2}), shape_},
+              "Number of elements in indices (3) and values (2) do not match");
+  const Tensor axes = AsTensor<int32_t>({1});
+  ExpectError("SparseReduceSum", {indices_, AsScalar(1.f), shape_, axes}, "vals must be a vec, but got: []");
+  ExpectError("SparseReduceSum", {indices_, Floats({1, 2}), shape_, axes},
+              "indices and values rows (indexing dimension) must match. (indices = 3, values = 2)");
+  ExpectError("SparseReduceSum", {indices_, values_, Longs({3}), axes}, "Order length must be SparseTensor rank.");
+  const Tensor zero = AsScalar(0.f);
+  ExpectError("SparseAdd", {indices_, Floats({1, 2}), shape_, indices_, values_, shape_, zero},
+              "Expected 3 and 3 non-empty input values, got 2 and 3");
+  ExpectError("SparseAdd", {indices_, values_, Longs({3}), indices_, values_, shape_, zero},
+              "Second dimension of a_indices and length of a_shape must match, got 2 and 1");
+  ExpectError("SparseSplit", {AsScalar<int64_t>(0), Rows({0, 1, 7, 0, 1, 3}, 2), values_, shape_},
+              "Sparse index tuple indices[1, :] = [7, 0] is out of bounds", Attrs().Set("num_split", int64_t{3}));
   ExpectError("SparseSoftmax", {indices_, values_, Longs({3, -4})}, "-4");
   ExpectError("SparseSoftmax", {indices_, values_, Longs({int64_t{1} << 40, int64_t{1} << 40})}, "2**63");
+}
+
+TEST_F(SparseTest, SlicesMayBeginBeyondTheTensor) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out,
+                       RunOp("SparseSlice", {indices_, values_, shape_, Longs({0, 6}), Longs({1, 1})}));
+  ExpectTensorEqual(out[0], Rows({}, 2));
+  ExpectTensorEqual(out[2], Longs({1, 0}));
 }
 
 TEST_F(SparseTest, ReshapeFindsTheMissingSize) {
