@@ -24,6 +24,7 @@ absl::Status RegisterQuantizedArrayKernels(KernelRegistry& kernels);
 absl::Status RegisterRequantizeKernels(KernelRegistry& kernels);
 absl::Status RegisterMapDefunKernels(KernelRegistry& kernels);
 absl::Status RegisterGatedRecurrentKernels(KernelRegistry& kernels);
+absl::Status RegisterSobolKernels(KernelRegistry& kernels);
 absl::Status RegisterTensorMapKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -14,6 +14,7 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels) {
            &RegisterQuantizedArrayKernels, &RegisterRequantizeKernels,  &RegisterMapDefunKernels,
            &RegisterGatedRecurrentKernels, &RegisterTensorMapKernels,   &RegisterImmutableConstKernels,
            &RegisterTensorHealthKernels,   &RegisterCsrCholeskyKernels,
+           &RegisterSobolKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/op_kernel_testing.h"
@@ -34,6 +35,26 @@ TEST_F(RareTest, QuantizedValuesComeBack) {
   EXPECT_THAT(RunOp("QuantizeV2", {x, One(2), One(1)}, Attrs().Set("T", DT_QINT8)), StatusIs(kInvalid));
   EXPECT_THAT(RunOp("QuantizeV2", {x, AsTensor<float>({1, 2}), One(1)}, Attrs().Set("T", DT_QINT8)),
               StatusIs(kInvalid));
+}
+
+TEST_F(RareTest, SobolPoints) {
+  const auto sample = [&](int32_t dim, int32_t count, int32_t skip) {
+    return RunOp1("SobolSample", {AsScalar<int32_t>(dim), AsScalar<int32_t>(count), AsScalar<int32_t>(skip)});
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor points, sample(5, 4, 0));
+  ExpectTensorEqual(points, F({0.5f,  0.5f,  0.5f,  0.5f,  0.5f,  0.75f,  0.25f,  0.25f,  0.25f,  0.75f,
+                               0.25f, 0.75f, 0.75f, 0.75f, 0.25f, 0.375f, 0.375f, 0.625f, 0.875f, 0.375f},
+                              {4, 5}));
+  // In each dimension the first 2^k points, with the origin, fall into 2^k different intervals.
+  ASSERT_OK_AND_ASSIGN(const Tensor many, sample(1111, 1023, 0));
+  for (int d = 0; d < 1111; ++d) {
+    std::vector<bool> taken(1024, false);
+    for (int i = 0; i < 1023; ++i) taken[static_cast<int>(many.data<float>()[i * 1111 + d] * 1024)] = true;
+    ASSERT_EQ(std::count(taken.begin() + 1, taken.end(), true), 1023) << d;
+  }
+  EXPECT_THAT(sample(1112, 1, 0), StatusIs(kInvalid, HasSubstr("at most 1111")));
+  EXPECT_THAT(sample(1, 0, 0), StatusIs(kInvalid, HasSubstr("num_results")));
+  EXPECT_THAT(sample(1, 1, -1), StatusIs(kInvalid, HasSubstr("skip")));
 }
 
 TEST_F(RareTest, MatrixFunctions) {

@@ -16,6 +16,7 @@ absl::Status RegisterParallelFilterKernels(KernelRegistry& kernels);
 absl::Status RegisterRebatchKernels(KernelRegistry& kernels);
 absl::Status RegisterAutoShardKernels(KernelRegistry& kernels);
 absl::Status RegisterCsvDatasetKernels(KernelRegistry& kernels);
+absl::Status RegisterSqlDatasetKernels(KernelRegistry& kernels);
 absl::Status RegisterParseExampleDatasetKernels(KernelRegistry& kernels);
 absl::Status RegisterMultiDeviceIteratorKernels(KernelRegistry& kernels);
 absl::Status RegisterProbeDatasetKernels(KernelRegistry& kernels);

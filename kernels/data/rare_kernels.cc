@@ -11,6 +11,7 @@ absl::Status RegisterRareDataKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterRebatchKernels(kernels));
   RETURN_IF_ERROR(RegisterAutoShardKernels(kernels));
   RETURN_IF_ERROR(RegisterCsvDatasetKernels(kernels));
+  RETURN_IF_ERROR(RegisterSqlDatasetKernels(kernels));
   RETURN_IF_ERROR(RegisterParseExampleDatasetKernels(kernels));
   RETURN_IF_ERROR(RegisterMultiDeviceIteratorKernels(kernels));
   RETURN_IF_ERROR(RegisterProbeDatasetKernels(kernels));

@@ -110,6 +110,35 @@ TEST_F(RareDatasetTest, CsvRecords) {
   }
 }
 
+TEST_F(RareDatasetTest, RowsOfQueries) {
+  const DataTypeVector types = {DT_INT64, DT_STRING, DT_BOOL};
+  const auto dataset = [&](const std::string& query, const std::string& driver = "sqlite") {
+    const std::vector<TestInput> inputs = {AsScalar<tstring>(driver), AsScalar<tstring>(":memory:"),
+                                           AsScalar<tstring>(query)};
+    return RunOp1(
+        "SqlDataset", inputs,
+        Attrs().Set("output_types", types).Set("output_shapes", std::vector<PartialTensorShape>(3, TensorShape())));
+  };
+  const auto next = [&](const Tensor& handle) { return RunOp("IteratorGetNext", {handle}, Types(types)); };
+  EXPECT_THAT(dataset("select 1", "mysql"), StatusIs(kInvalid, HasSubstr("database type, mysql, is not supported")));
+  ASSERT_OK_AND_ASSIGN(const Tensor rows, dataset("values (3, 'a', 2), (null, null, 0)"));
+  const Tensor handle = Iterate(rows, Types(types));
+  absl::StatusOr<std::vector<Tensor>> row = next(handle);
+  if (absl::IsUnimplemented(row.status())) GTEST_SKIP() << row.status();
+  ASSERT_THAT(row, IsOk());
+  ExpectTensorEqual((*row)[0], Int(3));
+  ExpectTensorEqual((*row)[1], AsScalar<tstring>("a"));
+  ExpectTensorEqual((*row)[2], AsScalar<bool>(true));
+  ASSERT_OK_AND_ASSIGN(*row, next(handle));
+  ExpectTensorEqual((*row)[0], Int(0));
+  ExpectTensorEqual((*row)[1], AsScalar<tstring>(""));
+  EXPECT_THAT(next(handle), StatusIs(absl::StatusCode::kOutOfRange));
+  ASSERT_OK_AND_ASSIGN(const Tensor one, dataset("select 1"));
+  EXPECT_THAT(next(Iterate(one, Types(types))), StatusIs(kInvalid, HasSubstr("number of columns in query (1)")));
+  ASSERT_OK_AND_ASSIGN(const Tensor wrong, dataset("selec 1"));
+  EXPECT_THAT(next(Iterate(wrong, Types(types))), StatusIs(absl::StatusCode::kUnknown, HasSubstr("syntax error")));
+}
+
 TEST_F(RareDatasetTest, ShardsGetTheirElements) {
   const Attrs attrs = Types().Set("devices", std::vector<std::string>{"a", "b"});
   ASSERT_OK_AND_ASSIGN(const Tensor iterator, RunOp1("AnonymousMultiDeviceIteratorV3", {}, attrs));

@@ -19,6 +19,20 @@ absl::Status SamplesShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// num_results points of dim numbers.
+absl::Status SobolShape(InferenceContext& c) {
+  for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(c.WithRank(c.input(i), 0).status());
+  int64_t sizes[2] = {op_shapes::kUnknown, op_shapes::kUnknown};
+  for (int i = 0; i < 2; ++i) {
+    const std::optional<std::vector<int64_t>> value = c.InputAsIntegers(i);
+    if (!value.has_value() || value->size() != 1) continue;
+    sizes[i] = (*value)[0];
+    if (sizes[i] < 0) return errors::InvalidArgument("Dimension ", sizes[i], " must be >= 0");
+  }
+  c.set_output(0, c.Matrix(sizes[1], sizes[0]));
+  return absl::OkStatus();
+}
+
 absl::Status StatelessShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape seed, c.WithRank(c.input(1), 1));
   RETURN_IF_ERROR(c.MergeDim(c.Dim(seed, 0), 2).status());
@@ -98,6 +112,13 @@ absl::Status RegisterRandomDistributionOps(OpRegistry& ops) {
                                    .Attr("dtype: {half, float, double, int32, int64} = DT_INT64")
                                    .Stateful()
                                    .Shape(SamplesShape)));
+  RETURN_IF_ERROR(ops.Register(Op("SobolSample")
+                                   .Input("dim: int32")
+                                   .Input("num_results: int32")
+                                   .Input("skip: int32")
+                                   .Output("samples: dtype")
+                                   .Attr("dtype: {float, double} = DT_FLOAT")
+                                   .Shape(SobolShape)));
   RETURN_IF_ERROR(ops.Register(Op("RandomGammaGrad")
                                    .Input("alpha: T")
                                    .Input("sample: T")

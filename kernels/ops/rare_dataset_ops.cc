@@ -81,6 +81,17 @@ absl::Status RegisterRareDatasetOps(OpRegistry& ops) {
                                    .Attr("output_shapes: list(shape) >= 1")
                                    .Attr("num_replicas: int = 0")
                                    .Shape(shapes::Scalar)));
+  for (const char* name : {"SqlDataset", "ExperimentalSqlDataset"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("driver_name: string")
+                                     .Input("data_source_name: string")
+                                     .Input("query: string")
+                                     .Output("handle: variant")
+                                     .Attr("output_types: list(type) >= 1")
+                                     .Attr("output_shapes: list(shape) >= 1")
+                                     .Stateful()
+                                     .Shape(shapes::Scalar)));
+  }
   for (const char* name : {"CSVDataset", "ExperimentalCSVDataset"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
                                      .Input("filenames: string")

@@ -1,4 +1,7 @@
 """Versions of dataset ops that TensorFlow's client makes no more, or only in its second mode."""
+import contextlib
+import functools
+import sqlite3
 import tempfile
 
 from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
@@ -104,6 +107,33 @@ for name in ("CSVDataset", "ExperimentalCSVDataset"):
     raw(name, lambda name=name: getattr(ops, name)(
         filenames=_written(_CSV, ".csv"), compression_type="", buffer_size=100, header=True, field_delim=",", use_quote_delim=True, na_value="",
         select_cols=np.array([], np.int64), record_defaults=[[0], [-1.0], ["none"]], output_shapes=[[], [], []]), [I32, F32, STRING], [[], [], []], 5)
+
+
+@functools.lru_cache(None)
+def _database():
+    """Integers of several sizes, text, numbers, bytes; nothing in some columns."""
+    file = _written("", ".sqlite")
+    os.remove(file)
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        database.execute("create table t (id integer primary key, name text, x real, big integer, bytes blob, flag integer)")
+        database.execute("insert into t(name, x, big, bytes, flag) values ('a', 1.5, 9223372036854775807, x'0001ff', 1), "
+                         "('\u00e9', -2.25, -5, null, 0), (null, null, null, x'', 300)")
+        database.commit()
+    return file
+
+
+QUERIES = [("select id, name, x, big from t order by id", [I32, STRING, F64, I64]), ("select * from t", [STRING] * 6),
+           ("select flag, flag, flag, flag, flag, flag from t", [I8, U8, I16, U16, I32, BOOL]), ("select name from t", [I32]),
+           ("select x from t", [I64]), ("select big from t", [I32]), ("select x from t", [F32]), ("select x, id from t", [F64]),
+           ("selec x", [F64]), ("select nope from t", [F64]), ("", [STRING]), ("select 1; select 2", [I64]), ("select 1 where 0", [I64]),
+           ("insert into t(name) values ('new')", [STRING]), ("select count(*) from t", [I64])]
+for name in ("SqlDataset", "ExperimentalSqlDataset"):
+    for query, types in QUERIES:
+        raw(name, lambda name=name, query=query, types=types: getattr(ops, name)(
+            driver_name="sqlite", data_source_name=_database(), query=query, output_types=types, output_shapes=[[]] * len(types)), types, [[]] * len(types), 5)
+    raw(name, lambda name=name: getattr(ops, name)(driver_name="mysql", data_source_name=_database(), query="select 1", output_types=[I64], output_shapes=[[]]), [I64], [[]], 2)
+    raw(name, lambda name=name: getattr(ops, name)(
+        driver_name="sqlite", data_source_name=_written("no database" * 100, ".txt"), query="select 1 from t", output_types=[I64], output_shapes=[[]]), [I64], [[]], 2)
 for name in ("ParseExampleDataset", "ExperimentalParseExampleDataset"):
     raw(name, lambda name=name: getattr(ops, name)(
         input_dataset=variant(Dataset.from_tensor_slices(_examples()).batch(2)), num_parallel_calls=1, dense_defaults=[np.array([], np.int64)], sparse_keys=[],

@@ -107,3 +107,7 @@ row("ApproxTopK", 0, each(*[
     for k, d in ((1, -1), (3, 1), (3, 0), (20, -1), (21, -1), (2, 2)) for m in (True, False)]))
 
 elsewhere("ApproxTopK", "TensorFlow has no CPU kernel for it: kernels/cpu's tests have it")
+row("SobolSample", 0, each(*[lambda t, d=d, n=n, s=s: {"dim": Fed(d, I32), "num_results": Fed(n, I32), "skip": Fed(s, I32), "dtype": t}
+                             for d, n, s in [(1, 9, 0), (5, 20, 0), (5, 20, 7), (1111, 40, 3), (40, 9, 100000), (3, 3, (1 << 29) - 2),
+                                             (0, 3, 0), (3, 0, 0), (3, -1, 0), (3, 2, -1), ([3], 2, 0), (3, [2], 0), (3, 2, [0]),
+                                             (3, 2, (1 << 31) - 2)]]))

@@ -44,8 +44,8 @@ const std::set<std::string>& WithoutGradient() {
       // Arrays, arithmetic, random numbers.
       "Bitcast", "InplaceAdd", "InplaceSub", "InplaceUpdate", "ListDiff", "Mod", "TruncateMod", "ParallelConcat",
       "StridedSliceAssign", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "RandomPoisson",
-      "RandomPoissonV2", "StatelessShuffle", "StatefulRandomBinomial", "Bincount", "DenseBincount", "SparseBincount",
-      "RaggedBincount", "TensorMapStackKeys", "DenseCountSparseOutput", "SparseCountSparseOutput",
+      "RandomPoissonV2", "SobolSample", "StatelessShuffle", "StatefulRandomBinomial", "Bincount", "DenseBincount",
+      "SparseBincount", "RaggedBincount", "TensorMapStackKeys", "DenseCountSparseOutput", "SparseCountSparseOutput",
       "RaggedCountSparseOutput",
       // Sparse tensors.
       "SparseReshape", "SparseSplit", "SparseDenseCwiseAdd", "SparseReduceMax", "SparseReduceMaxSparse",

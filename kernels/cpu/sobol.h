@@ -1,0 +1,12 @@
+// What makes Sobol's quasirandom sequence: directions to step in.
+#pragma once
+
+#include <cstdint>
+
+namespace weir::sobol {
+
+inline constexpr int kMaxDimensions = 1111;
+// The first dimension has none.
+extern const uint16_t kNumbers[];
+
+}  // namespace weir::sobol
