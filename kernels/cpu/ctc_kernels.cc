@@ -184,7 +184,7 @@ class CtcLossKernel : public OpKernel {
     }
     Labels labels(s.batch);
     std::vector<bool> ended(s.batch);
-    int64_t last = 0;
+    std::pair<int64_t, int64_t> last = {0, -1};
     for (int64_t i = 0; i < values.NumElements(); ++i) {
       const int64_t b = indices.data<int64_t>()[2 * i], place = indices.data<int64_t>()[2 * i + 1];
       const int32_t label = values.data<int32_t>()[i];
@@ -192,8 +192,15 @@ class CtcLossKernel : public OpKernel {
         return errors::InvalidArgument("label SparseTensor is not valid: indices[", i, "] = [", b, ",", place,
                                        "] is out of bounds: need 0 <= index < ", s.batch, " in the first column");
       }
-      if (b < last) return errors::InvalidArgument("label SparseTensor is not valid: indices[", i, "] is out of order");
-      last = b;
+      const std::pair<int64_t, int64_t> index = {b, place};
+      if (index <= last) {
+        return errors::InvalidArgument("label SparseTensor is not valid: indices[", i, "] = [", b, ",", place,
+                                       index == last ? "] is repeated"
+                                                     : "] is out of order. Many sparse ops require sorted indices.\n"
+                                                       "    Use `tf.sparse.reorder` to create a correctly ordered "
+                                                       "copy.\n\n");
+      }
+      last = index;
       if (label < 0) {
         return errors::InvalidArgument("All labels must be nonnegative integers, batch: ", b,
                                        " labels: ", absl::StrJoin(RowOf(indices, values, b), ","));
@@ -230,7 +237,7 @@ class CtcLossKernel : public OpKernel {
   // Equal neighbours need a blank between them too: without the time for it the loss is infinite.
   static int64_t Required(const std::vector<int32_t>& labels) { return static_cast<int64_t>(labels.size()); }
   absl::Status CheckTime(const std::vector<int32_t>& labels, int64_t time, int64_t b) const {
-    if (ignore_longer_ || time == 0 || Required(labels) <= time) return absl::OkStatus();
+    if (ignore_longer_ || Required(labels) <= time) return absl::OkStatus();
     return errors::InvalidArgument(
         "Not enough time for target transition sequence (required: ", Required(labels), ", available: ", time, ")", b,
         "You can turn this error into a warning by using the flag ignore_longer_outputs_than_inputs");

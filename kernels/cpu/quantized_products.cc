@@ -7,11 +7,11 @@
 namespace weir {
 namespace {
 
-// InvalidArgument for a range that runs backwards too.
+// InvalidArgument for a range that runs backwards, or holds one number, too.
 absl::StatusOr<QuantizedRange> ForwardRangeAt(const OpKernelContext& ctx, int first, const char* low,
                                               const char* high) {
   ASSIGN_OR_RETURN(const QuantizedRange range, RangeAt(ctx, first, low, high));
-  if (range.low <= range.high) return range;
+  if (range.low < range.high) return range;
   return errors::InvalidArgument(high, " must be larger than ", low, ".");
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <tuple>
 
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/quantization.h"
@@ -35,6 +37,23 @@ TEST_F(RareTest, QuantizedValuesComeBack) {
   EXPECT_THAT(RunOp("QuantizeV2", {x, One(2), One(1)}, Attrs().Set("T", DT_QINT8)), StatusIs(kInvalid));
   EXPECT_THAT(RunOp("QuantizeV2", {x, AsTensor<float>({1, 2}), One(1)}, Attrs().Set("T", DT_QINT8)),
               StatusIs(kInvalid));
+}
+
+TEST_F(RareTest, ZeroKeepsItsPlaceInUnsignedBytes) {
+  const Tensor sums = Tensor(DT_QINT32, TensorShape({3}));
+  int32_t* const x = static_cast<int32_t*>(sums.raw_data());
+  std::tie(x[0], x[1], x[2]) = std::tuple(-5000, 3000, 1 << 30);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, RunOp("Requantize", {sums, One(-10), One(10), One(-1), One(1)},
+                                                      Attrs().Set("out_type", DT_QUINT8)));
+  const uint8_t* const bytes = static_cast<const uint8_t*>(out[0].raw_data());
+  EXPECT_EQ(bytes[0], 127);
+  EXPECT_EQ(bytes[1], 128);
+  EXPECT_EQ(bytes[2], 255);
+  const Tensor matrix(DT_QUINT8, TensorShape({1, 1}));
+  std::memset(matrix.raw_data(), 0, 1);
+  EXPECT_THAT(
+      RunOp("QuantizedMatMul", {matrix, matrix, One(1), One(1), One(0), One(1)}, Attrs().Set("Toutput", DT_QINT32)),
+      StatusIs(kInvalid, HasSubstr("max_a must be larger than min_a")));
 }
 
 TEST_F(RareTest, SobolPoints) {

@@ -29,6 +29,32 @@ class RequantizationRangeKernel : public OpKernel {
   }
 };
 
+// To unsigned bytes, as TensorFlow does it, by fixed point: zero keeps its place between two steps, where ToQuantized
+// moves the range until zero lies on one.
+class FixedPoint {
+ public:
+  FixedPoint(QuantizedRange from, QuantizedRange to) {
+    const float width = to.high - to.low;
+    if (width == 0) return;
+    scale_ = Integer(255.0 * kOne * (from.high - from.low) / width);
+    middle_ = Integer((from.low + from.high) / 2.0 * (255.0 / width) * kOne);
+    zero_ = Integer(to.low * 255.0 / width * kOne);
+  }
+  uint8_t operator()(int32_t x) const {
+    const int64_t value = static_cast<int64_t>((__int128{x} * scale_) >> 32) + middle_;
+    return static_cast<uint8_t>(std::clamp<int64_t>((value - zero_ + kOne / 2) >> 16, 0, 255));
+  }
+
+ private:
+  static constexpr int64_t kOne = 1 << 16;
+  // Ranges may be of any size, and no numbers at all: sums of what this gives do not overflow.
+  static int64_t Integer(double x) {
+    constexpr double kFar = 1e18;
+    return std::isnan(x) ? 0 : static_cast<int64_t>(std::clamp(x, -kFar, kFar));
+  }
+  int64_t scale_ = 0, middle_ = 0, zero_ = 0;
+};
+
 // Requantize has the new range as inputs 3 and 4; QuantizeDownAndShrinkRange finds it.
 class RequantizeKernel : public OpKernel {
  public:
@@ -53,8 +79,15 @@ class RequantizeKernel : public OpKernel {
     RETURN_IF_ERROR(VisitQuantized(output->dtype(), [&](auto element) {
       using T = decltype(element);
       T* const y = static_cast<T*>(output->raw_data());
+      const FixedPoint fixed(range, wanted);
       ParallelRanges(ctx, input.NumElements(), 10'000, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) y[i] = ToQuantized<T>(FromQuantized<int32_t>(x[i], range), wanted);
+        for (int64_t i = begin; i < end; ++i) {
+          if constexpr (std::is_same_v<T, uint8_t>) {
+            y[i] = fixed(x[i]);
+          } else {
+            y[i] = ToQuantized<T>(FromQuantized<int32_t>(x[i], range), wanted);
+          }
+        }
       });
       return absl::OkStatus();
     }));

@@ -23,6 +23,9 @@ row("QuantizedMatMul", 2, plain(*[
     {"a": Fed(np.arange(12).reshape(a), tf.quint8), "b": Fed(np.arange(8, 28).reshape(b)[:, :], tf.quint8), "min_a": scalar(-2.0), "max_a": scalar(3.0), "min_b": scalar(0.0),
      "max_b": scalar(1.0), "transpose_a": ta, "transpose_b": tb, "Toutput": tf.qint32}
     for a, ta in (((3, 4), False), ((4, 3), True)) for b, tb in (((4, 5), False), ((5, 4), True), ((5, 4), False))]))
+row("QuantizedMatMul", 2, plain(*[
+    {"a": Fed([[1, 2]], tf.quint8), "b": Fed([[3], [4]], tf.quint8), "min_a": scalar(a), "max_a": scalar(b), "min_b": scalar(c), "max_b": scalar(d), "Toutput": tf.qint32}
+    for a, b, c, d in ((1.0, 1.0, 0.0, 1.0), (2.0, 1.0, 0.0, 1.0), (0.0, 1.0, 1.0, 1.0))]))
 # With filters of qint8 TensorFlow has a kernel only with oneDNN; the one without gives nothing.
 row("QuantizedConv2D", 2, plain(*[
     {"input": Fed(np.arange(72).reshape(2, 4, 3, 3), tf.quint8), "filter": Fed(np.arange(24).reshape(2, 2, 3, 2), f), "min_input": scalar(-1.0), "max_input": scalar(1.0),
@@ -32,6 +35,9 @@ row("QuantizedRelu QuantizedRelu6", 0, plain(*[
 row("QuantizedMaxPool QuantizedAvgPool", 0, plain(*[
     {"input": Fed(np.arange(96).reshape(2, 4, 4, 3), t), "min_input": scalar(-4.0), "max_input": scalar(9.0), "ksize": [1, 2, 3, 1], "strides": [1, 2, 1, 1], "padding": p}
     for t in (tf.quint8, tf.qint8) for p in ("SAME", "VALID")]))
+row("QuantizedAvgPool", 0, plain(*[
+    {"input": Fed(np.random.RandomState(k).randint(-128, 128, (1, 6, 6, 3)) + (128 if t == tf.quint8 else 0), t), "min_input": scalar(-4.0), "max_input": scalar(9.0),
+     "ksize": [1, k, k, 1], "strides": [1, s, s, 1], "padding": p} for t in (tf.quint8, tf.qint8) for k in (2, 3, 4) for s in (1, 2) for p in ("SAME", "VALID")]))
 row("QuantizedReshape", 0, plain(*[
     {"tensor": Fed(np.arange(12).reshape(3, 4), t), "shape": ids(*s), "input_min": scalar(-4.0), "input_max": scalar(9.0)} for t in (tf.quint8, tf.qint32) for s in ((2, 6), (-1,), (5, 2))]))
 row("QuantizedBiasAdd", 0, plain(*[
@@ -43,6 +49,11 @@ row("QuantizedConcat", 0, plain(*[
 row("RequantizationRange", 2, plain({"input": Fed([-100000, 5, 70000000, 1 << 30], tf.qint32), "input_min": scalar(-256.0), "input_max": scalar(256.0)}))
 row("QuantizeDownAndShrinkRange", 2, plain(
     {"input": Fed([-100000, 5, 70000000, 1 << 30], tf.qint32), "input_min": scalar(-256.0), "input_max": scalar(256.0), "out_type": tf.quint8}))
+SUMS = np.random.RandomState(7).randint(-(1 << 31), 1 << 31, 400) >> np.random.RandomState(8).randint(0, 31, 400)
+row("Requantize", 0, plain(*[
+    {"input": Fed(SUMS, tf.qint32), "input_min": scalar(a), "input_max": scalar(b), "requested_output_min": scalar(c), "requested_output_max": scalar(d),
+     "out_type": tf.quint8} for a, b, c, d in ((-10, 10, -1, 1), (0, 1e4, 0, 1), (-9, 7, -3, 9), (-3, 7, -0.1, 6), (-1, 1, 0, 0), (2, 1, -1, 1))]))
+row("QuantizeDownAndShrinkRange", 2, plain({"input": Fed(SUMS[SUMS < 5000], tf.qint32), "input_min": scalar(-1000), "input_max": scalar(1000), "out_type": tf.quint8}))
 row("Requantize", 2, plain(*[
     {"input": Fed([-100000, 5, 70000000, 1 << 30], tf.qint32), "input_min": scalar(-256.0), "input_max": scalar(256.0), "requested_output_min": scalar(a),
      "requested_output_max": scalar(b), "out_type": t} for t in (tf.quint8, tf.qint8) for a, b in ((-1.0, 128.0), (1.0, 2.0), (-1.0, -2.0))]))

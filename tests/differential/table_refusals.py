@@ -23,7 +23,7 @@ row("MaxPool", 0, plain({"input": V((2, 4, 4, 2), F32), "ksize": [2, 1, 1, 1], "
 row("CTCLoss", 256, plain(*[
     {"inputs": V((2, 1, 4), F32), "labels_indices": Fed([[0, 0], [0, 5]], I64), "labels_values": Fed(v, I32),
      "sequence_length": Fed([n], I32), "ignore_longer_outputs_than_inputs": ignore}
-    for v, n, ignore in [([0, 1], 2, False), ([1, 1], 2, False), ([1, 1], 2, True), ([0, 1], 3, False)]]))
+    for v, n, ignore in [([0, 1], 0, False), ([0, 1], 2, False), ([1, 1], 2, False), ([1, 1], 2, True), ([0, 1], 3, False)]]))
 
 # Gradients of functions want two inputs with as many elements; their shapes need not be one.
 row("SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad", 64, each(*[

@@ -68,3 +68,4 @@ BLOCK = {"x": (5, 2, 4), "cs_prev": (2, 3), "h_prev": (2, 3), "w": (7, 12), "wci
 row("BlockLSTM", WORDS, plain(*[
     {"seq_len_max": Fed(3, I64), **{name: V(wrong.get(name, shape), F32) for name, shape in BLOCK.items()}} for wrong in [
         {"x": (2, 4)}, {"cs_prev": (2, 3, 1)}, {"w": (7,)}, {"w": (6, 12)}, {"wci": (4,)}, {"b": (12, 1)}, {"b": (11,)}]]))
+row("CTCLoss", WORDS, plain({"inputs": V((5, 1, 4), F32), "labels_indices": Fed([[0, 1], [0, 0]], I64), "labels_values": Fed([1, 2], I32), "sequence_length": Fed([5], I32)}))
