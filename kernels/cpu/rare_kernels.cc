@@ -13,8 +13,7 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels) {
            &RegisterBatchingKernels,       &RegisterUnbatchingKernels,  &RegisterQuantizedMatMulKernels,
            &RegisterQuantizedArrayKernels, &RegisterRequantizeKernels,  &RegisterMapDefunKernels,
            &RegisterGatedRecurrentKernels, &RegisterTensorMapKernels,   &RegisterImmutableConstKernels,
-           &RegisterTensorHealthKernels,   &RegisterCsrCholeskyKernels,
-           &RegisterSobolKernels,
+           &RegisterTensorHealthKernels,   &RegisterCsrCholeskyKernels, &RegisterSobolKernels,
        }) {
     RETURN_IF_ERROR((*family)(kernels));
   }

@@ -198,8 +198,8 @@ class VolumeConvolutionKernel : public OpKernel {
       (kDirection == Direction::kInput ? in : filter) = given;
     }
     if (kDirection != Direction::kForward && attrs_.spatial == 3) {
-      RETURN_IF_ERROR(VolumeConvolution::CheckOperands(attrs_, in, filter, ctx.input(2).shape(),
-                                                       kDirection == Direction::kInput));
+      RETURN_IF_ERROR(
+          VolumeConvolution::CheckOperands(attrs_, in, filter, ctx.input(2).shape(), kDirection == Direction::kInput));
     }
     ASSIGN_OR_RETURN(VolumeConvolution convolution, VolumeConvolution::Of(attrs_, in, filter));
     const Problem p{std::move(convolution)};

@@ -59,6 +59,10 @@ class VolumeConvolutionKernel : public GpuOpKernel {
       ASSIGN_OR_RETURN((makes_ == Makes::kInput ? in : filter),
                        ReadSizes(ctx.input(makes_ == Makes::kInput ? 0 : 1), "sizes"));
     }
+    if (makes_ != Makes::kOutput) {
+      RETURN_IF_ERROR(
+          VolumeConvolution::CheckOperands(attrs_, in, filter, ctx.input(2).shape(), makes_ == Makes::kInput));
+    }
     ASSIGN_OR_RETURN(const VolumeConvolution convolution, VolumeConvolution::Of(attrs_, in, filter));
     ASSIGN_OR_RETURN(const TensorShape out, convolution.s.Output(convolution.out_channels));
     if (makes_ != Makes::kOutput) {
