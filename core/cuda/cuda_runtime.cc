@@ -33,6 +33,13 @@ class CudaRuntime : public GpuRuntime {
     RETURN_IF_CUDA_ERROR(cudaMalloc(&data, bytes), absl::StrCat("cudaMalloc of ", bytes, " bytes"));
     return data;
   }
+  absl::StatusOr<void*> AllocateManaged(size_t bytes) override {
+    if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, "AllocateManaged");
+    RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
+    void* data = nullptr;
+    RETURN_IF_CUDA_ERROR(cudaMallocManaged(&data, bytes), absl::StrCat("cudaMallocManaged of ", bytes, " bytes"));
+    return data;
+  }
   absl::Status FreeDevice(void* data) override {
     RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
     return CudaStatus(cudaFree(data), "cudaFree");

@@ -218,12 +218,19 @@ absl::Status GpuAllocator::Grow(size_t size) {
 }
 
 absl::StatusOr<void*> GpuAllocator::TakeRegion(size_t bytes) {
-  return options_.memory == Memory::kDevice ? runtime_->AllocateDevice(bytes) : runtime_->AllocatePinned(bytes);
+  switch (options_.memory) {
+    case Memory::kDevice:
+      return runtime_->AllocateDevice(bytes);
+    case Memory::kManaged:
+      return runtime_->AllocateManaged(bytes);
+    default:
+      return runtime_->AllocatePinned(bytes);
+  }
 }
 
 void GpuAllocator::ReturnRegion(void* data) {
   const absl::Status status =
-      options_.memory == Memory::kDevice ? runtime_->FreeDevice(data) : runtime_->FreePinned(data);
+      options_.memory == Memory::kPinned ? runtime_->FreePinned(data) : runtime_->FreeDevice(data);
   if (!status.ok()) {
     WEIR_LOG_EVERY(WARNING, absl::Seconds(10)).With("allocator", options_.name)
         << "memory was not given back: " << status.message();

@@ -53,7 +53,7 @@ struct GpuAllocatorStats : AllocatorStats {
 // blocks but Allocate with a deadline and ReleaseUnused, and those hold no lock meanwhile.
 class GpuAllocator {
  public:
-  enum class Memory { kDevice, kPinned };
+  enum class Memory { kDevice, kManaged, kPinned };
   struct Options {
     std::string name = "GPU_0_bfc";
     Memory memory = Memory::kDevice;

@@ -281,6 +281,18 @@ TEST_F(GpuAllocatorTest, ABrokenDeviceIsNotOutOfMemoryForTheHostEither) {
   EXPECT_EQ(GpuErrorOf(status), GpuError::kIllegalAddress) << status;
 }
 
+TEST_F(GpuAllocatorTest, ManagedMemoryMayBeMoreThanTheDeviceHas) {
+  SimulatedGpu small({.memory_bytes = kMiB});
+  const auto stream = *small.CreateStream("stream");
+  GpuAllocator allocator(&small, {.memory = GpuAllocator::Memory::kManaged, .limit = 3 * kMiB});
+  ASSERT_OK_AND_ASSIGN(void* const all, allocator.Allocate(2 * kMiB, stream.get()));
+  EXPECT_THAT(stream->Fill(all, 1, 2 * kMiB), IsOk());
+  EXPECT_EQ(small.MemoryInfo()->free, kMiB);
+  EXPECT_THAT(allocator.Allocate(2 * kMiB, stream.get()), StatusIs(absl::StatusCode::kResourceExhausted));
+  allocator.Free(all);
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
 TEST_F(GpuAllocatorTest, HostileSizes) {
   GpuAllocator allocator(&gpu_, Growing(16 * kMiB));
   EXPECT_THAT(allocator.Allocate(SIZE_MAX, a_.get()), StatusIs(absl::StatusCode::kResourceExhausted));

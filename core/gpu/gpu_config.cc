@@ -59,8 +59,13 @@ absl::Status CheckVirtualDevices(const tensorflow::GPUOptions& options, size_t n
   return absl::OkStatus();
 }
 
+bool UsesUnifiedMemory(const tensorflow::GPUOptions& options) {
+  return options.per_process_gpu_memory_fraction() > 1 || options.experimental().use_unified_memory();
+}
+
 // One limit per part of the device, in bytes.
-absl::Status Divide(const VirtualDevices& parts, int id, bool allow_growth, std::vector<GpuDeviceConfig>* configs) {
+absl::Status Divide(const VirtualDevices& parts, GpuDeviceConfig config, std::vector<GpuDeviceConfig>* configs) {
+  const int id = config.physical_id;
   constexpr double kMost = 1e18;  // more than the device has is no error: its allocator takes what there is
   for (int i = 0; i < parts.memory_limit_mb_size(); ++i) {
     const double bytes = parts.memory_limit_mb(i) * static_cast<double>(kMiB);
@@ -68,7 +73,8 @@ absl::Status Divide(const VirtualDevices& parts, int id, bool allow_growth, std:
       return errors::InvalidArgument("memory_limit_mb of virtual device ", i, " on GPU# ", id, " is ",
                                      parts.memory_limit_mb(i));
     }
-    configs->push_back({.physical_id = id, .memory_limit = static_cast<size_t>(bytes), .allow_growth = allow_growth});
+    config.memory_limit = static_cast<size_t>(bytes);
+    configs->push_back(config);
   }
   return absl::OkStatus();
 }
@@ -116,13 +122,19 @@ absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, con
                                       const GpuMemoryInfo& memory) {
   const double fraction = options.per_process_gpu_memory_fraction();
   if (!(fraction >= 0)) return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction);
-  if (fraction > 1 || options.experimental().use_unified_memory()) {
-    return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction,
-                                   "; more memory than the device has needs unified memory, which is not supported");
+  if (UsesUnifiedMemory(options) && properties.compute_major < 6) {
+    return errors::Internal(
+        "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) does not support "
+        "oversubscription.");
   }
   const int64_t kept_mb = options.experimental().gpu_system_memory_size_in_mb();
   if (kept_mb > 0 && kept_mb * kMiB <= memory.free) return memory.free - kept_mb * kMiB;
-  if (fraction > 0) return static_cast<size_t>(fraction * static_cast<double>(memory.total));
+  if (fraction > 0) {
+    constexpr double kMost = 1e18;
+    const double bytes = fraction * static_cast<double>(memory.total);
+    if (bytes <= kMost) return static_cast<size_t>(bytes);
+    return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction, ", which is ", bytes, " bytes");
+  }
   const size_t reserved = ReservedGpuMemory(memory.free, properties.compute_major);
   return memory.free > reserved ? memory.free - reserved : memory.free;
 }
@@ -144,12 +156,15 @@ absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::Con
   visible.resize(virtual_devices.empty() ? num_gpus : virtual_devices.size());
   for (size_t i = 0; i < visible.size(); ++i) {
     const PhysicalGpu& gpu = physical[visible[i]];
+    GpuDeviceConfig device{.physical_id = visible[i],
+                           .allow_growth = options.allow_growth(),
+                           .unified_memory = UsesUnifiedMemory(options)};
     if (!virtual_devices.empty() && virtual_devices[static_cast<int>(i)].memory_limit_mb_size() > 0) {
-      RETURN_IF_ERROR(Divide(virtual_devices[static_cast<int>(i)], visible[i], options.allow_growth(), &configs));
+      RETURN_IF_ERROR(Divide(virtual_devices[static_cast<int>(i)], device, &configs));
       continue;
     }
-    ASSIGN_OR_RETURN(const size_t limit, GpuMemoryLimit(options, gpu.properties, gpu.memory));
-    configs.push_back({.physical_id = visible[i], .memory_limit = limit, .allow_growth = options.allow_growth()});
+    ASSIGN_OR_RETURN(device.memory_limit, GpuMemoryLimit(options, gpu.properties, gpu.memory));
+    configs.push_back(device);
   }
   return configs;
 }

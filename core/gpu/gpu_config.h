@@ -20,6 +20,7 @@ struct GpuDeviceConfig {
   int physical_id = 0;      // among the devices that CUDA shows (after CUDA_VISIBLE_DEVICES)
   size_t memory_limit = 0;  // bytes
   bool allow_growth = false;
+  bool unified_memory = false;  // GpuRuntime::AllocateManaged
 };
 
 // device_count["GPU"]; no limit when it is not set.
@@ -33,8 +34,9 @@ absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int
 size_t ReservedGpuMemory(size_t available, int compute_major);
 
 // The memory limit of a device that is not divided: what is free but for a reserve, gpu_system_memory_size_in_mb or
-// ReservedGpuMemory, or per_process_gpu_memory_fraction of the whole. InvalidArgument for a fraction below 0 or above
-// 1: more than there is needs unified memory, which is not supported.
+// ReservedGpuMemory, or per_process_gpu_memory_fraction of the whole. That may be above 1: unified memory, which
+// use_unified_memory asks for too. InvalidArgument for a fraction below 0; Internal, in TensorFlow's words, for unified
+// memory on a device that cannot hold more than its own.
 absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
                                       const GpuMemoryInfo& memory);
 

@@ -71,10 +71,36 @@ TEST_F(ConfigureGpusTest, AFractionIsOfAllMemory) {
   options().set_allow_growth(true);
   EXPECT_EQ(Configure()->at(0).memory_limit, 4000 * kMiB);
   EXPECT_TRUE(Configure()->at(0).allow_growth);
-  options().set_per_process_gpu_memory_fraction(1.5);
-  ExpectError(absl::StatusCode::kInvalidArgument, "unified memory");
+  EXPECT_FALSE(Configure()->at(0).unified_memory);
   options().set_per_process_gpu_memory_fraction(-1);
   ExpectError(absl::StatusCode::kInvalidArgument, "per_process_gpu_memory_fraction is -1");
+}
+
+TEST_F(ConfigureGpusTest, MoreThanThereIsIsUnifiedMemory) {
+  options().set_per_process_gpu_memory_fraction(1.5);
+  EXPECT_EQ(Configure()->at(0).memory_limit, 24000 * kMiB);
+  EXPECT_TRUE(Configure()->at(0).unified_memory);
+  options().set_per_process_gpu_memory_fraction(1e300);
+  ExpectError(absl::StatusCode::kInvalidArgument, "per_process_gpu_memory_fraction is 1e+300");
+  options().set_per_process_gpu_memory_fraction(0.25);
+  options().mutable_experimental()->set_use_unified_memory(true);
+  EXPECT_EQ(Configure()->at(0).memory_limit, 4000 * kMiB);
+  EXPECT_TRUE(Configure()->at(0).unified_memory);
+  const GpuProperties maxwell{.compute_major = 5, .compute_minor = 2};
+  EXPECT_THAT(GpuMemoryLimit(options(), maxwell, {.free = kMiB, .total = kMiB}),
+              StatusIs(absl::StatusCode::kInternal, testing::HasSubstr("pre-Pascal")));
+}
+
+TEST_F(ConfigureGpusTest, UnifiedMemoryOfVirtualDevices) {
+  options().mutable_experimental()->set_use_unified_memory(true);
+  options().set_visible_device_list("0");
+  auto* const parts = options().mutable_experimental()->add_virtual_devices();
+  parts->add_memory_limit_mb(20000);
+  parts->add_memory_limit_mb(30000);
+  ASSERT_OK_AND_ASSIGN(const auto devices, Configure());
+  ASSERT_EQ(devices.size(), 2);
+  EXPECT_EQ(devices[1].memory_limit, 30000 * kMiB);
+  EXPECT_TRUE(devices[1].unified_memory);
 }
 
 TEST_F(ConfigureGpusTest, DeviceCountAndVisibleListChoose) {

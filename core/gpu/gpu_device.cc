@@ -47,7 +47,8 @@ struct GpuDevice::Core {
         to_peers(std::move(to_peers_in)),
         from_peers(std::move(from_peers_in)),
         memory(runtime.get(), {.name = absl::StrCat("GPU_", options.id, "_bfc"),
-                               .memory = GpuAllocator::Memory::kDevice,
+                               .memory = options.config.unified_memory ? GpuAllocator::Memory::kManaged
+                                                                       : GpuAllocator::Memory::kDevice,
                                .limit = options.config.memory_limit,
                                .allow_growth = options.config.allow_growth,
                                .retry_for = options.retry_for}),

@@ -141,6 +141,9 @@ class GpuRuntime {
 
   // Slow, and what frees waits for all streams: GpuAllocator takes large regions and divides them.
   virtual absl::StatusOr<void*> AllocateDevice(size_t bytes) = 0;
+  // Unified memory: pages move between the device and the host as they are used, so that there may be more of it than
+  // the device has. Used as a device's memory; given back by FreeDevice.
+  virtual absl::StatusOr<void*> AllocateManaged(size_t bytes) = 0;
   virtual absl::Status FreeDevice(void* data) = 0;
   virtual absl::StatusOr<void*> AllocatePinned(size_t bytes) = 0;
   virtual absl::Status FreePinned(void* data) = 0;

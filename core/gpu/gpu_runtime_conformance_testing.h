@@ -160,6 +160,16 @@ TEST_P(GpuRuntimeConformance, MemoryInfoFollowsAllocations) {
   EXPECT_THAT(runtime_->FreeDevice(data), IsOk());
 }
 
+TEST_P(GpuRuntimeConformance, ManagedMemoryIsUsedAsTheDevices) {
+  ASSERT_OK_AND_ASSIGN(void* const data, runtime_->AllocateManaged(kBytes));
+  ASSERT_THAT(Clear(*a_), IsOk());
+  EXPECT_THAT(a_->CopyOnDevice(data, device_, kBytes), IsOk());
+  EXPECT_THAT(a_->Fill(data, 7, kBytes), IsOk());
+  EXPECT_THAT(a_->Synchronize(), IsOk());
+  EXPECT_THAT(runtime_->FreeDevice(data), IsOk());
+  EXPECT_THAT(runtime_->AllocateManaged(0), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
 TEST_P(GpuRuntimeConformance, ACapturedGraphRunsOnlyWhenItIsLaunched) {
   ASSERT_THAT(Clear(*a_), IsOk());
   ASSERT_THAT(a_->BeginCapture(GpuCaptureMode::kThreadLocal), IsOk());

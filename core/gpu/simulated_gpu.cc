@@ -33,17 +33,27 @@ absl::StatusOr<GpuMemoryInfo> SimulatedGpu::MemoryInfo() {
   return GpuMemoryInfo{.free = options_.memory_bytes - device_bytes_, .total = options_.memory_bytes};
 }
 
-absl::StatusOr<void*> SimulatedGpu::AllocateDevice(size_t bytes) { return Allocate(bytes, false, "AllocateDevice"); }
+absl::StatusOr<void*> SimulatedGpu::AllocateDevice(size_t bytes) {
+  return Allocate(bytes, MemoryKind::kDevice, "AllocateDevice");
+}
+absl::StatusOr<void*> SimulatedGpu::AllocateManaged(size_t bytes) {
+  return Allocate(bytes, MemoryKind::kManaged, "AllocateManaged");
+}
 absl::Status SimulatedGpu::FreeDevice(void* data) { return Free(data, false, "FreeDevice"); }
-absl::StatusOr<void*> SimulatedGpu::AllocatePinned(size_t bytes) { return Allocate(bytes, true, "AllocatePinned"); }
+absl::StatusOr<void*> SimulatedGpu::AllocatePinned(size_t bytes) {
+  return Allocate(bytes, MemoryKind::kPinned, "AllocatePinned");
+}
 absl::Status SimulatedGpu::FreePinned(void* data) { return Free(data, true, "FreePinned"); }
 
-absl::StatusOr<void*> SimulatedGpu::Allocate(size_t bytes, bool pinned, absl::string_view what) {
+absl::StatusOr<void*> SimulatedGpu::Allocate(size_t bytes, MemoryKind kind, absl::string_view what) {
   MutexLock lock(mu_);
   RETURN_IF_ERROR(Enter(what));
   RETURN_IF_ERROR(CheckNoCapture(what));
   if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, what);
-  const size_t free = pinned ? options_.memory_bytes : options_.memory_bytes - device_bytes_;
+  // Managed memory is the host's where the device has none left: only what no host has is refused.
+  const size_t free = kind == MemoryKind::kDevice   ? options_.memory_bytes - device_bytes_
+                      : kind == MemoryKind::kPinned ? options_.memory_bytes
+                                                    : size_t{1} << 40;
   const bool refused = failing_allocations_ > 0 || bytes > free;
   if (failing_allocations_ > 0) --failing_allocations_;
   const size_t rounded = (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
@@ -52,8 +62,8 @@ absl::StatusOr<void*> SimulatedGpu::Allocate(size_t bytes, bool pinned, absl::st
     return GpuStatus(GpuError::kMemoryAllocation, absl::StrCat(what, " of ", bytes, " bytes, ", free, " are free"));
   }
   std::memset(data, kFreshByte, bytes);
-  allocations_[reinterpret_cast<uintptr_t>(data)] = {bytes, pinned};
-  if (!pinned) device_bytes_ += bytes;
+  allocations_[reinterpret_cast<uintptr_t>(data)] = {bytes, kind};
+  if (kind == MemoryKind::kDevice) device_bytes_ += bytes;
   return data;
 }
 
@@ -64,7 +74,8 @@ absl::Status SimulatedGpu::Free(void* data, bool pinned, absl::string_view what)
     RETURN_IF_ERROR(Enter(what));
     RETURN_IF_ERROR(CheckNoCapture(what));
     const auto it = allocations_.find(reinterpret_cast<uintptr_t>(data));
-    if (it == allocations_.end() || it->second.pinned != pinned) return GpuStatus(GpuError::kInvalidValue, what);
+    if (it == allocations_.end() || (it->second.kind == MemoryKind::kPinned) != pinned)
+      return GpuStatus(GpuError::kInvalidValue, what);
   }
   RETURN_IF_ERROR(WaitUntil(absl::InfiniteFuture(), what, [this] {
     for (const SimulatedStream* stream : streams_) {
@@ -77,7 +88,7 @@ absl::Status SimulatedGpu::Free(void* data, bool pinned, absl::string_view what)
   const auto it = allocations_.find(reinterpret_cast<uintptr_t>(data));
   if (it == allocations_.end()) return GpuStatus(GpuError::kInvalidValue, what);
   checker_.Forget(data, it->second.bytes);
-  if (!pinned) device_bytes_ -= it->second.bytes;
+  if (it->second.kind == MemoryKind::kDevice) device_bytes_ -= it->second.bytes;
   allocations_.erase(it);
   std::free(data);
   return absl::OkStatus();
@@ -89,7 +100,8 @@ bool SimulatedGpu::IsAllocated(const void* data, size_t bytes, std::optional<boo
   if (it == allocations_.begin()) return false;
   --it;
   const size_t offset = address - it->first;
-  return offset <= it->second.bytes && bytes <= it->second.bytes - offset && (!pinned || *pinned == it->second.pinned);
+  return offset <= it->second.bytes && bytes <= it->second.bytes - offset &&
+         (!pinned || *pinned == (it->second.kind == MemoryKind::kPinned));
 }
 
 absl::Status SimulatedGpu::CheckNoCapture(absl::string_view what) {

@@ -50,6 +50,7 @@ class SimulatedGpu : public GpuRuntime {
   const GpuProperties& properties() const override { return properties_; }
   absl::StatusOr<GpuMemoryInfo> MemoryInfo() override;
   absl::StatusOr<void*> AllocateDevice(size_t bytes) override;
+  absl::StatusOr<void*> AllocateManaged(size_t bytes) override;
   absl::Status FreeDevice(void* data) override;
   absl::StatusOr<void*> AllocatePinned(size_t bytes) override;
   absl::Status FreePinned(void* data) override;
@@ -95,16 +96,17 @@ class SimulatedGpu : public GpuRuntime {
   friend class SimulatedStream;
   friend class SimulatedEvent;
   friend class SimulatedTimer;
+  enum class MemoryKind { kDevice, kManaged, kPinned };
   struct Allocation {
     size_t bytes = 0;
-    bool pinned = false;
+    MemoryKind kind = MemoryKind::kDevice;
   };
   struct Taken;
 
   absl::Status Enter(absl::string_view what) REQUIRES(mu_);
   // Refuses what may not happen while a stream captures, and spoils those captures.
   absl::Status CheckNoCapture(absl::string_view what) REQUIRES(mu_);
-  absl::StatusOr<void*> Allocate(size_t bytes, bool pinned, absl::string_view what);
+  absl::StatusOr<void*> Allocate(size_t bytes, MemoryKind kind, absl::string_view what);
   absl::Status Free(void* data, bool pinned, absl::string_view what);
   bool IsAllocated(const void* data, size_t bytes, std::optional<bool> pinned) const REQUIRES(mu_);
   absl::Status Enqueue(SimulatedStream* stream, SimulatedStep step);

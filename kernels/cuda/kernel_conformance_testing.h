@@ -211,6 +211,13 @@ TEST_P(GpuKernels, LooksAlongRows) {
                      .Attr("index_type: type = DT_INT32");
   Expect(top, {AsTensor<float>(counted), AsScalar<int32_t>(4)}, Float(),
          {AsTensor<float>({9000, 9000, 5000, 4999}), AsTensor<int32_t>({17, 4000, 4999, 4998})});
+  std::vector<float> descending(5000);
+  std::vector<int32_t> columns(1000);
+  std::iota(columns.begin(), columns.end(), 0);
+  for (size_t i = 0; i < descending.size(); ++i) descending[i] = static_cast<float>(5000 - i);
+  Expect(
+      top, {AsTensor<float>(descending), AsScalar<int32_t>(1000)}, Float(),
+      {AsTensor<float>(std::vector<float>(descending.begin(), descending.begin() + 1000)), AsTensor<int32_t>(columns)});
   Expect(Of("L2Loss").Input("t: T").Output("output: T"), {Tensor(DT_FLOAT, TensorShape({0}))}, Float(),
          {AsScalar<float>(0)});
 }

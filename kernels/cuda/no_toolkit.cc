@@ -4,6 +4,7 @@
 #include "kernels/cuda/elementwise_args.h"
 #include "kernels/cuda/machine_gpus.h"
 #include "kernels/cuda/matmul_args.h"
+#include "kernels/cuda/sort_args.h"
 
 namespace weir {
 
@@ -19,6 +20,7 @@ BodyTable CudaScatterBodies() { return {}; }
 BodyTable CudaUpdateBodies() { return {}; }
 BodyTable CudaWindowBodies() { return {}; }
 MatMulLibrary CudaMatMul() { return {}; }
+SortLibrary CudaSort() { return {}; }
 
 GpuPlatform MachineGpus() {
   return {.count = []() -> absl::StatusOr<int> { return errors::Unavailable("this build has no CUDA"); },

@@ -1,4 +1,6 @@
 // The bodies of order_table.inc for CUDA.
+#include <cstring>
+
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cuda/order_bodies.h"
 #include "kernels/cuda/run_bodies_cuda.h"

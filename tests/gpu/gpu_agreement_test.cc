@@ -222,6 +222,13 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
     AddDiagonals(type);
     AddSpaces(type);
   }
+  std::vector<float> odd(50, 0.0f);
+  odd[7] = odd[30] = NAN;
+  odd[9] = -0.0f;
+  odd[11] = -INFINITY;
+  odd[12] = INFINITY;
+  odd[49] = -3;
+  Add("TopKV2", {AsTensor<float>(odd), AsScalar<int32_t>(50)});
   AddPredictions();
   for (const DataType type : kFloats) AddSparse(type);
   AddCounts();

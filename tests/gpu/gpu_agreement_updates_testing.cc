@@ -62,6 +62,10 @@ void GpuAgreementTest::AddIndexed(DataType type) {
   }
   Add("TopKV2", {Of(type, TensorShape({3, 300})), AsScalar<int32_t>(5)});
   Add("TopKV2", {Of(type, matrix), AsScalar<int32_t>(6)}, Attr("index_type", DT_INT64));
+  // By sorting: rows together, or one by one; and where these are too many.
+  Add("TopKV2", {Of(type, TensorShape({3, 300})), AsScalar<int32_t>(200)});
+  Add("TopKV2", {Of(type, TensorShape({2, 2, 90})), AsScalar<int32_t>(90)}, Attr("index_type", DT_INT64));
+  Add("TopKV2", {Of(type, TensorShape({70, 50})), AsScalar<int32_t>(40)});
   Add("TopK", {Of(type, matrix)}, Attr("k", int64_t{2}));
   for (const bool exclusive : {false, true}) {
     for (const bool reverse : {false, true}) {

@@ -53,6 +53,7 @@ class PlainRuntime : public GpuRuntime {
   const GpuProperties& properties() const override { return gpu_->properties(); }
   absl::StatusOr<GpuMemoryInfo> MemoryInfo() override { return gpu_->MemoryInfo(); }
   absl::StatusOr<void*> AllocateDevice(size_t bytes) override { return gpu_->AllocateDevice(bytes); }
+  absl::StatusOr<void*> AllocateManaged(size_t bytes) override { return gpu_->AllocateManaged(bytes); }
   absl::Status FreeDevice(void* data) override { return gpu_->FreeDevice(data); }
   absl::StatusOr<void*> AllocatePinned(size_t bytes) override { return gpu_->AllocatePinned(bytes); }
   absl::Status FreePinned(void* data) override { return gpu_->FreePinned(data); }
