@@ -2,17 +2,17 @@
 
 namespace weir {
 
-absl::Status CheckPairwise(const Tensor& x, const Tensor& y) {
-  if (x.NumElements() == y.NumElements()) return absl::OkStatus();
+absl::Status CheckPairwise(const TensorShape& x, const TensorShape& y) {
+  if (x.num_elements() == y.num_elements()) return absl::OkStatus();
   return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
-                                 x.NumElements(), " and ", y.NumElements());
+                                 x.num_elements(), " and ", y.num_elements());
 }
 
-absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const Tensor& x, const Tensor& y) {
-  if (x.shape() == y.shape()) return absl::OkStatus();
+absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const TensorShape& x, const TensorShape& y) {
+  if (x == y) return absl::OkStatus();
   return errors::InvalidArgument("Inputs to operation ", name, " of type ", op,
-                                 " must have the same size and shape.  Input 0: ", x.shape().ToString(),
-                                 " != input 1: ", y.shape().ToString());
+                                 " must have the same size and shape.  Input 0: ", x.ToString(),
+                                 " != input 1: ", y.ToString());
 }
 
 }  // namespace weir

@@ -6,9 +6,14 @@
 
 namespace weir {
 
-// InvalidArgument in TensorFlow's words unless `x` and `y` have as many elements; shapes may differ.
-absl::Status CheckPairwise(const Tensor& x, const Tensor& y);
+// InvalidArgument in TensorFlow's words unless tensors of these shapes have as many elements; the shapes may differ.
+absl::Status CheckPairwise(const TensorShape& x, const TensorShape& y);
 // The same unless they have one shape: inputs 0 and 1 of a node `name` of type `op`.
-absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const Tensor& x, const Tensor& y);
+absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const TensorShape& x, const TensorShape& y);
+// Of tensors.
+inline absl::Status CheckPairwise(const Tensor& x, const Tensor& y) { return CheckPairwise(x.shape(), y.shape()); }
+inline absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const Tensor& x, const Tensor& y) {
+  return CheckSameShape(name, op, x.shape(), y.shape());
+}
 
 }  // namespace weir

@@ -73,29 +73,13 @@ class BinaryKernel : public ElementwiseKernel {
     const Tensor& x = ctx.input(0);
     const Tensor& y = ctx.input(1);
     ElementwiseArgs args;
-    ASSIGN_OR_RETURN(const TensorShape shape, Broadcast(x.shape(), y.shape(), &args));
+    ASSIGN_OR_RETURN(const TensorShape shape, BroadcastElementwise(x.shape(), y.shape(), &args));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     args.x = x.raw_data();
     args.y = y.raw_data();
     args.out = output->raw_data();
     args.count = shape.num_elements();
     return Run(stream, args, {ReadOf(x), ReadOf(y), WriteOf(*output)});
-  }
-
- private:
-  // The output's shape, and how to find the operands' elements, in as few dimensions as the shapes allow.
-  static absl::StatusOr<TensorShape> Broadcast(const TensorShape& x, const TensorShape& y, ElementwiseArgs* args) {
-    if (x == y) return x;
-    ASSIGN_OR_RETURN(const Broadcasting broadcasting, Broadcasting::Of(x, y));
-    const auto& [shape, sizes, x_steps, y_steps] = broadcasting;
-    if (sizes.size() > kMaxElementwiseRank) {
-      return errors::Unimplemented("Broadcast between ", x.ToString(), " and ", y.ToString(), " is not supported yet");
-    }
-    args->rank = static_cast<int>(sizes.size());
-    std::copy(sizes.begin(), sizes.end(), args->sizes);
-    std::copy(x_steps.begin(), x_steps.end(), args->x_steps);
-    std::copy(y_steps.begin(), y_steps.end(), args->y_steps);
-    return shape;
   }
 };
 
@@ -154,12 +138,9 @@ class AddNKernel : public GpuOpKernel {
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor first = ctx.input(0);
-    for (int i = 1; i < ctx.num_inputs(); ++i) {
-      if (ctx.input(i).shape() == first.shape()) continue;
-      return errors::InvalidArgument("Inputs to operation ", ctx.node_def().name(),
-                                     " of type AddN must have the same size and shape.  Input 0: ",
-                                     first.shape().ToString(), " != input ", i, ": ", ctx.input(i).shape().ToString());
-    }
+    std::vector<TensorShape> shapes;
+    for (int i = 0; i < ctx.num_inputs(); ++i) shapes.push_back(ctx.input(i).shape());
+    RETURN_IF_ERROR(CheckAddends(ctx.node_def().name(), shapes));
     if (ctx.num_inputs() == 1) {
       ctx.set_output(0, first);
       return absl::OkStatus();
@@ -183,6 +164,30 @@ class AddNKernel : public GpuOpKernel {
 };
 
 }  // namespace
+
+absl::StatusOr<TensorShape> BroadcastElementwise(const TensorShape& x, const TensorShape& y, ElementwiseArgs* args) {
+  if (x == y) return x;
+  ASSIGN_OR_RETURN(const Broadcasting broadcasting, Broadcasting::Of(x, y));
+  const auto& [shape, sizes, x_steps, y_steps] = broadcasting;
+  if (sizes.size() > kMaxElementwiseRank) {
+    return errors::Unimplemented("Broadcast between ", x.ToString(), " and ", y.ToString(), " is not supported yet");
+  }
+  args->rank = static_cast<int>(sizes.size());
+  std::copy(sizes.begin(), sizes.end(), args->sizes);
+  std::copy(x_steps.begin(), x_steps.end(), args->x_steps);
+  std::copy(y_steps.begin(), y_steps.end(), args->y_steps);
+  return shape;
+}
+
+absl::Status CheckAddends(absl::string_view node, absl::Span<const TensorShape> inputs) {
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] == inputs[0]) continue;
+    return errors::InvalidArgument("Inputs to operation ", node,
+                                   " of type AddN must have the same size and shape.  Input 0: ", inputs[0].ToString(),
+                                   " != input ", i, ": ", inputs[i].ToString());
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<GpuKernel> FindElementwise(const std::string& op, DataType type) {
   const ElementwiseEntry* const cuda = Find(CudaElementwiseTable(), op, type);

@@ -1,14 +1,10 @@
 // Biases, softmax and its losses.
 #include "kernels/cuda/body_kernel.h"
+#include "kernels/cuda/channels.h"
 #include "kernels/cuda/families.h"
 
 namespace weir {
 namespace {
-
-struct Channels {
-  int axis = 0;
-  int64_t outer = 1, channels = 1, inner = 1;
-};
 
 class ChannelKernel : public GpuOpKernel {
  protected:
@@ -17,15 +13,6 @@ class ChannelKernel : public GpuOpKernel {
     if (ctx.HasAttr("data_format")) RETURN_IF_ERROR(ctx.GetAttr("data_format", &format));
     channels_first_ = format == "NCHW";
     return absl::OkStatus();
-  }
-  absl::StatusOr<Channels> View(const TensorShape& shape) const {
-    if (shape.dims() < 2) return errors::InvalidArgument("Input tensor must be at least 2D: ", shape.ToString());
-    Channels view;
-    view.axis = channels_first_ ? 1 : shape.dims() - 1;
-    view.outer = CountBefore(shape, view.axis);
-    view.channels = shape.dim_size(view.axis);
-    view.inner = CountBehind(shape, view.axis);
-    return view;
   }
   bool channels_first_ = false;
 };
@@ -38,13 +25,7 @@ class BiasAddKernel : public ChannelKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const TensorShape shape = ctx.input(0).shape();
     const Tensor& bias = ctx.input(1);
-    if (!bias.shape().IsVector()) return errors::InvalidArgument("Biases must be 1D: ", bias.shape().ToString());
-    ASSIGN_OR_RETURN(const Channels view, View(shape));
-    if (bias.dim_size(0) != view.channels) {
-      return errors::InvalidArgument("Must provide as many biases as the ", channels_first_ ? "channel" : "last",
-                                     " dimension of the input tensor: ", bias.shape().ToString(), " vs. ",
-                                     shape.ToString());
-    }
+    ASSIGN_OR_RETURN(const Channels view, Channels::OfBias(shape, bias.shape(), channels_first_));
     const GpuAccess in = ReadOf(ctx.input(0));  // forwarding moves the input away
     ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0}, 0, shape));
     if (output->NumElements() == 0) return absl::OkStatus();
@@ -67,7 +48,7 @@ class BiasAddGradKernel : public ChannelKernel {
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& gradient = ctx.input(0);
-    ASSIGN_OR_RETURN(const Channels view, View(gradient.shape()));
+    ASSIGN_OR_RETURN(const Channels view, Channels::Of(gradient.shape(), channels_first_));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({view.channels})));
     if (view.channels == 0) return absl::OkStatus();
     FoldArgs args{.in = gradient.raw_data(), .out = output->raw_data(), .length = view.outer * view.inner};

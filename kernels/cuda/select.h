@@ -1,0 +1,21 @@
+// A choice between the elements of two tensors.
+#pragma once
+
+#include "core/gpu/gpu_runtime.h"
+#include "core/tensor.h"
+
+namespace weir {
+
+struct SelectShapes {
+  TensorShape output;
+  TensorShape condition;  // as it is broadcast to that: Select has a condition for each row too
+
+  // Of Select or SelectV2. INVALID_ARGUMENT, in TensorFlow's words, where shapes do not match.
+  static absl::StatusOr<SelectShapes> Of(absl::string_view op, const TensorShape& condition, const TensorShape& t,
+                                         const TensorShape& e);
+  // `kernel` is FindMove's "Select".
+  absl::Status Enqueue(GpuStream& stream, const GpuKernel& kernel, const Tensor& condition_tensor, const Tensor& t,
+                       const Tensor& e, const Tensor& out) const;
+};
+
+}  // namespace weir
