@@ -11,6 +11,8 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "graph/passes/fusion/elementwise_fusion.h"
+#include "graph/passes/pass_manager.h"
 #include "worker/capture/capture_segments.h"
 #include "worker/device_memory.h"
 #include "worker/node_kernel.h"
@@ -169,12 +171,21 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   options.kernels = [this, device, runtime = unit.functions.get()](const Node& node) {
     return session_->Kernel(node, ops_, device, runtime);
   };
+  if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Fuse(graph.get()));
   RETURN_IF_ERROR(PrepareMemory(*session_->options().kernels, device, graph.get(), &options));
   if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Capture(device, unit.gpu, graph.get(), &options));
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Plan::Compile(std::move(graph), options));
   unit.executor = Executor::Create(std::move(plan));
   RETURN_IF_ERROR(unit.functions->CompileAll());
   return unit;
+}
+
+absl::Status RegisteredGraph::Fuse(Graph* graph) const {
+  ASSIGN_OR_RETURN(const bool fuses, AsksForFusion(args_->request.graph_options()));
+  if (!fuses) return absl::OkStatus();
+  PassManager passes;
+  passes.Add(MakeElementwiseFusionPass(kDeviceGpu));
+  return passes.Run({}, graph).status();
 }
 
 absl::Status RegisteredGraph::Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const {

@@ -59,6 +59,8 @@ class RegisteredGraph {
       : args_(std::move(args)), ops_(ops), session_(std::move(session)) {}
   absl::Status Compile(bool with_terminals, std::vector<GraphUnit>* units);
   absl::StatusOr<GraphUnit> CompileUnit(std::unique_ptr<Graph> graph, Device* device, bool with_terminals);
+  // Makes one node of element-wise ops in the graph of a GPU's unit, where the session asks for that.
+  absl::Status Fuse(Graph* graph) const;
   // Gives the graph of a GPU's unit to capture, where the session asks for that.
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
   absl::Status Place(Graph& graph) const;

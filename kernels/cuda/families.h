@@ -17,6 +17,7 @@ absl::Status RegisterGpuDiagonalKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuFusedKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuHostKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuImageKernels(KernelRegistry& kernels);

@@ -1,5 +1,6 @@
 #include "core/cuda/cuda_runtime.h"
 #include "kernels/cuda/bodies.h"
+#include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
 
 namespace weir {
@@ -8,6 +9,7 @@ namespace {
 const GpuKernelWorld kCuda = {.name = "Cuda", .make = [] { return CudaPlatform().open(0); }};
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuKernels, testing::Values(kCuda));
+INSTANTIATE_TEST_SUITE_P(Cuda, FusedKernels, testing::Values(kCuda));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
   const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();

@@ -1,4 +1,5 @@
 #include "core/gpu/simulated_gpu.h"
+#include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
 
 namespace weir {
@@ -10,6 +11,7 @@ const GpuKernelWorld kSimulated = {
     .check = [](GpuRuntime& runtime) { EXPECT_THAT(static_cast<SimulatedGpu&>(runtime).Races(), testing::IsEmpty()); }};
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, FusedKernels, testing::Values(kSimulated));
 
 }  // namespace
 }  // namespace weir

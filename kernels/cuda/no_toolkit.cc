@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/elementwise_args.h"
+#include "kernels/cuda/fusion/kernel_compiler.h"
 #include "kernels/cuda/machine_gpus.h"
 #include "kernels/cuda/matmul_args.h"
 #include "kernels/cuda/sort_args.h"
@@ -21,6 +22,10 @@ BodyTable CudaUpdateBodies() { return {}; }
 BodyTable CudaWindowBodies() { return {}; }
 MatMulLibrary CudaMatMul() { return {}; }
 SortLibrary CudaSort() { return {}; }
+FusedLaunch CudaFusedLaunch() { return nullptr; }
+absl::StatusOr<std::shared_ptr<KernelCompiler>> CudaKernelCompiler(GpuRuntime& gpu) {
+  return errors::Unavailable("this build has no NVRTC for ", gpu.properties().name);
+}
 
 GpuPlatform MachineGpus() {
   return {.count = []() -> absl::StatusOr<int> { return errors::Unavailable("this build has no CUDA"); },

@@ -31,6 +31,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuNormKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuVariableKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuApplyKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuFusedKernels(kernels));
   return RegisterGpuHostKernels(kernels);
 }
 

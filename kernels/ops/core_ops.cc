@@ -1,6 +1,7 @@
 #include "kernels/ops/core_ops.h"
 
 #include "core/attr_value.h"
+#include "core/fusion/fused_node.h"
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/graph_ops.h"
 #include "graph/shape_inference.h"
@@ -217,6 +218,18 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
                                    .Attr("Tin: list(type) >= 0")
                                    .Attr("Tout: list(type) >= 0")
                                    .Stateful()
+                                   .Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(ops.Register(Op(kFusedElementwiseOp)
+                                   .Input("args: Tin")
+                                   .Output("results: Tout")
+                                   .Attr("Tin: list(type) >= 1")
+                                   .Attr("Tout: list(type) >= 1")
+                                   .Attr("steps: list(string) >= 1")
+                                   .Attr("outputs: list(int) >= 1")
+                                   .Attr("nodes: list(string) >= 1")
+                                   .Attr("fold: string = ''")
+                                   .Attr("axes: list(int) = []")
+                                   .Attr("keep_dims: bool = false")
                                    .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(Op(kCopyFromPeer)
                                    .Input("input: T")

@@ -290,14 +290,18 @@ TEST_P(ExecutorConformance, ATracedStepTellsOfItsNodes) {
   for (const auto& device : metadata.step_stats().dev_stats()) {
     for (const auto& node : device.node_stats()) nodes.push_back(node.node_name());
   }
-  EXPECT_THAT(nodes, testing::IsSupersetOf({"minus", "square"}));
+  if (GetParam().fuses) {
+    EXPECT_THAT(nodes, testing::Contains("square/_fused"));
+  } else {
+    EXPECT_THAT(nodes, testing::IsSupersetOf({"minus", "square"}));
+  }
   EXPECT_EQ(Replays(), before);
   ExpectTensorEqual(Run(feeds, {y})[0], AsTensor<float>({9}));
   ExpectReplays(1, before);
 }
 
 // The weights of a network with a hidden layer after some steps, from the same values on.
-absl::StatusOr<std::vector<Tensor>> Train(const ExecutorWorld& world, bool captures, Optimizer& optimizer,
+absl::StatusOr<std::vector<Tensor>> Train(const ExecutorWorld& world, bool captures, bool fuses, Optimizer& optimizer,
                                           int64_t* replays) {
   std::shared_ptr<SimulatedGpu> simulated;
   ASSIGN_OR_RETURN(const GpuPlatform gpus, world.gpus(&simulated));
@@ -318,6 +322,7 @@ absl::StatusOr<std::vector<Tensor>> Train(const ExecutorWorld& world, bool captu
   SessionOptions options;
   options.config.set_allow_soft_placement(true);
   if (captures) CaptureGraphs(2, &options.config);
+  if (fuses) FuseElementwise(&options.config);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, LocalSessionOn(gpus, root, std::move(options)));
   RETURN_IF_ERROR(session->RunTargets({initialize}));
   const int64_t before = simulated == nullptr ? 0 : simulated->NumEnqueued("graph");
@@ -348,8 +353,9 @@ TEST_P(ExecutorConformance, TrainingGivesTheSameBits) {
   optimizers.push_back(RMSPropOptimizer(0.01));
   for (const auto& optimizer : optimizers) {
     int64_t replays = 0, none = 0;
-    ASSERT_OK_AND_ASSIGN(const auto plain, Train(GetParam(), false, *optimizer, &none));
-    ASSERT_OK_AND_ASSIGN(const auto trained, Train(GetParam(), GetParam().captures, *optimizer, &replays));
+    ASSERT_OK_AND_ASSIGN(const auto plain, Train(GetParam(), false, false, *optimizer, &none));
+    ASSERT_OK_AND_ASSIGN(const auto trained,
+                         Train(GetParam(), GetParam().captures, GetParam().fuses, *optimizer, &replays));
     ASSERT_EQ(trained.size(), plain.size());
     for (size_t i = 0; i < trained.size(); ++i) ExpectTensorEqual(trained[i], plain[i]);
     EXPECT_EQ(none, 0);

@@ -33,8 +33,21 @@ std::vector<ExecutorWorld> ExecutorWorlds() {
           {.name = "SimulatedGpu", .device = "/device:GPU:0", .gpus = SimulatedGpus},
           {.name = "SimulatedGpuCaptured", .device = "/device:GPU:0", .captures = true, .gpus = SimulatedGpus},
           {.name = "ThreadedGpuCaptured", .device = "/device:GPU:0", .captures = true, .gpus = ThreadedGpus},
+          {.name = "SimulatedGpuFused", .device = "/device:GPU:0", .fuses = true, .gpus = SimulatedGpus},
+          {.name = "SimulatedGpuFusedCaptured",
+           .device = "/device:GPU:0",
+           .captures = true,
+           .fuses = true,
+           .gpus = SimulatedGpus},
+          {.name = "ThreadedGpuFusedCaptured",
+           .device = "/device:GPU:0",
+           .captures = true,
+           .fuses = true,
+           .gpus = ThreadedGpus},
           {.name = "Cuda", .device = "/device:GPU:0", .gpus = CudaGpus},
-          {.name = "CudaCaptured", .device = "/device:GPU:0", .captures = true, .gpus = CudaGpus}};
+          {.name = "CudaCaptured", .device = "/device:GPU:0", .captures = true, .gpus = CudaGpus},
+          {.name = "CudaFused", .device = "/device:GPU:0", .fuses = true, .gpus = CudaGpus},
+          {.name = "CudaFusedCaptured", .device = "/device:GPU:0", .captures = true, .fuses = true, .gpus = CudaGpus}};
 }
 
 ExecutorConformance::~ExecutorConformance() {
@@ -54,6 +67,7 @@ absl::StatusOr<std::unique_ptr<Session>> ExecutorConformance::Open() {
   SessionOptions options;
   options.config.set_allow_soft_placement(true);
   if (GetParam().captures) CaptureGraphs(warm_ups_, &options.config);
+  if (GetParam().fuses) FuseElementwise(&options.config);
   return LocalSessionOn(gpus_, scope_, std::move(options));
 }
 

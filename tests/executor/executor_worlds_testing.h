@@ -18,13 +18,14 @@ struct ExecutorWorld {
   std::string name;
   std::string device;  // "/device:GPU:0"
   bool captures = false;
+  bool fuses = false;
   // UNAVAILABLE, with the reason, where there is no such device; an empty platform is the CPU alone. The simulated
   // device behind it, if there is one, is left in `simulated`.
   std::function<absl::StatusOr<GpuPlatform>(std::shared_ptr<SimulatedGpu>* simulated)> gpus;
 };
 inline void PrintTo(const ExecutorWorld& world, std::ostream* os) { *os << world.name; }
 
-// A CPU, and GPUs that are simulated and real, without captures and with them.
+// A CPU, and GPUs that are simulated and real, without captures and with them; with fused ops, too.
 std::vector<ExecutorWorld> ExecutorWorlds();
 
 // One graph and one task. Nothing that ran on a simulated device had no order.

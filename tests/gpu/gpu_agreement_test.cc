@@ -11,10 +11,11 @@ const DataType kFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
 const DataType kMoved[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL};
 
 // Not here: those that hand tensors on, and variables, which gpu_session_test and tests/session run; and what passes
-// make, which no client may ask for (kernels/cuda/kernel_conformance_testing.h has it).
+// make, which no client may ask for (kernels/cuda/kernel_conformance_testing.h and kernels/cuda/fusion have it).
 const std::set<std::string>& CheckedElsewhere() {
   static const auto* const ops = new std::set<std::string>{"NoOp",
                                                            "_FusedMatMul",
+                                                           "_FusedElementwise",
                                                            "ControlTrigger",
                                                            "Const",
                                                            "HostConst",

@@ -2,6 +2,7 @@
 
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
+#include "graph/passes/fusion/elementwise_fusion.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "worker/capture/capture_segments.h"
 
@@ -20,6 +21,10 @@ void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config) {
   optimizer->set_name(kGpuGraphsOptimizer);
   (*optimizer->mutable_parameter_map())["min_kernels"].set_i(1);
   (*optimizer->mutable_parameter_map())["warm_ups"].set_i(warm_ups);
+}
+
+void FuseElementwise(tensorflow::ConfigProto* config) {
+  config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(kGpuFusionOptimizer);
 }
 
 }  // namespace weir

@@ -15,4 +15,7 @@ absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus,
 // Asks for graphs of all that can be captured, after `warm_ups` runs.
 void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config);
 
+// Asks for element-wise ops to be fused.
+void FuseElementwise(tensorflow::ConfigProto* config);
+
 }  // namespace weir
