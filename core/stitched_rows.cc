@@ -20,7 +20,9 @@ absl::StatusOr<StitchedRows> StitchedRows::Of(OpKernelContext& ctx) {
     if (rest != rows.row) {
       return errors::InvalidArgument("Need data[0].shape[", ctx.input(0).dims(), ":] = data[", i, "].shape[",
                                      indices.dims(), ":], got data[0].shape = ", ctx.input(n).shape().ToString(),
-                                     ", data[", i, "].shape = ", data.ToString());
+                                     ", data[", i, "].shape = ", data.ToString(),
+                                     ", indices[0].shape = ", ctx.input(0).shape().ToString(), ", indices[", i,
+                                     "].shape = ", indices.shape().ToString());
     }
     for (int64_t j = 0; j < indices.NumElements(); ++j) {
       const int32_t index = indices.data<int32_t>()[j];

@@ -76,11 +76,17 @@ absl::Status LookupTable::CheckOptions() const {
   return errors::InvalidArgument("Empty and deleted keys cannot be equal");
 }
 
+absl::Status LookupTable::CheckTypes(DataType keys, DataType values) const {
+  if (keys == options_.key_type && values == options_.value_type) return absl::OkStatus();
+  const auto signature = [](DataType key, DataType value) {
+    return absl::StrCat("resource, ", DataTypeName(key), ", ", DataTypeName(value), "->", DataTypeName(value));
+  };
+  return errors::InvalidArgument("Signature mismatch, have: ", signature(keys, values),
+                                 " expected: ", signature(options_.key_type, options_.value_type));
+}
+
 absl::StatusOr<TensorShape> LookupTable::CheckKeys(const Tensor& keys) const {
-  if (keys.dtype() != options_.key_type) {
-    return errors::InvalidArgument("Signature mismatch, have keys of type ", DataTypeName(keys.dtype()), " expected ",
-                                   DataTypeName(options_.key_type));
-  }
+  RETURN_IF_ERROR(CheckTypes(keys.dtype(), options_.value_type));
   const int outer = keys.dims() - options_.key_shape.dims();
   if (outer < 0 || keys.shape().dim_sizes().subspan(outer) != options_.key_shape.dim_sizes()) {
     return errors::InvalidArgument("Input key shape ", keys.shape().ToString(), " must end with the table's key shape ",
@@ -106,11 +112,8 @@ absl::Status LookupTable::CheckNotReserved(const Tensor& keys) const {
 }
 
 absl::Status LookupTable::CheckEntries(const Tensor& keys, const Tensor& values) const {
+  RETURN_IF_ERROR(CheckTypes(keys.dtype(), values.dtype()));
   ASSIGN_OR_RETURN(const TensorShape expected, CheckKeys(keys));
-  if (values.dtype() != options_.value_type) {
-    return errors::InvalidArgument("Signature mismatch, have values of type ", DataTypeName(values.dtype()),
-                                   " expected ", DataTypeName(options_.value_type));
-  }
   if (values.shape() != expected) {
     return errors::InvalidArgument("Expected shape ", expected.ToString(), " for value, got ",
                                    values.shape().ToString());
@@ -211,13 +214,9 @@ bool LookupTable::RowsEqual(const void* a, const void* b) const {
 
 absl::StatusOr<Tensor> LookupTable::Find(const OpKernelContext& ctx, const Tensor& keys,
                                          const Tensor& default_value) const {
+  RETURN_IF_ERROR(CheckTypes(keys.dtype(), default_value.dtype()));
   ASSIGN_OR_RETURN(const TensorShape shape, CheckKeys(keys));
   RETURN_IF_ERROR(CheckNotReserved(keys));
-  if (default_value.dtype() != options_.value_type) {
-    return errors::InvalidArgument("Signature mismatch, have a default value of type ",
-                                   DataTypeName(default_value.dtype()), " expected ",
-                                   DataTypeName(options_.value_type));
-  }
   const bool each = default_value.shape() == shape;
   if (!each && default_value.shape() != options_.value_shape) {
     return errors::InvalidArgument("Expected shape ", options_.value_shape.ToString(), " or ", shape.ToString(),
@@ -272,10 +271,6 @@ absl::Status LookupTable::Remove(const Tensor& keys) {
 
 absl::Status LookupTable::Import(const OpKernelContext& ctx, const Tensor& keys, const Tensor& values) {
   if (options_.is_dense()) return ImportBuckets(ctx, keys, values);
-  if (!options_.is_mutable && keys.NumElements() != values.NumElements()) {
-    return errors::InvalidArgument("Keys and values must have the same size ", keys.NumElements(), " vs ",
-                                   values.NumElements());
-  }
   RETURN_IF_ERROR(CheckEntries(keys, values));
   MutexLock lock(mu_);
   if (options_.is_mutable) Clear();

@@ -59,6 +59,8 @@ class LookupTable : public Resource {
   };
 
   absl::Status CheckEntries(const Tensor& keys, const Tensor& values) const;
+  // InvalidArgument, with the signature of a look-up, where the types are not the table's.
+  absl::Status CheckTypes(DataType keys, DataType values) const;
   // Types and shape; the shape of their values.
   absl::StatusOr<TensorShape> CheckKeys(const Tensor& keys) const;
   absl::Status CheckNotReserved(const Tensor& keys) const;

@@ -1,4 +1,5 @@
 // What looks up in hash tables and changes them.
+#include "absl/strings/match.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/lookup_table.h"
 #include "kernels/cpu/named_resource.h"
@@ -26,10 +27,22 @@ class InsertKernel : public OpKernel {
 
 class ImportKernel : public OpKernel {  // LookupTableImport, InitializeTable
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    initializes_ = absl::StartsWith(ctx.op(), "InitializeTable");
+    return absl::OkStatus();
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
+    if (initializes_ && ctx.input(1).NumElements() != ctx.input(2).NumElements()) {
+      return errors::InvalidArgument("Keys and values must have the same size ", ctx.input(1).NumElements(), " vs ",
+                                     ctx.input(2).NumElements());
+    }
     ASSIGN_OR_RETURN(std::shared_ptr<LookupTable> table, FindResource<LookupTable>(ctx, 0));
     return table->Import(ctx, ctx.input(1), ctx.input(2));
   }
+
+ private:
+  bool initializes_ = false;
 };
 
 class RemoveKernel : public OpKernel {

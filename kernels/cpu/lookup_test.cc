@@ -82,7 +82,8 @@ TEST_F(LookupTest, BadTableInputsAreErrors) {
   const auto error = [](const absl::Status& status, const std::string& message) {
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, HasSubstr(message)));
   };
-  error(Find(table, L({1}), AsScalar<int64_t>(1)).status(), "Signature mismatch");
+  error(Find(table, L({1}), AsScalar<int64_t>(1)).status(),
+        "Signature mismatch, have: resource, int64, int64->int64 expected: resource, string, int64->int64");
   error(Find(table, S({"a"}), AsScalar<float>(1)).status(), "Signature mismatch");
   error(Find(table, S({"a"}), L({1, 2})).status(), "Expected shape [] or [1] for default value, got [2]");
   error(Insert(table, S({"a"}), L({1, 2})), "Expected shape [1] for value, got [2]");
@@ -122,6 +123,8 @@ TEST_F(LookupTest, StringsAgreeWithTensorFlow) {
       {"AsString", {AsTensor<float>({1.5e10f})}, S({"1.5e+10"}), with("shortest", true)},
       {"AsString", {AsTensor<int32_t>({7})}, S({"007"}), Attrs().Set("width", 3).Set("fill", "0")},
       {"AsString", {AsTensor<bool>({true})}, S({"true"}), {}},
+      {"AsString", {S({"ab", "abcd"})}, S({" ab", "abcd"}), Attrs().Set("width", 3)},
+      {"AsString", {S({"ab"})}, S({"ab "}), Attrs().Set("width", 3).Set("fill", "-")},
       {"AsString", {AsTensor<uint8_t>({200})}, S({"200"}), {}},
       {"AsString", {AsTensor<complex64>({{1, 2}})}, S({"(1.000000,2.000000)"}), {}},
       {"AsString", {AsTensor<half>({half(1.1f)})}, S({"1.099609"}), {}},

@@ -176,6 +176,8 @@ class AsStringKernel : public OpKernel {
     format_ = absl::StrCat("%", fill, width > -1 ? absl::StrCat(width) : "",
                            precision > -1 ? absl::StrCat(".", precision) : "");
     plain_ = format_ == "%";
+    width_ = width;
+    left_ = fill == "-";
     notation_ = scientific ? "e" : shortest ? "g" : "f";
     return absl::OkStatus();
   }
@@ -233,14 +235,21 @@ class AsStringKernel : public OpKernel {
       case DT_BOOL:
         return std::string(in.data<bool>()[i] ? "true" : "false");
       case DT_STRING:
-        return in.data<tstring>()[i];
+        return Padded(in.data<tstring>()[i]);
       default:  // Init refuses the rest
         return std::string();
     }
   }
+  // A text may hold any bytes.
+  std::string Padded(absl::string_view text) const {
+    const std::string padding(std::max<int64_t>(0, width_ - static_cast<int64_t>(text.size())), ' ');
+    return left_ ? absl::StrCat(text, padding) : absl::StrCat(padding, text);
+  }
   std::string Pair(double re, double im) const { return absl::StrCat("(", Decimal(re), ",", Decimal(im), ")"); }
 
   std::string format_;
+  int64_t width_ = -1;
+  bool left_ = false;   // padded behind
   bool plain_ = false;  // integers without width, precision and fill
   const char* notation_ = "f";
 };

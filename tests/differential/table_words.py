@@ -69,3 +69,35 @@ row("BlockLSTM", WORDS, plain(*[
     {"seq_len_max": Fed(3, I64), **{name: V(wrong.get(name, shape), F32) for name, shape in BLOCK.items()}} for wrong in [
         {"x": (2, 4)}, {"cs_prev": (2, 3, 1)}, {"w": (7,)}, {"w": (6, 12)}, {"wci": (4,)}, {"b": (12, 1)}, {"b": (11,)}]]))
 row("CTCLoss", WORDS, plain({"inputs": V((5, 1, 4), F32), "labels_indices": Fed([[0, 1], [0, 0]], I64), "labels_values": Fed([1, 2], I32), "sequence_length": Fed([5], I32)}))
+
+
+def sequences(_):
+    """Features and lists of features with too many values, too few, or none."""
+    def feature(size):
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=range(size)))
+
+    def parse(context, lists):
+        examples = [tf.train.SequenceExample(
+            context=tf.train.Features(feature={"c": feature(c)} if c is not None else {}),
+            feature_lists=tf.train.FeatureLists(feature_list={"f": tf.train.FeatureList(feature=map(feature, f))})) for c, f in zip(context, lists)]
+        return tf.io.parse_sequence_example(fed(Fed([e.SerializeToString() for e in examples], STRING)), {"c": tf.io.FixedLenFeature([2], I64)},
+                                            {"f": tf.io.FixedLenSequenceFeature([2], I64)}, example_names=fed(Fed([b"a", b"b"], STRING)))
+
+    return [parse(*wrong) for wrong in [((2, 1), ([2], [2])), ((1, 1), ([2], [2])), ((3, 2), ([2], [2])), ((None, None), ([2], [2])),
+                                        ((2, None), ([2], [2])), ((2, 2), ([2], [3])), ((2, 2), ([2], [2, 1])), ((2, 2), ([2], [1, 3]))]]
+
+
+program("ParseSequenceExampleV2", WORDS, sequences, [None])
+
+
+def tables(_):
+    """Keys and values of other types or numbers than a table has."""
+    table = tf.raw_ops.HashTableV2(key_dtype=STRING, value_dtype=I32, shared_name="words")
+    fill = [tf.raw_ops.LookupTableImportV2(table_handle=table, keys=fed(Fed([b"a", b"b"], STRING)), values=fed(Fed(v, I32))) for v in ([1, 2, 3], [1, 2])]
+    find = [tf.raw_ops.LookupTableFindV2(table_handle=table, keys=fed(k), default_value=fed(v)) for k, v in [
+        (Fed([1], I32), Fed(1, I32)), (Fed([b"a"], STRING), Fed(1, I64)), (Fed([b"a"], STRING), Fed([1, 2], I32)), (Fed([b"b"], STRING), Fed(1, I32))]]
+    return fill + find
+
+
+program("LookupTableImportV2 LookupTableFindV2 HashTableV2", WORDS, tables, [None])
+row("DynamicStitch", WORDS, plain({"indices": [Fed([0, 1], I32), Fed([2], I32)], "data": [V((2,), F32), V((1, 1), F32)]}))

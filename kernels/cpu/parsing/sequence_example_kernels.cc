@@ -135,6 +135,22 @@ absl::Status Parse(const Tensor& serialized, const Tensor& names, bool single, P
   return absl::OkStatus();
 }
 
+// The most values that a record has of a feature are as many as its shape asks for, unless all go without.
+absl::Status CheckMost(const DenseFeatureSpec& spec, const RecordBatch& batch) {
+  int64_t most = 0;
+  bool is_there = spec.initial.NumElements() == 0;
+  for (const tensorflow::Features* record : batch.records) {
+    const tensorflow::Feature* const feature = FindFeature(*record, spec.key);
+    if (feature == nullptr) continue;
+    if (FeatureType(*feature) != spec.type && FeatureType(*feature) != DT_INVALID) return absl::OkStatus();
+    is_there = true;
+    most = std::max(most, FeatureSize(*feature));
+  }
+  if (!is_there || most == spec.stride || batch.size() == 0) return absl::OkStatus();
+  return errors::InvalidArgument("Inconsistent max number of elements for feature ", spec.key, ": expected ",
+                                 spec.stride, ", but found ", most);
+}
+
 // What is wrong with the context, in the words that these ops have for it.
 absl::Status CheckContext(const SequenceSpecs& specs, const Parsed& parsed, bool single) {
   const RecordBatch& batch = parsed.context;
@@ -144,6 +160,9 @@ absl::Status CheckContext(const SequenceSpecs& specs, const Parsed& parsed, bool
     return errors::InvalidArgument("Name: ", batch.name(i), ", Context feature: ", spec.key,
                                    ".  Data types don't match. Expected type: ", DataTypeName(spec.type));
   };
+  for (const DenseFeatureSpec& spec : specs.context.dense) {
+    if (!single) RETURN_IF_ERROR(CheckMost(spec, batch));
+  }
   for (int64_t i = 0; i < batch.size(); ++i) {
     for (const FeatureSpec& spec : specs.context.sparse) RETURN_IF_ERROR(check_type(spec, i));
     for (const RaggedFeatureSpec& spec : specs.context.ragged) RETURN_IF_ERROR(check_type(spec, i));
@@ -159,6 +178,10 @@ absl::Status CheckContext(const SequenceSpecs& specs, const Parsed& parsed, bool
                                        ") is required but could not be found.");
       }
       if (feature != nullptr && FeatureSize(*feature) != spec.stride) {
+        if (!single) {
+          return errors::InvalidArgument("Unexpected number of elements in example ", batch.name(i), ": feature ",
+                                         spec.key, " has ", FeatureSize(*feature), " values, expected ", spec.stride);
+        }
         return errors::InvalidArgument(
             "Name: ", batch.name(i), ", Key: ", spec.key, ", Index: ", i, ".  Number of ", DataTypeName(spec.type),
             " values != expected.  values size: ", FeatureSize(*feature), " but output shape: ", spec.shape.ToString());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "kernels/cpu/elements.h"
 #include "tensorflow/core/example/feature.pb.h"
@@ -100,6 +101,17 @@ absl::Status EmitRagged(OpKernelContext& ctx, const RaggedFeatureSpec& spec, con
   return WriteIntegers({int64_t{0}}, none);
 }
 
+// That the values of all steps could make whole ones.
+absl::Status CheckTotal(const DenseListSpec& spec, const FeatureList* list) {
+  int64_t total = 0;
+  for (int step = 0; step < Steps(list); ++step) total += FeatureSize(list->feature(step));
+  const int64_t size = spec.shape.num_elements();
+  if (size == 0 || total % size == 0) return absl::OkStatus();
+  return errors::InvalidArgument(
+      "Feature list '", spec.key, "' has an unexpected number of values.  Total values size: ", total,
+      " is not consistent with output shape: [?,", absl::StrJoin(spec.shape.dim_sizes(), ","), "]");
+}
+
 absl::Status EmitDense(OpKernelContext& ctx, const DenseListSpec& spec, const SequenceBatch& batch, int values_output,
                        int lengths_output) {
   ASSIGN_OR_RETURN(const std::vector<const FeatureList*> lists, Collect(batch, spec));
@@ -112,6 +124,7 @@ absl::Status EmitDense(OpKernelContext& ctx, const DenseListSpec& spec, const Se
                                      "' is required but could not be found.  Did you mean to include it in "
                                      "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?");
     }
+    if (lengths_output >= 0) RETURN_IF_ERROR(CheckTotal(spec, lists[i]));
     for (int step = 0; step < Steps(lists[i]); ++step) {
       const int64_t found = FeatureSize(lists[i]->feature(step));
       if (found == size) continue;
