@@ -1,6 +1,7 @@
 // One signature of feeds, fetches and targets, made ready to run: pruned, placed, partitioned and registered.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,7 +29,7 @@ struct Signature {
   }
 };
 
-// Immutable once built, apart from Deregister. Steps share it.
+// Immutable once built, apart from Deregister and the count of its steps. Steps share it.
 class ClientGraph {
  public:
   // One task's share of the work.
@@ -66,6 +67,8 @@ class ClientGraph {
   const std::vector<Part>& parts() const { return parts_; }
   int num_feeds() const { return num_feeds_; }
   int num_fetches() const { return num_fetches_; }
+  // How many steps have begun before this one, which is counted.
+  int64_t CountStep() { return num_steps_.fetch_add(1, std::memory_order_relaxed); }
   // Whether tensors pass between devices: then a step leaves traces on the tasks, which are to be cleaned up.
   bool has_transfers() const { return has_transfers_; }
   // Graphs with the same key, of other masters, take part in the same collectives: their steps need the same ids. 0:
@@ -86,6 +89,7 @@ class ClientGraph {
   bool has_transfers_ = false;
   int64_t collective_graph_key_ = 0;
   std::vector<std::pair<int, int>> repeated_fetches_;
+  std::atomic<int64_t> num_steps_{0};
 };
 
 }  // namespace weir

@@ -31,12 +31,18 @@ absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& o
   return limit_ms > 0 ? std::min(call.deadline, absl::Now() + absl::Milliseconds(limit_ms)) : call.deadline;
 }
 
+// Whether the session wants the costs of its graph's step that `earlier_steps` have gone before.
+bool WantsCosts(const tensorflow::GraphOptions& options, int64_t earlier_steps) {
+  const int64_t every = options.build_cost_model();
+  return every > 0 && (earlier_steps + 1 - options.build_cost_model_after()) % every == 0;
+}
+
 tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
-                                         const tensorflow::GraphOptions& graph_options) {
+                                         const tensorflow::GraphOptions& graph_options, int64_t earlier_steps) {
   tensorflow::ExecutorOpts exec;
-  const bool full = options.trace_level() == tensorflow::RunOptions::FULL_TRACE;
-  exec.set_record_timeline(full || options.trace_level() == tensorflow::RunOptions::HARDWARE_TRACE);
-  exec.set_record_costs(full || graph_options.build_cost_model() > 0);
+  exec.set_record_timeline(options.trace_level() == tensorflow::RunOptions::FULL_TRACE ||
+                           options.trace_level() == tensorflow::RunOptions::HARDWARE_TRACE);
+  exec.set_record_costs(WantsCosts(graph_options, earlier_steps));
   exec.set_record_partition_graphs(options.output_partition_graphs());
   exec.set_report_tensor_allocations_upon_oom(options.report_tensor_allocations_upon_oom());
   return exec;
@@ -240,11 +246,15 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
                                                              std::shared_ptr<ClientGraph> graph) {
+  if (options.output_partition_graphs() && options_.config.experimental().disable_output_partition_graphs()) {
+    return errors::InvalidArgument("RunOptions.output_partition_graphs is not for a session with ",
+                                   "ConfigProto.experimental.disable_output_partition_graphs");
+  }
   ASSIGN_OR_RETURN(const int64_t step_id, NewStepId(call, options, *graph));
   Step::Options step_options{.session_handle = options_.handle,
                              .step_id = step_id,
                              .deadline = StepDeadline(call, options, options_.config),
-                             .exec_opts = ExecutorOptions(options, options_.config.graph_options()),
+                             .exec_opts = ExecutorOptions(options, options_.config.graph_options(), graph->CountStep()),
                              .timers = options_.timers,
                              .ended = ended_steps_,
                              .progress = options_.progress};

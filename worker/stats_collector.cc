@@ -57,18 +57,29 @@ void SetTimes(int64_t start_nanos, int64_t duration, tensorflow::NodeExecStats* 
 
 }  // namespace
 
-StatsCollector::StatsCollector(std::string device, const Plan& plan, GpuDevice* gpu)
-    : device_(std::move(device)),
+StatsCollector::StatsCollector(Device& device, const Plan& plan, GpuDevice* gpu)
+    : device_(device.name()),
+      allocator_(device.allocator()->name()),
       plan_(plan),
       lane_(gpu != nullptr ? std::make_unique<DeviceLane>(*gpu, plan) : nullptr) {}
+
+StatsCollector::Output StatsCollector::Describe(const OpOutput& output) const {
+  Output described;
+  if (!output.has_value || output.ref != nullptr) return described;
+  const TensorBuffer* const buffer = output.value.buffer();
+  const Allocator* const allocator = buffer != nullptr ? buffer->allocator() : nullptr;
+  described.dtype = output.value.dtype();
+  described.shape = output.value.shape();
+  described.bytes = output.value.TotalBytes();
+  described.allocator = allocator != nullptr ? allocator->name() : allocator_;
+  return described;
+}
 
 void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos,
                               absl::Span<const OpOutput> outputs) {
   Event event{&node, start_nanos, end_nanos, std::hash<std::thread::id>()(std::this_thread::get_id()), {}};
   if (lane_ != nullptr) lane_->NodeDone(node, start_nanos);
-  for (const OpOutput& output : outputs) {
-    event.output_bytes.push_back(output.has_value && output.ref == nullptr ? output.value.TotalBytes() : 0);
-  }
+  for (const OpOutput& output : outputs) event.outputs.push_back(Describe(output));
   MutexLock lock(mu_);
   events_.push_back(std::move(event));
 }
@@ -87,20 +98,30 @@ void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats*
     const std::string way = WayOf(*event.node, ways);
     node->set_timeline_label(absl::StrCat(Label(*event.node), way.empty() ? "" : " ", way));
     node->set_thread_id(threads.try_emplace(event.thread, threads.size()).first->second);
-    int64_t bytes = 0;
-    for (const int64_t output : event.output_bytes) bytes += output;
-    tensorflow::AllocatorMemoryUsed* memory = node->add_memory();
-    memory->set_allocator_name("cpu");
-    memory->set_total_bytes(bytes);
-    memory->set_peak_bytes(bytes);
-    memory->set_live_bytes(bytes);
-    for (size_t i = 0; i < event.output_bytes.size(); ++i) {
-      tensorflow::NodeOutput* output = node->add_output();
-      output->set_slot(static_cast<int>(i));
-      output->mutable_tensor_description()->mutable_allocation_description()->set_requested_bytes(
-          event.output_bytes[i]);
-    }
+    AddMemoryTo(event, node);
   }
+}
+
+// The timelines of TensorFlow's client sort what lived when by the names of allocators.
+void StatsCollector::AddMemoryTo(const Event& event, tensorflow::NodeExecStats* node) const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < event.outputs.size(); ++i) {
+    const Output& described = event.outputs[i];
+    bytes += described.bytes;
+    tensorflow::NodeOutput* output = node->add_output();
+    output->set_slot(static_cast<int>(i));
+    if (described.dtype == DT_INVALID) continue;
+    tensorflow::TensorDescription* tensor = output->mutable_tensor_description();
+    tensor->set_dtype(static_cast<tensorflow::DataType>(described.dtype));
+    described.shape.ToProto(tensor->mutable_shape());
+    tensor->mutable_allocation_description()->set_requested_bytes(described.bytes);
+    tensor->mutable_allocation_description()->set_allocator_name(std::string(described.allocator));
+  }
+  tensorflow::AllocatorMemoryUsed* memory = node->add_memory();
+  memory->set_allocator_name(std::string(allocator_));
+  memory->set_total_bytes(bytes);
+  memory->set_peak_bytes(bytes);
+  memory->set_live_bytes(bytes);
 }
 
 void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {

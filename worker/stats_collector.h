@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "core/mutex.h"
+#include "core/tensor_shape.h"
+#include "core/types.h"
 #include "distribute/transport/transfer_log.h"
 #include "tensorflow/core/framework/cost_graph.pb.h"
 #include "tensorflow/core/framework/step_stats.pb.h"
@@ -18,7 +21,7 @@ namespace weir {
 class StatsCollector : public StepObserver {
  public:
   // For a step that begins now. `gpu`: the device, if it is one; else null.
-  StatsCollector(std::string device, const Plan& plan, GpuDevice* gpu);
+  StatsCollector(Device& device, const Plan& plan, GpuDevice* gpu);
 
   void NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos, absl::Span<const OpOutput> outputs) override;
   // After the step.
@@ -28,16 +31,25 @@ class StatsCollector : public StepObserver {
   void AddTo(tensorflow::CostGraphDef* costs);
 
  private:
+  struct Output {
+    DataType dtype = DT_INVALID;  // where there was no value
+    TensorShape shape;
+    int64_t bytes = 0;
+    absl::string_view allocator;
+  };
   struct Event {
     const Node* node;
     int64_t start_nanos, end_nanos;
     uint64_t thread;
-    absl::InlinedVector<int64_t, 2> output_bytes;
+    absl::InlinedVector<Output, 2> outputs;
   };
 
+  Output Describe(const OpOutput& output) const;
   void AddLaneTo(tensorflow::StepStats* stats);
+  void AddMemoryTo(const Event& event, tensorflow::NodeExecStats* node) const;
 
   const std::string device_;
+  const absl::string_view allocator_;  // the device's, whose name lives with it
   const Plan& plan_;
   const std::unique_ptr<DeviceLane> lane_;  // null where there is no GPU
   Mutex mu_;

@@ -43,7 +43,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     unit.feeds.reserve(planned.feeds.size());
     for (int feed : planned.feeds) unit.feeds.push_back(feeds[feed]);
     if (options_.exec_opts.record_timeline() || options_.exec_opts.record_costs()) {
-      unit.stats = std::make_unique<StatsCollector>(planned.device->name(), planned.executor->plan(), planned.gpu);
+      unit.stats = std::make_unique<StatsCollector>(*planned.device, planned.executor->plan(), planned.gpu);
       if (options_.transfers != nullptr) options_.transfers->Start();
     }
   }

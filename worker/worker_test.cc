@@ -392,6 +392,12 @@ TEST_F(WorkerTest, ReportsTimings) {
   EXPECT_EQ(result->step_stats.dev_stats(0).device(), kCpu0);
   ASSERT_EQ(result->step_stats.dev_stats(0).node_stats_size(), 1);
   EXPECT_EQ(result->step_stats.dev_stats(0).node_stats(0).node_name(), "AddV2");
+  ASSERT_EQ(result->step_stats.dev_stats(0).node_stats(0).output_size(), 1);
+  const auto& described = result->step_stats.dev_stats(0).node_stats(0).output(0).tensor_description();
+  EXPECT_EQ(described.dtype(), tensorflow::DT_INT64);
+  EXPECT_EQ(described.shape().dim_size(), 0);
+  EXPECT_EQ(described.allocation_description().requested_bytes(), 8);
+  EXPECT_EQ(described.allocation_description().allocator_name(), "cpu");
   EXPECT_EQ(result->cost_graph.node_size(), 4);
   ASSERT_EQ(result->partition_graphs.size(), 1);
   EXPECT_EQ(result->partition_graphs[0].node_size(), 4);

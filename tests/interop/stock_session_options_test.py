@@ -110,16 +110,28 @@ class Runs(session_case.SessionTest):
                      if node.node_name == "product")
         self.assertRegex(stats.timeline_label, r"^product = MatMul\(.+, .+\)$")
         self.assertGreater(stats.all_start_micros, 0)
-        self.assertEqual(stats.output[0].tensor_description.allocation_description.requested_bytes, 64)
-        trace = timeline.Timeline(full.step_stats).generate_chrome_trace_format(show_memory=True)
-        self.assertIn("product", trace)
+        tensor = stats.output[0].tensor_description
+        self.assertEqual((tensor.dtype, [dim.size for dim in tensor.shape.dim]), (tf.float32.as_datatype_enum, [4, 4]))
+        self.assertEqual(tensor.allocation_description.requested_bytes, 64)
+        trace = timeline.Timeline(full.step_stats)
+        self.assertIn("product", trace.generate_chrome_trace_format(show_memory=True))
+        self.assertEqual(list(trace.analyze_step_stats().allocator_maximums), ["cpu"])
 
     def test_cost_graph(self):
         y = tf.square(tf1.placeholder(tf.float32, [None], name="x"), name="y")
-        with session(graph_options=tf1.GraphOptions(build_cost_model=1)) as self.session:
-            metadata = tf1.RunMetadata()
-            self.run_(y, {"x:0": [1, 2]}, run_metadata=metadata)
-        self.assertIn("y", {node.name for node in metadata.cost_graph.node})
+        with session(graph_options=tf1.GraphOptions(build_cost_model=3, build_cost_model_after=1)) as self.session:
+            costs = [tf1.RunMetadata() for _ in range(5)]
+            for metadata in costs:
+                self.run_(y, {"x:0": [1, 2]}, run_metadata=metadata)
+        self.assertEqual([metadata.HasField("cost_graph") for metadata in costs], [True, False, False, True, False])
+        self.assertIn("y", {node.name for node in costs[0].cost_graph.node})
+
+    def test_partition_graphs_that_the_session_forbids(self):
+        forbids = tf1.ConfigProto.Experimental(disable_output_partition_graphs=True)
+        with session(experimental=forbids) as self.session:
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "output_partition_graphs"):
+                self.run_(tf.constant(1), options=tf1.RunOptions(output_partition_graphs=True))
+            self.assertEqual(self.run_(tf.constant(1)), 1)
 
 
 class Options(session_case.SessionTest):
