@@ -83,6 +83,26 @@ std::vector<Op> Definitions() {
           .Attr("T: type")
           .Attr("data_format: string = 'NHWC'"),
       Unary("Relu"),
+      Unary("Softmax"),
+      Binary("AddV2"),
+      Binary("RealDiv"),
+      Op("BatchMatMulV2")
+          .Input("x: T")
+          .Input("y: T")
+          .Output("output: T")
+          .Attr("T: type")
+          .Attr("adj_x: bool = false")
+          .Attr("adj_y: bool = false"),
+      Op("_FusedAttention")
+          .Input("q: T")
+          .Input("k: T")
+          .Input("v: T")
+          .Input("mask: num_masks * T")
+          .Output("output: T")
+          .Attr("T: {bfloat16, half, float}")
+          .Attr("num_masks: int >= 0 = 0")
+          .Attr("scale: float = 1")
+          .Attr("transpose_k: bool = true"),
       Op("_FusedMatMul")
           .Input("a: T")
           .Input("b: T")

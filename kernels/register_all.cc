@@ -136,6 +136,7 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterBinaryKernels(kernels));
   RETURN_IF_ERROR(RegisterCastKernels(kernels));
   RETURN_IF_ERROR(RegisterMatMulKernels(kernels));
+  RETURN_IF_ERROR(RegisterAttentionKernels(kernels));
   RETURN_IF_ERROR(RegisterReductionKernels(kernels));
   RETURN_IF_ERROR(RegisterSelectKernels(kernels));
   RETURN_IF_ERROR(RegisterMiscellaneousMathKernels(kernels));

@@ -44,6 +44,18 @@ std::vector<int> Positions(const std::vector<std::string>& keys,
   return positions;
 }
 
+// Asked for as the master's own fusions are.
+bool Fuses(const tensorflow::GraphOptions& options) {
+  const tensorflow::RewriterConfig& rewrite = options.rewrite_options();
+  return options.optimizer_options().opt_level() == tensorflow::OptimizerOptions::L1 &&
+         rewrite.remapping() != tensorflow::RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
+}
+
+absl::Status FuseAttention(const tensorflow::GraphOptions& options, Graph* graph) {
+  int changes = 0;
+  return Fuses(options) ? MakeAttentionPass()->Run({}, graph, &changes) : absl::OkStatus();
+}
+
 absl::Status CheckAllFound(const std::vector<std::string>& keys, std::vector<GraphUnit>& units,
                            std::vector<int> GraphUnit::*positions, absl::string_view what) {
   std::vector<bool> found(keys.size(), false);
@@ -138,6 +150,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   unit.device = device;
   unit.gpu = FindGpu(device);
   if (with_terminals) RETURN_IF_ERROR(Watch(*device, graph.get()));
+  RETURN_IF_ERROR(FuseAttention(args_->request.graph_options(), graph.get()));
   LocalFunctionRuntime::Options functions;
   functions.device = device;
   functions.ops = &ops_;
@@ -146,7 +159,9 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
                                                                                    FunctionRuntime* runtime) {
     return CreateNodeKernel(*kernels, ops, node, device, runtime);
   };
-  functions.prepare = [kernels = session_->options().kernels, device](Graph* body, Plan::Options* plan) {
+  functions.prepare = [kernels = session_->options().kernels, device, options = args_->request.graph_options()](
+                          Graph* body, Plan::Options* plan) {
+    RETURN_IF_ERROR(FuseAttention(options, body));
     return PrepareMemory(*kernels, device, body, plan);
   };
   unit.functions = std::make_unique<LocalFunctionRuntime>(std::move(functions));

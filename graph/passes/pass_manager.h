@@ -39,6 +39,11 @@ std::unique_ptr<Pass> MakeInlinePass();
 std::unique_ptr<Pass> MakeConstantFoldingPass();
 std::unique_ptr<Pass> MakeCommonSubexpressionPass();
 std::unique_ptr<Pass> MakeRemappingPass();
+// Not among the default ones. Scaled dot-product attention, BatchMatMulV2(Softmax(BatchMatMulV2(q, k) scale + mask), v)
+// of float, half and bfloat16, becomes one node, _FusedAttention, where nothing else reads what is between; the scale
+// is a constant, and it and the mask may be missing. The op is Weir's own: for a worker's part of a graph, which goes
+// nowhere.
+std::unique_ptr<Pass> MakeAttentionPass();
 // Not among the default ones. Shape, ShapeN, Size, Rank and VariableShape become constants where they are known; graphs
 // with Switch and Merge stay as they are.
 std::unique_ptr<Pass> MakeShapeMaterializationPass();

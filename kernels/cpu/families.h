@@ -9,6 +9,7 @@ namespace weir {
 absl::Status RegisterUnaryKernels(KernelRegistry& kernels);
 absl::Status RegisterBinaryKernels(KernelRegistry& kernels);
 absl::Status RegisterCastKernels(KernelRegistry& kernels);
+absl::Status RegisterAttentionKernels(KernelRegistry& kernels);
 absl::Status RegisterMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterReductionKernels(KernelRegistry& kernels);
 absl::Status RegisterSelectKernels(KernelRegistry& kernels);

@@ -6,72 +6,16 @@
 
 #include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
-#include "core/target_clones.h"
 #include "kernels/cpu/float16.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/cpu/softmax_rows.h"
 
 namespace weir {
 namespace {
 
 constexpr int64_t kPicosecondsPerElement = 1500;
-constexpr int kLanes = 32;
-
-// --- Over one row of logits, in the type that is computed in ---
-
-template <typename C>
-C MaxOf(const C* x, int64_t n) {
-  C lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<C>::infinity());
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
-  }
-  for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] = std::max(lanes[lane], lanes[lane + width]);
-  }
-  return lanes[0];
-}
-
-template <typename C>
-C SumOf(const C* x, int64_t n) {
-  C lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
-  }
-  for (; i < n; ++i) lanes[0] += x[i];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
-}
-
-WEIR_TARGET_CLONES void Exponentials(const float* x, float shift, float* out, int64_t n) {
-  WEIR_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < n; ++i) out[i] = vector_math::Exp(x[i] - shift);
-}
-void Exponentials(const double* x, double shift, double* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - shift);
-}
-
-// out = exp(x - max); gives the sum of out. `out` may be x.
-template <typename C>
-C ShiftedExponentials(const C* x, C* out, int64_t n, C* max) {
-  *max = MaxOf(x, n);
-  Exponentials(x, *max, out, n);
-  return SumOf(out, n);
-}
-
-template <typename C>
-void Softmax(const C* x, C* out, int64_t n) {
-  C max;
-  const C scale = C{1} / ShiftedExponentials(x, out, n, &max);
-  for (int64_t i = 0; i < n; ++i) out[i] *= scale;
-}
 
 // `scratch` holds n elements.
 template <typename C>
@@ -131,7 +75,7 @@ class SoftmaxKernel : public OpKernel {
         if constexpr (kLog) {
           LogSoftmax(x, y, scratch.data(), n);
         } else {
-          Softmax(x, y, n);
+          SoftmaxRow(x, y, n);
         }
         FinishRow(y, out + i * n, n);
       }

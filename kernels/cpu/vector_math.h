@@ -15,9 +15,10 @@ namespace weir::vector_math {
 WEIR_ALWAYS_INLINE float PowerOfTwo(int32_t exponent) { return std::bit_cast<float>((exponent + 127) << 23); }
 
 // Cephes: reduces to [-ln2/2, ln2/2] with ln 2 in two parts, then a polynomial of degree 7. The result is scaled in two
-// steps, so that it reaches into the denormals and overflows to infinity.
+// steps, so that it reaches into the denormals and overflows to infinity. Beyond the least denormal nothing is scaled:
+// processors take a hundred times as long for what ends there, and hidden scores of attention all do.
 WEIR_ALWAYS_INLINE float Exp(float x) {
-  float t = x < -104.0f ? -104.0f : x;
+  float t = x < -104.0f ? 0.0f : x;
   t = t > 89.0f ? 89.0f : t;
   const float m = std::floor(t * 1.44269504088896341f + 0.5f);
   const float r = (t - m * 0.693359375f) - m * -2.12194440e-4f;
@@ -30,7 +31,8 @@ WEIR_ALWAYS_INLINE float Exp(float x) {
   p = p * (r * r) + r + 1.0f;
   const int32_t exponent = static_cast<int32_t>(m == m ? m : 0.0f);
   const int32_t first = exponent >> 1;
-  const float y = p * PowerOfTwo(first) * PowerOfTwo(exponent - first);
+  float y = p * PowerOfTwo(first) * PowerOfTwo(exponent - first);
+  y = x < -104.0f ? 0.0f : y;
   return x == x ? y : x;
 }
 

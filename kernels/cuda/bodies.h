@@ -106,6 +106,7 @@ struct BodyFamily {
   BodyTable Simulated##Name();
 WEIR_BODY_FAMILY(ArrayBodies)
 WEIR_BODY_FAMILY(ImageBodies)
+WEIR_BODY_FAMILY(AttentionBodies)
 WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
 WEIR_BODY_FAMILY(NormBodies)
@@ -116,11 +117,12 @@ WEIR_BODY_FAMILY(UpdateBodies)
 WEIR_BODY_FAMILY(WindowBodies)
 #undef WEIR_BODY_FAMILY
 inline constexpr BodyFamily kBodyFamilies[] = {
-    {&CudaMathBodies, &SimulatedMathBodies},       {&CudaMoveBodies, &SimulatedMoveBodies},
-    {&CudaOrderBodies, &SimulatedOrderBodies},     {&CudaRandomBodies, &SimulatedRandomBodies},
-    {&CudaScatterBodies, &SimulatedScatterBodies}, {&CudaUpdateBodies, &SimulatedUpdateBodies},
-    {&CudaWindowBodies, &SimulatedWindowBodies},   {&CudaNormBodies, &SimulatedNormBodies},
-    {&CudaArrayBodies, &SimulatedArrayBodies},     {&CudaImageBodies, &SimulatedImageBodies},
+    {&CudaMathBodies, &SimulatedMathBodies},           {&CudaMoveBodies, &SimulatedMoveBodies},
+    {&CudaOrderBodies, &SimulatedOrderBodies},         {&CudaRandomBodies, &SimulatedRandomBodies},
+    {&CudaScatterBodies, &SimulatedScatterBodies},     {&CudaUpdateBodies, &SimulatedUpdateBodies},
+    {&CudaWindowBodies, &SimulatedWindowBodies},       {&CudaNormBodies, &SimulatedNormBodies},
+    {&CudaArrayBodies, &SimulatedArrayBodies},         {&CudaImageBodies, &SimulatedImageBodies},
+    {&CudaAttentionBodies, &SimulatedAttentionBodies},
 };
 
 }  // namespace weir

@@ -11,6 +11,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels);
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuArrayKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuAttentionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuDiagonalKernels(KernelRegistry& kernels);

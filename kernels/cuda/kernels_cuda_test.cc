@@ -1,4 +1,5 @@
 #include "core/cuda/cuda_runtime.h"
+#include "kernels/cuda/attention_conformance_testing.h"
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
@@ -10,6 +11,7 @@ const GpuKernelWorld kCuda = {.name = "Cuda", .make = [] { return CudaPlatform()
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuKernels, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, FusedKernels, testing::Values(kCuda));
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuAttention, testing::Values(kCuda));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
   const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();

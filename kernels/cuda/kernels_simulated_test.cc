@@ -1,4 +1,5 @@
 #include "core/gpu/simulated_gpu.h"
+#include "kernels/cuda/attention_conformance_testing.h"
 #include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
 
@@ -12,6 +13,7 @@ const GpuKernelWorld kSimulated = {
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, FusedKernels, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttention, testing::Values(kSimulated));
 
 }  // namespace
 }  // namespace weir

@@ -12,6 +12,7 @@ namespace weir {
 ElementwiseTable CudaElementwiseTable() { return {}; }
 BodyTable CudaArrayBodies() { return {}; }
 BodyTable CudaImageBodies() { return {}; }
+BodyTable CudaAttentionBodies() { return {}; }
 BodyTable CudaMathBodies() { return {}; }
 BodyTable CudaMoveBodies() { return {}; }
 BodyTable CudaNormBodies() { return {}; }

@@ -24,6 +24,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNnKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuAttentionKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuConvolutionKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuPoolKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuVolumeKernels(kernels));

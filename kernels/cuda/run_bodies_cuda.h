@@ -97,6 +97,27 @@ __global__ void Lanes(Body body) {
   }
 }
 
+// A block for each place.
+constexpr int kTeam = kThreads;
+template <typename Body>
+class Team {
+ public:
+  template <typename F>
+  __device__ void All(F f) {
+    f(static_cast<int>(threadIdx.x), own_);
+    __syncthreads();
+  }
+
+ private:
+  typename Body::Own own_;
+};
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) Teams(Body body) {
+  __shared__ typename Body::Shared shared;
+  Team<Body> team;
+  for (int64_t place = blockIdx.x; place < body.args.count; place += gridDim.x) body(place, team, shared);
+}
+
 template <typename Body>
 int LaunchEach(void* stream, const void* raw) {
   const Body body{*static_cast<const decltype(Body::args)*>(raw)};
@@ -114,12 +135,14 @@ int LaunchEach(void* stream, const void* raw) {
 WEIR_LAUNCH_BLOCKS(Rows)
 WEIR_LAUNCH_BLOCKS(Rounds)
 WEIR_LAUNCH_BLOCKS(Lanes)
+WEIR_LAUNCH_BLOCKS(Teams)
 #undef WEIR_LAUNCH_BLOCKS
 #define WEIR_BODY_CODE __device__
 #define WEIR_EACH(...) &LaunchEach<__VA_ARGS__>, nullptr
 #define WEIR_ROWS(...) &LaunchRows<__VA_ARGS__>, nullptr
 #define WEIR_ROUNDS(...) &LaunchRounds<__VA_ARGS__>, nullptr
 #define WEIR_LANES(...) &LaunchLanes<__VA_ARGS__>, nullptr
+#define WEIR_TEAMS(...) &LaunchTeams<__VA_ARGS__>, nullptr
 
 }  // namespace
 }  // namespace weir

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/element_simulated.h"
@@ -50,11 +52,31 @@ void SimulateLanes(const void* raw) {
     }
   }
 }
+constexpr int kTeam = 256;
+template <typename Body>
+class Team {
+ public:
+  template <typename F>
+  void All(F f) {
+    for (int thread = 0; thread < kTeam; ++thread) f(thread, own_[static_cast<size_t>(thread)]);
+  }
+
+ private:
+  std::vector<typename Body::Own> own_ = std::vector<typename Body::Own>(kTeam);
+};
+template <typename Body>
+void SimulateTeams(const void* raw) {
+  const Body body{*static_cast<const decltype(Body::args)*>(raw)};
+  Team<Body> team;
+  const auto shared = std::make_unique<typename Body::Shared>();
+  for (int64_t place = 0; place < body.args.count; ++place) body(place, team, *shared);
+}
 #define WEIR_BODY_CODE
 #define WEIR_EACH(...) nullptr, &SimulateEach<__VA_ARGS__>
 #define WEIR_ROWS(...) nullptr, &SimulateRows<__VA_ARGS__>
 #define WEIR_ROUNDS(...) nullptr, &SimulateRounds<__VA_ARGS__>
 #define WEIR_LANES(...) nullptr, &SimulateLanes<__VA_ARGS__>
+#define WEIR_TEAMS(...) nullptr, &SimulateTeams<__VA_ARGS__>
 
 }  // namespace
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Ops that graph rewrites make, here and in TensorFlow's master: a product or a convolution with what follows it.
+// Ops that graph rewrites make, here and in TensorFlow's master: a product or a convolution with what follows it,
+// and attention (which none but a worker makes: graph/passes/attention.cc).
 #include "graph/common_shapes.h"
 #include "kernels/ops/numeric_families.h"
 
@@ -12,9 +13,31 @@ absl::Status FusedConvolutionShape(InferenceContext& c) {
   return filter_format == "HWIO" ? shapes::Conv2D(c) : shapes::Unknown(c);
 }
 
+// Of matrices alone: batches broadcast, and a mask may add to the scores' dimensions.
+absl::Status FusedAttentionShape(InferenceContext& c) {
+  int64_t num_masks = 0;
+  RETURN_IF_ERROR(c.GetAttr("num_masks", &num_masks));
+  ASSIGN_OR_RETURN(const PartialTensorShape q, c.WithRankAtLeast(c.input(0), 2));
+  ASSIGN_OR_RETURN(const PartialTensorShape v, c.WithRankAtLeast(c.input(2), 2));
+  if (num_masks > 0 || q.dims() != 2 || v.dims() != 2) return shapes::Unknown(c);
+  c.set_output(0, InferenceContext::Matrix(q.dim_size(0), v.dim_size(1)));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RegisterFusedOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.Register(Op("_FusedAttention")
+                                   .Input("q: T")
+                                   .Input("k: T")
+                                   .Input("v: T")
+                                   .Input("mask: num_masks * T")
+                                   .Output("output: T")
+                                   .Attr("T: {bfloat16, half, float}")
+                                   .Attr("num_masks: int >= 0 = 0")
+                                   .Attr("scale: float = 1")
+                                   .Attr("transpose_k: bool = true")
+                                   .Shape(FusedAttentionShape)));
   RETURN_IF_ERROR(ops.Register(Op("_FusedMatMul")
                                    .Input("a: T")
                                    .Input("b: T")

@@ -16,6 +16,7 @@ const std::set<std::string>& CheckedElsewhere() {
   static const auto* const ops = new std::set<std::string>{"NoOp",
                                                            "_FusedMatMul",
                                                            "_FusedElementwise",
+                                                           "_FusedAttention",
                                                            "ControlTrigger",
                                                            "Const",
                                                            "HostConst",

@@ -2,32 +2,10 @@
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 #include "kernels/cuda/convolution/cudnn_convolutions.h"
+#include "kernels/cuda/cudnn/described_devices_testing.h"
 
 namespace weir {
 namespace {
-
-// What cuDNN 9 writes of a device. The figures are NVIDIA's of such a device, as far as plans depend on them.
-struct Device {
-  const char* name;
-  int version, multiprocessors, shared_memory, threads;
-};
-constexpr Device kDevices[] = {{"Tesla T4", 750, 40, 65536, 1024},
-                               {"NVIDIA A100-SXM4-80GB", 800, 108, 166912, 2048},
-                               {"NVIDIA H100 80GB HBM3", 900, 132, 232448, 2048},
-                               {"NVIDIA B200", 1000, 148, 232448, 2048}};
-constexpr Device kT4 = kDevices[0], kH100 = kDevices[2];
-
-std::string Json(const Device& device) {
-  return absl::StrCat(
-      R"({"maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, )",
-      R"("multiProcessorCount": )", device.multiprocessors,
-      R"(, "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": )", device.shared_memory,
-      R"(, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536, "maxCtasPerSM": 16, )",
-      R"("maxThreadsPerBlock": 1024, "maxThreadsPerSM": )", device.threads,
-      R"(, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, "totalGlobalMem": 16000000000, )",
-      R"("smClockRateKHz": 1500000, "memClockRateKHz": 2600000, "l2CacheSize": 41943040, "cudaDeviceId": 0, )",
-      R"("deviceVer": )", device.version, R"(, "driverVer": 13000, "deviceName": ")", device.name, R"("})");
-}
 
 ConvolutionProblem Problem(ConvolutionDirection direction, DataType dtype, bool channels_first) {
   ConvolutionProblem problem;
@@ -52,7 +30,7 @@ class CudnnTest : public testing::Test {
     const auto target = CudnnTarget::Describe(*cudnn_, Json(kH100));
     if (absl::IsUnavailable(target.status())) GTEST_SKIP() << target.status().message();
   }
-  std::shared_ptr<ConvolutionLibrary> For(const Device& device, const GpuMathSettings& settings = {}) {
+  std::shared_ptr<ConvolutionLibrary> For(const DescribedDevice& device, const GpuMathSettings& settings = {}) {
     absl::StatusOr<std::unique_ptr<CudnnTarget>> target = CudnnTarget::Describe(*cudnn_, Json(device));
     EXPECT_THAT(target, IsOk());
     return NewCudnnConvolutions(*std::move(target), {.name = device.name, .compute_major = device.version / 100},
@@ -80,7 +58,7 @@ constexpr ConvolutionDirection kDirections[] = {ConvolutionDirection::kForward, 
                                                 ConvolutionDirection::kBackwardFilter};
 
 TEST_F(CudnnTest, HasPlansForAllDirectionsTypesAndLayouts) {
-  for (const Device& device : kDevices) {
+  for (const DescribedDevice& device : kDescribedDevices) {
     const auto library = For(device);
     for (const ConvolutionDirection direction : kDirections) {
       for (const DataType dtype : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {

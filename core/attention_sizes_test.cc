@@ -1,0 +1,61 @@
+#include "core/attention_sizes.h"
+
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(AttentionSizes, OfHeads) {
+  const TensorShape mask({2, 1, 1, 7});
+  ASSERT_OK_AND_ASSIGN(const AttentionSizes s,
+                       AttentionSizes::Of(TensorShape({2, 3, 5, 4}), TensorShape({2, 3, 7, 4}),
+                                          TensorShape({2, 3, 7, 6}), &mask, /*transpose_k=*/true));
+  EXPECT_EQ(s.output, TensorShape({2, 3, 5, 6}));
+  EXPECT_THAT((std::vector<int64_t>{s.queries, s.keys, s.depth, s.columns}), ElementsAre(5, 7, 4, 6));
+  EXPECT_THAT(s.batch, ElementsAre(2, 3));
+  EXPECT_THAT(s.q_batch, ElementsAre(60, 20));
+  EXPECT_THAT(s.k_batch, ElementsAre(84, 28));
+  EXPECT_THAT(s.v_batch, ElementsAre(126, 42));
+  EXPECT_THAT(s.mask_batch, ElementsAre(7, 0));
+  EXPECT_THAT((std::vector<int64_t>{s.q_row, s.k_key, s.k_depth, s.mask_row, s.mask_key}), ElementsAre(4, 4, 1, 0, 1));
+}
+
+TEST(AttentionSizes, OfKeysInColumns) {
+  ASSERT_OK_AND_ASSIGN(const AttentionSizes s, AttentionSizes::Of(TensorShape({5, 4}), TensorShape({4, 7}),
+                                                                  TensorShape({7, 6}), nullptr, false));
+  EXPECT_EQ(s.output, TensorShape({5, 6}));
+  EXPECT_THAT((std::vector<int64_t>{s.k_key, s.k_depth, s.mask_row, s.mask_key}), ElementsAre(1, 7, 0, 0));
+}
+
+TEST(AttentionSizes, AMaskMayAddToTheScores) {
+  const TensorShape mask({9, 1, 5, 7});
+  ASSERT_OK_AND_ASSIGN(const AttentionSizes s, AttentionSizes::Of(TensorShape({3, 1, 4}), TensorShape({1, 4}),
+                                                                  TensorShape({7, 6}), &mask, true));
+  EXPECT_EQ(s.output, TensorShape({9, 3, 5, 6}));
+  EXPECT_THAT(s.q_batch, ElementsAre(0, 4));
+  EXPECT_THAT(s.k_batch, ElementsAre(0, 0));
+  EXPECT_THAT(s.mask_batch, ElementsAre(35, 0));
+  EXPECT_THAT((std::vector<int64_t>{s.queries, s.keys, s.q_row, s.k_key, s.mask_row, s.mask_key}),
+              ElementsAre(5, 7, 0, 0, 7, 1));
+}
+
+TEST(AttentionSizes, RefusesWhatTheOpsRefuse) {
+  const auto of = [](TensorShape q, TensorShape k, TensorShape v, TensorShape mask) {
+    return AttentionSizes::Of(q, k, v, &mask, true).status();
+  };
+  const TensorShape q({2, 5, 4}), k({2, 7, 4}), v({2, 7, 6}), none({});
+  EXPECT_THAT(of(q, k, v, none), IsOk());
+  EXPECT_THAT(of(TensorShape({4}), k, v, none), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ndims")));
+  EXPECT_THAT(of(q, TensorShape({2, 7, 3}), v, none),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("size-incompatible")));
+  EXPECT_THAT(of(q, k, TensorShape({2, 8, 6}), none), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(of(q, k, TensorShape({3, 7, 6}), none),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("batch dimensions")));
+  EXPECT_THAT(of(q, k, v, TensorShape({6, 7})), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,21 @@
+// Softmax over one row, in the type that is computed in.
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+// out = exp(x - max), where max is that of the n elements, or -inf; gives the sum of out. `out` may be x. NaN counts as
+// no maximum, and makes the sum NaN; so do infinities.
+float ShiftedExponentials(const float* x, float* out, int64_t n, float* max);
+double ShiftedExponentials(const double* x, double* out, int64_t n, double* max);
+
+// `out` may be x.
+template <typename C>
+void SoftmaxRow(const C* x, C* out, int64_t n) {
+  C max;
+  const C scale = C{1} / ShiftedExponentials(x, out, n, &max);
+  for (int64_t i = 0; i < n; ++i) out[i] *= scale;
+}
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+// Attention as cuDNN's graph.
+#pragma once
+
+#include "kernels/cuda/attention/attention_problem.h"
+#include "kernels/cuda/cudnn/cudnn_target.h"
+
+namespace weir {
+
+// How the graph's tensors are called in the arguments of a call. The scale is passed by value.
+inline constexpr int64_t kCudnnQueries = 'q', kCudnnKeys = 'k', kCudnnValues = 'v', kCudnnMask = 'm', kCudnnMixed = 'o',
+                         kCudnnStatistics = 's', kCudnnScale = 'c';
+
+// Finalised. Scores and their softmax are computed in float, weights are rounded to the problem's type.
+absl::StatusOr<CudnnDescriptor> CudnnAttentionGraphOf(const CudnnTarget& target, const AttentionProblem& problem);
+
+}  // namespace weir

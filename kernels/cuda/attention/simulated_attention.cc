@@ -1,0 +1,120 @@
+// A library of attention for the simulated device.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/numeric_types.h"
+#include "kernels/cuda/attention/attention_library.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kWorkspace = 64;  // to see that it is there
+
+struct Args {
+  AttentionProblem problem;
+  AttentionBuffers buffers;
+  float scale;
+  void* workspace;
+};
+
+template <typename T>
+void Run(const Args& args) {
+  const AttentionProblem& p = args.problem;
+  const auto at = [](const void* data, int64_t i) { return static_cast<float>(static_cast<const T*>(data)[i]); };
+  const int64_t mask_query = p.mask_varies[2] ? p.keys : 0;
+  const int64_t mask_head = p.mask_varies[1] ? p.MaskSize(2) * p.keys : 0;
+  const int64_t mask_batch = p.mask_varies[0] ? p.MaskSize(1) * p.MaskSize(2) * p.keys : 0;
+  std::vector<float> weights(static_cast<size_t>(p.keys));
+  for (int64_t row = 0; row < p.Rows(); ++row) {
+    const int64_t query = row % p.queries, head = row / p.queries % p.heads, batch = row / p.queries / p.heads;
+    const int64_t q = batch * p.q[0] + head * p.q[1] + query * p.depth, k = batch * p.k[0] + head * p.k[1];
+    float largest = -std::numeric_limits<float>::infinity(), sum = 0;
+    for (int64_t key = 0; key < p.keys; ++key) {
+      float score = 0;
+      for (int64_t d = 0; d < p.depth; ++d)
+        score += at(args.buffers.q, q + d) * at(args.buffers.k, k + key * p.depth + d);
+      score *= args.scale;
+      if (p.has_mask) {
+        score += at(args.buffers.mask, batch * mask_batch + head * mask_head + query * mask_query + key);
+      }
+      weights[static_cast<size_t>(key)] = score;
+      if (score > largest) largest = score;
+    }
+    for (float& weight : weights) sum += weight = std::exp(weight - largest);
+    static_cast<float*>(args.buffers.row_statistics)[row] = largest + std::log(sum);
+    for (int64_t column = 0; column < p.columns; ++column) {
+      float mixed = 0;
+      for (int64_t key = 0; key < p.keys; ++key) {
+        mixed += weights[static_cast<size_t>(key)] / sum *
+                 at(args.buffers.v, batch * p.v[0] + head * p.v[1] + key * p.columns + column);
+      }
+      static_cast<T*>(args.buffers.out)[row * p.columns + column] = static_cast<T>(mixed);
+    }
+  }
+}
+
+void Simulate(const void* raw) {
+  const Args& args = *static_cast<const Args*>(raw);
+  std::memset(args.workspace, 0xa5, kWorkspace);
+  if (args.problem.dtype == DT_HALF) return Run<half>(args);
+  Run<bfloat16>(args);
+}
+
+// From the first to the last element of batches and heads, of matrices of `matrix` elements.
+size_t BytesOf(const AttentionProblem& p, const int64_t (&steps)[2], int64_t matrix) {
+  return static_cast<size_t>((p.batch - 1) * steps[0] + (p.heads - 1) * steps[1] + matrix) * DataTypeSize(p.dtype);
+}
+
+class SimulatedPlan : public AttentionPlan {
+ public:
+  explicit SimulatedPlan(const AttentionProblem& problem) : problem_(problem) {}
+  size_t workspace_bytes() const override { return kWorkspace; }
+  absl::Status Enqueue(GpuStream& stream, const AttentionBuffers& buffers, float scale, void* workspace) override {
+    static const GpuKernel kKernel = {.name = "simulated attention", .simulate = &Simulate};
+    const AttentionProblem& p = problem_;
+    const size_t size = DataTypeSize(p.dtype);
+    std::vector<GpuAccess> accesses = {
+        GpuAccess::Read(buffers.q, BytesOf(p, p.q, p.queries * p.depth)),
+        GpuAccess::Read(buffers.k, BytesOf(p, p.k, p.keys * p.depth)),
+        GpuAccess::Read(buffers.v, BytesOf(p, p.v, p.keys * p.columns)),
+        GpuAccess::Write(buffers.out, static_cast<size_t>(p.OutElements()) * size),
+        GpuAccess::Write(buffers.row_statistics, static_cast<size_t>(p.Rows()) * sizeof(float)),
+        GpuAccess::Write(workspace, kWorkspace)};
+    if (p.has_mask) {
+      accesses.push_back(GpuAccess::Read(
+          buffers.mask, static_cast<size_t>(p.MaskSize(0) * p.MaskSize(1) * p.MaskSize(2) * p.keys) * size));
+    }
+    return stream.LaunchWith(kKernel, Args{p, buffers, scale, workspace}, accesses);
+  }
+
+ private:
+  const AttentionProblem problem_;
+};
+
+class SimulatedAttention : public AttentionLibrary {
+ public:
+  explicit SimulatedAttention(const GpuProperties& properties)
+      : identity_(absl::StrCat(properties.name, ", simulated attention 1")) {}
+  const std::string& identity() const override { return identity_; }
+  absl::StatusOr<std::shared_ptr<AttentionPlan>> Make(const AttentionProblem& problem) override {
+    if (problem.depth % 8 != 0 || problem.columns % 8 != 0) {
+      return errors::Unimplemented("no simulated attention of depths and columns that are no multiples of 8");
+    }
+    return std::make_shared<SimulatedPlan>(problem);
+  }
+
+ private:
+  const std::string identity_;
+};
+
+}  // namespace
+
+std::shared_ptr<AttentionLibrary> NewSimulatedAttention(const GpuProperties& properties) {
+  return std::make_shared<SimulatedAttention>(properties);
+}
+
+}  // namespace weir

@@ -1,0 +1,11 @@
+// The bodies of attention_table.inc for the simulated device.
+#include "kernels/cuda/attention_bodies.h"
+#include "kernels/cuda/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/cuda/attention_table.inc"
+
+namespace weir {
+
+BodyTable SimulatedAttentionBodies() { return TableOf(kAttentionEntries); }
+
+}  // namespace weir

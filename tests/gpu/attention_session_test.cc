@@ -1,0 +1,100 @@
+// Sessions make one node of attention where nothing else reads what is between, on CPUs and GPUs.
+#include "client/gradients.h"
+#include "tests/gpu/gpu_session_testing.h"
+#include "tests/gpu/local_session.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class AttentionSessionTest : public GpuSessionTest {
+ protected:
+  static Tensor Scrambled(const TensorShape& shape, uint32_t seed) {
+    Tensor tensor(DT_FLOAT, shape);
+    for (float& x : tensor.flat<float>()) {
+      seed = seed * 1664525 + 1013904223;
+      x = -2 + static_cast<float>(seed >> 24) / 64;
+    }
+    return tensor;
+  }
+  // Of queries that are fed.
+  Output Attention(const Scope& scope, DataType type) {
+    const auto cast = [&](const Tensor& x) { return ops::Cast(scope, ops::Const(scope, x, DT_FLOAT), type); };
+    queries_ = ops::Placeholder(scope, DT_FLOAT);
+    Tensor mask(DT_FLOAT, TensorShape({6, 6}));
+    for (int64_t i = 0; i < 36; ++i) mask.data<float>()[i] = i % 6 > i / 6 ? -1e4f : 0;
+    const Output q = ops::Cast(scope, queries_, type), k = cast(Scrambled({2, 3, 6, 8}, 2)),
+                 v = cast(Scrambled({2, 3, 6, 8}, 3));
+    scores_ = ops::BatchMatMulV2(scope, q, k, {.adj_y = true});
+    const Output scaled = ops::Mul(scope, scores_, cast(Tensor::Scalar<float>(0.5f)));
+    const Output weights = ops::Softmax(scope, ops::AddV2(scope, scaled, cast(mask)));
+    return ops::Cast(scope, ops::BatchMatMulV2(scope, weights, v), DT_FLOAT);
+  }
+  // Runs as a session does by default; the graphs that ran go to `graphs`.
+  std::vector<Tensor> RunTraced(const OutputList& fetches, std::string* graphs) {
+    tensorflow::RunOptions options;
+    options.set_output_partition_graphs(true);
+    tensorflow::RunMetadata metadata;
+    auto out = session().Run({{queries_, Scrambled({2, 3, 6, 8}, 1)}}, fetches, {}, options, &metadata);
+    EXPECT_THAT(out, IsOk());
+    for (const auto& graph : metadata.partition_graphs()) *graphs += graph.ShortDebugString();
+    return out.ok() ? *std::move(out) : std::vector<Tensor>(fetches.size());
+  }
+  std::vector<Tensor> RunInParts(const OutputList& fetches) {
+    session_.reset();
+    options_.config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
+    std::string graphs;
+    std::vector<Tensor> out = RunTraced(fetches, &graphs);
+    EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
+    return out;
+  }
+  Output queries_, scores_;
+};
+
+TEST_F(AttentionSessionTest, OneNodeGivesWhatItsPartsGive) {
+  for (const char* device : {"/device:CPU:0", "/device:GPU:0"}) {
+    for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
+      scope_ = Scope::NewRoot();
+      session_.reset();
+      options_.config.clear_graph_options();
+      const Output out = Attention(scope_.WithDevice(device), type);
+      std::string graphs;
+      const std::vector<Tensor> fused = RunTraced({out}, &graphs);
+      EXPECT_THAT(graphs, HasSubstr("_FusedAttention")) << device << " " << DataTypeName(type);
+      EXPECT_THAT(graphs, Not(HasSubstr("Softmax")));
+      const double tolerance = type == DT_FLOAT ? 1e-5 : type == DT_HALF ? 4e-3 : 3e-2;
+      ExpectTensorNear(fused[0], RunInParts({out})[0], tolerance, tolerance,
+                       absl::StrCat(device, " ", DataTypeName(type)));
+    }
+  }
+}
+
+TEST_F(AttentionSessionTest, WhatIsFetchedStaysApart) {
+  const Output out = Attention(Gpu(), DT_FLOAT);
+  std::string graphs;
+  const std::vector<Tensor> fetched = RunTraced({out, scores_}, &graphs);
+  EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
+  ExpectTensorNear(fetched[0], RunInParts({out})[0], 1e-5, 1e-5);
+}
+
+TEST_F(AttentionSessionTest, WhatAGradientReadsStaysApart) {
+  const Output out = Attention(Gpu(), DT_FLOAT);
+  const std::vector<Gradient> gradients = Gradients(scope_, {out}, {queries_});
+  ASSERT_EQ(gradients.size(), 1);
+  std::string graphs;
+  RunTraced({out, gradients[0].values}, &graphs);
+  EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
+}
+
+TEST_F(AttentionSessionTest, CapturedStepsHaveItToo) {
+  CaptureGraphs(1, &options_.config);
+  const Output out = Attention(Gpu(), DT_HALF);
+  const FeedList feeds = {{queries_, Scrambled({2, 3, 6, 8}, 1)}};
+  const Tensor first = Run(feeds, {out})[0];
+  for (int i = 0; i < 4; ++i) ExpectTensorEqual(Run(feeds, {out})[0], first);
+}
+
+}  // namespace
+}  // namespace weir
