@@ -210,8 +210,8 @@ class PushBackBatchKernel : public OpKernel {
     const Tensor& handles = ctx.input(0);
     const Tensor& rows = ctx.input(1);
     if (rows.dims() < 1 || rows.dim_size(0) != handles.NumElements()) {
-      return errors::InvalidArgument("Expected tensor.shape[0] to be the number of lists, got ",
-                                     rows.shape().ToString(), " for ", handles.NumElements(), " lists");
+      return errors::InvalidArgument("Expected tensor.shape[0] == input_handles.size, but saw ",
+                                     rows.dims() < 1 ? 0 : rows.dim_size(0), " vs. ", handles.NumElements());
     }
     Tensor output(DT_VARIANT, handles.shape());
     for (int64_t i = 0; i < handles.NumElements(); ++i) {

@@ -132,9 +132,12 @@ absl::Status ScatterRows(TensorList& list, const Tensor& tensor, const Indices& 
   RETURN_IF_ERROR(CheckSliceShape(list, tensor));
   RETURN_IF_ERROR(list.Admit(tensor));
   for (int64_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0 || indices[i] >= TensorList::kMaxSize) {
-      return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative and below ",
-                                     TensorList::kMaxSize, ", got ", indices[i]);
+    if (indices[i] < 0) {
+      return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative. Got ", indices[i]);
+    }
+    if (indices[i] >= TensorList::kMaxSize) {
+      return errors::InvalidArgument("Indices in TensorListScatter must be below ", TensorList::kMaxSize, ", got ",
+                                     indices[i]);
     }
     if (indices[i] >= static_cast<int64_t>(list.elements.size())) list.elements.resize(indices[i] + 1);
     list.elements[indices[i]] = tensor.SubSlice(i);

@@ -101,3 +101,16 @@ def tables(_):
 
 program("LookupTableImportV2 LookupTableFindV2 HashTableV2", WORDS, tables, [None])
 row("DynamicStitch", WORDS, plain({"indices": [Fed([0, 1], I32), Fed([2], I32)], "data": [V((2,), F32), V((1, 1), F32)]}))
+
+
+def lists(_):
+    """Rows that have no place, or no list."""
+    ops = tf.raw_ops
+    empty = ops.EmptyTensorList(element_shape=fed(Fed([], I32)), max_num_elements=fed(Fed(-1, I32)), element_dtype=F32)
+    length = lambda handle: ops.TensorListLength(input_handle=handle)
+    pushed = ops.TensorListPushBackBatch(input_handles=tf.stack([empty, empty]), tensor=fed(V((3,), F32)))
+    return [length(ops.TensorListScatterV2(tensor=fed(V((2,), F32)), indices=fed(Fed(i, I32)), element_shape=fed(Fed([], I32)), num_elements=fed(Fed(-1, I32))))
+            for i in ([0, -3], [0, 3, 4], [0, 3])] + [length(pushed[0])]
+
+
+program("TensorListScatterV2 TensorListPushBackBatch", WORDS, lists, [None])
