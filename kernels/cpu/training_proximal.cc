@@ -7,25 +7,10 @@
 namespace weir {
 namespace {
 
-// The minimiser of rate * (l1 |x| + l2/2 x²) + (x - at)²/2.
+// The rule with the check of its scalars.
 template <typename C>
-C Shrink(C at, C rate, C l1, C l2) {
-  const C shrunk = l1 > C{0} ? rules::Sign(at) * std::max(std::abs(at) - rate * l1, C{0}) : at;
-  return shrunk / (C{1} + l2 * rate);
-}
-
-template <typename C>
-struct ProximalGradientDescent {
-  static constexpr int kVariables = 1;
-  explicit ProximalGradientDescent(const RuleArgs& args) : lr(args.Get<C>(0)), l1(args.Get<C>(1)), l2(args.Get<C>(2)) {}
-  void operator()(C g, C& var) const { var = Shrink(var - g * lr, lr, l1, l2); }
-  const C lr, l1, l2;
-};
-
-template <typename C>
-struct ProximalAdagrad {
-  static constexpr int kVariables = 2;
-  explicit ProximalAdagrad(const RuleArgs& args) : lr(args.Get<C>(0)), l1(args.Get<C>(1)), l2(args.Get<C>(2)) {}
+struct ProximalAdagrad : rules::ProximalAdagrad<C> {
+  using rules::ProximalAdagrad<C>::ProximalAdagrad;
   static absl::Status Check(const RuleArgs& args) {
     const auto lr = args.Get<double>(0), l1 = args.Get<double>(1), l2 = args.Get<double>(2);
     if (!(lr > 0)) return errors::InvalidArgument("lr is not a positive scalar: ", lr);
@@ -33,12 +18,6 @@ struct ProximalAdagrad {
     if (!(l2 >= 0)) return errors::InvalidArgument("l2 regularization strength is not a non-negative scalar: ", l2);
     return absl::OkStatus();
   }
-  void operator()(C g, C& var, C& accum) const {
-    accum += g * g;
-    const C rate = lr / std::sqrt(accum);
-    var = Shrink(var - g * rate, rate, l1, l2);
-  }
-  const C lr, l1, l2;
 };
 
 template <typename C>
@@ -115,7 +94,7 @@ absl::Status RegisterFtrl(KernelRegistry& kernels) {
 FloatRule FtrlRule() { return {&RunFtrl<float, false>, &CheckedFtrl<float, false, true>::Check}; }
 
 absl::Status RegisterProximalRules(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterRule<ProximalGradientDescent>(
+  RETURN_IF_ERROR(RegisterRule<rules::ProximalGradientDescent>(
       kernels, {"ApplyProximalGradientDescent", "ResourceApplyProximalGradientDescent",
                 "SparseApplyProximalGradientDescent", "ResourceSparseApplyProximalGradientDescent"}));
   RETURN_IF_ERROR(

@@ -155,6 +155,38 @@ struct Adagrad {
   const bool update_slots;
 };
 
+// The minimiser of rate * (l1 |x| + l2/2 x²) + (x - at)²/2.
+template <typename C>
+WEIR_DEVICE_CODE C Shrink(C at, C rate, C l1, C l2) {
+  const C beyond = std::abs(at) - rate * l1;
+  const C shrunk = l1 > C{0} ? Sign(at) * (beyond < C{0} ? C{0} : beyond) : at;
+  return shrunk / (C{1} + l2 * rate);
+}
+
+template <typename C>
+struct ProximalGradientDescent {
+  static constexpr int kVariables = 1;
+  template <typename Args>
+  WEIR_DEVICE_CODE explicit ProximalGradientDescent(const Args& args)
+      : lr(args.template Get<C>(0)), l1(args.template Get<C>(1)), l2(args.template Get<C>(2)) {}
+  WEIR_DEVICE_CODE void operator()(C g, C& var) const { var = Shrink(var - g * lr, lr, l1, l2); }
+  const C lr, l1, l2;
+};
+
+template <typename C>
+struct ProximalAdagrad {
+  static constexpr int kVariables = 2;
+  template <typename Args>
+  WEIR_DEVICE_CODE explicit ProximalAdagrad(const Args& args)
+      : lr(args.template Get<C>(0)), l1(args.template Get<C>(1)), l2(args.template Get<C>(2)) {}
+  WEIR_DEVICE_CODE void operator()(C g, C& var, C& accum) const {
+    accum += g * g;
+    const C rate = lr / std::sqrt(accum);
+    var = Shrink(var - g * rate, rate, l1, l2);
+  }
+  const C lr, l1, l2;
+};
+
 template <typename C>
 struct AdagradV2 {
   static constexpr int kVariables = 2;

@@ -122,6 +122,8 @@ absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
                         {"AdaMax", {"var", "m", "v"}},
                         {"Adagrad", {"var", "accum"}, true},
                         {"AdagradV2", {"var", "accum"}, true},
+                        {"ProximalGradientDescent", {"var"}, true},
+                        {"ProximalAdagrad", {"var", "accum"}, true},
                         {"RMSProp", {"var", "ms", "mom"}, true},
                         {"CenteredRMSProp", {"var", "mg", "ms", "mom"}, true},
                         {"Adadelta", {"var", "accum", "accum_update"}, true},

@@ -93,6 +93,20 @@ struct InTopArgs {
   int64_t classes;
   int64_t count;
 };
+// Fake quantisation to the levels between `low` and `high`, or between the ends that `lows` and `highs` hold for each
+// of `depth` channels; its gradient; and the sums of the gradients of what lies beyond either end.
+struct FakeQuantArgs {
+  const float* x;
+  const float* gradient;
+  const float* lows;  // null: `low` and `high`
+  const float* highs;
+  float low, high;
+  int64_t bits;
+  bool narrow, by_division, above;
+  float* out;
+  int64_t depth, length;  // of a channel
+  int64_t count;
+};
 // Elements that are not zero, in blocks of kNonZeroBlock: how many there are in each; then, with `totals` of all blocks
 // up to each, the coordinates of each of them, in order.
 inline constexpr int64_t kNonZeroBlock = 2048;

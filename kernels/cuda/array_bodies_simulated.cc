@@ -3,6 +3,7 @@
 #include "kernels/cpu/incomplete_gamma.h"
 #include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/fake_quant_levels.h"
 // Needs what is above.
 #include "kernels/cuda/array_table.inc"
 

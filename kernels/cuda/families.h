@@ -29,6 +29,7 @@ absl::Status RegisterGpuNormKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuPadKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuPoolKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuQuantKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuRandomKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);

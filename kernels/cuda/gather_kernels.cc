@@ -101,6 +101,7 @@ class ResourceGatherKernel : public GatherKernel {
   }
 };
 
+// GatherNd, and ResourceGatherNd, of a variable.
 class GatherNdKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(CheckBadIndicesPolicy(ctx));
@@ -108,7 +109,11 @@ class GatherNdKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    const Tensor& params = ctx.input(0);
+    if (ctx.input(0).dtype() != DT_RESOURCE) return Gather(ctx, stream, ctx.input(0));
+    ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, ctx.expected_output_dtype(0)));
+    return Gather(ctx, stream, variable.value());
+  }
+  absl::Status Gather(OpKernelContext& ctx, GpuStream& stream, const Tensor& params) const {
     const Tensor& indices = ctx.input(1);
     if (indices.dims() < 1) return errors::InvalidArgument("indices must be at least a vector");
     if (params.dims() < 1) return errors::InvalidArgument("params must be at least a vector");
@@ -182,6 +187,11 @@ absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<GatherNdKernel>(gather("GatherNd")));
   RETURN_IF_ERROR(kernels.Register<OneHotKernel>(
       Kernel("OneHot").Device(kDeviceGpu).Types("T", kGpuMoved).Types("TI", kIndices).HostMemory("depth")));
+  RETURN_IF_ERROR(kernels.Register<GatherNdKernel>(Kernel("ResourceGatherNd")
+                                                       .Device(kDeviceGpu)
+                                                       .Types("dtype", kGpuMoved)
+                                                       .Types("Tindices", kIndices)
+                                                       .HostMemory("resource")));
   return kernels.Register<ResourceGatherKernel>(Kernel("ResourceGather")
                                                     .Device(kDeviceGpu)
                                                     .Types("dtype", kGpuMoved)

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/matmul_sizes.h"
 #include "core/numeric_types.h"
@@ -78,7 +79,7 @@ class MatMulKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     const DataType type = ctx.input_types()[0];
-    is_batch_ = ctx.op() == "BatchMatMul" || ctx.op() == "BatchMatMulV2";
+    is_batch_ = absl::StartsWith(ctx.op(), "BatchMatMul");
     broadcasts_ = ctx.op() != "BatchMatMul";
     RETURN_IF_ERROR(ctx.GetAttr(is_batch_ ? "adj_x" : "transpose_a", &transpose_a_));
     RETURN_IF_ERROR(ctx.GetAttr(is_batch_ ? "adj_y" : "transpose_b", &transpose_b_));
@@ -238,6 +239,10 @@ class MatMulKernel : public GpuOpKernel {
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels) {
   for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
     RETURN_IF_ERROR(kernels.Register<MatMulKernel>(Kernel(op).Device(kDeviceGpu).Types("T", kGpuFloats)));
+  }
+  for (const DataType type : kGpuFloats) {
+    RETURN_IF_ERROR(kernels.Register<MatMulKernel>(
+        Kernel("BatchMatMulV3").Device(kDeviceGpu).Types("Ta", {type}).Types("Tb", {type}).Types("Tout", {type})));
   }
   return kernels.Register<MatMulKernel>(
       Kernel("_FusedMatMul").Device(kDeviceGpu).Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16}));

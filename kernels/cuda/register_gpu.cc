@@ -20,6 +20,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuScatterKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuSparseKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuWhereKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuQuantKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));

@@ -280,8 +280,8 @@ class ScatterNdUpdateKernel : public GpuOpKernel {
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels) {
   const auto kernel = [](const std::string& op) { return Kernel(op).Device(kDeviceGpu).Types("Tindices", kIndices); };
   RETURN_IF_ERROR(kernels.Register<ScatterNdKernel>(kernel("ScatterNd").Types("T", kNumbers).HostMemory("shape")));
-  for (const char* op :
-       {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"}) {
+  for (const char* op : {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax",
+                         "TensorScatterMin", "ScatterNdNonAliasingAdd"}) {
     RETURN_IF_ERROR(kernels.Register<TensorScatterKernel>(kernel(op).Types("T", kNumbers)));
   }
   for (const char* op : {"UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"}) {

@@ -54,6 +54,7 @@ void GpuAgreementTest::AddMoves(DataType type) {
   Add("GatherNd", {Of(type, cube), AsTensor<int64_t>({1, 2, 3}, {1, 3})});
   Add("GatherV2", {Of(type, cube), AsTensor<int32_t>({3, 0, 2, 1}, {2, 2}), AsScalar<int32_t>(2)},
       Attr("batch_dims", int64_t{1}));
+  AddRead("ResourceGatherNd", Of(type, cube), {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2})}, Attr("dtype", type));
   AddRead("ResourceGather", Of(type, cube), {AsTensor<int32_t>({1, 0, 1})}, Attr("dtype", type));
   AddRead("ResourceGather", Of(type, cube), {AsTensor<int64_t>({2, 0}, {2, 1})},
           Attr("dtype", type, Attr("batch_dims", int64_t{1})));

@@ -121,6 +121,7 @@ void GpuAgreementTest::AddFloats(DataType type) {
     const TensorShape right = x ? TensorShape({2, 3, 6, 5}) : TensorShape({2, 3, 5, 6});
     Add("BatchMatMul", {Of(type, left), Of(type, right)}, attrs);
     Add("BatchMatMulV2", {Of(type, left), Of(type, right)}, attrs);
+    Add("BatchMatMulV3", {Of(type, left), Of(type, right)}, Attr("Tout", type, attrs));
     Add("BatchMatMulV2", {Of(type, left), Of(type, x ? TensorShape({1, 6, 5}) : TensorShape({1, 5, 6}))}, attrs);
     Add("BatchMatMulV2", {Of(type, left), Of(type, x ? TensorShape({2, 1, 6, 5}) : TensorShape({2, 1, 5, 6}))}, attrs);
   }
@@ -234,6 +235,7 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
   AddPredictions();
   for (const DataType type : kFloats) AddSparse(type);
   AddCounts();
+  AddQuantised();
   for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64}) AddIndexed(type);
   for (const DataType type : kFloats) {
     AddSteps(type);
@@ -299,6 +301,9 @@ TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
   ExpectSameError("ResizeBilinear", {column, AsTensor<int32_t>({2, 2})});
   ExpectSameError("ResizeNearestNeighbor", {image, AsTensor<int32_t>({0, 2})});
   ExpectSameError("ResizeBilinearGrad", {image, column});
+  ExpectSameError("FakeQuantWithMinMaxArgsGradient", {row, column});
+  ExpectSameError("FakeQuantWithMinMaxVars", {row, row, row});
+  ExpectSameError("FakeQuantWithMinMaxVarsPerChannel", {row, AsTensor<float>({1}), row});
   ExpectSameError("LRN", {column});
   const auto window = Attr("strides", std::vector<int64_t>{1, 1, 1, 1, 1}, Attr("padding", std::string("VALID")));
   ExpectSameError("Conv3D", {image, column}, window);

@@ -58,6 +58,7 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddPredictions();
   void AddSparse(DataType type);
   void AddCounts();
+  void AddQuantised();
   void AddImages(DataType type);
   void AddVolumes(DataType type);
 

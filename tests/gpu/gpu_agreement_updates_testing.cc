@@ -55,6 +55,8 @@ void GpuAgreementTest::AddIndexed(DataType type) {
     AddUpdate(absl::StrCat("ResourceScatterNd", what), {Of(type, cube)},
               {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
   }
+  Add("ScatterNdNonAliasingAdd",
+      {Of(type, cube), AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
   for (const char* op : {"ArgMax", "ArgMin"}) {
     Add(op, {Of(type, cube), AsScalar<int32_t>(-1)});
     Add(op, {Of(type, cube), AsScalar<int64_t>(1)}, Attr("output_type", DT_INT32));
@@ -96,6 +98,8 @@ void GpuAgreementTest::AddSteps(DataType type) {
                         {"AdaMax", 3, 5, false},
                         {"Adagrad", 2, 1, true, "update_slots"},
                         {"AdagradV2", 2, 2, true, "update_slots"},
+                        {"ProximalGradientDescent", 1, 3, true},
+                        {"ProximalAdagrad", 2, 3, true},
                         {"RMSProp", 3, 4, true},
                         {"CenteredRMSProp", 4, 4, true},
                         {"Adadelta", 3, 3, true},
