@@ -1,13 +1,35 @@
 #include "worker/device_lane.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "core/gpu/gpu_op_kernel.h"
+#include "core/logging.h"
 #include "worker/capture/captured_segment.h"
 #include "worker/node_costs.h"
 
 namespace weir {
+
+namespace {
+
+// Null, and one line in the log of the process, where the device does not tell.
+std::unique_ptr<GpuActivityRecording> Record(GpuDevice& gpu) {
+  auto* const source = dynamic_cast<GpuActivitySource*>(&gpu.runtime());
+  if (source == nullptr) return nullptr;
+  auto recording = source->RecordActivities();
+  if (recording.ok()) return *std::move(recording);
+  static std::atomic<bool> is_told{false};
+  if (!is_told.exchange(true)) {
+    WEIR_LOG(WARNING).With("device", gpu.name()).With("reason", recording.status().message())
+        << "traces show when nodes were done, not kernels";
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 DeviceLane::DeviceLane(GpuDevice& gpu, const Plan& plan) : gpu_(gpu), begin_nanos_(NowNanos()) {
   for (const PlanNode& node : plan.nodes) {
@@ -17,7 +39,8 @@ DeviceLane::DeviceLane(GpuDevice& gpu, const Plan& plan) : gpu_(gpu), begin_nano
     }
   }
   MutexLock lock(mu_);
-  status_ = StartTimer();
+  recording_ = Record(gpu_);
+  if (recording_ == nullptr) status_ = StartTimer();
 }
 
 absl::Status DeviceLane::StartTimer() {
@@ -28,6 +51,10 @@ absl::Status DeviceLane::StartTimer() {
 void DeviceLane::NodeDone(const Node& node, int64_t start_nanos) {
   if (!enqueuing_.contains(&node)) return;
   MutexLock lock(mu_);
+  if (recording_ != nullptr) {
+    runs_.push_back({&node, start_nanos, NowNanos(), static_cast<uint32_t>(::gettid())});
+    return;
+  }
   if (!status_.ok()) return;
   status_ = running_->Stop(&gpu_.compute());
   if (!status_.ok()) return;
@@ -37,6 +64,18 @@ void DeviceLane::NodeDone(const Node& node, int64_t start_nanos) {
 
 absl::StatusOr<std::vector<DeviceLane::Span>> DeviceLane::Spans() {
   MutexLock lock(mu_);
+  if (recording_ == nullptr) return TimedSpans();
+  ASSIGN_OR_RETURN(std::vector<GpuActivity> activities, recording_->Stop());
+  const std::vector<const Node*> nodes = MatchActivities(activities, runs_);
+  std::vector<Span> spans;
+  for (size_t i = 0; i < activities.size(); ++i) {
+    GpuActivity& activity = activities[i];
+    spans.push_back({nodes[i], activity.start_nanos, activity.end_nanos, std::move(activity.name), activity.stream});
+  }
+  return spans;
+}
+
+absl::StatusOr<std::vector<DeviceLane::Span>> DeviceLane::TimedSpans() {
   RETURN_IF_ERROR(status_);
   std::vector<Span> spans;
   int64_t end_nanos = begin_nanos_;
@@ -46,7 +85,7 @@ absl::StatusOr<std::vector<DeviceLane::Span>> DeviceLane::Spans() {
     const int64_t before = end_nanos;
     end_nanos += absl::ToInt64Nanoseconds(*elapsed);
     // A device that had nothing to do began when the host said so.
-    spans.push_back({timed.node, std::min(end_nanos, std::max(before, timed.start_nanos)), end_nanos});
+    spans.push_back({timed.node, std::min(end_nanos, std::max(before, timed.start_nanos)), end_nanos, "", 0});
   }
   return spans;
 }

@@ -136,8 +136,10 @@ void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {
   lane->set_device(absl::StrCat(device_, "/stream:all"));
   for (const DeviceLane::Span& span : *spans) {
     tensorflow::NodeExecStats* node = lane->add_node_stats();
-    node->set_node_name(absl::StrCat(span.node->name(), ":", span.node->op()));  // as TensorFlow's tools read it
-    node->set_timeline_label(Label(*span.node));
+    // As TensorFlow's tools read it.
+    node->set_node_name(span.node == nullptr ? span.what : absl::StrCat(span.node->name(), ":", span.node->op()));
+    node->set_timeline_label(span.what.empty() ? Label(*span.node) : span.what);
+    node->set_thread_id(span.stream);
     SetTimes(span.start_nanos + offset, span.end_nanos - span.start_nanos, node);
   }
 }

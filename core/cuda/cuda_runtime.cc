@@ -1,4 +1,5 @@
 #include "core/cuda/cuda_runtime.h"
+#include "core/cuda/cupti/cuda_activities.h"
 
 #include <cstdlib>
 #include <map>
@@ -12,11 +13,14 @@
 namespace weir {
 namespace {
 
-class CudaRuntime : public GpuRuntime {
+class CudaRuntime : public GpuRuntime, public GpuActivitySource {
  public:
   CudaRuntime(int ordinal, GpuProperties properties) : ordinal_(ordinal), properties_(std::move(properties)) {}
 
   int ordinal() const { return ordinal_; }
+  absl::StatusOr<std::unique_ptr<GpuActivityRecording>> RecordActivities() override {
+    return RecordCudaActivities(ordinal_);
+  }
   const GpuProperties& properties() const override { return properties_; }
 
   absl::StatusOr<GpuMemoryInfo> MemoryInfo() override {

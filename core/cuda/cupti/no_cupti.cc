@@ -1,0 +1,10 @@
+// What a build without CUPTI's header has in place of cupti_*.cc.
+#include "core/cuda/cupti/cuda_activities.h"
+
+namespace weir {
+
+absl::StatusOr<std::unique_ptr<GpuActivityRecording>> RecordCudaActivities(int) {
+  return errors::Unavailable("this build has no CUPTI");
+}
+
+}  // namespace weir
