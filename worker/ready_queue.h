@@ -1,6 +1,7 @@
 // The nodes that one thread has at hand in one step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -17,49 +18,69 @@ struct Ready {
 };
 
 // Not thread-safe. Nodes are taken last in, first out; costly ones are put aside until the cheap ones are done, and
-// may then be handed to another thread. A loop makes nodes ready without end: after every kTurn nodes one that waited
-// below, and a costly one, come first.
-struct ReadyQueue {
+// are then taken first in, first out, or handed to another thread. A loop makes nodes ready without end: after every
+// kTurn nodes one that waited below, and a costly one, come first.
+class ReadyQueue {
+ public:
   static constexpr uint32_t kTurn = 128;
 
+  bool empty() const { return cheap_.empty() && num_costly() == 0; }
+  void reserve(size_t nodes) { cheap_.reserve(nodes); }
+  void Push(uint32_t node, bool is_dead = false, Iteration* iteration = nullptr) {
+    cheap_.push_back({.node = node, .is_dead = is_dead, .iteration = iteration});
+  }
+  void PutAside(Ready ready, uint32_t nanos) {
+    ready.was_put_aside = true;
+    costly_.push_back({ready, nanos});
+    costly_nanos_ += nanos;
+  }
+
+  // Counts a node that is about to be taken. True: it is the turn of those that wait.
+  bool IsTurnOfWaiting() {
+    if (++taken_ % kTurn != 0) return false;
+    if (!cheap_.empty()) std::swap(cheap_[taken_ / kTurn % cheap_.size()], cheap_.back());
+    return true;
+  }
+  bool has_cheap() const { return !cheap_.empty(); }
+  Ready TakeCheap() {
+    const Ready ready = cheap_.back();
+    cheap_.pop_back();
+    return ready;
+  }
+  size_t num_costly() const { return costly_.size() - first_costly_; }
+  uint64_t costly_nanos() const { return costly_nanos_; }
+  Ready TakeCostly() { return NextCostly().ready; }
+  // The half that waits longest.
+  ReadyQueue TakeHalfOfCostly() {
+    ReadyQueue half;
+    for (size_t n = (num_costly() + 1) / 2; n > 0; --n) {
+      const Costly next = NextCostly();
+      half.PutAside(next.ready, next.nanos);
+    }
+    return half;
+  }
+
+ private:
   struct Costly {
     Ready ready;
     uint32_t nanos;
   };
 
-  bool empty() const { return cheap.empty() && costly.empty(); }
-  void Push(uint32_t node, bool is_dead = false, Iteration* iteration = nullptr) {
-    cheap.push_back({.node = node, .is_dead = is_dead, .iteration = iteration});
-  }
-  // Counts a node that is about to be taken. True: it is the turn of those that wait.
-  bool IsTurnOfWaiting() {
-    if (++taken % kTurn != 0) return false;
-    const uint32_t turn = taken / kTurn;
-    if (!cheap.empty()) std::swap(cheap[turn % cheap.size()], cheap.back());
-    if (!costly.empty()) std::swap(costly[turn % costly.size()], costly.back());
-    return true;
-  }
-  void PutAside(Ready ready, uint32_t nanos) {
-    ready.was_put_aside = true;
-    costly.push_back({ready, nanos});
-    costly_nanos += nanos;
-  }
-  Ready TakeCostly() {
-    const Costly taken = costly.back();
-    costly.pop_back();
-    costly_nanos -= taken.nanos;
-    return taken.ready;
-  }
-  void Clear() {
-    cheap.clear();
-    costly.clear();
-    costly_nanos = 0;
+  Costly NextCostly() {
+    const Costly next = costly_[first_costly_++];
+    costly_nanos_ -= next.nanos;
+    if (num_costly() == 0) {
+      costly_.clear();
+      first_costly_ = 0;
+    }
+    return next;
   }
 
-  std::vector<Ready> cheap;
-  std::vector<Costly> costly;
-  uint64_t costly_nanos = 0;
-  uint32_t taken = 0;
+  std::vector<Ready> cheap_;
+  std::vector<Costly> costly_;  // from first_costly_ on
+  size_t first_costly_ = 0;
+  uint64_t costly_nanos_ = 0;
+  uint32_t taken_ = 0;
 };
 
 }  // namespace weir

@@ -106,7 +106,7 @@ void StepExecution::Work(Runner& runner) {
   do {
     while (!runner.queue.empty()) {
       Drain(runner);
-      if (aborted()) runner.queue.Clear();
+      if (aborted()) runner.queue = {};
       TakeCompletions(runner);
     }
   } while (AwaitKernels(runner));
@@ -193,29 +193,28 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
     RestBeforeLongWork();
     DeliverOthers(runner);
   }
-  if (!queue.cheap.empty() && (!others_turn || queue.costly.empty())) {
-    *ready = queue.cheap.back();
-    queue.cheap.pop_back();
+  if (queue.has_cheap() && (!others_turn || queue.num_costly() == 0)) {
+    *ready = queue.TakeCheap();
     return true;
   }
-  if (queue.costly.empty()) return false;
+  if (queue.num_costly() == 0) return false;
   RestBeforeLongWork();
   DeliverOthers(runner);
   *ready = queue.TakeCostly();
-  if (queue.costly_nanos >= kWorthWakingNanos) HandOff(queue);
+  if (queue.costly_nanos() >= kWorthWakingNanos) HandOff(queue);
   return true;
 }
 
 bool StepExecution::PutAside(const Ready& ready, uint32_t nanos, Runner& runner) {
   ReadyQueue& queue = runner.queue;
-  if (queue.cheap.empty()) {
+  if (!queue.has_cheap()) {
     RestBeforeLongWork();
     DeliverOthers(runner);
-    if (queue.costly_nanos >= kWorthWakingNanos) HandOff(queue);
+    if (queue.costly_nanos() >= kWorthWakingNanos) HandOff(queue);
     return false;
   }
   queue.PutAside(ready, nanos);
-  if (queue.costly.size() > 1 && queue.costly_nanos >= 2 * kWorthWakingNanos) HandOff(queue);
+  if (queue.num_costly() > 1 && queue.costly_nanos() >= 2 * kWorthWakingNanos) HandOff(queue);
   return true;
 }
 
@@ -226,14 +225,8 @@ void StepExecution::HandOff(ReadyQueue& queue) {
   Share();
   helpers_.fetch_add(1, std::memory_order_relaxed);
   runners_.fetch_add(1, std::memory_order_relaxed);
-  auto helper = std::make_unique<Runner>(Runner{this});
+  auto helper = std::make_unique<Runner>(Runner{this, queue.TakeHalfOfCostly()});
   helper->is_helper = true;
-  for (size_t n = (queue.costly.size() + 1) / 2; n > 0; --n) {
-    const ReadyQueue::Costly& last = queue.costly.back();
-    helper->queue.costly.push_back(last);
-    helper->queue.costly_nanos += last.nanos;
-    queue.TakeCostly();
-  }
   work_queue->Schedule([helper = std::move(helper)] { RunLoop(std::move(*helper)); }, this);
 }
 

@@ -16,7 +16,7 @@ void StraightExecution::Begin(ReadyQueue& queue) {
       slots_[slot].has_value = true;
     }
   }
-  queue.cheap.reserve(plan_.roots.size());
+  queue.reserve(plan_.roots.size());
   for (const uint32_t root : plan_.roots) queue.Push(root);
 }
 
