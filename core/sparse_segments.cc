@@ -1,6 +1,7 @@
 #include "core/sparse_segments.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/index_tensor.h"
 
@@ -28,12 +29,14 @@ DimVector MakeCompact(DimVector* indices) {
 
 }  // namespace
 
-absl::Status CheckSorted(absl::Span<const int64_t> ids, absl::string_view what) {
+absl::StatusOr<int64_t> CountSortedSegments(absl::Span<const int64_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0) return errors::InvalidArgument(what, " must be >= 0");
-    if (i > 0 && ids[i] < ids[i - 1]) return errors::InvalidArgument(what, " are not increasing");
+    if (ids[i] < 0) return errors::InvalidArgument("segment ids must be >= 0");
+    if (i > 0 && ids[i] < ids[i - 1]) return errors::InvalidArgument("segment ids are not increasing");
   }
-  return absl::OkStatus();
+  if (ids.empty()) return 0;
+  if (ids.back() < std::numeric_limits<int64_t>::max()) return ids.back() + 1;
+  return errors::InvalidArgument("segment id ", ids.back(), " is too large: there can be no more segments than that");
 }
 
 absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx) {
@@ -42,8 +45,7 @@ absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx) {
   SegmentPlan plan;
   ASSIGN_OR_RETURN(plan.sources, ReadIntegers(ctx.input(1)));
   ASSIGN_OR_RETURN(plan.ids, ReadIntegers(ctx.input(2)));
-  RETURN_IF_ERROR(CheckSorted(plan.ids, "segment ids"));
-  plan.segments = plan.ids.empty() ? 0 : plan.ids.back() + 1;
+  ASSIGN_OR_RETURN(plan.segments, CountSortedSegments(plan.ids));
   if (ctx.num_inputs() > 3) {
     ASSIGN_OR_RETURN(const int64_t count, ReadScalarInteger(ctx.input(3), "num_segments"));
     if (count < 0) return errors::InvalidArgument("segment ids must be >= 0");

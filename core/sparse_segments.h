@@ -11,8 +11,9 @@ struct SegmentPlan {
   int64_t segments = 0;
 };
 
-// InvalidArgument where an id is negative or below the one before; `what` names them.
-absl::Status CheckSorted(absl::Span<const int64_t> ids, absl::string_view what);
+// One more than the last id. InvalidArgument where an id is negative, below the one before, or so large that there is
+// no such number.
+absl::StatusOr<int64_t> CountSortedSegments(absl::Span<const int64_t> ids);
 
 // Of SparseSegmentSum and its like: data, and in host memory indices, segment_ids [, num_segments].
 absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx);

@@ -95,31 +95,75 @@ TEST_P(FairnessTest, ACostlyNodeBesideAnEndlessLoopRuns) {
   });
 }
 
-TEST_P(FairnessTest, AnotherStepThatTheLoopingThreadCompletesGoesOn) {
-  TestGraph::Attr types = TestGraph::A("component_types", DT_INT32);
+TestGraph::Attr QueueTypes(const std::string& name) {
+  TestGraph::Attr types = TestGraph::A(name, DT_INT32);
   types.second.mutable_list()->add_type(tensorflow::DT_INT32);
-  const auto questions = [&](TestGraph& g) {
-    return g.Add("FIFOQueueV2", {}, {types, TestGraph::A("shared_name", std::string("questions"))});
-  };
+  return types;
+}
+
+Out Queue(TestGraph& g, const std::string& name) {
+  return g.Add("FIFOQueueV2", {}, {QueueTypes("component_types"), TestGraph::A("shared_name", name)});
+}
+
+Out Dequeue(TestGraph& g, const std::string& name) {
+  return g.Add("QueueDequeueV2", {Queue(g, name)}, {QueueTypes("component_types")});
+}
+
+Node* Enqueue(TestGraph& g, const std::string& name, Out value, const std::vector<Node*>& controls = {}) {
+  return g.Add("QueueEnqueueV2", {Queue(g, name), value}, {QueueTypes("Tcomponents")}, controls).node;
+}
+
+// A step under way on its own: it waits when RunAsync returns.
+class WaitingStep {
+ public:
+  WaitingStep(ExecutorHarness& h, std::unique_ptr<Graph> graph) {
+    auto executor = h.Compile(std::move(graph));
+    status_ = executor.status();
+    if (!status_.ok()) return;
+    executor_ = *std::move(executor);
+    context_.device = h.device();
+    context_.cancellation = &cancellation_;
+    executor_->RunAsync({.context = &context_, .results = &results_}, true,
+                        [this](absl::Status status) { done_.set_value(std::move(status)); });
+  }
+  absl::Status Wait() { return status_.ok() ? done_.get_future().get() : status_; }
+  const std::vector<Tensor>& results() const { return results_; }
+
+ private:
+  absl::Status status_;
+  std::shared_ptr<Executor> executor_;
+  CancellationManager cancellation_;
+  StepContext context_;
+  std::vector<Tensor> results_;
+  std::promise<absl::Status> done_;
+};
+
+TEST_P(FairnessTest, AnotherStepThatTheLoopingThreadCompletesGoesOn) {
   TestGraph answer;
-  Assign(answer, Flag(answer), answer.Add("QueueDequeueV2", {questions(answer)}, {types}));
-  auto answering = h_.Compile(answer.Take());
-  ASSERT_THAT(answering.status(), IsOk());
-  CancellationManager cancellation;
-  StepContext context;
-  context.device = h_.device();
-  context.cancellation = &cancellation;
-  std::promise<absl::Status> answered;
-  // Waits for a question when RunAsync returns.
-  (*answering)->RunAsync({.context = &context}, true, [&](absl::Status status) { answered.set_value(status); });
-  LoopsEnd(
-      [&](TestGraph& g, Out) {
-        TestGraph::Attr sent = types;
-        sent.first = "Tcomponents";
-        g.Add("QueueEnqueueV2", {questions(g), ToInt32(g, g.Arg(0))}, {sent});
-      },
-      1);
-  EXPECT_THAT(answered.get_future().get(), IsOk());
+  Assign(answer, Flag(answer), Dequeue(answer, "questions"));
+  WaitingStep answering(h_, answer.Take());
+  LoopsEnd([&](TestGraph& g, Out) { Enqueue(g, "questions", ToInt32(g, g.Arg(0))); }, 1);
+  EXPECT_THAT(answering.Wait(), IsOk());
+}
+
+// A step ends that two waited for. The thread goes on with both, one of which loops until the other has run.
+TEST_P(FairnessTest, AStepThatWaitsForTheThreadOfAnEndlessLoopGoesOn) {
+  TestGraph lower, loop, set, ask;
+  Assign(lower, Flag(lower), Value(lower, 0));
+  ASSERT_THAT(h_.Run(lower.Take()).status(), IsOk());
+  const Out begun = Dequeue(loop, "loops");
+  const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+  loop.Ret(0, LoopUntil(loop, flag), DT_INT32);
+  WaitingStep looping(h_, loop.Take());
+  Assign(set, Flag(set), Dequeue(set, "sets"));
+  WaitingStep setting(h_, set.Take());
+  const bool loop_first = GetParam();
+  Node* const first = Enqueue(ask, loop_first ? "loops" : "sets", Value(ask, 1));
+  Enqueue(ask, loop_first ? "sets" : "loops", Value(ask, 1), {first});
+  ASSERT_THAT(h_.Run(ask.Take()).status(), IsOk());
+  ASSERT_THAT(setting.Wait(), IsOk());
+  ASSERT_THAT(looping.Wait(), IsOk());
+  EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
 }
 
 // LoopUntil as functions of (i, flag).

@@ -94,17 +94,18 @@ void StepExecution::DeliverOthers(Runner& runner) {
 }
 
 void StepExecution::TakeCompletions(Runner& runner) {
-  if (runner.completed.empty()) return;
-  std::vector<AsyncCall*> others;
-  for (AsyncCall* call : std::exchange(runner.completed, {})) {
+  std::vector<AsyncCall*>& completed = runner.completed;
+  for (size_t i = 0; i < completed.size();) {
+    AsyncCall* const call = completed[i];
     if (call->step != this) {
-      others.push_back(call);
+      ++i;
       continue;
     }
+    completed[i] = completed.back();
+    completed.pop_back();
     runners_.fetch_sub(1, std::memory_order_relaxed);  // the kernel's place; this runner has its own
     FinishAsync(call, runner.queue);
   }
-  runner.completed.insert(runner.completed.end(), others.begin(), others.end());
 }
 
 void StepExecution::FinishAsync(AsyncCall* call, ReadyQueue& queue) {

@@ -92,10 +92,11 @@ void StepExecution::RunLoop(Runner runner) {
     return;
   }
   while (!others.empty()) {
+    // All that wait go with the one that is next: should it not end, it hands them on.
     Runner next = ResumedBy(others.back());
-    others.pop_back();
+    next.completed = std::move(others);
     next.step->Work(next);
-    others.insert(others.end(), next.completed.begin(), next.completed.end());
+    others = std::move(next.completed);
     next.step->EndRunner();
   }
 }

@@ -207,6 +207,10 @@ TEST_F(ReductionTest, SegmentsOutOfRangeAreRefused) {
               StatusIs(kInvalid, HasSubstr("not increasing")));
   EXPECT_THAT(RunOp1("SparseSegmentSum", {data, AsTensor<int32_t>({3}), AsTensor<int32_t>({0})}),
               StatusIs(kInvalid, HasSubstr("out of range")));
+  const Tensor largest = AsTensor<int64_t>({std::numeric_limits<int64_t>::max()});
+  EXPECT_THAT(RunOp1("SegmentSum", {AsTensor<float>({1}), largest}), StatusIs(kInvalid, HasSubstr("is too large")));
+  EXPECT_THAT(RunOp1("SparseSegmentSumWithNumSegments", {data, AsTensor<int32_t>({0}), largest, AsScalar<int32_t>(2)}),
+              StatusIs(kInvalid, HasSubstr("is too large")));
 }
 
 }  // namespace

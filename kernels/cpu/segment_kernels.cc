@@ -167,12 +167,12 @@ class SortedSegmentKernel : public SegmentKernel {
     *row = RowShape(data.shape(), 1);
     ASSIGN_OR_RETURN(plan->ids, ReadIntegers(ids));
     if (!plan->ids.empty() && plan->ids[0] < 0 && plan->ids.back() >= 0) {
-      return errors::InvalidArgument("Segment id ", plan->ids[0], " out of range [0, ", plan->ids.back() + 1,
+      return errors::InvalidArgument("Segment id ", plan->ids[0], " out of range [0, ",
+                                     static_cast<uint64_t>(plan->ids.back()) + 1,
                                      "), possibly because 'segment_ids' input is not sorted.");
     }
-    RETURN_IF_ERROR(CheckSorted(plan->ids, "segment ids"));
+    ASSIGN_OR_RETURN(plan->segments, CountSortedSegments(plan->ids));
     for (size_t i = 0; i < plan->ids.size(); ++i) plan->sources.push_back(i);
-    if (!plan->ids.empty()) plan->segments = plan->ids.back() + 1;
     return absl::OkStatus();
   }
   Tensor Empty() const override { return kOp == UpdateOp::kMul ? neutral() : ScalarOf(fold_type(), 0); }

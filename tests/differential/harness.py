@@ -47,6 +47,7 @@ def parse_arguments():
     parser.add_argument("--verbose", action="store_true", help="print each op when it is done")
     parser.add_argument("--all", action="store_true", help="print all differences of an op")
     parser.add_argument("--sanitized", action="store_true", help="hostile: WEIR is built with sanitizers, and needs memory")
+    parser.add_argument("--gpu", action="store_true", help="hostile: the ops run on a simulated GPU")
     parser.add_argument("--mutants", type=int, default=0, help="hostile: at most so many of each op, drawn by lot; 0: all")
     parser.add_argument("--hostile-limit", type=int, default=6, help="go on to the next op after so many defects of one")
     return parser.parse_intermixed_args()

@@ -116,7 +116,7 @@ def proto(array, dtype):
         return tensor_util.make_tensor_proto(np.asarray(array, object), dtype, shape=np.shape(array))
     made = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)
     with np.errstate(all="ignore"):
-        array = np.ascontiguousarray(np.asarray(array).astype(dtype.as_numpy_dtype))
+        array = np.asarray(array).astype(dtype.as_numpy_dtype)  # which keeps a scalar one
     for size in np.shape(array):
         made.tensor_shape.dim.add(size=size)
     made.tensor_content = array.tobytes()
@@ -302,6 +302,12 @@ def graph_of(specimen, constants):
     return graph
 
 
+def place_on_gpu(op, graph):
+    for node in graph.node:
+        if node.op == op:
+            node.device = "/device:GPU:0"
+
+
 class Hostile:
     """Like Runner, but asks Weir alone, and only whether it lives."""
 
@@ -326,7 +332,8 @@ class Hostile:
             limit = None if self._options.sanitized else ADDRESS_SPACE
             if self._options.sanitized:  # which takes a great part of the address space itself
                 os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:max_allocation_size_mb=%d" % (MEMORY >> 20))
-            self._cluster = weir_cluster.Cluster(self._weir, tasks=1, address_space=limit)
+            arguments = ["--simulated-gpus", "1"] if self._options.gpu else []
+            self._cluster = weir_cluster.Cluster(self._weir, tasks=1, address_space=limit, arguments=arguments)
             self._client = master_client.MasterClient(self._cluster.addresses[0], self._call_seconds)
 
     def compare_op(self, op, deadly):
@@ -389,6 +396,8 @@ class Hostile:
     def _step(self, mutant, constants):
         program = isinstance(mutant, Program)
         graph = mutant.graph_of(constants) if program else graph_of(mutant, constants)
+        if self._options.gpu:
+            place_on_gpu(mutant.op, graph)
         text = graph.SerializeToString(deterministic=True)
         if self._session[0] != text:
             if self._session[1]:

@@ -56,9 +56,9 @@ class Cluster:
 
     start_seconds = START_SECONDS
 
-    def __init__(self, program, tasks, address_space=None):
+    def __init__(self, program, tasks, address_space=None, arguments=()):
         jobs = tasks if isinstance(tasks, dict) else {"worker": tasks}
-        self._program, self._address_space = program, address_space
+        self._program, self._address_space, self._arguments = program, address_space, list(arguments)
         self._tasks = [(job, index) for job in jobs for index in range(jobs[job])]
         self._directory = tempfile.TemporaryDirectory(prefix="weir_cluster_")
         self._processes, self._restarts, self._starter = [], 0, None
@@ -112,7 +112,7 @@ class Cluster:
     def command(self, job, index, ready_file):
         """What starts a task; the file is there as soon as it serves."""
         return [self._program, "server", "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec()),
-                "--ready-file", ready_file]
+                "--ready-file", ready_file] + self._arguments
 
     def restart(self, task=0, job="worker"):
         """Kills a task and starts it anew at its address. From any thread: a process ends with the thread that started it,
