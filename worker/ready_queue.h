@@ -69,8 +69,9 @@ class ReadyQueue {
   Costly NextCostly() {
     const Costly next = costly_[first_costly_++];
     costly_nanos_ -= next.nanos;
-    if (num_costly() == 0) {
-      costly_.clear();
+    // What was taken goes when it is half: a loop may never empty the queue.
+    if (first_costly_ >= num_costly()) {
+      costly_.erase(costly_.begin(), costly_.begin() + static_cast<std::ptrdiff_t>(first_costly_));
       first_costly_ = 0;
     }
     return next;
