@@ -116,13 +116,15 @@ Node* Enqueue(TestGraph& g, const std::string& name, Out value, const std::vecto
 // A step under way on its own: it waits when RunAsync returns.
 class WaitingStep {
  public:
-  WaitingStep(ExecutorHarness& h, std::unique_ptr<Graph> graph) {
-    auto executor = h.Compile(std::move(graph));
+  WaitingStep(ExecutorHarness& h, std::unique_ptr<Graph> graph) : WaitingStep(h, h.Compile(std::move(graph))) {}
+  WaitingStep(ExecutorHarness& h, absl::StatusOr<std::shared_ptr<Executor>> executor,
+              FunctionRuntime* functions = nullptr) {
     status_ = executor.status();
     if (!status_.ok()) return;
     executor_ = *std::move(executor);
     context_.device = h.device();
     context_.cancellation = &cancellation_;
+    context_.functions = functions;
     executor_->RunAsync({.context = &context_, .results = &results_}, true,
                         [this](absl::Status status) { done_.set_value(std::move(status)); });
   }
@@ -209,46 +211,109 @@ constexpr char kLoopFunctions[] = R"(
     }
     ret { key: "next" value: "sum:z:0" }
     ret { key: "same" value: "flag" }
+  }
+  function {
+    signature {
+      name: "Answer"
+      input_arg { name: "i" type: DT_INT32 } input_arg { name: "flag" type: DT_RESOURCE }
+      output_arg { name: "next" type: DT_INT32 } output_arg { name: "same" type: DT_RESOURCE }
+    }
+    node_def {
+      name: "questions" op: "FIFOQueueV2" attr { key: "shared_name" value { s: "questions" } }
+      attr { key: "component_types" value { list { type: DT_INT32 } } }
+    }
+    node_def {
+      name: "answers" op: "FIFOQueueV2" attr { key: "shared_name" value { s: "answers" } }
+      attr { key: "component_types" value { list { type: DT_INT32 } } }
+    }
+    node_def {
+      name: "question" op: "QueueDequeueV2" input: "questions:handle:0"
+      attr { key: "component_types" value { list { type: DT_INT32 } } }
+    }
+    node_def {
+      name: "again" op: "QueueEnqueueV2" input: "questions:handle:0" input: "question:components:0"
+      attr { key: "Tcomponents" value { list { type: DT_INT32 } } }
+    }
+    node_def {
+      name: "answer" op: "QueueEnqueueV2" input: "answers:handle:0" input: "question:components:0"
+      attr { key: "Tcomponents" value { list { type: DT_INT32 } } }
+    }
+    node_def {
+      name: "sum" op: "AddV2" input: "i" input: "question:components:0" input: "^again" input: "^answer"
+      attr { key: "T" value { type: DT_INT32 } }
+    }
+    ret { key: "next" value: "sum:z:0" }
+    ret { key: "same" value: "flag" }
   })";
 
-TEST(FunctionFairnessTest, ANodeBesideAnEndlessWhileRuns) {
-  ExecutorHarness h;
-  FunctionLibrary library;
-  tensorflow::FunctionDefLibrary functions;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kLoopFunctions, &functions));
-  ASSERT_THAT(library.AddLibrary(functions), IsOk());
-  const auto kernels = [&h](const Node& node, FunctionRuntime* runtime) {
-    return CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, h.device(), runtime);
-  };
-  LocalFunctionRuntime runtime(
-      {.device = h.device(), .ops = &ExecutorTestOps(), .library = library, .kernels = kernels});
-  TestGraph lower, g;
-  Assign(lower, Flag(lower), Value(lower, 0));
-  ASSERT_THAT(h.Run(lower.Take()).status(), IsOk());
-  TestGraph::Attr types = TestGraph::A("T", DT_INT32), cond = TestGraph::A("cond", std::string());
-  types.second.mutable_list()->add_type(tensorflow::DT_INT32);
-  types.second.mutable_list()->add_type(tensorflow::DT_RESOURCE);
-  cond.second.mutable_func()->set_name("GoOn");
-  TestGraph::Attr body = cond;
-  body.first = "body";
-  body.second.mutable_func()->set_name("Next");
+class FunctionFairnessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    tensorflow::FunctionDefLibrary functions;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kLoopFunctions, &functions));
+    ASSERT_THAT(library_.AddLibrary(functions), IsOk());
+    runtime_.emplace(LocalFunctionRuntime::Options{
+        .device = h_.device(),
+        .ops = &ExecutorTestOps(),
+        .library = library_,
+        .kernels = [this](const Node& node, FunctionRuntime* runtime) { return KernelFor(node, runtime); }});
+    TestGraph lower;
+    Assign(lower, Flag(lower), Value(lower, 0));
+    ASSERT_THAT(h_.Run(lower.Take()).status(), IsOk());
+  }
+
+  absl::StatusOr<std::shared_ptr<Executor>> Compile(TestGraph& g) {
+    Plan::Options options = h_.Options();
+    options.kernels = [this](const Node& node) { return KernelFor(node, &*runtime_); };
+    ASSIGN_OR_RETURN(auto plan, Plan::Compile(g.Take(), options));
+    return Executor::Create(std::move(plan));
+  }
+  // How often `body` ran.
+  static Out While(TestGraph& g, Out flag, const std::string& body) {
+    TestGraph::Attr types = TestGraph::A("T", DT_INT32), cond = TestGraph::A("cond", std::string());
+    types.second.mutable_list()->add_type(tensorflow::DT_INT32);
+    types.second.mutable_list()->add_type(tensorflow::DT_RESOURCE);
+    cond.second.mutable_func()->set_name("GoOn");
+    TestGraph::Attr run = cond;
+    run.first = "body";
+    run.second.mutable_func()->set_name(body);
+    return g.Add("While", {Value(g, 0), flag}, {types, cond, run});
+  }
+
+  ExecutorHarness h_;
+  FunctionLibrary library_;
+  std::optional<LocalFunctionRuntime> runtime_;
+
+ private:
+  auto KernelFor(const Node& node, FunctionRuntime* runtime)
+      -> decltype(CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, h_.device(), runtime)) {
+    return CreateNodeKernel(ExecutorTestKernels(), ExecutorTestOps(), node, h_.device(), runtime);
+  }
+};
+
+TEST_F(FunctionFairnessTest, ANodeBesideAnEndlessWhileRuns) {
+  TestGraph g;
   const Out flag = Flag(g);
-  const Out beside = g.Add("Identity", {g.Arg(0, DT_INT32)}, {TestGraph::A("T", DT_INT32)}, {flag.node});
-  g.Ret(0, g.Add("While", {Value(g, 0), flag}, {types, cond, body}), DT_INT32);
+  const Out beside = g.Add("Identity", {Value(g, 1)}, {TestGraph::A("T", DT_INT32)}, {flag.node});
+  g.Ret(0, While(g, flag, "Next"), DT_INT32);
   Assign(g, flag, beside);
-  Plan::Options options = h.Options();
-  options.kernels = [&](const Node& node) { return kernels(node, &runtime); };
-  auto plan = Plan::Compile(g.Take(), options);
-  ASSERT_THAT(plan.status(), IsOk());
-  CancellationManager cancellation;
-  StepContext context;
-  context.device = h.device();
-  context.cancellation = &cancellation;
-  context.functions = &runtime;
-  const std::vector<Tensor> args = {Tensor::Scalar<int32_t>(1)};
-  std::vector<Tensor> results;
-  ASSERT_THAT(Executor::Create(*plan)->RunSync({.context = &context, .arguments = args, .results = &results}), IsOk());
-  EXPECT_LT(results[0].scalar<int32_t>(), kEndless);
+  WaitingStep looping(h_, Compile(g), &*runtime_);
+  ASSERT_THAT(looping.Wait(), IsOk());
+  EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
+}
+
+// The body waits the first time; what completes it then goes on with the loop, and the body completes another step.
+TEST_F(FunctionFairnessTest, AStepThatAWhileCompletesGoesOn) {
+  TestGraph loop, set, ask;
+  Assign(set, Flag(set), Dequeue(set, "answers"));
+  WaitingStep setting(h_, set.Take());
+  loop.Ret(0, While(loop, Flag(loop), "Answer"), DT_INT32);
+  WaitingStep looping(h_, Compile(loop), &*runtime_);
+  Enqueue(ask, "questions", Value(ask, 1));
+  ASSERT_THAT(h_.Run(ask.Take()).status(), IsOk());
+  ASSERT_THAT(setting.Wait(), IsOk());
+  ASSERT_THAT(looping.Wait(), IsOk());
+  EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
 }
 
 }  // namespace

@@ -83,10 +83,18 @@ bool StepExecution::WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCal
 }
 
 void StepExecution::RunLoop(Runner runner) {
-  runner.step->Work(runner);
-  std::vector<AsyncCall*> others = std::move(runner.completed);
-  if (runner.is_helper) runner.step->helpers_.fetch_sub(1, std::memory_order_relaxed);
-  runner.step->EndRunner();
+  // Gives the completions of other steps.
+  const auto run = [](Runner& next) {
+    StepExecution& step = *next.step;
+    step.Work(next);
+    // A function's caller goes on in EndRunner, and may call others without end (While).
+    if (current_runner_ == nullptr && step.args_.context->call_depth > 0) DeliverOthers(next);
+    std::vector<AsyncCall*> others = std::move(next.completed);
+    if (next.is_helper) step.helpers_.fetch_sub(1, std::memory_order_relaxed);
+    step.EndRunner();
+    return others;
+  };
+  std::vector<AsyncCall*> others = run(runner);
   if (current_runner_ != nullptr) {
     current_runner_->completed.insert(current_runner_->completed.end(), others.begin(), others.end());
     return;
@@ -95,9 +103,7 @@ void StepExecution::RunLoop(Runner runner) {
     // All that wait go with the one that is next: should it not end, it hands them on.
     Runner next = ResumedBy(others.back());
     next.completed = std::move(others);
-    next.step->Work(next);
-    others = std::move(next.completed);
-    next.step->EndRunner();
+    others = run(next);
   }
 }
 
