@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
+#include "core/cross_args.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/numeric_families.h"
@@ -64,14 +65,7 @@ class CrossKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (a.shape() != b.shape()) {
-      return errors::InvalidArgument("Both inputs must be of same shape: ", a.shape().ToString(), " vs. ",
-                                     b.shape().ToString());
-    }
-    if (a.dims() < 1) return errors::InvalidArgument("Input must be at least 1D", a.shape().ToString());
-    if (a.dim_size(a.dims() - 1) != 3) {
-      return errors::FailedPrecondition("Cross-products are only defined for 3-element vectors.");
-    }
+    RETURN_IF_ERROR(CheckCross(a, b));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, a.shape()));
     using V = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
     for (int64_t i = 0; i < a.NumElements(); i += 3) {

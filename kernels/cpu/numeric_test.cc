@@ -225,7 +225,8 @@ TEST_F(NumericTest, ALabelMayStandBeyondTheTime) {
 }
 
 TEST_F(NumericTest, EqualLabelsWithoutTimeForTheBlankHaveInfiniteLoss) {
-  const Tensor x(DT_FLOAT, TensorShape({2, 1, 3})), places = AsTensor<int64_t>({0, 0, 0, 1}, {2, 2});
+  const Tensor x = AsTensor<float>({0, 0, 0, 0, 0, 0}, {2, 1, 3});
+  const Tensor places = AsTensor<int64_t>({0, 0, 0, 1}, {2, 2});
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, RunOp("CTCLoss", {x, places, Ints({1, 1}), Ints({2})}));
   EXPECT_EQ(out[0].flat<float>()[0], std::numeric_limits<float>::infinity());
   EXPECT_NE(out[1].flat<float>()[0], 0);

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "core/partitioned_rows.h"
+#include "core/sparse_product_args.h"
 #include "core/sparse_segments.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -244,7 +245,7 @@ class SparseMatMulKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    RETURN_IF_ERROR(CheckShapes(ctx));
+    RETURN_IF_ERROR(CheckSparseTimesDense(ctx.input(0), ctx.input(1), ctx.input(2), ctx.input(3)));
     const Tensor &indices = ctx.input(0), &values = ctx.input(1), &b = ctx.input(3);
     const int64_t* const a_shape = ctx.input(2).data<int64_t>();
     const int64_t rows = a_shape[adjoint_a_ ? 1 : 0], inner = a_shape[adjoint_a_ ? 0 : 1];
@@ -283,22 +284,6 @@ class SparseMatMulKernel : public GpuOpKernel {
     return stream.LaunchWith(cast_,
                              CastArgs{.in = sums.raw_data(), .out = output->raw_data(), .count = output->NumElements()},
                              {ReadOf(sums), WriteOf(*output)});
-  }
-  static absl::Status CheckShapes(OpKernelContext& ctx) {
-    const Tensor &indices = ctx.input(0), &values = ctx.input(1), &shape = ctx.input(2), &b = ctx.input(3);
-    const auto wrong = [](absl::string_view what, const Tensor& got) {
-      return errors::InvalidArgument("Tensor ", what, ", got shape ", got.shape().ToString());
-    };
-    if (b.dims() != 2) return wrong("'b' is not a matrix", b);
-    if (shape.dims() != 1) return wrong("'a_shape' is not a vector", shape);
-    if (shape.NumElements() != 2) return wrong("'a_shape' must have 2 elements", shape);
-    if (values.dims() != 1) return wrong("'a_values' is not a vector", values);
-    if (indices.dims() != 2) return wrong("'a_indices' is not a matrix", indices);
-    if (indices.dim_size(0) != values.NumElements()) {
-      return errors::InvalidArgument("Number of rows of a_indices does not match number of entries in a_values");
-    }
-    if (indices.dim_size(1) == 2) return absl::OkStatus();
-    return errors::InvalidArgument("Number of columns of a_indices does not match number of entries in a_shape");
   }
   DataType type_ = DT_INVALID, sum_type_ = DT_INVALID;
   bool adjoint_a_ = false, adjoint_b_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/clip_bounds.h"
+#include "core/cross_args.h"
 #include "core/index_tensor.h"
 #include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/body_kernel.h"
@@ -65,14 +66,7 @@ class CrossKernel : public GpuOpKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (a.shape() != b.shape()) {
-      return errors::InvalidArgument("Both inputs must be of same shape: ", a.shape().ToString(), " vs. ",
-                                     b.shape().ToString());
-    }
-    if (a.dims() < 1) return errors::InvalidArgument("Input must be at least 1D", a.shape().ToString());
-    if (a.dim_size(a.dims() - 1) != 3) {
-      return errors::FailedPrecondition("Cross-products are only defined for 3-element vectors.");
-    }
+    RETURN_IF_ERROR(CheckCross(a, b));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, a.shape()));
     if (output->NumElements() == 0) return absl::OkStatus();
     return stream.LaunchWith(

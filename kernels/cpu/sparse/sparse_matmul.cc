@@ -4,6 +4,7 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
+#include "core/sparse_product_args.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
@@ -39,7 +40,7 @@ class SparseTensorDenseMatMulKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    RETURN_IF_ERROR(CheckShapes(ctx));
+    RETURN_IF_ERROR(CheckSparseTimesDense(ctx.input(0), ctx.input(1), ctx.input(2), ctx.input(3)));
     const Tensor &values = ctx.input(1), &b = ctx.input(3);
     const int64_t* const a_shape = ctx.input(2).data<int64_t>();
     const int64_t rows = a_shape[adjoint_a_ ? 1 : 0], inner = a_shape[adjoint_a_ ? 0 : 1];
@@ -85,25 +86,6 @@ class SparseTensorDenseMatMulKernel : public OpKernel {
     } else {
       *sum += a * b;
     }
-  }
-
-  static absl::Status CheckShapes(OpKernelContext& ctx) {
-    const Tensor &indices = ctx.input(0), &values = ctx.input(1), &shape = ctx.input(2), &b = ctx.input(3);
-    const auto wrong = [](absl::string_view what, const Tensor& got) {
-      return errors::InvalidArgument("Tensor ", what, ", got shape ", got.shape().ToString());
-    };
-    if (b.dims() != 2) return wrong("'b' is not a matrix", b);
-    if (shape.dims() != 1) return wrong("'a_shape' is not a vector", shape);
-    if (shape.NumElements() != 2) return wrong("'a_shape' must have 2 elements", shape);
-    if (values.dims() != 1) return wrong("'a_values' is not a vector", values);
-    if (indices.dims() != 2) return wrong("'a_indices' is not a matrix", indices);
-    if (indices.dim_size(0) != values.NumElements()) {
-      return errors::InvalidArgument("Number of rows of a_indices does not match number of entries in a_values");
-    }
-    if (indices.dim_size(1) != 2) {
-      return errors::InvalidArgument("Number of columns of a_indices does not match number of entries in a_shape");
-    }
-    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<Place>> Places(const Tensor& indices, int64_t rows, int64_t inner) const {
