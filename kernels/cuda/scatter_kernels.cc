@@ -6,6 +6,7 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "core/slice_updates.h"
+#include "core/sparse_segments.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_variable.h"
@@ -195,11 +196,7 @@ class SegmentKernel : public GpuOpKernel {
       return errors::InvalidArgument("segment_ids should be the same size as dimension 0 of input.");
     }
     ASSIGN_OR_RETURN(const DimVector ids, ReadIntegers(ctx.input(1)));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] < 0) return errors::InvalidArgument("segment ids must be >= 0");
-      if (i > 0 && ids[i] < ids[i - 1]) return errors::InvalidArgument("segment ids are not increasing");
-    }
-    const int64_t segments = ids.empty() ? 0 : ids.back() + 1;
+    ASSIGN_OR_RETURN(const int64_t segments, CountSortedSegments(ids));
     TensorShape shape = data.shape();
     RETURN_IF_ERROR(shape.SetDim(0, segments));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
