@@ -1,4 +1,6 @@
 // Every kernel for GPUs gives what the CPU's gives.
+#include <limits>
+
 #include "kernels/cuda/elementwise_args.h"
 #include "kernels/register_all.h"
 #include "tests/gpu/gpu_agreement_testing.h"
@@ -314,6 +316,9 @@ TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
   ExpectSameError("DynamicPartition", {column, AsTensor<int32_t>({0, 3, 1})}, Attr("num_partitions", int64_t{3}));
   ExpectSameError("DynamicPartition", {column, AsTensor<int32_t>({0})}, Attr("num_partitions", int64_t{3}));
   ExpectSameError("SparseSegmentSum", {column, AsTensor<int32_t>({3}), AsTensor<int32_t>({0})});
+  const Tensor largest = AsTensor<int64_t>({std::numeric_limits<int64_t>::max()});
+  ExpectSameError("SegmentSum", {AsTensor<float>({1}), largest});
+  ExpectSameError("SparseSegmentSumWithNumSegments", {column, AsTensor<int32_t>({0}), largest, AsScalar<int32_t>(2)});
   ExpectSameError("SparseSegmentMean", {column, AsTensor<int32_t>({2, 1}), AsTensor<int32_t>({1, 0})});
   ExpectSameError("SparseSegmentMeanGrad",
                   {column, AsTensor<int32_t>({2}), AsTensor<int32_t>({0}), AsScalar<int32_t>(2)});
