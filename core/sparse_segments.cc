@@ -70,7 +70,6 @@ absl::StatusOr<SparseSegmentGradient> ReadSparseSegmentGradient(OpKernelContext&
   const int64_t segments = ctx.input(0).dim_size(0);
   ASSIGN_OR_RETURN(plan.places, ReadIntegers(ctx.input(1)));
   ASSIGN_OR_RETURN(plan.ids, ReadIntegers(ctx.input(2)));
-  plan.counts.resize(segments, 0);
   if (!plan.ids.empty() && plan.ids.back() >= segments) {
     return errors::InvalidArgument("Invalid number of segments: segment id ", plan.ids.back(), " with ", segments,
                                    " rows of gradients");

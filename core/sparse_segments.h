@@ -1,6 +1,7 @@
 // Which rows ops fold into which segments, on whatever device.
 #pragma once
 
+#include "absl/container/flat_hash_map.h"
 #include "core/op_kernel.h"
 
 namespace weir {
@@ -20,7 +21,8 @@ absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx);
 
 // Of their gradients: row ids[i] of the gradient, which belongs to counts[ids[i]] rows, goes to row places[i].
 struct SparseSegmentGradient {
-  DimVector ids, places, counts;
+  DimVector ids, places;
+  absl::flat_hash_map<int64_t, int64_t> counts;  // of the ids that occur: rows without width cost nothing to send
   int64_t rows = 0;
   DimVector occurring;  // version 2: the indices of its rows, ascending
 };

@@ -196,6 +196,13 @@ TEST_F(ReductionTest, MatMulOf16BitsRoundsWhatFloatGives) {
   }
 }
 
+TEST_F(ReductionTest, GradientsOfRowsWithoutWidthTakeNoMemory) {
+  const Tensor gradient(DT_FLOAT, TensorShape({int64_t{1} << 45, 0}));
+  const Tensor one = AsTensor<int32_t>({1});
+  ASSERT_OK_AND_ASSIGN(const Tensor rows, RunOp1("SparseSegmentMeanGrad", {gradient, one, one, AsScalar<int32_t>(2)}));
+  EXPECT_EQ(rows.shape(), TensorShape({2, 0}));
+}
+
 TEST_F(ReductionTest, SegmentsOutOfRangeAreRefused) {
   const Tensor data = AsTensor<float>({1, 2, 3});
   ASSERT_OK_AND_ASSIGN(Tensor sums,

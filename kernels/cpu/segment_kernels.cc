@@ -251,7 +251,7 @@ class SparseSegmentGradKernel : public OpKernel {
       CopyElements(fold_type, scaled.raw_data(), static_cast<const char*>(wide.raw_data()) + plan.ids[i] * bytes,
                    width);
       if (kAverage != Average::kNone) {
-        const double count = static_cast<double>(plan.counts[plan.ids[i]]);
+        const double count = static_cast<double>(plan.counts.at(plan.ids[i]));
         const Tensor divisor = ScalarOf(fold_type, kAverage == Average::kCount ? count : std::sqrt(count));
         divide(scaled.raw_data(), divisor.raw_data(), 0, width);
       }

@@ -111,7 +111,7 @@ class SparseSegmentGradKernel : public RowsKernel {
         starts.push_back(static_cast<int64_t>(k));
       }
       sources.push_back(segment);
-      divisors.data<double>()[k] = DivisorOf(plan.counts[segment]);
+      divisors.data<double>()[k] = DivisorOf(plan.counts.at(segment));
     }
     starts.push_back(static_cast<int64_t>(order.size()));
     ASSIGN_OR_RETURN(const Tensor places_there, gpu().ToDevice(HostVector(places)));
