@@ -214,7 +214,8 @@ def wrong_values(dtype):
 
 def attr_mutants(op, specimen):
     """(name, AttrValue) of wrong attributes."""
-    for attr in op_def_registry.get(op).attr:
+    definition = op_def_registry.get(op)
+    for attr in definition.attr if definition is not None else []:  # none: a call of a function by its name
         if attr.name not in specimen.attrs:
             continue
         old = specimen.attrs[attr.name]
