@@ -196,17 +196,16 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
   if (aborted()) return false;
   ReadyQueue& queue = runner.queue;
   const bool others_turn = queue.IsTurnOfWaiting();
-  if (others_turn) {
+  const bool takes_costly = queue.num_costly() > 0 && (others_turn || !queue.has_cheap());
+  if (others_turn || takes_costly) {
     RestBeforeLongWork();
     DeliverOthers(runner);
   }
-  if (queue.has_cheap() && (!others_turn || queue.num_costly() == 0)) {
+  if (!takes_costly) {
+    if (!queue.has_cheap()) return false;
     *ready = queue.TakeCheap();
     return true;
   }
-  if (queue.num_costly() == 0) return false;
-  RestBeforeLongWork();
-  DeliverOthers(runner);
   *ready = queue.TakeCostly();
   if (queue.costly_nanos() >= kWorthWakingNanos) HandOff(queue);
   return true;

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "core/partitioned_rows.h"
-#include "core/sparse_product_args.h"
+#include "core/sparse_product_sizes.h"
 #include "core/sparse_segments.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -245,23 +245,13 @@ class SparseMatMulKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    RETURN_IF_ERROR(CheckSparseTimesDense(ctx.input(0), ctx.input(1), ctx.input(2), ctx.input(3)));
+    ASSIGN_OR_RETURN(const SparseProductSizes sizes, SparseProductSizes::Of(ctx, adjoint_a_, adjoint_b_));
     const Tensor &indices = ctx.input(0), &values = ctx.input(1), &b = ctx.input(3);
-    const int64_t* const a_shape = ctx.input(2).data<int64_t>();
-    const int64_t rows = a_shape[adjoint_a_ ? 1 : 0], inner = a_shape[adjoint_a_ ? 0 : 1];
-    const int64_t b_inner = b.dim_size(adjoint_b_ ? 1 : 0), columns = b.dim_size(adjoint_b_ ? 0 : 1);
-    if (inner != b_inner) {
-      return errors::InvalidArgument("Cannot multiply A and B because inner dimension does not match: ", inner, " vs. ",
-                                     b_inner, ".  Did you forget a transpose?  Dimensions of A: [", rows, ", ", inner,
-                                     ").  Dimensions of B: ", b.shape().ToString());
-    }
-    if (rows < 0) return errors::InvalidArgument("a_shape must not be negative: ", rows);
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({{rows, columns}}));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, sizes.output));
     if (output->NumElements() == 0) return absl::OkStatus();
     Tensor sums = *output;
     if (sum_type_ != type_) {
-      ASSIGN_OR_RETURN(sums, ctx.allocate_temp(sum_type_, shape));
+      ASSIGN_OR_RETURN(sums, ctx.allocate_temp(sum_type_, sizes.output));
     }
     RETURN_IF_ERROR(stream.Fill(sums.raw_data(), 0, static_cast<size_t>(sums.TotalBytes())));
     if (values.NumElements() > 0) {
@@ -271,13 +261,13 @@ class SparseMatMulKernel : public GpuOpKernel {
                                                          .values = values.raw_data(),
                                                          .b = b.raw_data(),
                                                          .sums = sums.raw_data(),
-                                                         .rows = rows,
-                                                         .inner = inner,
-                                                         .columns = columns,
-                                                         .b_row_step = adjoint_b_ ? 1 : columns,
-                                                         .b_column_step = adjoint_b_ ? inner : 1,
+                                                         .rows = sizes.rows,
+                                                         .inner = sizes.inner,
+                                                         .columns = sizes.columns,
+                                                         .b_row_step = adjoint_b_ ? 1 : sizes.columns,
+                                                         .b_column_step = adjoint_b_ ? sizes.inner : 1,
                                                          .adjoint_a = adjoint_a_,
-                                                         .count = values.NumElements() * columns},
+                                                         .count = values.NumElements() * sizes.columns},
                                         {ReadOf(indices), ReadOf(values), ReadOf(b), WriteOf(sums)}));
     }
     if (sum_type_ == type_) return absl::OkStatus();

@@ -4,7 +4,7 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "core/sparse_product_args.h"
+#include "core/sparse_product_sizes.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
@@ -40,19 +40,11 @@ class SparseTensorDenseMatMulKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    RETURN_IF_ERROR(CheckSparseTimesDense(ctx.input(0), ctx.input(1), ctx.input(2), ctx.input(3)));
+    ASSIGN_OR_RETURN(const SparseProductSizes sizes, SparseProductSizes::Of(ctx, adjoint_a_, adjoint_b_));
     const Tensor &values = ctx.input(1), &b = ctx.input(3);
-    const int64_t* const a_shape = ctx.input(2).data<int64_t>();
-    const int64_t rows = a_shape[adjoint_a_ ? 1 : 0], inner = a_shape[adjoint_a_ ? 0 : 1];
-    const int64_t b_inner = b.dim_size(adjoint_b_ ? 1 : 0), columns = b.dim_size(adjoint_b_ ? 0 : 1);
-    if (inner != b_inner) {
-      return errors::InvalidArgument("Cannot multiply A and B because inner dimension does not match: ", inner, " vs. ",
-                                     b_inner, ".  Did you forget a transpose?  Dimensions of A: [", rows, ", ", inner,
-                                     ").  Dimensions of B: ", b.shape().ToString());
-    }
-    if (rows < 0) return errors::InvalidArgument("a_shape must not be negative: ", rows);
-    ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({{rows, columns}}));
-    ASSIGN_OR_RETURN(const std::vector<Place> places, Places(ctx.input(0), rows, inner));
+    const TensorShape& shape = sizes.output;
+    const int64_t columns = sizes.columns;
+    ASSIGN_OR_RETURN(const std::vector<Place> places, Places(ctx.input(0), sizes.rows, sizes.inner));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     if (shape.num_elements() == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Tensor right, Rows(ctx, b));
