@@ -1,6 +1,5 @@
 // _FusedAttention: by a library for half and bfloat16 where it has a plan, and by tiles of its own.
-#include "core/gpu/gpu_capture.h"
-#include "kernels/cuda/attention/attention_planner.h"
+#include "kernels/cuda/attention/attention_library.h"
 #include "kernels/cuda/attention_bodies.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
@@ -10,9 +9,7 @@ namespace {
 
 int64_t Blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-bool IsAligned(const Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.raw_data()) % kAttentionAlignment == 0;
-}
+bool IsAligned(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.raw_data()) % kPlanAlignment == 0; }
 
 class FusedAttentionKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
@@ -60,20 +57,11 @@ class FusedAttentionKernel : public GpuOpKernel {
         !IsAligned(call.out) || (call.mask != nullptr && !IsAligned(*call.mask))) {
       return false;
     }
-    const std::shared_ptr<AttentionPlan> plan = planner_->Find(*problem);
-    if (plan == nullptr) return false;
-    const absl::Status status = Run(call, *problem, *plan);
-    if (absl::IsUnimplemented(status)) {
-      planner_->Drop(*problem, status);
-      return false;
-    }
-    RETURN_IF_ERROR(status);
-    if (GpuCapture* const capture = GpuCapture::Current()) capture->Keep(plan);
-    return true;
+    return planner_->Run(*problem, call.stream, [&](AttentionPlan& plan) { return Run(call, plan); });
   }
 
-  absl::Status Run(const Call& call, const AttentionProblem& problem, AttentionPlan& plan) const {
-    ASSIGN_OR_RETURN(const TensorShape rows, TensorShape::Build({problem.Rows()}));
+  absl::Status Run(const Call& call, AttentionPlan& plan) const {
+    ASSIGN_OR_RETURN(const TensorShape rows, TensorShape::Build({plan.problem().Rows()}));
     ASSIGN_OR_RETURN(const Tensor statistics, call.ctx.allocate_temp(DT_FLOAT, rows));
     ASSIGN_OR_RETURN(const TensorShape bytes, TensorShape::Build({static_cast<int64_t>(plan.workspace_bytes())}));
     ASSIGN_OR_RETURN(const Tensor workspace, call.ctx.allocate_temp(DT_UINT8, bytes));
@@ -82,8 +70,9 @@ class FusedAttentionKernel : public GpuOpKernel {
                                    .v = call.v.raw_data(),
                                    .mask = call.mask == nullptr ? nullptr : call.mask->raw_data(),
                                    .out = call.out.raw_data(),
-                                   .row_statistics = statistics.raw_data()};
-    return plan.Enqueue(call.stream, buffers, scale_, workspace.raw_data());
+                                   .row_statistics = statistics.raw_data(),
+                                   .scale = scale_};
+    return plan.Enqueue(call.stream, buffers, workspace.raw_data());
   }
 
   absl::Status ByTiles(const Call& call) const {

@@ -14,6 +14,10 @@ namespace weir {
 // softmax(q k' scale + mask) v; the scale comes with each call. Tensors have the dimensions [batch, heads, rows,
 // columns]; steps are in elements, and each tensor's rows are dense.
 struct AttentionProblem {
+  static constexpr char kNoun[] = "attention";
+  static constexpr char kOtherwise[] = "tiles compute it, without tensor cores";
+  static constexpr size_t kMostCandidates = 32;
+
   DataType dtype = DT_INVALID;
   int64_t batch = 1, heads = 1, queries = 0, keys = 0, depth = 0, columns = 0;
   int64_t q[2] = {}, k[2] = {}, v[2] = {};  // steps of batch and heads; rows follow each other
@@ -31,6 +35,8 @@ struct AttentionProblem {
     return H::combine(std::move(h), p.dtype, p.batch, p.heads, p.queries, p.keys, p.depth, p.columns, p.q[0], p.q[1],
                       p.k[0], p.k[1], p.v[0], p.v[1], p.has_mask, p.mask_varies[0], p.mask_varies[1], p.mask_varies[2]);
   }
+  bool IsChannelsFirst() const { return false; }
+  AttentionProblem InLayout(bool) const { return *this; }
   // "half 2x8 queries=512x64 keys=512 values=64 mask=1x1x512"
   std::string ToString() const;
 };

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "kernels/cuda/attention/attention_library.h"
+#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
 
 namespace weir {
 namespace {
@@ -21,7 +21,7 @@ class GraphMaker {
       : target_(target),
         cudnn_(target.cudnn()),
         p_(problem),
-        type_(problem.dtype == DT_HALF ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16),
+        type_(CudnnTypeOf(problem.dtype)),
         scores_({p_.batch, p_.heads, p_.queries, p_.keys}),
         rows_({p_.batch, p_.heads, p_.queries, 1}) {}
 
@@ -46,11 +46,7 @@ class GraphMaker {
     const Sizes mixed = {p_.batch, p_.heads, p_.queries, p_.columns};
     ASSIGN_OR_RETURN(const CudnnDescriptor out, Argument(kCudnnMixed, mixed, Dense(mixed)));
     RETURN_IF_ERROR(AddProduct(weights, v, out));
-    ASSIGN_OR_RETURN(CudnnDescriptor graph, CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
-    RETURN_IF_ERROR(graph.SetDescriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_));
-    RETURN_IF_ERROR(target_.TellGraph(graph));
-    RETURN_IF_ERROR(graph.Finalize("a graph of attention"));
-    return graph;
+    return NewCudnnGraph(target_, operations_);
   }
 
  private:
@@ -70,15 +66,7 @@ class GraphMaker {
 
   absl::StatusOr<CudnnDescriptor> NewTensor(cudnnDataType_t type, int64_t name, const Sizes& sizes, const Sizes& steps,
                                             std::optional<cudnnBackendAttributeName_t> kind = std::nullopt) const {
-    ASSIGN_OR_RETURN(CudnnDescriptor tensor, CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-    RETURN_IF_ERROR(tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type));
-    RETURN_IF_ERROR(tensor.SetInt64s(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes));
-    RETURN_IF_ERROR(tensor.SetInt64s(CUDNN_ATTR_TENSOR_STRIDES, steps));
-    RETURN_IF_ERROR(tensor.SetInt64(CUDNN_ATTR_TENSOR_UNIQUE_ID, name));
-    RETURN_IF_ERROR(tensor.SetInt64(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAttentionAlignment));
-    if (kind.has_value()) RETURN_IF_ERROR(tensor.Set(*kind, CUDNN_TYPE_BOOLEAN, true));
-    RETURN_IF_ERROR(tensor.Finalize("a tensor"));
-    return tensor;
+    return NewCudnnTensor(cudnn_, type, name, sizes, steps, kind);
   }
   absl::StatusOr<CudnnDescriptor> Argument(int64_t name, const Sizes& sizes, const Sizes& steps) const {
     return NewTensor(type_, name, sizes, steps);
@@ -103,17 +91,9 @@ class GraphMaker {
   // `b` is null for operations of one operand.
   absl::Status AddPointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& a, const CudnnDescriptor* b,
                             const CudnnDescriptor& result) {
-    ASSIGN_OR_RETURN(CudnnDescriptor how, CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
-    RETURN_IF_ERROR(how.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode));
-    RETURN_IF_ERROR(how.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT));
-    RETURN_IF_ERROR(how.Finalize("an element-wise operation"));
-    ASSIGN_OR_RETURN(CudnnDescriptor operation,
-                     CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a));
-    if (b != nullptr) RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result));
-    return Add(std::move(operation));
+    ASSIGN_OR_RETURN(CudnnDescriptor operation, NewCudnnPointwise(cudnn_, mode, a, b, result));
+    operations_.push_back(std::move(operation));
+    return absl::OkStatus();
   }
   absl::StatusOr<CudnnDescriptor> Added(cudnnPointwiseMode_t mode, const CudnnDescriptor& a, const CudnnDescriptor* b,
                                         const Sizes& sizes) {

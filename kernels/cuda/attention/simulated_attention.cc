@@ -17,7 +17,6 @@ constexpr size_t kWorkspace = 64;  // to see that it is there
 struct Args {
   AttentionProblem problem;
   AttentionBuffers buffers;
-  float scale;
   void* workspace;
 };
 
@@ -37,7 +36,7 @@ void Run(const Args& args) {
       float score = 0;
       for (int64_t d = 0; d < p.depth; ++d)
         score += at(args.buffers.q, q + d) * at(args.buffers.k, k + key * p.depth + d);
-      score *= args.scale;
+      score *= args.buffers.scale;
       if (p.has_mask) {
         score += at(args.buffers.mask, batch * mask_batch + head * mask_head + query * mask_query + key);
       }
@@ -72,8 +71,10 @@ size_t BytesOf(const AttentionProblem& p, const int64_t (&steps)[2], int64_t mat
 class SimulatedPlan : public AttentionPlan {
  public:
   explicit SimulatedPlan(const AttentionProblem& problem) : problem_(problem) {}
+  const AttentionProblem& problem() const override { return problem_; }
+  const LibraryRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return kWorkspace; }
-  absl::Status Enqueue(GpuStream& stream, const AttentionBuffers& buffers, float scale, void* workspace) override {
+  absl::Status Enqueue(GpuStream& stream, const AttentionBuffers& buffers, void* workspace) override {
     static const GpuKernel kKernel = {.name = "simulated attention", .simulate = &Simulate};
     const AttentionProblem& p = problem_;
     const size_t size = DataTypeSize(p.dtype);
@@ -88,11 +89,12 @@ class SimulatedPlan : public AttentionPlan {
       accesses.push_back(GpuAccess::Read(
           buffers.mask, static_cast<size_t>(p.MaskSize(0) * p.MaskSize(1) * p.MaskSize(2) * p.keys) * size));
     }
-    return stream.LaunchWith(kKernel, Args{p, buffers, scale, workspace}, accesses);
+    return stream.LaunchWith(kKernel, Args{p, buffers, workspace}, accesses);
   }
 
  private:
   const AttentionProblem problem_;
+  const LibraryRecipe recipe_;
 };
 
 class SimulatedAttention : public AttentionLibrary {
@@ -100,7 +102,10 @@ class SimulatedAttention : public AttentionLibrary {
   explicit SimulatedAttention(const GpuProperties& properties)
       : identity_(absl::StrCat(properties.name, ", simulated attention 1")) {}
   const std::string& identity() const override { return identity_; }
-  absl::StatusOr<std::shared_ptr<AttentionPlan>> Make(const AttentionProblem& problem) override {
+  absl::StatusOr<std::vector<LibraryRecipe>> Propose(const AttentionProblem&) override {
+    return std::vector<LibraryRecipe>{{}};
+  }
+  absl::StatusOr<std::shared_ptr<AttentionPlan>> Make(const AttentionProblem& problem, const LibraryRecipe&) override {
     if (problem.depth % 8 != 0 || problem.columns % 8 != 0) {
       return errors::Unimplemented("no simulated attention of depths and columns that are no multiples of 8");
     }

@@ -1,5 +1,4 @@
-#include "kernels/cuda/convolution/convolution_planner.h"
-
+// LibraryPlanner, with convolutions as its problems.
 #include <map>
 #include <set>
 

@@ -15,6 +15,10 @@ enum class ConvolutionDirection { kForward, kBackwardData, kBackwardFilter };
 // Rows first, then columns, in all pairs. Images are [batch, channels, rows, columns] (channels_first) or [batch, rows,
 // columns, channels], and filters [out, in of a group, rows, columns] or [out, rows, columns, in of a group]; dense.
 struct ConvolutionProblem {
+  static constexpr char kNoun[] = "convolution";
+  static constexpr char kOtherwise[] = "plain loops compute it, which are slow";
+  static constexpr size_t kMostCandidates = 8;
+
   ConvolutionDirection direction = ConvolutionDirection::kForward;
   DataType dtype = DT_INVALID;
   bool channels_first = false;
@@ -28,6 +32,12 @@ struct ConvolutionProblem {
   int64_t OutElements() const { return batch * out_channels * out[0] * out[1]; }
   // Of what the direction makes.
   int64_t ResultElements() const;
+  bool IsChannelsFirst() const { return channels_first; }
+  ConvolutionProblem InLayout(bool first) const {
+    ConvolutionProblem other = *this;
+    other.channels_first = first;
+    return other;
+  }
 
   friend bool operator==(const ConvolutionProblem&, const ConvolutionProblem&) = default;
   template <typename H>

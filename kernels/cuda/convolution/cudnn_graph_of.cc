@@ -1,6 +1,6 @@
 #include "kernels/cuda/convolution/cudnn_graph_of.h"
 
-#include "kernels/cuda/convolution/convolution_library.h"
+#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
 
 namespace weir {
 namespace {
@@ -42,29 +42,6 @@ OperationNames NamesOf(ConvolutionDirection direction) {
   }
 }
 
-cudnnDataType_t TypeOf(DataType type) {
-  switch (type) {
-    case DT_HALF:
-      return CUDNN_DATA_HALF;
-    case DT_BFLOAT16:
-      return CUDNN_DATA_BFLOAT16;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
-absl::StatusOr<CudnnDescriptor> NewTensor(const CudnnFunctions& cudnn, DataType type, int64_t name,
-                                          absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps) {
-  ASSIGN_OR_RETURN(CudnnDescriptor tensor, CudnnDescriptor::New(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-  RETURN_IF_ERROR(tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, TypeOf(type)));
-  RETURN_IF_ERROR(tensor.SetInt64s(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes));
-  RETURN_IF_ERROR(tensor.SetInt64s(CUDNN_ATTR_TENSOR_STRIDES, steps));
-  RETURN_IF_ERROR(tensor.SetInt64(CUDNN_ATTR_TENSOR_UNIQUE_ID, name));
-  RETURN_IF_ERROR(tensor.SetInt64(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kConvolutionAlignment));
-  RETURN_IF_ERROR(tensor.Finalize("a tensor"));
-  return tensor;
-}
-
 absl::StatusOr<CudnnDescriptor> NewConvolution(const CudnnFunctions& cudnn, const ConvolutionProblem& problem) {
   ASSIGN_OR_RETURN(CudnnDescriptor made, CudnnDescriptor::New(cudnn, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
   RETURN_IF_ERROR(made.SetInt64(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 2));
@@ -84,16 +61,18 @@ absl::StatusOr<CudnnDescriptor> NewConvolution(const CudnnFunctions& cudnn, cons
 absl::StatusOr<CudnnDescriptor> CudnnGraphOf(const CudnnTarget& target, const ConvolutionProblem& problem) {
   const CudnnFunctions& cudnn = target.cudnn();
   const ConvolutionSteps steps = ConvolutionSteps::Of(problem);
+  const cudnnDataType_t type = CudnnTypeOf(problem.dtype);
   ASSIGN_OR_RETURN(const CudnnDescriptor in,
-                   NewTensor(cudnn, problem.dtype, kCudnnIn,
-                             {problem.batch, problem.in_channels, problem.in[0], problem.in[1]}, steps.in));
-  ASSIGN_OR_RETURN(const CudnnDescriptor filter, NewTensor(cudnn, problem.dtype, kCudnnFilter,
-                                                           {problem.out_channels, problem.in_channels / problem.groups,
-                                                            problem.filter[0], problem.filter[1]},
-                                                           steps.filter));
+                   NewCudnnTensor(cudnn, type, kCudnnIn,
+                                  {problem.batch, problem.in_channels, problem.in[0], problem.in[1]}, steps.in));
+  ASSIGN_OR_RETURN(
+      const CudnnDescriptor filter,
+      NewCudnnTensor(cudnn, type, kCudnnFilter,
+                     {problem.out_channels, problem.in_channels / problem.groups, problem.filter[0], problem.filter[1]},
+                     steps.filter));
   ASSIGN_OR_RETURN(const CudnnDescriptor out,
-                   NewTensor(cudnn, problem.dtype, kCudnnOut,
-                             {problem.batch, problem.out_channels, problem.out[0], problem.out[1]}, steps.out));
+                   NewCudnnTensor(cudnn, type, kCudnnOut,
+                                  {problem.batch, problem.out_channels, problem.out[0], problem.out[1]}, steps.out));
   ASSIGN_OR_RETURN(const CudnnDescriptor convolution, NewConvolution(cudnn, problem));
 
   const OperationNames names = NamesOf(problem.direction);
@@ -107,11 +86,7 @@ absl::StatusOr<CudnnDescriptor> CudnnGraphOf(const CudnnTarget& target, const Co
   RETURN_IF_ERROR(operation.Set(names.beta, CUDNN_TYPE_FLOAT, beta));
   RETURN_IF_ERROR(operation.Finalize("an operation"));
 
-  ASSIGN_OR_RETURN(CudnnDescriptor graph, CudnnDescriptor::New(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
-  RETURN_IF_ERROR(graph.SetDescriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation));
-  RETURN_IF_ERROR(target.TellGraph(graph));
-  RETURN_IF_ERROR(graph.Finalize("a graph"));
-  return graph;
+  return NewCudnnGraph(target, absl::MakeConstSpan(&operation, 1));
 }
 
 }  // namespace weir

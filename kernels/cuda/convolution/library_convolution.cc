@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/gpu/simulated_gpu.h"
-#include "core/logging.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/convolution/simulated_convolutions.h"
 #include "kernels/cuda/move_bodies.h"
@@ -95,7 +94,7 @@ class Call {
   // in their places and zeros around them, or, for the result, with none yet.
   absl::StatusOr<Tensor> Arrange(const Tensor& tensor, const Places& from, const Places& to, int64_t count,
                                  bool is_result) {
-    const bool is_aligned = reinterpret_cast<uintptr_t>(tensor.raw_data()) % kConvolutionAlignment == 0;
+    const bool is_aligned = reinterpret_cast<uintptr_t>(tensor.raw_data()) % kPlanAlignment == 0;
     if (is_aligned && count == tensor.NumElements() && from.AreThoseOf(to)) return tensor;
     ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::Build({count}));
     ASSIGN_OR_RETURN(Tensor arranged, ctx_.allocate_temp(tensor.dtype(), shape));
@@ -150,25 +149,7 @@ absl::StatusOr<std::shared_ptr<ConvolutionLibrary>> LibraryFor(GpuRuntime& gpu, 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ConvolutionPlanner>> ConvolutionPlannerOf(GpuDevice& gpu) {
-  const auto make = [&gpu]() -> absl::StatusOr<std::shared_ptr<ConvolutionPlanner>> {
-    const GpuMathSettings& settings = gpu.math_settings();
-    absl::StatusOr<std::shared_ptr<ConvolutionLibrary>> library = LibraryFor(gpu.runtime(), settings);
-    ConvolutionPlanner::Options options{.settings = settings,
-                                        .new_timer = [&runtime = gpu.runtime()] { return runtime.CreateTimer(); },
-                                        .work_queue = gpu.work_queue()};
-    if (library.ok()) {
-      WEIR_LOG(INFO).With("device", gpu.name()).With("library", (*library)->identity()) << "convolutions by a library";
-      if (!settings.plan_cache.empty()) {
-        options.cache = std::make_shared<PlanCache>(NewPosixFileSystem(), settings.plan_cache, (*library)->identity());
-      }
-      options.library = *std::move(library);
-    } else {
-      WEIR_LOG(WARNING).With("device", gpu.name()).With("reason", library.status().message())
-          << "no library for convolutions: plain loops compute them, which are slow";
-    }
-    return std::make_shared<ConvolutionPlanner>(std::move(options));
-  };
-  return gpu.resources()->LookupOrCreate<ConvolutionPlanner>("weir_gpu_libraries", "convolutions", make);
+  return PlannerOf<ConvolutionProblem, ConvolutionBuffers>(gpu, true, &LibraryFor);
 }
 
 absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuStream& stream, ConvolutionPlanner& planner,

@@ -6,7 +6,7 @@
 #include "core/gpu/gpu_device.h"
 #include "core/op_kernel.h"
 #include "core/window_shapes.h"
-#include "kernels/cuda/convolution/convolution_planner.h"
+#include "kernels/cuda/convolution/convolution_library.h"
 
 namespace weir {
 

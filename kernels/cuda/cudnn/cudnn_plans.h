@@ -11,7 +11,7 @@
 #include "core/mutex.h"
 #include "core/types.h"
 #include "kernels/cuda/cudnn/cudnn_target.h"
-#include "kernels/cuda/library_recipe.h"
+#include "kernels/cuda/plans/library_recipe.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/convolution/plan_cache.h"
+#include "kernels/cuda/plans/plan_cache.h"
 
 #include <utility>
 #include <vector>
@@ -14,15 +14,15 @@
 namespace weir {
 namespace {
 
-constexpr char kFormat[] = "weir convolution plans 1";
+constexpr char kFormat[] = "weir plans 1";
 constexpr char kChecksum[] = "crc32c ";
 constexpr uint64_t kLargestFile = uint64_t{64} << 20;
 constexpr size_t kMostKnobs = 256;
 
-absl::Status Damaged(absl::string_view what) { return errors::DataLoss("no file of convolution plans: ", what); }
+absl::Status Damaged(absl::string_view what) { return errors::DataLoss("no file of plans: ", what); }
 
 std::string FileName(const std::string& identity) {
-  return absl::StrFormat("convolutions-%016x.plans", Fingerprint64(identity));
+  return absl::StrFormat("gpu-%016x.plans", Fingerprint64(identity));
 }
 
 absl::StatusOr<LibraryRecipe> ParseRecipe(absl::string_view text) {
@@ -93,7 +93,7 @@ PlanCache::PlanCache(std::shared_ptr<FileSystem> files, std::string directory, s
   absl::StatusOr<CachedPlans> plans = text.ok() ? ParsePlans(*text, identity_) : text.status();
   if (!plans.ok()) {
     WEIR_LOG(WARNING).With("file", path_).With("reason", plans.status().message())
-        << "the file of convolution plans is not used; plans are measured anew";
+        << "the file of plans is not used; plans are measured anew";
     return;
   }
   plans_ = *std::move(plans);

@@ -1,4 +1,4 @@
-#include "kernels/cuda/convolution/plan_cache.h"
+#include "kernels/cuda/plans/plan_cache.h"
 
 #include <thread>
 

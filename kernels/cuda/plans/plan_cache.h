@@ -1,4 +1,4 @@
-// What was chosen for which convolution, kept from process to process.
+// What was chosen for which problem, kept from process to process.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "core/file_system.h"
 #include "core/mutex.h"
-#include "kernels/cuda/convolution/convolution_library.h"
+#include "kernels/cuda/plans/library_recipe.h"
 
 namespace weir {
 
@@ -20,7 +20,7 @@ struct CachedPlan {
 
   friend bool operator==(const CachedPlan&, const CachedPlan&) = default;
 };
-// By ConvolutionProblem::ToString().
+// By the problem's ToString().
 using CachedPlans = std::map<std::string, CachedPlan>;
 
 // A file is text: a line that names the format, one for the identity, one for each plan, and a checksum of them.
@@ -31,7 +31,7 @@ absl::StatusOr<CachedPlans> ParsePlans(const std::string& text, const std::strin
 // One file of a directory that processes, devices and versions may share. Thread-safe.
 class PlanCache {
  public:
-  // Reads the file of that identity (ConvolutionLibrary::identity). One that cannot be used is left out, with a warning
+  // Reads the file of that identity (GpuLibrary::identity). One that cannot be used is left out, with a warning
   // in the log, and is replaced by the next Save. May block.
   PlanCache(std::shared_ptr<FileSystem> files, std::string directory, std::string identity);
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/library_recipe.h"
+#include "kernels/cuda/plans/library_recipe.h"
 
 #include "absl/strings/str_cat.h"
 

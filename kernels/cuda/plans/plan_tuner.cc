@@ -1,4 +1,4 @@
-#include "kernels/cuda/convolution/plan_tuner.h"
+#include "kernels/cuda/plans/plan_tuner.h"
 
 #include <algorithm>
 
