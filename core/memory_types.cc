@@ -34,7 +34,9 @@ absl::StatusOr<std::vector<MemoryType>> MemoryOfArgs(const Kernel& kernel, const
 
 }  // namespace
 
-bool IsAlwaysOnHost(DataType type) { return type == DT_STRING || type == DT_RESOURCE || type == DT_VARIANT; }
+bool IsAlwaysOnHost(DataType type) { return type == DT_STRING || type == DT_RESOURCE; }
+
+bool StaysOnHostInVariants(DataType type) { return IsAlwaysOnHost(type) || type == DT_INT32; }
 
 bool ComputesOnHost(const Kernel& kernel) {
   return kernel.device_type() != kDeviceCpu && (Lists(kernel, kAllArguments) || Lists(kernel, kAllOutputs));

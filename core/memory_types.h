@@ -18,8 +18,11 @@ inline constexpr char kAllOutputs[] = "*:output";
 // Every argument of int32 elements: shapes, axes, counters and predicates of loops are looked at on the host.
 inline constexpr char kInt32Arguments[] = "*:int32";
 
-// Strings, resource handles and variants are objects of the host.
+// Strings and resource handles are objects of the host. So are variants, but those in a device's memory have their
+// tensors there (core/variant_tensors.h).
 bool IsAlwaysOnHost(DataType type);
+// Whether tensors of `type` that are in variants stay in host memory: what is always there, and int32, as everywhere.
+bool StaysOnHostInVariants(DataType type);
 
 struct NodeMemory {
   std::vector<MemoryType> inputs, outputs;

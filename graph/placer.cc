@@ -40,6 +40,7 @@ struct Group {
   std::optional<DeviceName> fixed;  // a member was placed before
   absl::Status error;               // why the group cannot be placed
   bool placed = false;
+  bool waits = false;  // for the makers of its variants
 };
 
 class Placer {
@@ -53,6 +54,7 @@ class Placer {
     Colocate();
     BuildGroups();
     for (Group& group : groups_) Place(&group, /*follow_consumer=*/true);
+    for (Group& group : groups_) PlaceBehindVariants(&group);
     for (Group& group : groups_) Place(&group, /*follow_consumer=*/false);
     return std::move(errors_);
   }
@@ -184,13 +186,47 @@ class Placer {
                        [&](const Node* node) { return Supports(*node, device); });
   }
 
+  // Where the first variant that the group takes comes from, if all of it handles variants, on any type of device. Not
+  // what comes round a loop; nor from a call, which says nothing of where its results are made.
+  Group* MakerOfVariants(const Group& group) {
+    if (group.request.type || group.fixed || !group.error.ok()) return nullptr;
+    Group* maker = nullptr;
+    for (const Node* node : group.members) {
+      const Edge* variant = nullptr;
+      for (const Edge* edge : node->in_edges()) {
+        if (!edge->is_control() && node->input_type(edge->dst_input) == DT_VARIANT) variant = edge;
+      }
+      if (variant == nullptr || IsFunctionCall(*node) || node->IsSend()) return nullptr;
+      if (node->IsNextIteration() || IsFunctionCall(*variant->src)) continue;
+      Group* const source = &groups_[group_of_.at(variant->src)];
+      if (maker == nullptr && source != &group) maker = source;
+    }
+    return maker;
+  }
+
+  // Those that wait for the makers of their variants, and these before them, however many there are in a row.
+  void PlaceBehindVariants(Group* group) {
+    std::vector<Group*> row;
+    for (Group* next = group; next != nullptr && !next->placed && !next->waits; next = MakerOfVariants(*next)) {
+      next->waits = true;
+      row.push_back(next);
+    }
+    for (auto next = row.rbegin(); next != row.rend(); ++next) {
+      Place(*next, /*follow_consumer=*/true);
+      (*next)->waits = false;
+    }
+  }
+
   void Place(Group* group, bool follow_consumer) {
     if (group->placed) return;
     if (group->error.ok() && group->fixed) return Assign(group, *group->fixed);
     if (group->error.ok()) {
       std::optional<DeviceName> preferred = PreferredDevice(*group);
-      const bool waits = follow_consumer && IsGenerator(*group);
-      if (waits) return;
+      if (follow_consumer && IsGenerator(*group)) return;
+      if (const Group* const maker = MakerOfVariants(*group); maker != nullptr) {
+        if (!maker->placed && !group->waits) return;
+        preferred = DeviceOf(*maker);
+      }
       auto device = Choose(*group, preferred);
       if (device.ok()) return Assign(group, *device);
       group->error = device.status();
@@ -216,14 +252,17 @@ class Placer {
   }
   std::optional<DeviceName> PreferredDevice(const Group& group) const {
     if (!IsGenerator(group)) return std::nullopt;
-    const std::string& device = groups_[SoleConsumer(*group.members[0])].members[0]->assigned_device();
+    return DeviceOf(groups_[SoleConsumer(*group.members[0])]);
+  }
+  static std::optional<DeviceName> DeviceOf(const Group& group) {
+    const std::string& device = group.members[0]->assigned_device();
     if (device.empty()) return std::nullopt;
     auto parsed = DeviceName::ParseFull(device);
     return parsed.ok() ? std::optional<DeviceName>(*parsed) : std::nullopt;
   }
 
   absl::StatusOr<DeviceName> Choose(const Group& group, const std::optional<DeviceName>& preferred) const {
-    if (preferred && SupportsAll(group, *preferred)) return *preferred;
+    if (preferred && preferred->Matches(group.request) && SupportsAll(group, *preferred)) return *preferred;
     bool any_match = false;
     const bool stays_on_cpu = !group.request.type && IsFunctionCall(*group.members[0]);
     for (const DeviceName& device : options_.devices) {

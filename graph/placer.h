@@ -28,8 +28,9 @@ struct PlacerOptions {
 // Sets the assigned device of every node that has none; nodes placed before stay. Nodes that must share a device (the
 // attribute _class "loc:@name", reference edges, resource edges other than those into function calls, and the Merge of
 // a loop variable with what it merges) are placed as one group. A group without constraints of its own, that only makes
-// a value for one other group (a constant, say), goes where its consumer is. A call of a function goes to a GPU only
-// where it asks for one: what it computes is placed when it is written out.
+// a value for one other group (a constant, say), goes where its consumer is. Nodes that take a variant
+// and ask for no type of device go where it was made, if they can: its tensors lie there. A call of a function goes to
+// a GPU only where it asks for one: what it computes is placed when it is written out.
 //
 // Nodes that cannot be placed stay unassigned and are listed in the result by name, each with the reason: whether that
 // matters depends on which of them a step needs.

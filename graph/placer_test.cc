@@ -56,6 +56,26 @@ std::string Placeholder(const std::string& name, const std::string& device = "")
                       "' attr { key: 'dtype' value { type: DT_FLOAT } } }");
 }
 
+// What hands a variant on, however many do so in a row, goes where its tensors are, unless it is told where to go.
+TEST_F(PlacerTest, VariantsAreFollowed) {
+  EXPECT_THAT(kernels_.Register<NoKernel>(Kernel("Identity").Device(kDeviceGpu)), IsOk());
+  const std::string variant = "attr { key: 'T' value { type: DT_VARIANT } }";
+  const auto identity = [&](const char* name, const char* input, const std::string& device = "") {
+    return absl::StrCat("node { name: '", name, "' op: 'Identity' input: '", input, "' device: '", device, "' ",
+                        variant, " }");
+  };
+  Import(absl::StrCat(identity("c", "b"), identity("b", "made"), identity("told", "b", kWorkerGpu),
+                      identity("after", "told"), "node { name: 'made' op: 'Placeholder' device: '", kPsCpu,
+                      "' attr { key: 'dtype' value { type: DT_VARIANT } } }", Placeholder("p"),
+                      Unary("number", "Identity", "p")));
+  EXPECT_THAT(errors_, testing::IsEmpty());
+  EXPECT_EQ(DeviceOf("b"), kPsCpu);
+  EXPECT_EQ(DeviceOf("c"), kPsCpu);
+  EXPECT_EQ(DeviceOf("told"), kWorkerGpu);
+  EXPECT_EQ(DeviceOf("after"), kWorkerGpu);
+  EXPECT_EQ(DeviceOf("number"), kWorkerGpu);
+}
+
 TEST_F(PlacerTest, TakesTheFirstDeviceWithAKernel) {
   Import(Placeholder("p") + "node { name: 'm' op: 'Mul' input: 'p' input: 'p' " + kFloatAttr + "}" +
          Unary("n", "Neg", "m"));

@@ -15,7 +15,6 @@
 #include "kernels/cpu/session_tensors.h"
 #include "kernels/cpu/sparse/csr_matrix.h"
 #include "kernels/cpu/sparse/register.h"
-#include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_map.h"
 #include "kernels/cpu/text/register.h"
 #include "kernels/cpu/text_kernels.h"
@@ -31,6 +30,8 @@
 #include "kernels/ops/rare_families.h"
 #include "kernels/ops/record_families.h"
 #include "kernels/ops/text_ops.h"
+#include "kernels/sequences/tensor_list.h"
+#include "kernels/sequences/variant_arithmetic.h"
 #include "kernels/wire/register.h"
 
 namespace weir {
@@ -106,6 +107,7 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterStackKernels(kernels));
   RETURN_IF_ERROR(RegisterTensorArrayKernels(kernels));
   RETURN_IF_ERROR(RegisterTensorListKernels(kernels));
+  RETURN_IF_ERROR(RegisterVariantArithmeticKernels(kernels));
   RETURN_IF_ERROR(RegisterQueueKernels(kernels));
   RETURN_IF_ERROR(RegisterLookupKernels(kernels));
   RETURN_IF_ERROR(RegisterAccumulatorKernels(kernels));

@@ -46,7 +46,8 @@ class MemoryPlacement {
     const auto& attrs = node.def().attr();
     const DataType type = sends ? node.input_type(0) : node.output_type(0);
     const auto is_client = attrs.find("client_terminated");
-    if (IsAlwaysOnHost(type) || type == DT_INT32 || (is_client != attrs.end() && is_client->second.b())) return nullptr;
+    const bool goes_by_host = IsAlwaysOnHost(type) || type == DT_INT32 || type == DT_VARIANT;
+    if (goes_by_host || (is_client != attrs.end() && is_client->second.b())) return nullptr;
     return FindGpu(device_)->FindPeer(attrs.at(sends ? "recv_device" : "send_device").s());
   }
 
@@ -59,6 +60,7 @@ class MemoryPlacement {
           for (MemoryType& memory : *arguments) memory = MemoryType::kDevice;
         }
       }
+      if (IsConstantVariant(node)) known.outputs[0] = MemoryType::kHost;
       return known;
     }
     NodeMemory memory;
@@ -67,10 +69,14 @@ class MemoryPlacement {
     return memory;
   }
 
+  static bool IsConstantVariant(const Node& node) { return node.IsConstant() && node.output_type(0) == DT_VARIANT; }
+
   MemoryType Wanted(const Edge& edge) const { return memory_.at(edge.dst).inputs[edge.dst_input]; }
 
-  // Constants that objects of the host hold, and those that nobody reads, stay there.
+  // Constants that objects of the host hold, and those that nobody reads, stay there. Variants do, too: each step
+  // copies their tensors.
   absl::Status PlaceConstant(Node* node) {
+    if (IsConstantVariant(*node)) return Connect(node);
     std::vector<Edge> on_host;
     bool on_device = false;
     for (const Edge* edge : node->out_edges()) {

@@ -179,7 +179,9 @@ absl::Status LoopGradient::AddSum(Node* enter, const Gradient& gradient) {
   ASSIGN_OR_RETURN(Output zeros, workspace_.Zeros(Output(outside->src, outside->src_output), dense.type()));
   workspace_.Claim(backward_parent_);
   ASSIGN_OR_RETURN(Cycle cycle, OpenCycle(zeros, /*backward=*/true, backward_condition_));
-  ASSIGN_OR_RETURN(Output sum, workspace_.AddOp("AddV2", {{cycle.body}, {dense}}, device_));
+  const bool is_list = dense.type() == DT_VARIANT;
+  ASSIGN_OR_RETURN(Output sum, is_list ? workspace_.AddOp("AddN", {{cycle.body, dense}}, device_)
+                                       : workspace_.AddOp("AddV2", {{cycle.body}, {dense}}, device_));
   RETURN_IF_ERROR(Close(cycle, sum));
   workspace_.Claim(backward_frame_);
   enter_gradients_[enter] = Output(cycle.exit, 0);

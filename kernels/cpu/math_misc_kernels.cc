@@ -8,7 +8,6 @@
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/variant_arithmetic.h"
 
 namespace weir {
 namespace {
@@ -80,41 +79,6 @@ class AddNKernel : public OpKernel {
   std::string name_;
   bool accumulates_ = false;
   BinaryLoop add_ = nullptr;
-};
-
-class AddNVariantsKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    Tensor sum(DT_VARIANT, ctx.input(0).shape());
-    const AddTensors add = [&ctx](const Tensor& a, const Tensor& b) { return Add(ctx, a, b); };
-    for (int i = 0; i < ctx.num_inputs(); ++i) {
-      const Tensor& input = ctx.input(i);
-      if (input.shape() != sum.shape()) {
-        return errors::InvalidArgument("Inputs to operation AddN must have the same size and shape.  Input 0: ",
-                                       sum.shape().ToString(), " != input ", i, ": ", input.shape().ToString());
-      }
-      for (int64_t k = 0; k < sum.NumElements(); ++k) {
-        Variant& total = sum.data<Variant>()[k];
-        if (i == 0) {
-          total = input.data<Variant>()[k];
-        } else {
-          ASSIGN_OR_RETURN(total, AddVariants(total, input.data<Variant>()[k], add));
-        }
-      }
-    }
-    ctx.set_output(0, std::move(sum));
-    return absl::OkStatus();
-  }
-
- private:
-  static absl::StatusOr<Tensor> Add(OpKernelContext& ctx, const Tensor& a, const Tensor& b) {
-    const BinaryLoop add = FindAdd(a.dtype());
-    if (add == nullptr) return errors::Unimplemented("AddN of lists of ", DataTypeName(a.dtype()));
-    ASSIGN_OR_RETURN(Tensor sum, ctx.allocate_temp(a.dtype(), a.shape()));
-    add(static_cast<const char*>(a.raw_data()), 1, static_cast<const char*>(b.raw_data()), 1,
-        static_cast<char*>(sum.raw_data()), a.NumElements());
-    return sum;
-  }
 };
 
 // How many values start, start + delta … lie before limit.
@@ -340,7 +304,6 @@ absl::Status RegisterMiscellaneousMathKernels(KernelRegistry& kernels) {
   };
   RETURN_IF_ERROR(kernels.Register<AddNKernel>(Kernel("AddN").Cpu().Types("T", kNumbers)));
   RETURN_IF_ERROR(kernels.Register<AddNKernel>(Kernel("AccumulateNV2").Cpu().Types("T", kNumbers)));
-  RETURN_IF_ERROR(kernels.Register<AddNVariantsKernel>(Kernel("AddN").Cpu().Types("T", {DT_VARIANT})));
   const DataTypeVector range_types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64};
   RETURN_IF_ERROR(kernels.Register<RangeKernel>(
       Kernel("Range").Cpu().Types("Tidx", range_types).HostMemory("start").HostMemory("limit").HostMemory("delta")));

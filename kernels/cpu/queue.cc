@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/random_bits.h"
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 
@@ -118,7 +118,7 @@ absl::StatusOr<Queue::Tuple> Queue::Stack(const OpKernelContext& ctx, const std:
     const bool padding =
         std::any_of(elements.begin(), elements.end(), [&](const Tensor& e) { return e.shape() != shape; });
     ASSIGN_OR_RETURN(Tensor stacked, padding ? PadAndStackTensors(ctx, options_.types[i], elements, shape)
-                                             : StackTensors(ctx, options_.types[i], elements, shape));
+                                             : StackTensors(ctx, HostSequences(), options_.types[i], elements, shape));
     result.push_back(std::move(stacked));
   }
   return result;

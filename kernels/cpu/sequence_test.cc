@@ -1,10 +1,11 @@
 // Stacks, tensor arrays and tensor lists.
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/optional.h"
 #include "kernels/ops/families.h"
+#include "kernels/sequences/tensor_list.h"
+#include "kernels/sequences/variant_arithmetic.h"
 
 namespace weir {
 namespace {
@@ -22,6 +23,7 @@ class SequenceTest : public KernelTest {
     Register(RegisterTensorArrayOps, RegisterTensorArrayKernels);
     Register(RegisterTensorListOps, RegisterTensorListKernels);
     Register([](OpRegistry&) { return absl::OkStatus(); }, RegisterStackKernels);
+    Register([](OpRegistry&) { return absl::OkStatus(); }, RegisterVariantArithmeticKernels);
     Register(RegisterArrayOps, RegisterArrayKernels);
     Register(RegisterBinaryOps, RegisterMiscellaneousMathKernels);
   }

@@ -5,7 +5,7 @@
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/variant_arithmetic.h"
+#include "kernels/sequences/variant_arithmetic.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
@@ -196,7 +196,7 @@ class ZerosLikeKernel : public CheapKernel {
     const Tensor input = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));
     for (int64_t i = 0; i < input.NumElements(); ++i) {
-      ASSIGN_OR_RETURN(output->data<Variant>()[i], ZerosLikeVariant(ctx, input.data<Variant>()[i]));
+      ASSIGN_OR_RETURN(output->data<Variant>()[i], ZerosLikeVariant(ctx, HostSequences(), input.data<Variant>()[i]));
     }
     return absl::OkStatus();
   }

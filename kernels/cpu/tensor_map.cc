@@ -74,6 +74,14 @@ absl::StatusOr<std::unique_ptr<VariantValue>> TensorMap::Decode(absl::string_vie
   return std::unique_ptr<VariantValue>(std::move(map));
 }
 
+absl::StatusOr<std::unique_ptr<VariantValue>> TensorMap::MapTensors(const TensorMapping& fn) const {
+  auto mapped = std::make_unique<TensorMap>(*this);
+  for (auto& [identity, item] : mapped->items_) {
+    ASSIGN_OR_RETURN(item.value, fn(item.value));
+  }
+  return std::unique_ptr<VariantValue>(std::move(mapped));
+}
+
 absl::Status RegisterTensorMapVariants(VariantRegistry& variants) {
   return variants.Register(TensorMap::kTypeName, &TensorMap::Decode);
 }

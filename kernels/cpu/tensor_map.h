@@ -9,12 +9,13 @@
 #include "core/tensor.h"
 #include "core/variant.h"
 #include "core/variant_registry.h"
+#include "core/variant_tensors.h"
 
 namespace weir {
 
 // Tensors by tensors: keys are equal when dtype, shape and every byte or string are. A value: changing a copy leaves
 // the original alone, the tensors are shared.
-class TensorMap final : public VariantValue {
+class TensorMap final : public VariantValue, public VariantOnDevice {
  public:
   static constexpr char kTypeName[] = "tensorflow::TensorMap";
   static constexpr size_t kMaxSize = size_t{1} << 24;
@@ -27,6 +28,8 @@ class TensorMap final : public VariantValue {
   std::string DebugString() const override;
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
   static absl::StatusOr<std::unique_ptr<VariantValue>> Decode(absl::string_view metadata, std::vector<Tensor> tensors);
+  // Keys are always looked up on the host.
+  absl::StatusOr<std::unique_ptr<VariantValue>> MapTensors(const TensorMapping& fn) const override;
 
   // nullptr where there is none. Unimplemented for keys that have no bytes (resources, variants), here and below.
   absl::StatusOr<const Tensor*> Find(const Tensor& key) const;

@@ -2,7 +2,7 @@
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/summarize.h"
 #include "kernels/cpu/tensor_map.h"
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {
@@ -109,7 +109,7 @@ class StackKeysKernel : public OpKernel {
         return errors::InvalidArgument("Keys must all have the same shape.");
       }
     }
-    ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, dtype_, keys, keys[0].shape()));
+    ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, HostSequences(), dtype_, keys, keys[0].shape()));
     ctx.set_output(0, std::move(stacked));
     return absl::OkStatus();
   }

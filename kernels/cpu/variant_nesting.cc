@@ -4,9 +4,9 @@
 
 #include "kernels/cpu/composite_variant.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
-#include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_map.h"
 #include "kernels/data/optional.h"
+#include "kernels/sequences/tensor_list.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,10 @@
 // What stands between a tensor in a GPU's memory and who wants it in the host's, and the reverse.
-#include <atomic>
-#include <memory>
+#include <utility>
 
+#include "core/gpu/cancellable_copy.h"
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/gpu_op_kernel.h"
+#include "core/gpu/variant_copies.h"
 #include "kernels/cuda/families.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
@@ -16,7 +17,8 @@ class ToDeviceKernel : public GpuOpKernel {
 
  protected:
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream&) override {
-    ASSIGN_OR_RETURN(Tensor device, gpu().ToDevice(ctx.input(0)));
+    const Tensor& host = ctx.input(0);
+    ASSIGN_OR_RETURN(Tensor device, host.dtype() == DT_VARIANT ? VariantsToDevice(gpu(), host) : gpu().ToDevice(host));
     ctx.set_output(0, std::move(device));
     return absl::OkStatus();
   }
@@ -54,27 +56,10 @@ class ToHostKernel : public AsyncOpKernel {
   }
 
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
-    struct Copy {
-      std::atomic<bool> is_over{false};
-      DoneCallback done;
-    };
-    auto copy = std::make_shared<Copy>();
-    copy->done = std::move(done);
-    CancellationManager* const cancellation = ctx.cancellation();
-    CancellationManager::Token token = CancellationManager::kInvalidToken;
-    if (cancellation != nullptr) {
-      token = cancellation->Register([copy, cancellation] {
-        if (!copy->is_over.exchange(true)) copy->done(cancellation->status());
-      });
-      if (token == CancellationManager::kInvalidToken) return copy->done(cancellation->status());
-    }
     const GpuAllocationScope scope(ctx.node_def().name());
-    device_->ToHost(ctx.input(0), [this, copy, cancellation, token, &ctx](absl::StatusOr<Tensor> host) {
-      if (copy->is_over.exchange(true)) return;  // and with it the step and this kernel may be gone
-      if (cancellation != nullptr) cancellation->TryDeregister(token);
-      if (!host.ok()) return copy->done(device_->Explain(host.status()));
-      ctx.set_output(0, *std::move(host));
-      copy->done(absl::OkStatus());
+    CopyToHost(*device_, ctx.cancellation(), ctx.input(0), [&ctx, done = std::move(done)](absl::StatusOr<Tensor> host) {
+      if (host.ok()) ctx.set_output(0, *std::move(host));
+      done(host.status());
     });
   }
   bool IsExpensive() const override { return false; }

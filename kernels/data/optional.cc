@@ -21,6 +21,16 @@ absl::Status OptionalVariant::Encode(std::string* metadata, std::vector<Tensor>*
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<VariantValue>> OptionalVariant::MapTensors(const TensorMapping& fn) const {
+  std::optional<Element> mapped = value_;
+  if (mapped.has_value()) {
+    for (Tensor& component : *mapped) {
+      ASSIGN_OR_RETURN(component, fn(component));
+    }
+  }
+  return std::unique_ptr<VariantValue>(std::make_unique<OptionalVariant>(std::move(mapped)));
+}
+
 Tensor OptionalTensor(std::optional<Element> value) {
   return Tensor::Scalar(Variant(std::make_shared<OptionalVariant>(std::move(value))));
 }

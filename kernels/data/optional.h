@@ -3,12 +3,13 @@
 
 #include <optional>
 
+#include "core/variant_tensors.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {
 
 // The value that variants of optionals hold.
-class OptionalVariant final : public VariantValue {
+class OptionalVariant final : public VariantValue, public VariantOnDevice {
  public:
   static constexpr char kTypeName[] = "tensorflow::data::Optional";
 
@@ -20,6 +21,7 @@ class OptionalVariant final : public VariantValue {
   std::unique_ptr<VariantValue> Clone() const override { return std::make_unique<OptionalVariant>(value_); }
   std::string DebugString() const override { return value_ ? "Optional<value>" : "Optional<none>"; }
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
+  absl::StatusOr<std::unique_ptr<VariantValue>> MapTensors(const TensorMapping& fn) const override;
 
  private:
   const std::optional<Element> value_;

@@ -50,6 +50,32 @@ TEST_P(ExecutorConformance, NoElementsAreComputedToo) {
   }
 }
 
+// Lists and arrays between parts that are captured: each step has its own, and what was captured writes into none that
+// somebody holds.
+TEST_P(ExecutorConformance, ListsAndArraysHoldWhatWasComputed) {
+  const auto square = [this](Output y) {
+    for (int i = 0; i < 4; ++i) y = ops::Mul(On(), y, On().Constant(i == 0 ? 2.0f : 1.0f));
+    return y;
+  };
+  const Output x = ops::Placeholder(On(), DT_FLOAT);
+  const auto array = ops::TensorArrayV3(On(), 2, DT_FLOAT);
+  Output list = ops::EmptyTensorList(On(), AsTensor<int32_t>({2}), -1, DT_FLOAT);
+  Output flow = array.flow, y = x;
+  for (int i = 0; i < 2; ++i) {
+    y = square(y);
+    list = ops::TensorListPushBack(On(), list, y);
+    flow = ops::TensorArrayWriteV3(On(), array.handle, i, y, flow);
+  }
+  const Output stacked = square(ops::TensorListStack(On(), list, AsTensor<int32_t>({2}), DT_FLOAT));
+  const Output gathered = ops::TensorArrayGatherV3(On(), array.handle, AsTensor<int32_t>({1, 0}), flow, DT_FLOAT);
+  for (int step = 0; step < 6; ++step) {
+    const auto v = static_cast<float>(step);
+    const auto out = Run({{x, AsTensor<float>({v, 1})}}, {stacked, gathered});
+    ExpectTensorEqual(out[0], AsTensor<float>({4 * v, 4, 8 * v, 8}, {2, 2}));
+    ExpectTensorEqual(out[1], AsTensor<float>({4 * v, 4, 2 * v, 2}, {2, 2}));
+  }
+}
+
 // What lies in host memory is read when kernels enqueue, which a replay does not.
 TEST_P(ExecutorConformance, HostMemoryThatChangesChangesTheResult) {
   const Output x = ops::Placeholder(On(), DT_FLOAT), shape = ops::Placeholder(On(), DT_INT32),

@@ -255,6 +255,12 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
   for (const char* op : {"All", "Any"}) Add(op, {Of(DT_BOOL, TensorShape({4, 3})), AsTensor<int32_t>({1})});
   AddLists("AddN", {{Of(DT_INT64, TensorShape({3})), Of(DT_INT64, TensorShape({3}))}});
   AddInt32();
+  for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_INT32, DT_BOOL}) {
+    AddLists(type);
+    AddListsOfRows(type);
+    AddArrays(type);
+    AddStacks(type);
+  }
   Compare();
 
   OpRegistry ops;

@@ -1,5 +1,7 @@
 #include "tests/gpu/gpu_agreement_testing.h"
 
+#include <regex>
+
 #include "absl/strings/str_replace.h"
 #include "core/numeric_types.h"
 #include "kernels/register_all.h"
@@ -168,6 +170,49 @@ void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, st
     fetches_.emplace_back(scope.WithControlDependencies(before).AddOp(def, Singles(all)), 0);
     ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
   }
+}
+
+Operation GpuAgreementTest::Node(const Scope& scope, const std::string& op, const std::vector<Input>& inputs,
+                                 tensorflow::NodeDef attrs) {
+  checked_.insert(op);
+  std::vector<InputList> lists;
+  for (const Input& input : inputs) lists.push_back({input});
+  attrs.set_op(op);
+  return scope.AddOp(std::move(attrs), lists);
+}
+
+void GpuAgreementTest::AddProgram(const std::string& name, std::vector<Tensor> inputs, const Program& build) {
+  OutputList fed;
+  for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
+  const OutputList cpu = build(Cpu(), fed), gpu = build(Gpu(), fed);
+  ASSERT_TRUE(scope_.ok()) << name << ": " << scope_.status();
+  for (size_t i = 0; i < cpu.size(); ++i) {
+    names_.push_back(absl::StrCat(name, ":", i));
+    fetches_.push_back(cpu[i]);
+    fetches_.push_back(gpu[i]);
+  }
+}
+
+void GpuAgreementTest::ExpectSameFailure(std::vector<Tensor> inputs, const Program& build) {
+  FeedList feeds;
+  OutputList fed;
+  for (Tensor& input : inputs) {
+    fed.push_back(ops::Placeholder(Cpu(), input.dtype()));
+    feeds.emplace_back(fed.back(), std::move(input));
+  }
+  std::string messages[2];
+  for (const bool is_gpu : {false, true}) {
+    const OutputList out = build(is_gpu ? Gpu() : Cpu(), fed);
+    ASSERT_TRUE(scope_.ok()) << scope_.status();
+    const absl::Status status = session().Run(feeds, out).status();
+    EXPECT_FALSE(status.ok()) << (is_gpu ? "on the GPU" : "on the CPU");
+    // Up to the names of the nodes, and of what they made, which number them.
+    std::string& message = messages[is_gpu];
+    message = absl::StrCat(absl::StatusCodeToString(status.code()), ": ", status.message());
+    message = std::regex_replace(message, std::regex("_[0-9]+"), "");
+    message = absl::StrReplaceAll(message, {{"GPU", "CPU"}});
+  }
+  EXPECT_EQ(messages[1], messages[0]);
 }
 
 void GpuAgreementTest::ExpectSameError(const std::string& op, std::vector<Tensor> inputs,

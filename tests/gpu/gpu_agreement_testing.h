@@ -1,6 +1,7 @@
 // Ops on the CPU and on the GPU of a session, of the same inputs.
 #pragma once
 
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
@@ -28,6 +29,14 @@ class GpuAgreementTest : public GpuSessionTest {
   // ResourceGather and its like: one variable is read.
   void AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
                const tensorflow::NodeDef& attrs = {});
+  // Nodes that work on each other's results, of the same fed inputs: what `build` returns is compared.
+  using Program = std::function<OutputList(const Scope& scope, const OutputList& inputs)>;
+  void AddProgram(const std::string& name, std::vector<Tensor> inputs, const Program& build);
+  // A node of a program.
+  Operation Node(const Scope& scope, const std::string& op, const std::vector<Input>& inputs,
+                 tensorflow::NodeDef attrs = {});
+  // The program fails on the CPU, and on the GPU with the same error.
+  void ExpectSameFailure(std::vector<Tensor> inputs, const Program& build);
   // The CPU's kernel refuses the inputs, and the GPU's in the same words.
   void ExpectSameError(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
   // Runs all that was added.
@@ -61,6 +70,10 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddQuantised();
   void AddImages(DataType type);
   void AddVolumes(DataType type);
+  void AddLists(DataType type);
+  void AddListsOfRows(DataType type);
+  void AddArrays(DataType type);
+  void AddStacks(DataType type);
 
   KernelRegistry kernels_;
   std::set<std::string> checked_;

@@ -120,6 +120,21 @@ TEST_F(ContainerGradientsTest, TensorArraysInALoop) {
   Check({Call("TensorArrayGatherV3", {Output(states, 0), {0, 1, 2}, last[2]}, doubles_), Square(last[1])});
 }
 
+// The same with lists: the rows' list does not change in the loop.
+TEST_F(ContainerGradientsTest, ListsInALoop) {
+  const Output rows = Call("TensorListFromTensor", {x_, {2}}), states = Call("TensorListReserve", {{2}, 3}, elements_);
+  const OutputList last = WhileLoop(
+      scope_, {scope_.Constant(Tensor::Scalar<int32_t>(0)), z_, states},
+      [](const Scope& s, const OutputList& v) { return ops::Less(s, v[0], 3); },
+      [&](const Scope& s, const OutputList& v) {
+        const Output row = CallIn(s, "TensorListGetItem", {{rows}, {v[0]}, {AsTensor<int32_t>({2})}}, elements_);
+        const Output state = ops::Tanh(s, ops::AddV2(s, row, ops::Mul(s, v[1], z_)));
+        return OutputList{ops::AddV2(s, v[0], 1), state, CallIn(s, "TensorListSetItem", {{v[2]}, {v[0]}, {state}})};
+      });
+  ASSERT_THAT(scope_.status(), IsOk());
+  Check({Call("TensorListStack", {last[2], {2}}, elements_), Square(last[1])});
+}
+
 TEST_F(ContainerGradientsTest, ListsFromTensorsAndBack) {
   const Output list = Call("TensorListFromTensor", {x_, {2}});
   Check({Square(Call("TensorListStack", {list, {2}}, elements_))});

@@ -94,9 +94,12 @@ def train(run, loss, step, steps=6, fetches=(), feeds=None, config=None):
 
 
 def main(seconds=SECONDS):
-    """FILE WEIR [TEST...]    WEIR is the weir program."""
+    """FILE [--simulated-gpus] WEIR [TEST...]    WEIR is the weir program; each task has a GPU if that is asked for."""
     global cluster
-    cluster = weir_cluster.Cluster(sys.argv[1], JOBS)
+    has_gpus = sys.argv[1] == "--simulated-gpus"
+    if has_gpus:
+        del sys.argv[1]
+    cluster = weir_cluster.Cluster(sys.argv[1], JOBS, arguments=["--simulated-gpus", "1"] if has_gpus else [])
     weir_cluster.end_after(seconds, cluster)
     try:
         result = unittest.main(module="__main__", argv=sys.argv[:1] + sys.argv[2:], exit=False, verbosity=2,

@@ -27,6 +27,12 @@ absl::StatusOr<std::unique_ptr<VariantValue>> RaggedVariant::Decode(absl::string
   return std::unique_ptr<VariantValue>(std::make_unique<RaggedVariant>(std::move(tensors), std::move(values)));
 }
 
+absl::StatusOr<std::unique_ptr<VariantValue>> RaggedVariant::MapTensors(const TensorMapping& fn) const {
+  auto mapped = std::make_unique<RaggedVariant>(*this);
+  ASSIGN_OR_RETURN(mapped->values, fn(values));
+  return std::unique_ptr<VariantValue>(std::move(mapped));
+}
+
 std::shared_ptr<const RaggedVariant> RaggedIn(const Variant& variant) {
   if (const auto* ragged = variant.get<RaggedVariant>()) return std::make_shared<RaggedVariant>(*ragged);
   const auto* encoded = variant.get<EncodedVariant>();

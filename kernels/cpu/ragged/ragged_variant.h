@@ -8,11 +8,12 @@
 #include "core/tensor.h"
 #include "core/variant.h"
 #include "core/variant_registry.h"
+#include "core/variant_tensors.h"
 
 namespace weir {
 
 // Splits, outermost first, and values of at least one dimension.
-struct RaggedVariant final : public VariantValue {
+struct RaggedVariant final : public VariantValue, public VariantOnDevice {
   static constexpr char kTypeName[] = "RaggedTensorVariant";
 
   RaggedVariant(std::vector<Tensor> splits, Tensor values);
@@ -22,6 +23,8 @@ struct RaggedVariant final : public VariantValue {
   std::string DebugString() const override;
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
   static absl::StatusOr<std::unique_ptr<VariantValue>> Decode(absl::string_view metadata, std::vector<Tensor> tensors);
+  // Splits are always read on the host.
+  absl::StatusOr<std::unique_ptr<VariantValue>> MapTensors(const TensorMapping& fn) const override;
 
   std::vector<Tensor> splits;
   Tensor values;

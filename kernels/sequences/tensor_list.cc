@@ -1,4 +1,4 @@
-#include "kernels/cpu/tensor_list.h"
+#include "kernels/sequences/tensor_list.h"
 
 #include <algorithm>
 
@@ -74,6 +74,15 @@ absl::StatusOr<std::unique_ptr<VariantValue>> TensorList::Decode(absl::string_vi
     list->elements[i] = std::move(tensors[next++]);
   }
   return std::unique_ptr<VariantValue>(std::move(list));
+}
+
+absl::StatusOr<std::unique_ptr<VariantValue>> TensorList::MapTensors(const TensorMapping& fn) const {
+  auto mapped = std::make_unique<TensorList>(*this);
+  for (std::optional<Tensor>& element : mapped->elements) {
+    if (!element.has_value()) continue;
+    ASSIGN_OR_RETURN(element, fn(*element));
+  }
+  return std::unique_ptr<VariantValue>(std::move(mapped));
 }
 
 absl::Status RegisterTensorListVariants(VariantRegistry& variants) {

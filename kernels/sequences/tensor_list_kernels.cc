@@ -3,16 +3,25 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/indices.h"
-#include "kernels/cpu/tensor_list_access.h"
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_list_access.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {
 
-class ReserveKernel : public OpKernel {  // EmptyTensorList and TensorListReserve
+class CheapListKernel : public ListKernel {
  public:
-  explicit ReserveKernel(bool reserve) : reserve_(reserve) {}
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("element_dtype", &dtype_); }
+  using ListKernel::ListKernel;
+  bool IsExpensive() const override { return false; }
+};
+
+class ReserveKernel : public ListKernel {  // EmptyTensorList and TensorListReserve
+ public:
+  using ListKernel::ListKernel;
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    reserve_ = ctx.op() == "TensorListReserve";
+    return ctx.GetAttr("element_dtype", &dtype_);
+  }
   absl::Status Compute(OpKernelContext& ctx) override {
     auto list = std::make_shared<TensorList>();
     list->dtype = dtype_;
@@ -33,14 +42,9 @@ class ReserveKernel : public OpKernel {  // EmptyTensorList and TensorListReserv
   }
 
  private:
-  const bool reserve_;
+  bool reserve_ = false;
   DataType dtype_ = DT_INVALID;
 };
-
-template <bool kReserve>
-std::unique_ptr<OpKernel> MakeReserve() {
-  return std::make_unique<ReserveKernel>(kReserve);
-}
 
 absl::Status CheckAppend(const TensorList& list, const Tensor& element) {
   RETURN_IF_ERROR(CheckDtype(list, element.dtype()));
@@ -58,8 +62,9 @@ absl::Status CheckRoom(const TensorList& list) {
                                  " max_num_elements: ", list.max_size);
 }
 
-class PushBackKernel : public OpKernel {
+class PushBackKernel : public CheapListKernel {
  public:
+  using CheapListKernel::CheapListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor element = ctx.input(1);
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
@@ -70,27 +75,27 @@ class PushBackKernel : public OpKernel {
     output->elements.emplace_back(element);
     return absl::OkStatus();
   }
-  bool IsExpensive() const override { return false; }
 };
 
-class PopBackKernel : public OpKernel {
+class PopBackKernel : public CheapListKernel {
  public:
+  using CheapListKernel::CheapListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialShapeFromTensor(ctx.input(1)));
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(1)));
     if (list->elements.empty()) return errors::InvalidArgument("Trying to pop from an empty list.");
-    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, *list, list->elements.size() - 1, shape));
+    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, memory(), *list, list->elements.size() - 1, shape));
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
     output->elements.pop_back();
     ctx.set_output(1, std::move(element));
     return absl::OkStatus();
   }
-  bool IsExpensive() const override { return false; }
 };
 
-class GetItemKernel : public OpKernel {
+class GetItemKernel : public CheapListKernel {
  public:
+  using CheapListKernel::CheapListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     ASSIGN_OR_RETURN(const int64_t index, ScalarFromTensor(ctx.input(1), "index"));
@@ -102,15 +107,15 @@ class GetItemKernel : public OpKernel {
     }
     // An element that is set is what it is, whatever shape the op expects.
     const std::optional<Tensor>& stored = list->elements[index];
-    ASSIGN_OR_RETURN(Tensor element, stored ? *stored : ElementOrZeros(ctx, *list, index, shape));
+    ASSIGN_OR_RETURN(Tensor element, stored ? *stored : ElementOrZeros(ctx, memory(), *list, index, shape));
     ctx.set_output(0, std::move(element));
     return absl::OkStatus();
   }
-  bool IsExpensive() const override { return false; }
 };
 
-class SetItemKernel : public OpKernel {
+class SetItemKernel : public CheapListKernel {
  public:
+  using CheapListKernel::CheapListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override {
     return ctx.GetAttr("resize_if_index_out_of_bounds", &resize_);
   }
@@ -134,46 +139,47 @@ class SetItemKernel : public OpKernel {
     output->elements[index] = element;
     return absl::OkStatus();
   }
-  bool IsExpensive() const override { return false; }
 
  private:
   bool resize_ = false;
 };
 
-class LengthKernel : public OpKernel {
+class LengthKernel : public CheapListKernel {
  public:
+  using CheapListKernel::CheapListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(list->elements.size())));
     return absl::OkStatus();
   }
-  bool IsExpensive() const override { return false; }
 };
 
-class ElementShapeKernel : public OpKernel {
+class ElementShapeKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     const PartialTensorShape& shape = list->element_shape;
     const bool wide = ctx.expected_output_dtype(0) == DT_INT64;
     const int64_t unknown[] = {-1};
     const absl::Span<const int64_t> dims = shape.unknown_rank() ? absl::MakeConstSpan(unknown) : shape.dim_sizes();
-    ASSIGN_OR_RETURN(Tensor * output,
-                     ctx.allocate_output(0, shape.unknown_rank() ? TensorShape() : TensorShape({shape.dims()})));
+    Tensor output(ctx.expected_output_dtype(0), shape.unknown_rank() ? TensorShape() : TensorShape({shape.dims()}));
     for (size_t i = 0; i < dims.size(); ++i) {
       if (wide) {
-        output->data<int64_t>()[i] = dims[i];
+        output.data<int64_t>()[i] = dims[i];
       } else {
-        output->data<int32_t>()[i] = static_cast<int32_t>(dims[i]);
+        output.data<int32_t>()[i] = static_cast<int32_t>(dims[i]);
       }
     }
+    ctx.set_output(0, std::move(output));
     return absl::OkStatus();
   }
 };
 
 // Element-wise over handles of one shape: the lists of the first, then those of the second.
-class ConcatListsKernel : public OpKernel {
+class ConcatListsKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("element_dtype", &dtype_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& a = ctx.input(0);
@@ -204,8 +210,9 @@ class ConcatListsKernel : public OpKernel {
 };
 
 // Row i of the tensor goes to list i.
-class PushBackBatchKernel : public OpKernel {
+class PushBackBatchKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& handles = ctx.input(0);
     const Tensor& rows = ctx.input(1);
@@ -213,11 +220,12 @@ class PushBackBatchKernel : public OpKernel {
       return errors::InvalidArgument("Expected tensor.shape[0] == input_handles.size, but saw ",
                                      rows.dims() < 1 ? 0 : rows.dim_size(0), " vs. ", handles.NumElements());
     }
+    ASSIGN_OR_RETURN(const std::vector<Tensor> elements, RowsOf(ctx, memory(), rows));
     Tensor output(DT_VARIANT, handles.shape());
     for (int64_t i = 0; i < handles.NumElements(); ++i) {
       const TensorList* const list = handles.data<Variant>()[i].get<TensorList>();
       if (list == nullptr) return errors::InvalidArgument("Input handle ", i, " is not a list");
-      const Tensor row = rows.SubSlice(i);
+      const Tensor& row = elements[i];
       RETURN_IF_ERROR(CheckAppend(*list, row));
       RETURN_IF_ERROR(CheckRoom(*list));
       auto longer = std::make_shared<TensorList>(*list);
@@ -230,8 +238,9 @@ class PushBackBatchKernel : public OpKernel {
   }
 };
 
-class ResizeKernel : public OpKernel {
+class ResizeKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const int64_t size, ScalarFromTensor(ctx.input(1), "size"));
     if (size < 0 || size > TensorList::kMaxSize) {
@@ -246,17 +255,26 @@ class ResizeKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterTensorListKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(kernels.Register(Kernel("EmptyTensorList").Cpu(), &MakeReserve<false>));
-  RETURN_IF_ERROR(kernels.Register(Kernel("TensorListReserve").Cpu(), &MakeReserve<true>));
-  RETURN_IF_ERROR(kernels.Register<PushBackKernel>(Kernel("TensorListPushBack").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<PopBackKernel>(Kernel("TensorListPopBack").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<GetItemKernel>(Kernel("TensorListGetItem").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<SetItemKernel>(Kernel("TensorListSetItem").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<LengthKernel>(Kernel("TensorListLength").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ElementShapeKernel>(Kernel("TensorListElementShape").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConcatListsKernel>(Kernel("TensorListConcatLists").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<PushBackBatchKernel>(Kernel("TensorListPushBackBatch").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ResizeKernel>(Kernel("TensorListResize").Cpu()));
+  constexpr char kType[] = "element_dtype";
+  const auto on = [](const char* op, std::initializer_list<const char*> host_args) {
+    Kernel kernel(op);
+    for (const char* arg : host_args) kernel.HostMemory(arg);
+    return kernel;
+  };
+  RETURN_IF_ERROR(RegisterSequenceKernel<ReserveKernel>(
+      kernels, on("EmptyTensorList", {"element_shape", "max_num_elements"}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ReserveKernel>(
+      kernels, on("TensorListReserve", {"element_shape", "num_elements"}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<PushBackKernel>(kernels, on("TensorListPushBack", {}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<PopBackKernel>(kernels, on("TensorListPopBack", {"element_shape"}), kType));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<GetItemKernel>(kernels, on("TensorListGetItem", {"index", "element_shape"}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<SetItemKernel>(kernels, on("TensorListSetItem", {"index"}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<LengthKernel>(kernels, on("TensorListLength", {"length"})));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ElementShapeKernel>(kernels, on("TensorListElementShape", {"element_shape"})));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ConcatListsKernel>(kernels, on("TensorListConcatLists", {}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<PushBackBatchKernel>(kernels, on("TensorListPushBackBatch", {}), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ResizeKernel>(kernels, on("TensorListResize", {"size"})));
   return RegisterTensorListRowKernels(kernels);
 }
 

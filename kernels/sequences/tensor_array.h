@@ -8,10 +8,12 @@
 
 #include "core/mutex.h"
 #include "core/op_kernel.h"
+#include "kernels/sequences/sequence_memory.h"
 
 namespace weir {
 
-// Tensors that are each written once and read once, by index. Its handles own it: it dies with the last of them.
+// Tensors that are each written once and read once, by index, in the memory of a device. Its handles own it: it dies
+// with the last of them.
 // Thread-safe.
 class TensorArray : public Resource {
  public:
@@ -26,7 +28,9 @@ class TensorArray : public Resource {
   };
   static constexpr int64_t kMaxSize = int64_t{1} << 24;
 
-  TensorArray(Options options, int64_t size) : options_(std::move(options)), elements_(size) {}
+  // `memory` is where its elements lie.
+  TensorArray(Options options, const SequenceMemory& memory, int64_t size)
+      : memory_(memory), options_(std::move(options)), elements_(size) {}
 
   DataType dtype() const { return options_.dtype; }
   // What the first versions of the ops have as handle: strings that flow along edges as references.
@@ -64,6 +68,7 @@ class TensorArray : public Resource {
     return errors::InvalidArgument("TensorArray ", options_.name, ": ", args...);
   }
 
+  const SequenceMemory& memory_;
   Reference reference_;
   mutable Mutex mu_;
   Options options_ GUARDED_BY(mu_);

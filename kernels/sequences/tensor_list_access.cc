@@ -1,8 +1,6 @@
-#include "kernels/cpu/tensor_list_access.h"
+#include "kernels/sequences/tensor_list_access.h"
 
 #include <utility>
-
-#include "kernels/cpu/tensor_sequence.h"
 
 namespace weir {
 namespace {
@@ -51,8 +49,8 @@ absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, con
   return shape;
 }
 
-absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const TensorList& list, int64_t i,
-                                      const PartialTensorShape& argument) {
+absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
+                                      int64_t i, const PartialTensorShape& argument) {
   if (list.elements[i].has_value()) {
     const Tensor& element = *list.elements[i];
     if (argument.IsCompatibleWith(element.shape())) return element;
@@ -65,7 +63,7 @@ absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const TensorLi
                                    shape.ToString(), " and no list element is set.");
   }
   ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-  return ZeroTensor(ctx, list.dtype, known);
+  return memory.Zeros(ctx, list.dtype, known);
 }
 
 }  // namespace weir

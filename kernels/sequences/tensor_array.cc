@@ -1,8 +1,4 @@
-#include "kernels/cpu/tensor_array.h"
-
-#include "kernels/cpu/tensor_sequence.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
+#include "kernels/sequences/tensor_array.h"
 
 namespace weir {
 
@@ -38,17 +34,14 @@ absl::Status TensorArray::Write(OpKernelContext& ctx, int64_t index, const Tenso
     element.written = true;
     return absl::OkStatus();
   }
-  const UpdateLoop add = FindUpdateLoop(UpdateOp::kAdd, options_.dtype);
-  if (!options_.add_writes || add == nullptr) {
+  if (!options_.add_writes || !memory_.CanAdd(options_.dtype)) {
     return Invalid("Could not write to TensorArray index ", index, " because it has already been written to.");
   }
   if (element.value.shape() != value.shape()) {
     return Invalid("Could not aggregate to TensorArray index ", index, " because the existing shape is ",
                    element.value.shape().ToString(), " but the new input shape is ", value.shape().ToString(), ".");
   }
-  RETURN_IF_ERROR(EnsureExclusive(element.value, ctx.allocator()));
-  add(element.value.raw_data(), value.raw_data(), 1, value.NumElements());
-  return absl::OkStatus();
+  return memory_.Add(ctx, value, &element.value);
 }
 
 absl::StatusOr<Tensor> TensorArray::Read(const OpKernelContext& ctx, int64_t index) {
@@ -73,7 +66,7 @@ absl::StatusOr<Tensor> TensorArray::Read(const OpKernelContext& ctx, int64_t ind
                      "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.");
     }
     ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-    ASSIGN_OR_RETURN(element.value, ZeroTensor(ctx, options_.dtype, known));
+    ASSIGN_OR_RETURN(element.value, memory_.Zeros(ctx, options_.dtype, known));
     element.written = true;
   }
   element.read = true;
@@ -137,7 +130,7 @@ absl::StatusOr<std::shared_ptr<TensorArray>> TensorArray::Gradient(const std::st
   options.name += "@" + source;
   options.add_writes = true;
   ASSIGN_OR_RETURN(options.element_shape, with_prefix(options_.element_shape));
-  auto made = std::make_shared<TensorArray>(std::move(options), elements_.size());
+  auto made = std::make_shared<TensorArray>(std::move(options), memory_, elements_.size());
   MutexLock made_lock(made->mu_);
   for (size_t i = 0; i < elements_.size(); ++i) {
     const Element& element = elements_[i];

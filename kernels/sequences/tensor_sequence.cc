@@ -1,18 +1,10 @@
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/indices.h"
 
 namespace weir {
 namespace {
-
-void CopyAll(DataType dtype, absl::Span<const Tensor> elements, Tensor& out) {
-  char* to = static_cast<char*>(out.raw_data());
-  for (const Tensor& element : elements) {
-    CopyElements(dtype, to, element.raw_data(), element.NumElements());
-    to += element.NumElements() * static_cast<int64_t>(DataTypeSize(dtype));
-  }
-}
 
 // Copies what dimensions d and later hold of a dense tensor into a larger one; gives the end of what was read.
 const char* CopyRows(DataType dtype, const TensorShape& shape, int d, const DimVector& steps, const char* from,
@@ -32,29 +24,18 @@ const char* CopyRows(DataType dtype, const TensorShape& shape, int d, const DimV
 
 }  // namespace
 
-absl::StatusOr<Tensor> ZeroTensor(const OpKernelContext& ctx, DataType dtype, const TensorShape& shape) {
-  if (!IsPlainType(dtype) && dtype != DT_STRING) {
-    return errors::InvalidArgument("There are no zeros of type ", DataTypeName(dtype));
-  }
-  ASSIGN_OR_RETURN(Tensor zeros, ctx.allocate_temp(dtype, shape));
-  if (IsPlainType(dtype)) ZeroElements(dtype, zeros.raw_data(), zeros.NumElements());
-  return zeros;
-}
-
-absl::StatusOr<Tensor> StackTensors(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
-                                    const TensorShape& element_shape) {
+absl::StatusOr<Tensor> StackTensors(const OpKernelContext& ctx, const SequenceMemory& memory, DataType dtype,
+                                    absl::Span<const Tensor> elements, const TensorShape& element_shape) {
   TensorShape shape = element_shape;
   RETURN_IF_ERROR(shape.InsertDim(0, static_cast<int64_t>(elements.size())));
-  ASSIGN_OR_RETURN(Tensor out, ctx.allocate_temp(dtype, shape));
-  CopyAll(dtype, elements, out);
-  return out;
+  return memory.Join(ctx, dtype, elements, shape);
 }
 
 absl::StatusOr<Tensor> PadAndStackTensors(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
                                           const TensorShape& element_shape) {
   TensorShape shape = element_shape;
   RETURN_IF_ERROR(shape.InsertDim(0, static_cast<int64_t>(elements.size())));
-  ASSIGN_OR_RETURN(Tensor out, ZeroTensor(ctx, dtype, shape));
+  ASSIGN_OR_RETURN(Tensor out, HostSequences().Zeros(ctx, dtype, shape));
   const DimVector steps = DenseSteps(element_shape.dim_sizes());
   const int64_t size = static_cast<int64_t>(DataTypeSize(dtype));
   char* to = static_cast<char*>(out.raw_data());
@@ -65,15 +46,20 @@ absl::StatusOr<Tensor> PadAndStackTensors(const OpKernelContext& ctx, DataType d
   return out;
 }
 
-absl::StatusOr<Tensor> ConcatTensors(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
-                                     const TensorShape& row) {
+absl::StatusOr<Tensor> ConcatTensors(const OpKernelContext& ctx, const SequenceMemory& memory, DataType dtype,
+                                     absl::Span<const Tensor> elements, const TensorShape& row) {
   int64_t rows = 0;
   for (const Tensor& element : elements) rows += element.dim_size(0);
   TensorShape shape = row;
   RETURN_IF_ERROR(shape.InsertDim(0, rows));
-  ASSIGN_OR_RETURN(Tensor out, ctx.allocate_temp(dtype, shape));
-  CopyAll(dtype, elements, out);
-  return out;
+  return memory.Join(ctx, dtype, elements, shape);
+}
+
+absl::StatusOr<std::vector<Tensor>> RowsOf(const OpKernelContext& ctx, const SequenceMemory& memory,
+                                           const Tensor& tensor) {
+  ASSIGN_OR_RETURN(std::vector<Tensor> rows, memory.Cut(ctx, tensor, std::vector<int64_t>(tensor.dim_size(0), 1)));
+  for (Tensor& row : rows) row = row.SubSlice(0);
+  return rows;
 }
 
 absl::StatusOr<PartialTensorShape> PartialShapeFromTensor(const Tensor& tensor) {

@@ -5,7 +5,8 @@
 
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
-#include "kernels/cpu/tensor_list.h"
+#include "kernels/sequences/sequence_memory.h"
+#include "kernels/sequences/tensor_list.h"
 
 namespace weir {
 
@@ -20,8 +21,20 @@ absl::Status CheckDtype(const TensorList& list, DataType dtype);
 // What the list, its elements and the op together know of the shape of an element.
 absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument);
 // Element i, or zeros where it is missing.
-absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const TensorList& list, int64_t i,
-                                      const PartialTensorShape& argument);
+absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
+                                      int64_t i, const PartialTensorShape& argument);
+
+// A kernel of lists, of which the elements lie in `memory`.
+class ListKernel : public OpKernel {
+ public:
+  explicit ListKernel(const SequenceMemory& memory) : memory_(memory) {}
+
+ protected:
+  const SequenceMemory& memory() const { return memory_; }
+
+ private:
+  const SequenceMemory& memory_;
+};
 
 absl::Status RegisterTensorListRowKernels(KernelRegistry& kernels);
 

@@ -1,7 +1,9 @@
 // Tensor lists made of a tensor's rows, and tensors made of a list's elements.
+#include <iterator>
+
 #include "kernels/cpu/indices.h"
-#include "kernels/cpu/tensor_list_access.h"
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_list_access.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {
@@ -28,8 +30,8 @@ absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const In
 }
 
 // Stacks the elements `indices` (all when nullptr).
-absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const Indices* indices,
-                           const PartialTensorShape& argument) {
+absl::Status StackElements(OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
+                           const Indices* indices, const PartialTensorShape& argument) {
   ASSIGN_OR_RETURN(const PartialTensorShape shape,
                    indices ? KnownShapeOf(list, *indices, argument) : KnownElementShape(list, argument));
   const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
@@ -50,17 +52,18 @@ absl::Status StackElements(OpKernelContext& ctx, const TensorList& list, const I
   std::vector<Tensor> elements;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t index = indices ? (*indices)[i] : i;
-    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, list, index, shape));
+    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, memory, list, index, shape));
     elements.push_back(std::move(element));
   }
   ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-  ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, list.dtype, elements, known));
+  ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, memory, list.dtype, elements, known));
   ctx.set_output(0, std::move(stacked));
   return absl::OkStatus();
 }
 
-class StackKernel : public OpKernel {
+class StackKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("num_elements", &count_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
@@ -70,15 +73,16 @@ class StackKernel : public OpKernel {
       return errors::InvalidArgument("Operation expected a list with ", count_, " elements but got a list with ",
                                      list->elements.size(), " elements.");
     }
-    return StackElements(ctx, *list, nullptr, shape);
+    return StackElements(ctx, memory(), *list, nullptr, shape);
   }
 
  private:
   int64_t count_ = -1;
 };
 
-class GatherKernel : public OpKernel {
+class GatherKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(1)));
@@ -87,7 +91,7 @@ class GatherKernel : public OpKernel {
     if (!indices.shape().IsVector()) {
       return errors::InvalidArgument("indices must be a vector, got shape ", indices.shape().ToString());
     }
-    return StackElements(ctx, *list, &indices, shape);
+    return StackElements(ctx, memory(), *list, &indices, shape);
   }
 };
 
@@ -110,27 +114,39 @@ absl::Status CheckSliceShape(const TensorList& list, const Tensor& tensor) {
                                  " from a tensor with shape ", row.ToString());
 }
 
-class FromTensorKernel : public OpKernel {
+// The rows of a tensor that are to be elements.
+absl::StatusOr<std::vector<Tensor>> ListRows(const OpKernelContext& ctx, const SequenceMemory& memory,
+                                             const Tensor& tensor) {
+  if (tensor.dim_size(0) <= TensorList::kMaxSize) return RowsOf(ctx, memory, tensor);
+  return errors::InvalidArgument("A tensor of ", tensor.dim_size(0), " rows is too long for a list: it may have ",
+                                 TensorList::kMaxSize, " elements");
+}
+
+class FromTensorKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& tensor = ctx.input(0);
     ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
     RETURN_IF_ERROR(CheckSliceShape(*list, tensor));
     RETURN_IF_ERROR(list->Admit(tensor));
-    for (int64_t i = 0; i < tensor.dim_size(0); ++i) list->elements.emplace_back(tensor.SubSlice(i));
+    ASSIGN_OR_RETURN(std::vector<Tensor> rows, ListRows(ctx, memory(), tensor));
+    list->elements.assign(std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
     SetList(ctx, std::move(list));
     return absl::OkStatus();
   }
 };
 
 // Puts row i of `tensor` at indices[i], growing the list as needed.
-absl::Status ScatterRows(TensorList& list, const Tensor& tensor, const Indices& indices) {
+absl::Status ScatterRows(const OpKernelContext& ctx, const SequenceMemory& memory, TensorList& list,
+                         const Tensor& tensor, const Indices& indices) {
   if (!indices.shape().IsVector() || indices.size() != tensor.dim_size(0)) {
     return errors::InvalidArgument("Invalid number of rows in input tensor. Expected: ", indices.size(),
                                    " Actual: ", tensor.dim_size(0));
   }
   RETURN_IF_ERROR(CheckSliceShape(list, tensor));
   RETURN_IF_ERROR(list.Admit(tensor));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> rows, ListRows(ctx, memory, tensor));
   for (int64_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0) {
       return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative. Got ", indices[i]);
@@ -140,13 +156,14 @@ absl::Status ScatterRows(TensorList& list, const Tensor& tensor, const Indices& 
                                      indices[i]);
     }
     if (indices[i] >= static_cast<int64_t>(list.elements.size())) list.elements.resize(indices[i] + 1);
-    list.elements[indices[i]] = tensor.SubSlice(i);
+    list.elements[indices[i]] = rows[i];
   }
   return absl::OkStatus();
 }
 
-class ScatterKernel : public OpKernel {  // both versions; the second tells the size, or -1
+class ScatterKernel : public ListKernel {  // both versions; the second tells the size, or -1
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& tensor = ctx.input(0);
     ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 2));
@@ -159,7 +176,7 @@ class ScatterKernel : public OpKernel {  // both versions; the second tells the 
       }
     }
     if (size >= 0) list->elements.resize(size);
-    RETURN_IF_ERROR(ScatterRows(*list, tensor, indices));
+    RETURN_IF_ERROR(ScatterRows(ctx, memory(), *list, tensor, indices));
     if (size >= 0 && static_cast<int64_t>(list->elements.size()) > size) {
       return errors::InvalidArgument("TensorListScatter: Trying to scatter at index ", list->elements.size() - 1,
                                      " in list with size ", size);
@@ -169,8 +186,9 @@ class ScatterKernel : public OpKernel {  // both versions; the second tells the 
   }
 };
 
-class ScatterIntoExistingKernel : public OpKernel {
+class ScatterIntoExistingKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor tensor = ctx.input(1);
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
@@ -178,13 +196,14 @@ class ScatterIntoExistingKernel : public OpKernel {
     RETURN_IF_ERROR(CheckDtype(*list, tensor.dtype()));
     if (tensor.dims() < 1) return errors::InvalidArgument("Tensor must be at least a vector");
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
-    return ScatterRows(*output, tensor, indices);
+    return ScatterRows(ctx, memory(), *output, tensor, indices);
   }
 };
 
 // Both versions; the second has the shape and the sizes of missing elements as inputs.
-class ConcatKernel : public OpKernel {
+class ConcatKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override {
     if (!ctx.HasAttr("element_shape")) return absl::OkStatus();
     return ctx.GetAttr("element_shape", &shape_);
@@ -226,12 +245,12 @@ class ConcatKernel : public OpKernel {
         }
         TensorShape missing = known;
         RETURN_IF_ERROR(missing.InsertDim(0, leading[i]));
-        ASSIGN_OR_RETURN(Tensor zeros, ZeroTensor(ctx, list->dtype, missing));
+        ASSIGN_OR_RETURN(Tensor zeros, memory().Zeros(ctx, list->dtype, missing));
         elements.push_back(std::move(zeros));
       }
       lengths.push_back(elements.back().dim_size(0));
     }
-    ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, list->dtype, elements, known));
+    ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, memory(), list->dtype, elements, known));
     ctx.set_output(0, std::move(value));
     ctx.set_output(1, Tensor::Vector<int64_t>(lengths));
     return absl::OkStatus();
@@ -241,8 +260,9 @@ class ConcatKernel : public OpKernel {
   PartialTensorShape shape_;
 };
 
-class SplitKernel : public OpKernel {
+class SplitKernel : public ListKernel {
  public:
+  using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& tensor = ctx.input(0);
     ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
@@ -265,13 +285,15 @@ class SplitKernel : public OpKernel {
         return errors::InvalidArgument("Attempting to slice [", start, ", ", start + lengths[i],
                                        "] from tensor with length ", tensor.dim_size(0));
       }
-      list->elements.emplace_back(tensor.Slice(start, start + lengths[i]));
       start += lengths[i];
     }
     if (start != tensor.dim_size(0)) {
       return errors::InvalidArgument("Unused values in tensor. Length of tensor: ", tensor.dim_size(0),
                                      " Values used: ", start);
     }
+    ASSIGN_OR_RETURN(std::vector<Tensor> parts,
+                     memory().Cut(ctx, tensor, absl::MakeConstSpan(lengths.data(), lengths.size())));
+    list->elements.assign(std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
     SetList(ctx, std::move(list));
     return absl::OkStatus();
   }
@@ -280,15 +302,23 @@ class SplitKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterTensorListRowKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(kernels.Register<StackKernel>(Kernel("TensorListStack").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("TensorListGather").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<FromTensorKernel>(Kernel("TensorListFromTensor").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterKernel>(Kernel("TensorListScatter").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterKernel>(Kernel("TensorListScatterV2").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterIntoExistingKernel>(Kernel("TensorListScatterIntoExistingList").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(Kernel("TensorListConcat").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(Kernel("TensorListConcatV2").Cpu()));
-  return kernels.Register<SplitKernel>(Kernel("TensorListSplit").Cpu());
+  constexpr char kType[] = "element_dtype";
+  const auto shaped = [](const char* op) { return Kernel(op).HostMemory("element_shape"); };
+  RETURN_IF_ERROR(RegisterSequenceKernel<StackKernel>(kernels, shaped("TensorListStack"), kType));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<GatherKernel>(kernels, shaped("TensorListGather").HostMemory("indices"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<FromTensorKernel>(kernels, shaped("TensorListFromTensor"), kType));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<ScatterKernel>(kernels, shaped("TensorListScatter").HostMemory("indices"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ScatterKernel>(
+      kernels, shaped("TensorListScatterV2").HostMemory("indices").HostMemory("num_elements"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ScatterIntoExistingKernel>(
+      kernels, Kernel("TensorListScatterIntoExistingList").HostMemory("indices"), kType));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<ConcatKernel>(kernels, Kernel("TensorListConcat").HostMemory("lengths"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ConcatKernel>(
+      kernels, shaped("TensorListConcatV2").HostMemory("leading_dims").HostMemory("lengths"), kType));
+  return RegisterSequenceKernel<SplitKernel>(kernels, shaped("TensorListSplit").HostMemory("lengths"), kType);
 }
 
 }  // namespace weir

@@ -9,12 +9,13 @@
 #include "core/tensor.h"
 #include "core/variant.h"
 #include "core/variant_registry.h"
+#include "core/variant_tensors.h"
 
 namespace weir {
 
 // Tensors of one dtype whose shapes agree with one partial shape; elements may be missing. A value: changing a copy
 // leaves the original alone, the tensors are shared.
-struct TensorList final : public VariantValue {
+struct TensorList final : public VariantValue, public VariantOnDevice {
   static constexpr char kTypeName[] = "tensorflow::TensorList";
   static constexpr int64_t kMaxSize = int64_t{1} << 24;
 
@@ -23,6 +24,8 @@ struct TensorList final : public VariantValue {
   std::string DebugString() const override;
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
   static absl::StatusOr<std::unique_ptr<VariantValue>> Decode(absl::string_view metadata, std::vector<Tensor> tensors);
+
+  absl::StatusOr<std::unique_ptr<VariantValue>> MapTensors(const TensorMapping& fn) const override;
 
   // Notes that `element` is about to become an element. ResourceExhausted when that nests variants too deep.
   absl::Status Admit(const Tensor& element);

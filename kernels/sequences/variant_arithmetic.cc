@@ -1,12 +1,12 @@
-#include "kernels/cpu/variant_arithmetic.h"
+#include "kernels/sequences/variant_arithmetic.h"
 
 #include <algorithm>
 
+#include "core/variant_registry.h"
 #include "kernels/cpu/ragged/ragged_variant.h"
-#include "kernels/cpu/tensor_list.h"
 #include "kernels/cpu/tensor_map.h"
-#include "kernels/cpu/tensor_sequence.h"
 #include "kernels/data/optional.h"
+#include "kernels/sequences/tensor_list.h"
 
 namespace weir {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 // is limited.
 class Walk {
  public:
-  explicit Walk(const OpKernelContext& ctx) : ctx_(&ctx) {}
-  explicit Walk(const AddTensors& add) : add_(&add) {}
+  Walk(const OpKernelContext& ctx, const SequenceMemory& memory) : ctx_(ctx), memory_(memory) {}
 
   absl::StatusOr<Variant> ZerosLike(const Variant& value);
   absl::StatusOr<Variant> Add(const Variant& a, const Variant& b);
@@ -27,6 +26,12 @@ class Walk {
   absl::Status Count() {
     if (++count_ <= kMaxVariants) return absl::OkStatus();
     return errors::ResourceExhausted("A variant holds more than ", kMaxVariants, " others");
+  }
+
+  // One that is still encoded has its tensors in host memory, whatever device has it.
+  std::shared_ptr<const RaggedVariant> Ragged(const Variant& value) const {
+    const bool is_elsewhere = &memory_ != &HostSequences() && value.get<EncodedVariant>() != nullptr;
+    return is_elsewhere ? nullptr : RaggedIn(value);
   }
 
   // Elementwise over a tensor of variants.
@@ -40,7 +45,7 @@ class Walk {
   }
 
   absl::StatusOr<Tensor> ZerosLike(const Tensor& tensor) {
-    if (tensor.dtype() != DT_VARIANT) return ZeroTensor(*ctx_, tensor.dtype(), tensor.shape());
+    if (tensor.dtype() != DT_VARIANT) return memory_.Zeros(ctx_, tensor.dtype(), tensor.shape());
     return MapVariants(tensor, [&](int64_t i) { return ZerosLike(tensor.data<Variant>()[i]); });
   }
   absl::StatusOr<Variant> ZerosLike(const OptionalVariant& optional);
@@ -54,14 +59,18 @@ class Walk {
       return errors::InvalidArgument("Trying to add tensors of different dtypes: ", DataTypeName(a.dtype()), " and ",
                                      DataTypeName(b.dtype()));
     }
-    if (a.dtype() != DT_VARIANT) return (*add_)(a, b);
+    if (a.dtype() != DT_VARIANT) return Sum(a, b);
     return MapVariants(a, [&](int64_t i) { return Add(a.data<Variant>()[i], b.data<Variant>()[i]); });
+  }
+  absl::StatusOr<Tensor> Sum(const Tensor& a, const Tensor& b) {
+    if (memory_.CanAdd(a.dtype())) return memory_.Sum(ctx_, a, b);
+    return errors::Unimplemented("AddN of lists of ", DataTypeName(a.dtype()), " on ", ctx_.device()->type());
   }
   absl::StatusOr<Variant> Add(const OptionalVariant& a, const OptionalVariant& b);
   absl::StatusOr<Variant> Add(const TensorMap& a, const TensorMap& b);
 
-  const OpKernelContext* const ctx_ = nullptr;
-  const AddTensors* const add_ = nullptr;
+  const OpKernelContext& ctx_;
+  const SequenceMemory& memory_;
   int64_t count_ = 0;
 };
 
@@ -114,7 +123,7 @@ absl::StatusOr<Variant> Walk::Add(const TensorMap& a, const TensorMap& b) {
 
 absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
   RETURN_IF_ERROR(Count());
-  if (const std::shared_ptr<const RaggedVariant> ragged = RaggedIn(value)) {
+  if (const std::shared_ptr<const RaggedVariant> ragged = Ragged(value)) {
     ASSIGN_OR_RETURN(Tensor zeros, ZerosLike(ragged->values));
     return Variant(std::make_shared<RaggedVariant>(ragged->splits, std::move(zeros)));
   }
@@ -131,7 +140,7 @@ absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
 
 absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
   RETURN_IF_ERROR(Count());
-  if (const std::shared_ptr<const RaggedVariant> x = RaggedIn(a), y = RaggedIn(b); x != nullptr && y != nullptr) {
+  if (const std::shared_ptr<const RaggedVariant> x = Ragged(a), y = Ragged(b); x != nullptr && y != nullptr) {
     if (x->values.dtype() != y->values.dtype() || x->splits.size() != y->splits.size()) {
       return errors::InvalidArgument("Can only add RaggedTensorVariants of the same dtype and ragged rank");
     }
@@ -172,12 +181,14 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
 
 }  // namespace
 
-absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Variant& value) {
-  return Walk(ctx).ZerosLike(value);
+absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const SequenceMemory& memory,
+                                         const Variant& value) {
+  return Walk(ctx, memory).ZerosLike(value);
 }
 
-absl::StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, const AddTensors& add) {
-  return Walk(add).Add(a, b);
+absl::StatusOr<Variant> AddVariants(const OpKernelContext& ctx, const SequenceMemory& memory, const Variant& a,
+                                    const Variant& b) {
+  return Walk(ctx, memory).Add(a, b);
 }
 
 }  // namespace weir

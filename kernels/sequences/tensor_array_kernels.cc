@@ -7,8 +7,8 @@
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/named_resource.h"
-#include "kernels/cpu/tensor_array.h"
-#include "kernels/cpu/tensor_sequence.h"
+#include "kernels/sequences/tensor_array.h"
+#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {
@@ -45,13 +45,26 @@ absl::Status CheckDtype(const TensorArray& array, DataType dtype, const char* ve
                                  " dtype ", DataTypeName(dtype), ".");
 }
 
-// The first versions of what makes a handle have no flow to give.
-void SetFlow(OpKernelContext& ctx, int output) {
-  if (output < ctx.num_outputs()) ctx.set_output(output, Tensor::Scalar(0.0f));
+// Hands on the flow that came, input `input`. The first versions of what makes a handle have none to give.
+void SetFlow(OpKernelContext& ctx, int output, int input) {
+  if (output < ctx.num_outputs()) ctx.set_output(output, ctx.input(input));
 }
 
-class NewArrayKernel : public OpKernel {
+// A kernel of arrays, of which the elements lie in `memory`.
+class ArrayKernel : public OpKernel {
  public:
+  explicit ArrayKernel(const SequenceMemory& memory) : memory_(memory) {}
+
+ protected:
+  const SequenceMemory& memory() const { return memory_; }
+
+ private:
+  const SequenceMemory& memory_;
+};
+
+class NewArrayKernel : public ArrayKernel {
+ public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Init(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("dtype", &options_.dtype));
     RETURN_IF_ERROR(ctx.GetAttr("element_shape", &options_.element_shape));
@@ -73,8 +86,11 @@ class NewArrayKernel : public OpKernel {
     TensorArray::Options options = options_;
     options.name += absl::StrCat("_", next_.fetch_add(1, std::memory_order_relaxed));
     const std::string name = options.name;
-    SetFlow(ctx, 1);
-    return SetHandle(ctx, std::make_shared<TensorArray>(std::move(options), size), name);
+    if (ctx.num_outputs() > 1) {
+      ASSIGN_OR_RETURN(Tensor flow, memory().Zeros(ctx, DT_FLOAT, TensorShape()));
+      ctx.set_output(1, std::move(flow));
+    }
+    return SetHandle(ctx, std::make_shared<TensorArray>(std::move(options), memory(), size), name);
   }
 
  private:
@@ -82,20 +98,22 @@ class NewArrayKernel : public OpKernel {
   std::atomic<int64_t> next_{0};
 };
 
-class WriteKernel : public OpKernel {
+class WriteKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t index, ReadInteger(ctx.input(1), "index"));
     RETURN_IF_ERROR(CheckDtype(*array, ctx.input(2).dtype(), "write"));
     RETURN_IF_ERROR(array->Write(ctx, index, ctx.input(2)));
-    SetFlow(ctx, 0);
+    SetFlow(ctx, 0, ctx.num_inputs() - 1);
     return absl::OkStatus();
   }
 };
 
-class ReadKernel : public OpKernel {
+class ReadKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t index, ReadInteger(ctx.input(1), "index"));
@@ -121,8 +139,9 @@ absl::StatusOr<DimVector> ReadIndices(const OpKernelContext& ctx, bool has_indic
 
 // Without indices (TensorArrayPack): all elements.
 template <bool kHasIndices>
-class GatherKernel : public OpKernel {
+class GatherKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("element_shape", &element_shape_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
@@ -151,7 +170,7 @@ class GatherKernel : public OpKernel {
     } else {
       element_shape = elements[0].shape();
     }
-    ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, array->dtype(), elements, element_shape));
+    ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, memory(), array->dtype(), elements, element_shape));
     ctx.set_output(0, std::move(stacked));
     return absl::OkStatus();
   }
@@ -176,8 +195,9 @@ absl::Status CheckScatter(const TensorArray& array, bool has_indices, absl::Span
 
 // Without indices (TensorArrayUnpack): to elements 0, 1, 2 and so on.
 template <bool kHasIndices>
-class ScatterKernel : public OpKernel {
+class ScatterKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     const Tensor& value = ctx.input(kHasIndices ? 2 : 1);
@@ -192,16 +212,16 @@ class ScatterKernel : public OpKernel {
     }
     RETURN_IF_ERROR(CheckScatter(*array, kHasIndices, indices));
     RETURN_IF_ERROR(CheckDtype(*array, value.dtype(), "write"));
-    for (size_t i = 0; i < indices.size(); ++i) {
-      RETURN_IF_ERROR(array->Write(ctx, indices[i], value.SubSlice(static_cast<int64_t>(i))));
-    }
-    SetFlow(ctx, 0);
+    ASSIGN_OR_RETURN(const std::vector<Tensor> rows, RowsOf(ctx, memory(), value));
+    for (size_t i = 0; i < indices.size(); ++i) RETURN_IF_ERROR(array->Write(ctx, indices[i], rows[i]));
+    SetFlow(ctx, 0, ctx.num_inputs() - 1);
     return absl::OkStatus();
   }
 };
 
-class ConcatKernel : public OpKernel {
+class ConcatKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("element_shape_except0", &row_shape_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
@@ -235,7 +255,7 @@ class ConcatKernel : public OpKernel {
       }
       ASSIGN_OR_RETURN(row, row_shape_.AsTensorShape());
     }
-    ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, array->dtype(), elements, row));
+    ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, memory(), array->dtype(), elements, row));
     ctx.set_output(0, std::move(value));
     ctx.set_output(1, Tensor::Vector<int64_t>(lengths));
     return absl::OkStatus();
@@ -245,8 +265,9 @@ class ConcatKernel : public OpKernel {
   PartialTensorShape row_shape_;
 };
 
-class SplitKernel : public OpKernel {
+class SplitKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     const Tensor& value = ctx.input(1);
@@ -277,18 +298,16 @@ class SplitKernel : public OpKernel {
       return errors::InvalidArgument("TensorArray's size is not equal to the size of lengths (", size, " vs. ", count,
                                      "), and the TensorArray is not marked as dynamically resizeable");
     }
-    int64_t start = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      RETURN_IF_ERROR(array->Write(ctx, i, value.Slice(start, start + lengths[i])));
-      start += lengths[i];
-    }
-    SetFlow(ctx, 0);
+    ASSIGN_OR_RETURN(const std::vector<Tensor> parts, memory().Cut(ctx, value, lengths));
+    for (int64_t i = 0; i < count; ++i) RETURN_IF_ERROR(array->Write(ctx, i, parts[i]));
+    SetFlow(ctx, 0, ctx.num_inputs() - 1);
     return absl::OkStatus();
   }
 };
 
-class SizeKernel : public OpKernel {
+class SizeKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t size, array->Size());
@@ -298,8 +317,9 @@ class SizeKernel : public OpKernel {
 };
 
 // TensorArrayGradV3, and TensorArrayGradWithShape, whose third input goes in front of the elements' shapes.
-class GradKernel : public OpKernel {
+class GradKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("source", &source_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
@@ -315,7 +335,7 @@ class GradKernel : public OpKernel {
     } else {
       name = ctx.input(0).data<ResourceHandle>()->name;
     }
-    SetFlow(ctx, 1);
+    SetFlow(ctx, 1, 1);
     return SetHandle(ctx, std::move(gradient), name + "@" + source_);
   }
 
@@ -323,8 +343,9 @@ class GradKernel : public OpKernel {
   std::string source_;
 };
 
-class CloseKernel : public OpKernel {
+class CloseKernel : public ArrayKernel {
  public:
+  using ArrayKernel::ArrayKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     array->Close();
@@ -335,22 +356,37 @@ class CloseKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterTensorArrayKernels(KernelRegistry& kernels) {
-  for (const std::string version : {"", "V2", "V3"}) {
+  for (const std::string version : {"", "V2"}) {
     const auto on = [&version](const char* op) { return Kernel(op + version).Cpu(); };
-    RETURN_IF_ERROR(kernels.Register<NewArrayKernel>(on("TensorArray")));
-    RETURN_IF_ERROR(kernels.Register<WriteKernel>(on("TensorArrayWrite")));
-    RETURN_IF_ERROR(kernels.Register<ReadKernel>(on("TensorArrayRead")));
-    RETURN_IF_ERROR(kernels.Register<GatherKernel<true>>(on("TensorArrayGather")));
-    RETURN_IF_ERROR(kernels.Register<ScatterKernel<true>>(on("TensorArrayScatter")));
-    RETURN_IF_ERROR(kernels.Register<ConcatKernel>(on("TensorArrayConcat")));
-    RETURN_IF_ERROR(kernels.Register<SplitKernel>(on("TensorArraySplit")));
-    RETURN_IF_ERROR(kernels.Register<SizeKernel>(on("TensorArraySize")));
-    RETURN_IF_ERROR(kernels.Register<GradKernel>(on("TensorArrayGrad")));
-    RETURN_IF_ERROR(kernels.Register<CloseKernel>(on("TensorArrayClose")));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArray"), &MakeHostSequenceKernel<NewArrayKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayWrite"), &MakeHostSequenceKernel<WriteKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayRead"), &MakeHostSequenceKernel<ReadKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayGather"), &MakeHostSequenceKernel<GatherKernel<true>>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayScatter"), &MakeHostSequenceKernel<ScatterKernel<true>>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayConcat"), &MakeHostSequenceKernel<ConcatKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArraySplit"), &MakeHostSequenceKernel<SplitKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArraySize"), &MakeHostSequenceKernel<SizeKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayGrad"), &MakeHostSequenceKernel<GradKernel>));
+    RETURN_IF_ERROR(kernels.Register(on("TensorArrayClose"), &MakeHostSequenceKernel<CloseKernel>));
   }
-  RETURN_IF_ERROR(kernels.Register<GatherKernel<false>>(Kernel("TensorArrayPack").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ScatterKernel<false>>(Kernel("TensorArrayUnpack").Cpu()));
-  return kernels.Register<GradKernel>(Kernel("TensorArrayGradWithShape").Cpu());
+  RETURN_IF_ERROR(kernels.Register(Kernel("TensorArrayPack").Cpu(), &MakeHostSequenceKernel<GatherKernel<false>>));
+  RETURN_IF_ERROR(kernels.Register(Kernel("TensorArrayUnpack").Cpu(), &MakeHostSequenceKernel<ScatterKernel<false>>));
+  const auto on = [](const char* op) { return Kernel(op).HostMemory("handle"); };
+  RETURN_IF_ERROR(RegisterSequenceKernel<NewArrayKernel>(kernels, on("TensorArrayV3").HostMemory("size"), "dtype"));
+  RETURN_IF_ERROR(RegisterSequenceKernel<WriteKernel>(kernels, on("TensorArrayWriteV3").HostMemory("index"), "T"));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ReadKernel>(kernels, on("TensorArrayReadV3").HostMemory("index"), "dtype"));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<GatherKernel<true>>(kernels, on("TensorArrayGatherV3").HostMemory("indices"), "dtype"));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<ScatterKernel<true>>(kernels, on("TensorArrayScatterV3").HostMemory("indices"), "T"));
+  RETURN_IF_ERROR(
+      RegisterSequenceKernel<ConcatKernel>(kernels, on("TensorArrayConcatV3").HostMemory("lengths"), "dtype"));
+  RETURN_IF_ERROR(RegisterSequenceKernel<SplitKernel>(kernels, on("TensorArraySplitV3").HostMemory("lengths"), "T"));
+  RETURN_IF_ERROR(RegisterSequenceKernel<SizeKernel>(kernels, on("TensorArraySizeV3").HostMemory("size")));
+  RETURN_IF_ERROR(RegisterSequenceKernel<GradKernel>(kernels, on("TensorArrayGradV3").HostMemory("grad_handle")));
+  RETURN_IF_ERROR(RegisterSequenceKernel<GradKernel>(
+      kernels, on("TensorArrayGradWithShape").HostMemory("grad_handle").HostMemory("shape_to_prepend")));
+  return RegisterSequenceKernel<CloseKernel>(kernels, on("TensorArrayCloseV3"));
 }
 
 }  // namespace weir

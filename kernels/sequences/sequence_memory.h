@@ -1,0 +1,67 @@
+// How the tensors of stacks, tensor arrays and tensor lists are made and moved, in the memory where a device has them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/kernel_registry.h"
+#include "core/memory_types.h"
+#include "core/op_kernel.h"
+#include "core/tensor.h"
+
+namespace weir {
+
+// Stateless: what it makes is the device's of the kernel that asks. Thread-safe.
+class SequenceMemory {
+ public:
+  virtual ~SequenceMemory() = default;
+
+  // All zeros; empty strings. InvalidArgument for a dtype without zeros.
+  virtual absl::StatusOr<Tensor> Zeros(const OpKernelContext& ctx, DataType dtype, const TensorShape& shape) const = 0;
+  // A tensor of `shape` of what the elements, all of `dtype`, hold, one behind the other.
+  virtual absl::StatusOr<Tensor> Join(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
+                                      const TensorShape& shape) const = 0;
+  // Parts of these lengths of dimension 0, one behind the other; together they are no longer than `tensor`. They may
+  // share its memory.
+  virtual absl::StatusOr<std::vector<Tensor>> Cut(const OpKernelContext& ctx, const Tensor& tensor,
+                                                  absl::Span<const int64_t> lengths) const = 0;
+  virtual bool CanAdd(DataType dtype) const = 0;
+  // a + b, of one shape and dtype. Unimplemented unless CanAdd.
+  virtual absl::StatusOr<Tensor> Sum(const OpKernelContext& ctx, const Tensor& a, const Tensor& b) const = 0;
+  // *sum += value, in place where nobody else holds *sum.
+  virtual absl::Status Add(const OpKernelContext& ctx, const Tensor& value, Tensor* sum) const = 0;
+};
+
+// Host memory, on a GPU too.
+const SequenceMemory& HostSequences();
+// A GPU's memory, in the order of its compute stream; int32, strings and variants are the host's.
+const SequenceMemory& GpuSequences();
+
+// Makes of a kernel that uses GpuSequences one for GPUs: never captured, for it keeps state on the host.
+std::unique_ptr<OpKernel> NewGpuSequenceKernel(std::unique_ptr<OpKernel> kernel);
+
+// What K(memory) is registered with: it is made for CPUs and GPUs alike.
+template <typename K>
+std::unique_ptr<OpKernel> MakeHostSequenceKernel() {
+  return std::make_unique<K>(HostSequences());
+}
+template <typename K>
+std::unique_ptr<OpKernel> MakeGpuSequenceKernel() {
+  return NewGpuSequenceKernel(std::make_unique<K>(GpuSequences()));
+}
+
+// Types that have GPU kernels: the numbers that GPUs compute with, int32 on the host beside them, lists within lists.
+inline constexpr DataType kGpuSequenceTypes[] = {DT_FLOAT, DT_DOUBLE, DT_HALF,  DT_BFLOAT16,
+                                                 DT_INT64, DT_BOOL,   DT_INT32, DT_VARIANT};
+
+// Registers K for CPUs with all types, and for GPUs where attribute `type_attr` is one of kGpuSequenceTypes, or with
+// all where it is empty. `kernel` has the arguments in host memory.
+template <typename K>
+absl::Status RegisterSequenceKernel(KernelRegistry& kernels, Kernel kernel, absl::string_view type_attr = "") {
+  RETURN_IF_ERROR(kernels.Register(kernel.Cpu(), &MakeHostSequenceKernel<K>));
+  if (!type_attr.empty()) kernel.Types(type_attr, kGpuSequenceTypes);
+  return kernels.Register(kernel.Device(kDeviceGpu).HostMemory(kInt32Arguments), &MakeGpuSequenceKernel<K>);
+}
+
+}  // namespace weir

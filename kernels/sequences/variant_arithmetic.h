@@ -1,0 +1,23 @@
+// What ZerosLike and AddN make of variants: tensor lists, tensor maps and optionals count as tensors, element by
+// element, ragged tensors by value. Their tensors lie in `memory`.
+#pragma once
+
+#include "core/op_kernel.h"
+#include "core/tensor.h"
+#include "kernels/sequences/sequence_memory.h"
+
+namespace weir {
+
+// A list of as many zeros as `value` has elements; what is missing stays so. For a map an empty one. Internal for
+// variants of another type.
+absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const SequenceMemory& memory,
+                                         const Variant& value);
+
+// The sums of two lists' or maps' elements. What one lacks counts as zeros.
+absl::StatusOr<Variant> AddVariants(const OpKernelContext& ctx, const SequenceMemory& memory, const Variant& a,
+                                    const Variant& b);
+
+// AddN and ZerosLike.
+absl::Status RegisterVariantArithmeticKernels(KernelRegistry& kernels);
+
+}  // namespace weir
