@@ -17,6 +17,7 @@ JOBS = {"ps": 2, "worker": 2}
 SECONDS = 580
 STEP_MS = 60000
 cluster = None
+has_gpus = False
 
 
 class Run:
@@ -45,8 +46,9 @@ class Run:
 
 def runs_on_weir():
     """Everything on the client's task; variables on the ps, the rest on another worker than the client's. References that
-    cross devices give what was there when they were read, so that the second has resources."""
-    yield "one task", Run(cluster.target(0))
+    cross devices give what was there when they were read, so that the second has resources, and where there are GPUs the
+    first, too."""
+    yield "one task", Run(cluster.target(0), use_resource=has_gpus)
     setter = tf1.train.replica_device_setter(ps_tasks=JOBS["ps"], worker_device="/job:worker/task:1")
     yield "ps and worker", Run(cluster.target(0), setter, tf1.ConfigProto(allow_soft_placement=True), use_resource=True)
 
@@ -95,7 +97,7 @@ def train(run, loss, step, steps=6, fetches=(), feeds=None, config=None):
 
 def main(seconds=SECONDS):
     """FILE [--simulated-gpus] WEIR [TEST...]    WEIR is the weir program; each task has a GPU if that is asked for."""
-    global cluster
+    global cluster, has_gpus
     has_gpus = sys.argv[1] == "--simulated-gpus"
     if has_gpus:
         del sys.argv[1]
