@@ -16,6 +16,7 @@ absl::Status RegisterGpuConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuDiagonalKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuEinsumKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuFusedKernels(KernelRegistry& kernels);

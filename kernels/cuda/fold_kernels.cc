@@ -82,7 +82,7 @@ absl::Status RegisterGpuFoldKernels(KernelRegistry& kernels) {
   for (const char* op : {"Sum", "Max", "Min"}) {
     RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op).Types("T", kWithInt64)));
   }
-  for (const char* op : {"Mean", "Prod"}) {
+  for (const char* op : {"Mean", "Prod", "EuclideanNorm"}) {
     RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op).Types("T", kGpuFloats)));
   }
   for (const char* op : {"All", "Any"}) RETURN_IF_ERROR(kernels.Register<FoldKernel>(kernel(op)));

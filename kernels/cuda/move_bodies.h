@@ -50,6 +50,14 @@ struct SendRowsArgs {
   int64_t width;
   int64_t count;
 };
+// Parts of `width` elements each, one behind the other.
+inline constexpr int kMaxJoinedParts = 120;
+struct JoinArgs {
+  const void* parts[kMaxJoinedParts];
+  void* out;
+  int64_t width;
+  int64_t count;
+};
 // Slices of `width` elements that `depth` coordinates name: out[n] = in[coordinates of n]; zeros where one is out of
 // range.
 struct GatherNdArgs {

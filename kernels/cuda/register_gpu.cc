@@ -24,6 +24,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuEinsumKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuNnKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuAttentionKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuConvolutionKernels(kernels));

@@ -4,6 +4,7 @@
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/memory_types.h"
 #include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/move_bodies.h"
 #include "kernels/cuda/strided_source.h"
 #include "kernels/sequences/sequence_memory.h"
 
@@ -29,19 +30,13 @@ class Gpu : public SequenceMemory {
     return zeros;
   }
 
-  // Elements that lie one behind the other already are one copy.
+  // What lies one behind the other already is one copy. Many parts of one size are one launch.
   absl::StatusOr<Tensor> Join(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
                               const TensorShape& shape) const override {
     if (IsOnHost(dtype)) return HostSequences().Join(ctx, dtype, elements, shape);
-    ASSIGN_OR_RETURN(Tensor joined, ctx.allocate_temp(dtype, shape));
-    char* to = static_cast<char*>(joined.raw_data());
-    for (size_t i = 0; i < elements.size();) {
-      const char* const from = static_cast<const char*>(elements[i].raw_data());
-      int64_t bytes = elements[i].TotalBytes();
-      for (++i; i < elements.size() && elements[i].raw_data() == from + bytes; ++i) bytes += elements[i].TotalBytes();
-      if (bytes > 0) RETURN_IF_ERROR(StreamOf(ctx).CopyOnDevice(to, from, static_cast<size_t>(bytes)));
-      to += bytes;
-    }
+    ASSIGN_OR_RETURN(const Tensor joined, ctx.allocate_temp(dtype, shape));
+    if (joined.NumElements() == 0) return joined;
+    RETURN_IF_ERROR(JoinParts(StreamOf(ctx), PartsOf(elements), joined));
     return joined;
   }
 
@@ -98,6 +93,56 @@ class Gpu : public SequenceMemory {
   }
 
  private:
+  struct Part {
+    const char* data;
+    int64_t bytes;
+  };
+
+  static std::vector<Part> PartsOf(absl::Span<const Tensor> elements) {
+    std::vector<Part> parts;
+    for (const Tensor& element : elements) {
+      const char* const data = static_cast<const char*>(element.raw_data());
+      if (element.NumElements() == 0) continue;
+      if (!parts.empty() && parts.back().data + parts.back().bytes == data) {
+        parts.back().bytes += element.TotalBytes();
+      } else {
+        parts.push_back({data, element.TotalBytes()});
+      }
+    }
+    return parts;
+  }
+
+  static absl::Status JoinParts(GpuStream& stream, absl::Span<const Part> parts, const Tensor& joined) {
+    char* to = static_cast<char*>(joined.raw_data());
+    const int64_t bytes = parts[0].bytes;
+    if (parts.size() > 2 && std::all_of(parts.begin(), parts.end(), [&](const Part& p) { return p.bytes == bytes; })) {
+      ASSIGN_OR_RETURN(const GpuKernel join, FindMove("Join", joined.dtype()));
+      for (; !parts.empty(); parts.remove_prefix(std::min<size_t>(parts.size(), kMaxJoinedParts))) {
+        const absl::Span<const Part> some = parts.subspan(0, kMaxJoinedParts);
+        RETURN_IF_ERROR(LaunchJoin(stream, join, some, static_cast<int64_t>(DataTypeSize(joined.dtype())), to));
+        to += bytes * static_cast<int64_t>(some.size());
+      }
+      return absl::OkStatus();
+    }
+    for (const Part& part : parts) {
+      RETURN_IF_ERROR(stream.CopyOnDevice(to, part.data, static_cast<size_t>(part.bytes)));
+      to += part.bytes;
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status LaunchJoin(GpuStream& stream, const GpuKernel& join, absl::Span<const Part> parts,
+                                 int64_t element_size, char* to) {
+    const int64_t bytes = parts[0].bytes, all = bytes * static_cast<int64_t>(parts.size());
+    JoinArgs args{.out = to, .width = bytes / element_size, .count = all / element_size};
+    std::vector<GpuAccess> accesses = {GpuAccess::Write(to, static_cast<size_t>(all))};
+    for (size_t i = 0; i < parts.size(); ++i) {
+      args.parts[i] = parts[i].data;
+      accesses.push_back(GpuAccess::Read(parts[i].data, static_cast<size_t>(bytes)));
+    }
+    return stream.LaunchWith(join, args, accesses);
+  }
+
   static absl::Status AddInto(const OpKernelContext& ctx, const Tensor& a, const Tensor& b, const Tensor& sum) {
     ASSIGN_OR_RETURN(const GpuKernel add, FindElementwise("Add", a.dtype()));
     if (a.NumElements() == 0) return absl::OkStatus();

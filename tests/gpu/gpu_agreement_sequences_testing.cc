@@ -66,6 +66,17 @@ void GpuAgreementTest::AddLists(DataType type) {
   });
 }
 
+// More elements than one launch joins.
+void GpuAgreementTest::AddLongLists(DataType type) {
+  const auto elements = Attr("element_dtype", type);
+  const Tensor shape = AsTensor<int32_t>({3});
+  AddProgram("many elements", {Of(type, TensorShape({250, 3}))}, [&](const Scope& s, const OutputList& in) {
+    const Output list(Node(s, "TensorListFromTensor", {in[0], shape}, elements), 0);
+    return OutputList{Output(Node(s, "TensorListStack", {list, shape}, elements), 0),
+                      Output(Node(s, "TensorListConcat", {list}, elements), 0)};
+  });
+}
+
 // Rows that are aligned and rows that are not.
 void GpuAgreementTest::AddListsOfRows(DataType type) {
   const auto elements = Attr("element_dtype", type);

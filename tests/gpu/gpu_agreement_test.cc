@@ -100,7 +100,7 @@ void GpuAgreementTest::AddElementwise() {
 void GpuAgreementTest::AddFloats(DataType type) {
   const TensorShape matrix({4, 6}), cube({2, 3, 4});
   for (const bool keep : {false, true}) {
-    for (const char* op : {"Sum", "Mean", "Prod", "Max", "Min"}) {
+    for (const char* op : {"Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"}) {
       const auto attrs = Attr("keep_dims", keep);
       Add(op, {Of(type, cube), AsTensor<int32_t>({1})}, attrs);
       Add(op, {Of(type, cube), AsTensor<int32_t>({0, -1})}, attrs);
@@ -127,6 +127,7 @@ void GpuAgreementTest::AddFloats(DataType type) {
     Add("BatchMatMulV2", {Of(type, left), Of(type, x ? TensorShape({1, 6, 5}) : TensorShape({1, 5, 6}))}, attrs);
     Add("BatchMatMulV2", {Of(type, left), Of(type, x ? TensorShape({2, 1, 6, 5}) : TensorShape({2, 1, 5, 6}))}, attrs);
   }
+  AddEinsums(type);
   Add("L2Loss", {Of(type, cube)});
   Add("L2Loss", {Of(type, TensorShape({0}))});
   Add("BiasAdd", {Of(type, matrix), Of(type, TensorShape({6}))});
@@ -140,6 +141,34 @@ void GpuAgreementTest::AddFloats(DataType type) {
   Add("SparseSoftmaxCrossEntropyWithLogits", {Of(type, matrix), AsTensor<int32_t>({5, 0, 2, 3})});
   Add("SparseSoftmaxCrossEntropyWithLogits", {Of(type, matrix), AsTensor<int64_t>({5, 0, 2, 3})});
   AddLists("AddN", {{Of(type, matrix), Of(type, matrix), Of(type, matrix)}});
+}
+
+// Products, sums, diagonals, ellipses that broadcast, and what is only handed on.
+void GpuAgreementTest::AddEinsums(DataType type) {
+  const TensorShape a({2, 3, 4}), b({2, 4, 5}), square({3, 3});
+  const std::pair<const char*, std::vector<TensorShape>> equations[] = {
+      {"bik,bkj->bij", {a, b}},
+      {"bik,bkj->jbi", {a, b}},
+      {"bik,bkj->", {a, b}},
+      {"bik,bkj->ij", {a, b}},
+      {"abc->cab", {a}},
+      {"abc->b", {a}},
+      {"abc->abc", {a}},
+      {"ii->i", {square}},
+      {"ii->", {square}},
+      {"i->ii", {TensorShape({3})}},
+      {"i,j->ij", {TensorShape({3}), TensorShape({4})}},
+      {"...ik,kj->...ij", {a, TensorShape({4, 5})}},
+      {"i...,j...->ij...", {TensorShape({2, 1, 3}), TensorShape({4, 5, 1})}},
+      {"abc,abc->abc", {a, a}},
+      {"ik,kj->ij", {TensorShape({2, 0}), TensorShape({0, 3})}},
+      {"ik,kj->ij", {TensorShape({0, 2}), TensorShape({2, 3})}},
+      {"ai->i", {TensorShape({0, 2})}}};
+  for (const auto& [equation, shapes] : equations) {
+    std::vector<Tensor> inputs;
+    for (const TensorShape& shape : shapes) inputs.push_back(Of(type, shape));
+    AddLists("Einsum", {std::move(inputs)}, Attr("equation", std::string(equation)));
+  }
 }
 
 void GpuAgreementTest::AddPredictions() {
@@ -258,6 +287,7 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
   for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_INT32, DT_BOOL}) {
     AddLists(type);
     AddListsOfRows(type);
+    AddLongLists(type);
     AddArrays(type);
     AddStacks(type);
   }
@@ -332,6 +362,16 @@ TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
   ExpectSameError("DenseBincount", {AsTensor<int32_t>({1}), AsScalar<int32_t>(2), row});
   ExpectSameError("SparseTensorDenseMatMul",
                   {AsTensor<int64_t>({0, 0}, {1, 2}), AsTensor<float>({1}), AsTensor<int64_t>({1, 2}), column});
+  const auto refuses = [this](const char* equation, std::vector<Tensor> inputs) {
+    ExpectSameFailure(inputs, [&](const Scope& s, const OutputList& in) {
+      tensorflow::NodeDef def = Attr("equation", std::string(equation));
+      def.set_op("Einsum");
+      return OutputList{Output(s.AddOp(def, {InputList(in.begin(), in.end())}), 0)};
+    });
+  };
+  refuses("ij,jk->ik", {column, column});
+  refuses("ij->i", {row});
+  refuses("ii->i", {column});
   ExpectSameError("InTopK", {column, AsTensor<int32_t>({0})}, Attr("k", int64_t{1}));
 }
 

@@ -64,6 +64,7 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddDiagonals(DataType type);
   void AddSpaces(DataType type);
   void AddValues(DataType type);
+  void AddEinsums(DataType type);
   void AddPredictions();
   void AddSparse(DataType type);
   void AddCounts();
@@ -72,6 +73,7 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddVolumes(DataType type);
   void AddLists(DataType type);
   void AddListsOfRows(DataType type);
+  void AddLongLists(DataType type);
   void AddArrays(DataType type);
   void AddStacks(DataType type);
 
