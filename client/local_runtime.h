@@ -30,6 +30,7 @@ class LocalRuntime {
   ~LocalRuntime();
 
   MasterInterface* master() { return master_.get(); }
+  const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
 
  private:
   class OneWorkerPool;

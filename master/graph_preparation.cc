@@ -55,8 +55,20 @@ std::vector<LayoutOptions> Layouts(const RewriterConfig& rewrite) {
   return layouts;
 }
 
-std::vector<MixedPrecisionMode> MixedPrecisionModes(const RewriterConfig& rewrite) {
-  if (rewrite.disable_meta_optimizer()) return {};
+absl::StatusOr<bool> AsksForBfloat16OnGpu(const RewriterConfig& rewrite) {
+  const absl::string_view name = MixedPrecisionModeName(MixedPrecisionMode::kBfloat16OnGpu);
+  for (const auto& optimizer : rewrite.custom_optimizers()) {
+    if (optimizer.name() != name) continue;
+    if (optimizer.parameter_map().empty()) return true;
+    return errors::InvalidArgument("custom_optimizers: ", name, " has no parameters, not even ",
+                                   optimizer.parameter_map().begin()->first);
+  }
+  return false;
+}
+
+absl::StatusOr<std::vector<MixedPrecisionMode>> MixedPrecisionModes(const RewriterConfig& rewrite) {
+  ASSIGN_OR_RETURN(const bool bfloat16_on_gpu, AsksForBfloat16OnGpu(rewrite));
+  if (rewrite.disable_meta_optimizer()) return std::vector<MixedPrecisionMode>();
   const auto asked = [&](RewriterConfig::Toggle toggle, absl::string_view name) {
     return rewrite.optimizers().empty() ? IsOn(toggle) : IsAmongOptimizers(rewrite, name);
   };
@@ -71,10 +83,17 @@ std::vector<MixedPrecisionMode> MixedPrecisionModes(const RewriterConfig& rewrit
   if (asked(rewrite.auto_mixed_precision_cpu(), "auto_mixed_precision_cpu")) {
     modes.push_back(MixedPrecisionMode::kFloat16OnCpu);
   }
+  if (bfloat16_on_gpu) {
+    if (!modes.empty() && modes.front() == MixedPrecisionMode::kFloat16OnGpu) {
+      return errors::InvalidArgument("Nodes on GPUs cannot get two types: the session asks for auto_mixed_precision, ",
+                                     "which is float16, and for GpuBfloat16");
+    }
+    modes.push_back(MixedPrecisionMode::kBfloat16OnGpu);
+  }
   return modes;
 }
 
-Switches ChoosePasses(const tensorflow::GraphOptions& options) {
+absl::StatusOr<Switches> ChoosePasses(const tensorflow::GraphOptions& options) {
   const tensorflow::OptimizerOptions& optimizer = options.optimizer_options();
   const RewriterConfig& rewrite = options.rewrite_options();
   const bool all = optimizer.opt_level() == tensorflow::OptimizerOptions::L1;
@@ -85,7 +104,7 @@ Switches ChoosePasses(const tensorflow::GraphOptions& options) {
   on.merge =
       on.merge && rewrite.common_subgraph_elimination() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.remap = on.remap && rewrite.remapping() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
-  on.mixed_precision = MixedPrecisionModes(rewrite);
+  ASSIGN_OR_RETURN(on.mixed_precision, MixedPrecisionModes(rewrite));
   on.layouts = Layouts(rewrite);
   return on;
 }
@@ -183,7 +202,7 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions(lowering, graph));
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
 
-  const Switches on = ChoosePasses(options.graph_options);
+  ASSIGN_OR_RETURN(const Switches on, ChoosePasses(options.graph_options));
   const PassManager passes = MakePasses(on, options);
   std::optional<TimeLimit> limit;
   PassContext context;

@@ -96,6 +96,29 @@ TEST_F(MixedPrecisionTest, CanBeNamedAmongOptimizers) {
   EXPECT_EQ(TypeOf("h"), DT_HALF);
 }
 
+TEST_F(MixedPrecisionTest, ACustomOptimizerConvertsWhatIsOnGpus) {
+  rewrite().Clear();
+  rewrite().add_custom_optimizers()->set_name("GpuBfloat16");
+  const std::string product = "%h:f32 = MatMul(%x, %w)";
+  const std::string both = Inputs({"x", "w"}) + product +
+                           " @\"/device:GPU:0\"\n%c:f32 = MatMul(%x, %w) @\"/device:CPU:0\"\n" +
+                           "%m:f32 = Mul(%h, %c)\n";
+  Prepare(both, {"m"});
+  EXPECT_EQ(TypeOf("h"), DT_BFLOAT16);
+  EXPECT_EQ(TypeOf("c"), DT_FLOAT);
+}
+
+TEST_F(MixedPrecisionTest, NodesOnGpusHaveOneType) {
+  rewrite().Clear();
+  rewrite().add_custom_optimizers()->set_name("GpuBfloat16");
+  rewrite().set_auto_mixed_precision(RewriterConfig::ON);
+  EXPECT_THAT(TryPrepare(kMlp, {"m"}).message(), HasSubstr("float16, and for GpuBfloat16"));
+  graph_ = Graph(&ops_);
+  rewrite().clear_auto_mixed_precision();
+  (*rewrite().mutable_custom_optimizers(0)->mutable_parameter_map())["level"].set_i(1);
+  EXPECT_THAT(TryPrepare(kMlp, {"m"}).message(), HasSubstr("GpuBfloat16 has no parameters, not even level"));
+}
+
 TEST_F(MixedPrecisionTest, WhatIsAskedForKeepsItsType) {
   Prepare(kMlp, {"m", "r", "h"});
   EXPECT_EQ(TypeOf("h"), DT_FLOAT);

@@ -105,15 +105,23 @@ struct Block {
   layers::Dense up, down;
 };
 
-LayerFunction Embeddings(const Scope& scope, const ModelOptions& options) {
+// `table`: becomes the tokens' one.
+LayerFunction Embeddings(const Scope& scope, const ModelOptions& options, ResourceVariable* table) {
   const layers::Embedding tokens(scope.WithName("tokens"), options.vocabulary, options.width, WithSeed(options.seed));
   const ResourceVariable positions =
       ResourceVariable::Make(scope.WithName("positions"), TensorShape({options.context, options.width}), DT_FLOAT,
                              initializers::RandomNormal(0, kInitialDeviation, options.seed + 1));
+  *table = tokens.table();
   return [=](const Scope& s, const Output& ids) {
     const Output x = ops::AddV2(s, tokens(s, ids), positions.value());
     return ops::Reshape(s, x, Tensor::Vector<int64_t>({-1, options.width}));
   };
+}
+
+LayerFunction TiedHead(const Scope& scope, const ModelOptions& options, const ResourceVariable& table) {
+  const LayerNorm norm(scope.SubScope("norm"), options.width);
+  return
+      [=](const Scope& s, const Output& x) { return ops::MatMul(s, norm(s, x), table.value(), {.transpose_b = true}); };
 }
 
 LayerFunction Head(const Scope& scope, const ModelOptions& options) {
@@ -127,14 +135,19 @@ LayerFunction Head(const Scope& scope, const ModelOptions& options) {
 
 ChainModel Model(const ModelOptions& options) {
   ChainModel model;
-  model.layers.push_back({"embedding", [=](const Scope& scope) { return Embeddings(scope, options); }, 0.2});
+  const auto table = std::make_shared<ResourceVariable>();
+  model.layers.push_back(
+      {"embedding", [=](const Scope& scope) { return Embeddings(scope, options, table.get()); }, 0.2});
   for (int64_t i = 0; i < options.blocks; ++i) {
     model.layers.push_back({absl::StrCat("block_", i), [=](const Scope& scope) -> LayerFunction {
                               const auto block = std::make_shared<Block>(scope, options, options.seed + 10 * (i + 1));
                               return [block](const Scope& s, const Output& x) { return (*block)(s, x); };
                             }});
   }
-  model.layers.push_back({"head", [=](const Scope& scope) { return Head(scope, options); }, 0.3});
+  const auto head = [=](const Scope& scope) {
+    return options.has_tied_head ? TiedHead(scope, options, *table) : Head(scope, options);
+  };
+  model.layers.push_back({"head", head, 0.3});
   model.loss = [](const Scope& scope, const Output& logits, const Output& labels) {
     return layers::SparseSoftmaxLoss(scope, logits, ops::Reshape(scope, labels, Tensor::Vector<int64_t>({-1})));
   };

@@ -17,10 +17,9 @@ namespace {
 
 using tensorflow::NodeDef;
 
-DataType TypeOf(MixedPrecisionMode mode) { return mode == MixedPrecisionMode::kBfloat16OnCpu ? DT_BFLOAT16 : DT_HALF; }
-
 absl::string_view DeviceTypeOf(MixedPrecisionMode mode) {
-  return mode == MixedPrecisionMode::kFloat16OnGpu ? kDeviceGpu : kDeviceCpu;
+  const bool on_gpu = mode == MixedPrecisionMode::kFloat16OnGpu || mode == MixedPrecisionMode::kBfloat16OnGpu;
+  return on_gpu ? kDeviceGpu : kDeviceCpu;
 }
 
 // The first version of batch normalisation has one type for values and statistics; the second keeps these in float.

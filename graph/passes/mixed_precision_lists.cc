@@ -245,6 +245,11 @@ absl::StatusOr<Settings::Level> ParseLevel(absl::string_view text) {
 
 }  // namespace
 
+DataType TypeOf(MixedPrecisionMode mode) {
+  return mode == MixedPrecisionMode::kBfloat16OnCpu || mode == MixedPrecisionMode::kBfloat16OnGpu ? DT_BFLOAT16
+                                                                                                  : DT_HALF;
+}
+
 absl::string_view MixedPrecisionModeName(MixedPrecisionMode mode) {
   switch (mode) {
     case MixedPrecisionMode::kFloat16OnGpu:
@@ -253,6 +258,8 @@ absl::string_view MixedPrecisionModeName(MixedPrecisionMode mode) {
       return "auto_mixed_precision_onednn_bfloat16";
     case MixedPrecisionMode::kFloat16OnCpu:
       return "auto_mixed_precision_cpu";
+    case MixedPrecisionMode::kBfloat16OnGpu:
+      return "GpuBfloat16";
   }
   return "";
 }
@@ -283,7 +290,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(
 
 absl::StatusOr<MixedPrecisionLists> MixedPrecisionLists::Make(MixedPrecisionMode mode,
                                                               const MixedPrecisionSettings& settings) {
-  const bool float16 = mode != MixedPrecisionMode::kBfloat16OnCpu;
+  const bool float16 = TypeOf(mode) == DT_HALF;
   if (!float16 && settings.level == Settings::Level::kUnsafeForceAll) {
     return errors::InvalidArgument(kPrefix, "LEVEL cannot be UNSAFE_FORCE_ALL with ", MixedPrecisionModeName(mode));
   }

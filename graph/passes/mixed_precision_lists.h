@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/status.h"
+#include "core/types.h"
 
 namespace weir {
 
@@ -14,9 +15,13 @@ enum class MixedPrecisionMode {
   kFloat16OnGpu,   // RewriterConfig.auto_mixed_precision
   kBfloat16OnCpu,  // auto_mixed_precision_onednn_bfloat16, and its former name auto_mixed_precision_mkl
   kFloat16OnCpu,   // auto_mixed_precision_cpu
+  kBfloat16OnGpu,  // the custom optimizer "GpuBfloat16": TensorFlow has no switch for it
 };
 
-// The switch's name in RewriterConfig.
+// The type that nodes get.
+DataType TypeOf(MixedPrecisionMode mode);
+
+// The name in RewriterConfig: a switch's or, of kBfloat16OnGpu, a custom optimizer's, which has no parameters.
 absl::string_view MixedPrecisionModeName(MixedPrecisionMode mode);
 
 // What a task's environment says of the pass. A value.

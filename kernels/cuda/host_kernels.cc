@@ -136,7 +136,7 @@ std::vector<OnGpu> Int32Kernels() {
         "GatherV2",     "Mod",          "Div",        "TruncateDiv", "TruncateMod", "BitwiseAnd", "BitwiseOr",
         "BitwiseXor",   "LeftShift",    "RightShift", "Invert",      "ClipByValue", "Roll",       "ReverseV2",
         "Cumsum",       "SelectV2",     "Select",     "BroadcastTo", "Gather",      "GatherNd",   "Pad",
-        "Snapshot"}) {
+        "Snapshot",     "DynamicStitch", "ParallelDynamicStitch"}) {
     const bool has_other_name = absl::StartsWith(op, "Gather");
     kernels.push_back({op, {kAllArguments}, has_other_name ? "Tparams" : "T", {DT_INT32}});
   }
