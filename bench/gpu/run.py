@@ -96,18 +96,17 @@ def lines_of(command, row):
     return lines
 
 
-def nccl_tests(row):
-    """nccl-tests' program, where it is on the PATH."""
-    gpus = len(subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines())
+def nccl_tests(row, form):
+    """nccl-tests' program, where it is on the PATH. `form`: Weir's, "N GPUs"."""
+    command = ["all_reduce_perf", "-b", "256M", "-e", "256M", "-g", form.split()[0]]
     try:
-        done = subprocess.run(["all_reduce_perf", "-b", "256M", "-e", "256M", "-g", str(gpus)], capture_output=True,
-                              text=True, timeout=LIMIT_SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     except FileNotFoundError:
         return [{"row": row, "skipped": "all_reduce_perf is not on the PATH"}]
     for line in done.stdout.splitlines():
         parts = line.split()
         if parts and parts[0] == str(256 << 20):  # size count type op root time algbw busbw …
-            return [{"row": row, "form": f"{gpus} GPUs", "value": float(parts[7]), "unit": "GB/s", "peak_bytes": 0}]
+            return [{"row": row, "form": form, "value": float(parts[7]), "unit": "GB/s", "peak_bytes": 0}]
     return [{"row": row, "error": f"all_reduce_perf ended with {done.returncode}"}]
 
 
@@ -167,8 +166,9 @@ def main():
                 for line in lines_of(command, row):
                     results.add(side, line)
                     print(json.dumps({"side": side, **line}), flush=True)
-        if row == "all_reduce" and results.best("weir", row, ""):
-            for line in nccl_tests(row):
+        weir = results.best("weir", row, "")
+        if row == "all_reduce" and weir:
+            for line in nccl_tests(row, weir["form"]):
                 results.add("nccl-tests", line)
 
     print("\n| work | Weir | peer | Weir / peer | aim |\n| --- | --- | --- | --- | --- |")
