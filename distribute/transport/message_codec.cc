@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "core/out_of_memory.h"
 #include "distribute/transport/tensor_codec.h"
 #include "distribute/transport/wire_format.h"
 
@@ -16,16 +17,26 @@ constexpr int kNamedTensorTensor = 2;
 
 absl::Status CheckMessageSize(size_t bytes, absl::string_view message) {
   if (bytes <= kMaxMessageBytes) return absl::OkStatus();
-  return errors::InvalidArgument("The tensors of one ", message, " take ", bytes,
-                                 " bytes together, and a message holds less than 2 GiB: split them over several steps");
+  return errors::ResourceExhausted(
+      "The tensors of one ", message, " take ", bytes,
+      " bytes together, and a message holds less than 2 GiB: split them over several steps");
 }
 
-// Adds tensors to one message while their total size stays within a message.
+// Adds tensors to one message while their total size stays within a message. RESOURCE_EXHAUSTED where there is no
+// memory for what is copied (strings).
 class TensorFields {
  public:
   TensorFields(absl::string_view message, WireWriter* writer) : message_(message), writer_(writer) {}
 
   absl::Status AddNamed(int field, absl::string_view name, const Tensor& tensor) {
+    return OrOutOfMemory([&] { return EncodeNamed(field, name, tensor); });
+  }
+  absl::Status Add(int field, const Tensor& tensor) {
+    return OrOutOfMemory([&] { return Encode(field, tensor); });
+  }
+
+ private:
+  absl::Status EncodeNamed(int field, absl::string_view name, const Tensor& tensor) {
     auto encoder = TensorEncoder::Create(tensor);
     if (!encoder.ok()) return Annotate(encoder.status(), name);
     const size_t size = 1 + VarintSize(name.size()) + name.size() + 1 + VarintSize(encoder->size()) + encoder->size();
@@ -38,7 +49,7 @@ class TensorFields {
     return absl::OkStatus();
   }
 
-  absl::Status Add(int field, const Tensor& tensor) {
+  absl::Status Encode(int field, const Tensor& tensor) {
     ASSIGN_OR_RETURN(const TensorEncoder encoder, TensorEncoder::Create(tensor));
     total_ += encoder.size();
     RETURN_IF_ERROR(CheckMessageSize(total_, message_));
@@ -47,7 +58,6 @@ class TensorFields {
     return absl::OkStatus();
   }
 
- private:
   const absl::string_view message_;
   WireWriter* const writer_;
   size_t total_ = 0;
@@ -92,7 +102,7 @@ class MessageDecoder {
   }
   bool Read(Tensor* tensor, WireType type) {
     if (!Check(type == WireType::kBytes) || bad_) return true;
-    absl::StatusOr<Tensor> decoded = DecodeTensor(&reader_, allocator_);
+    absl::StatusOr<Tensor> decoded = OrOutOfMemory([&] { return DecodeTensor(&reader_, allocator_); });
     if (decoded.ok()) {
       *tensor = *std::move(decoded);
     } else {

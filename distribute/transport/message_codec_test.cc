@@ -33,6 +33,8 @@ std::vector<Tensor> SampleTensors() {
           Tensor::Scalar<float>(1.5f),
           Tensor::Vector<int64_t>({1, -2, 3}),
           Tensor::Vector<tstring>({"", "text"}),
+          Tensor::Vector<tstring>({"short", tstring(200, 'l'), tstring(10000, 's'), "", tstring(5000, 't')}),
+          Tensor(DT_STRING, TensorShape({0, 2})),
           Tensor(DT_INT32, TensorShape({3, 0, 2})),
           Tensor::Scalar<bool>(true)};
 }
@@ -73,18 +75,24 @@ TEST(MessageCodecTest, WhatIsWrittenProtobufReadsAndTheReverse) {
   }
 }
 
-TEST(MessageCodecTest, LargeTensorsAreNotCopiedIntoTheMessage) {
-  const Tensor large(DT_FLOAT, TensorShape({1 << 16}));
+void ExpectShared(const Tensor& large, const void* data) {
   {
     ASSERT_OK_AND_ASSIGN(const grpc::ByteBuffer buffer, EncodeRecvTensorResponse({large, false}, 1));
     std::vector<grpc::Slice> slices;
     ASSERT_TRUE(buffer.Dump(&slices).ok());
     bool shared = false;
-    for (const grpc::Slice& slice : slices) shared = shared || slice.begin() == large.raw_data();
+    for (const grpc::Slice& slice : slices) shared = shared || slice.begin() == data;
     EXPECT_TRUE(shared);
     EXPECT_FALSE(large.RefCountIsOne());
   }
   EXPECT_TRUE(large.RefCountIsOne());
+}
+
+TEST(MessageCodecTest, LargeTensorsAreNotCopiedIntoTheMessage) {
+  const Tensor floats(DT_FLOAT, TensorShape({1 << 16})),
+      strings = Tensor::Vector<tstring>({"a", tstring(1 << 16, 'x')});
+  ExpectShared(floats, floats.raw_data());
+  ExpectShared(strings, strings.data<tstring>()[1].data());
 }
 
 TEST(MessageCodecTest, TypedValuesAndFieldsInAnyOrderAreRead) {
@@ -187,12 +195,12 @@ TEST(MessageCodecTest, AMessageOfTwoGigabytesIsRefused) {
   const int64_t elements = int64_t{1} << 29;
   const Tensor huge = Tensor::FromBuffer(DT_FLOAT, TensorShape({elements}), new PretendBuffer(elements * 4));
   EXPECT_THAT(EncodeRecvTensorResponse({huge, false}, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 GiB")));
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 GiB")));
   RunStepResult result;
   const Tensor half = Tensor::FromBuffer(DT_FLOAT, TensorShape({elements / 2}), new PretendBuffer(elements * 2));
   result.fetches = {half, half};
   EXPECT_THAT(EncodeRunStepResponse(result, {"a", "b"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 GiB")));
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 GiB")));
 }
 
 }  // namespace

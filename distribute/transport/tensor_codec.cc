@@ -13,6 +13,7 @@ constexpr int kDtype = 1;
 constexpr int kShape = 2;
 constexpr int kVersion = 3;
 constexpr int kContent = 4;
+constexpr int kStrings = 8;
 constexpr int kShapeDim = 2;
 constexpr int kDimSize = 1;
 
@@ -26,6 +27,16 @@ std::string EncodeShape(const TensorShape& shape) {
     AppendVarint(size, &out);
   }
   return out;
+}
+
+std::string EncodeTypeAndShape(const Tensor& tensor) {
+  std::string out;
+  AppendTag(kDtype, WireType::kVarint, &out);
+  AppendVarint(static_cast<uint64_t>(tensor.dtype()), &out);
+  const std::string shape = EncodeShape(tensor.shape());
+  AppendTag(kShape, WireType::kBytes, &out);
+  AppendVarint(shape.size(), &out);
+  return out + shape;
 }
 
 bool DecodeDim(WireReader* reader, DimVector* dims) {
@@ -106,16 +117,16 @@ absl::StatusOr<TensorEncoder> TensorEncoder::Create(const Tensor& tensor) {
   TensorEncoder encoder(tensor);
   if (!tensor.IsInitialized()) return errors::InvalidArgument("An uninitialised tensor cannot be sent");
   if (IsPlainType(tensor.dtype())) {
-    AppendTag(kDtype, WireType::kVarint, &encoder.head_);
-    AppendVarint(static_cast<uint64_t>(tensor.dtype()), &encoder.head_);
-    const std::string shape = EncodeShape(tensor.shape());
-    AppendTag(kShape, WireType::kBytes, &encoder.head_);
-    AppendVarint(shape.size(), &encoder.head_);
-    encoder.head_ += shape;
+    encoder.head_ = EncodeTypeAndShape(tensor);
     encoder.content_bytes_ = static_cast<size_t>(tensor.TotalBytes());
     if (encoder.content_bytes_ > 0) {
       AppendTag(kContent, WireType::kBytes, &encoder.head_);
       AppendVarint(encoder.content_bytes_, &encoder.head_);
+    }
+  } else if (tensor.dtype() == DT_STRING) {
+    encoder.head_ = EncodeTypeAndShape(tensor);
+    for (const tstring& value : tensor.flat<tstring>()) {
+      encoder.content_bytes_ += 1 + VarintSize(value.size()) + value.size();
     }
   } else {
     tensorflow::TensorProto proto;
@@ -127,16 +138,17 @@ absl::StatusOr<TensorEncoder> TensorEncoder::Create(const Tensor& tensor) {
     }
   }
   if (encoder.size() > kMaxMessageBytes) {
-    return errors::InvalidArgument("A tensor of type ", DataTypeName(tensor.dtype()), " and shape ",
-                                   tensor.shape().ToString(), " takes ", encoder.size(),
-                                   " bytes, and a message holds less than 2 GiB: split the tensor");
+    return errors::ResourceExhausted("A tensor of type ", DataTypeName(tensor.dtype()), " and shape ",
+                                     tensor.shape().ToString(), " takes ", encoder.size(),
+                                     " bytes, and a message holds less than 2 GiB: split the tensor");
   }
   return encoder;
 }
 
 void TensorEncoder::WriteTo(WireWriter* writer) const {
   writer->Raw(head_);
-  if (content_bytes_ > 0) writer->TensorBytes(*tensor_);
+  if (content_bytes_ == 0) return;
+  tensor_->dtype() == DT_STRING ? writer->TensorStrings(kStrings, *tensor_) : writer->TensorBytes(*tensor_);
 }
 
 absl::StatusOr<Tensor> DecodeTensor(WireReader* reader, Allocator* allocator) {

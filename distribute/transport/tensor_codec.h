@@ -13,11 +13,12 @@ namespace weir {
 // A message on the wire stays below this, as protobuf readers elsewhere cannot take more.
 constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1;
 
-// A TensorProto about to be written: first what protobuf would write before tensor_content's bytes (or the whole, for
-// strings, handles and variants), then the bytes.
+// A TensorProto about to be written: first what protobuf would write before tensor_content's bytes or the strings (or
+// the whole, for handles and variants), then those.
 class TensorEncoder {
  public:
-  // InvalidArgument when the tensor cannot leave the process or is too large. `tensor` must outlive the encoder.
+  // InvalidArgument when the tensor cannot leave the process, ResourceExhausted when it is too large. `tensor` must
+  // outlive the encoder.
   static absl::StatusOr<TensorEncoder> Create(const Tensor& tensor);
 
   size_t size() const { return head_.size() + content_bytes_; }

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kShareFrom = 4096;
 
 void ReleaseTensor(void* tensor) { delete static_cast<Tensor*>(tensor); }
+void ReleaseString(void* string) { delete static_cast<std::string*>(string); }
 
 }  // namespace
 
@@ -55,19 +56,30 @@ void WireWriter::BeginMessage(int field, size_t length) {
 }
 
 void WireWriter::TensorBytes(const Tensor& tensor) {
-  const size_t size = static_cast<size_t>(tensor.TotalBytes());
-  if (size == 0) return;
-  if (size < kShareFrom) {
-    Raw(absl::string_view(static_cast<const char*>(tensor.raw_data()), size));
-    return;
+  Share({static_cast<const char*>(tensor.raw_data()), static_cast<size_t>(tensor.TotalBytes())}, tensor);
+}
+
+void WireWriter::TensorStrings(int field, const Tensor& tensor) {
+  for (const tstring& value : tensor.flat<tstring>()) {
+    BeginMessage(field, value.size());
+    Share(value, tensor);
   }
+}
+
+void WireWriter::Share(absl::string_view bytes, const Tensor& owner) {
+  if (bytes.size() < kShareFrom) return Raw(bytes);
   Flush();
-  slices_.emplace_back(tensor.raw_data(), size, ReleaseTensor, new Tensor(tensor));
+  slices_.emplace_back(const_cast<char*>(bytes.data()), bytes.size(), ReleaseTensor, new Tensor(owner));
 }
 
 void WireWriter::Flush() {
   if (pending_.empty()) return;
-  slices_.emplace_back(pending_.data(), pending_.size());
+  if (pending_.size() < kShareFrom) {
+    slices_.emplace_back(pending_.data(), pending_.size());
+  } else {
+    auto* const bytes = new std::string(std::move(pending_));
+    slices_.emplace_back(bytes->data(), bytes->size(), ReleaseString, bytes);
+  }
   pending_.clear();
 }
 

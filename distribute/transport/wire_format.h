@@ -39,10 +39,13 @@ class WireWriter {
   void Raw(absl::string_view bytes) { pending_.append(bytes.data(), bytes.size()); }
   // The bytes of a plain tensor. Large ones are not copied: the buffer lives until gRPC has sent them.
   void TensorBytes(const Tensor& tensor);
+  // The elements of a tensor of strings as a repeated field. Large ones are not copied, either.
+  void TensorStrings(int field, const Tensor& tensor);
 
   grpc::ByteBuffer Finish();
 
  private:
+  void Share(absl::string_view bytes, const Tensor& owner);
   void Flush();
 
   std::string pending_;
