@@ -2,62 +2,20 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/indices.h"
+#include "core/quantize_args.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"
+#include "kernels/quantized_steps.h"
 
 namespace weir {
 namespace {
-
-// A tensor seen as [outer, axis, inner]; without an axis, as one slice.
-struct AxisView {
-  static absl::StatusOr<AxisView> Of(const TensorShape& shape, int64_t axis) {
-    if (axis == -1) return AxisView{1, 1, shape.num_elements()};
-    if (axis < -1 || axis >= shape.dims()) {
-      return errors::InvalidArgument("Shape must be at least rank ", axis + 1, " but is rank ", shape.dims());
-    }
-    AxisView view{1, shape.dim_size(static_cast<int>(axis)), 1};
-    for (int i = 0; i < axis; ++i) view.outer *= shape.dim_size(i);
-    for (int i = static_cast<int>(axis) + 1; i < shape.dims(); ++i) view.inner *= shape.dim_size(i);
-    return view;
-  }
-  // fn(element) for those of one slice.
-  template <typename Fn>
-  void Each(int64_t slice, Fn fn) const {
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t i = 0; i < inner; ++i) fn((o * axis + slice) * inner + i);
-    }
-  }
-  int64_t outer, axis, inner;
-};
-
-// input_min or input_max: a scalar, or one for each slice.
-absl::Status CheckRange(const Tensor& range, const AxisView& view, bool per_slice, const char* name) {
-  if (!per_slice && range.dims() == 0) return absl::OkStatus();
-  if (per_slice && range.dims() == 1 && range.dim_size(0) == view.axis) return absl::OkStatus();
-  if (!per_slice) {
-    return errors::InvalidArgument(name, " must be a scalar.");
-  }
-  return errors::InvalidArgument(name, "_tensor has incorrect size, was ", range.NumElements(), " expected ", view.axis,
-                                 " to match the dimension of `axis`, got shape ", range.shape().ToString());
-}
 
 // All versions of QuantizeAndDequantize.
 class QuantizeAndDequantizeKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("signed_input", &signed_));
-    RETURN_IF_ERROR(ctx.GetAttr("range_given", &range_given_));
-    if (ctx.HasAttr("axis")) RETURN_IF_ERROR(ctx.GetAttr("axis", &axis_));
-    if (ctx.HasAttr("narrow_range")) RETURN_IF_ERROR(ctx.GetAttr("narrow_range", &narrow_));
-    if (axis_ < -1) return errors::InvalidArgument("Axis must be at least -1. Found ", axis_);
-    std::string mode = "HALF_TO_EVEN";
-    if (ctx.HasAttr("round_mode")) RETURN_IF_ERROR(ctx.GetAttr("round_mode", &mode));
-    half_up_ = mode == "HALF_UP" || ctx.op() == "QuantizeAndDequantize";
-    if (!ctx.HasAttr("num_bits")) return absl::OkStatus();
-    RETURN_IF_ERROR(ctx.GetAttr("num_bits", &bits_));
-    RETURN_IF_ERROR(CheckBits(bits_));
+    RETURN_IF_ERROR(attrs_.Read(ctx));
     if (!ctx.HasAttr("input_min")) return absl::OkStatus();
     float low, high;
     RETURN_IF_ERROR(ctx.GetAttr("input_min", &low));
@@ -68,22 +26,14 @@ class QuantizeAndDequantizeKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    int64_t bits = bits_;
-    if (ctx.num_inputs() == 4) {
-      if (ctx.input(3).dims() != 0) {
-        return errors::InvalidArgument("Invalid shape. The `num_bits` tensor should be a scalar. Got dimensions: ",
-                                       ctx.input(3).dims());
-      }
-      ASSIGN_OR_RETURN(bits, ScalarFromTensor(ctx.input(3), "num_bits"));
-      RETURN_IF_ERROR(CheckBits(bits));
-    }
-    ASSIGN_OR_RETURN(const AxisView view, AxisView::Of(ctx.input(0).shape(), axis_));
+    ASSIGN_OR_RETURN(const int64_t bits, attrs_.Bits(ctx));
+    ASSIGN_OR_RETURN(const QuantizedSlices view, QuantizedSlices::Of(ctx.input(0).shape(), attrs_.axis));
     const bool has_inputs = ctx.num_inputs() > 1;
     const Tensor& low = has_inputs ? ctx.input(1) : low_;
     const Tensor& high = has_inputs ? ctx.input(2) : high_;
-    if (range_given_) {
-      RETURN_IF_ERROR(CheckRange(low, view, axis_ != -1, "input_min"));
-      RETURN_IF_ERROR(CheckRange(high, view, axis_ != -1, "input_max"));
+    if (attrs_.range_given) {
+      RETURN_IF_ERROR(CheckQuantizedRange(low, view, attrs_.axis != -1, "input_min"));
+      RETURN_IF_ERROR(CheckQuantizedRange(high, view, attrs_.axis != -1, "input_max"));
     }
     ASSIGN_OR_RETURN(const Tensor input, Widen(ctx, ctx.input(0)));
     ASSIGN_OR_RETURN(const Tensor wide_low, ConvertTensor(ctx, low, input.dtype()));
@@ -93,9 +43,9 @@ class QuantizeAndDequantizeKernel : public OpKernel {
       using T = decltype(element);
       for (int64_t slice = 0; slice < view.axis && input.NumElements() > 0; ++slice) {
         T least, most;
-        if (range_given_) {
-          least = wide_low.data<T>()[axis_ == -1 ? 0 : slice];
-          most = wide_high.data<T>()[axis_ == -1 ? 0 : slice];
+        if (attrs_.range_given) {
+          least = wide_low.data<T>()[slice];
+          most = wide_high.data<T>()[slice];
           if (least > most) {
             return errors::InvalidArgument("Invalid range: input_min ", least, " > input_max ", most);
           }
@@ -107,7 +57,10 @@ class QuantizeAndDequantizeKernel : public OpKernel {
             most = std::max(most, input.data<T>()[i]);
           });
         }
-        Slice<T>(view, slice, bits, least, most, input.data<T>(), output.data<T>());
+        const QuantizedSteps<T> steps(least, most, bits, attrs_.is_signed, attrs_.narrow);
+        view.Each(slice, [&](int64_t i) {
+          output.data<T>()[i] = steps(input.data<T>()[i], attrs_.range_given, attrs_.half_up);
+        });
       }
       return absl::OkStatus();
     }));
@@ -115,36 +68,7 @@ class QuantizeAndDequantizeKernel : public OpKernel {
   }
 
  private:
-  absl::Status CheckBits(int64_t bits) const {
-    if (bits > 0 && bits < (signed_ ? 62 : 63)) return absl::OkStatus();
-    return errors::InvalidArgument("num_bits is out of range: ", bits, " with signed_input_ ", signed_);
-  }
-
-  template <typename T>
-  void Slice(const AxisView& view, int64_t slice, int64_t bits, T least, T most, const T* in, T* out) const {
-    const int64_t half = int64_t{1} << (bits - 1);
-    const int64_t low = signed_ ? (narrow_ ? -half + 1 : -half) : 0, high = signed_ ? half - 1 : 2 * half - 1;
-    const T low_steps = static_cast<T>(low), high_steps = static_cast<T>(high);
-    const T from_low = low_steps * least > 0 ? low_steps / least : std::numeric_limits<T>::max();
-    const T from_high = high_steps * most > 0 ? high_steps / most : std::numeric_limits<T>::max();
-    T scale, inverse;
-    if (from_low < from_high) {
-      scale = from_low;
-      inverse = least / low_steps;
-      most = high_steps * inverse;
-    } else {
-      scale = from_high;
-      inverse = most / high_steps;
-      least = low_steps * inverse;
-    }
-    view.Each(slice, [&](int64_t i) {
-      const T x = range_given_ ? std::max(std::min(in[i], most), least) : in[i];
-      out[i] = (half_up_ ? std::floor(x * scale + T(0.5)) : std::nearbyint(x * scale)) * inverse;
-    });
-  }
-
-  bool signed_ = true, range_given_ = false, narrow_ = false, half_up_ = false;
-  int64_t bits_ = 8, axis_ = -1;
+  QuantizeAttrs attrs_;
   Tensor low_ = Tensor::Scalar<float>(0), high_ = Tensor::Scalar<float>(0);
 };
 
@@ -155,20 +79,7 @@ class QuantizeAndDequantizeGradKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const TensorShape& shape = ctx.input(0).shape();
-    if (ctx.input(1).shape() != shape) {
-      return errors::InvalidArgument("gradient and input must be the same size");
-    }
-    ASSIGN_OR_RETURN(const AxisView view, AxisView::Of(shape, axis_));
-    for (int i : {2, 3}) {
-      const int rank = ctx.input(i).dims();
-      if (rank > 1) {
-        return errors::InvalidArgument("Input ", i == 2 ? "min" : "max",
-                                       " tensor must have dimension 0 or 1. Received ", rank, ".");
-      }
-    }
-    for (int i : {2, 3}) {
-      RETURN_IF_ERROR(CheckRange(ctx.input(i), view, axis_ != -1, i == 2 ? "input_min" : "input_max"));
-    }
+    ASSIGN_OR_RETURN(const QuantizedSlices view, CheckQuantizeGrad(ctx, axis_));
     Tensor wide[4];
     for (int i = 0; i < 4; ++i) {
       ASSIGN_OR_RETURN(wide[i], Widen(ctx, ctx.input(i)));
@@ -177,7 +88,7 @@ class QuantizeAndDequantizeGradKernel : public OpKernel {
     RETURN_IF_ERROR(VisitWide(wide[0].dtype(), [&](auto element) {
       using T = decltype(element);
       for (int64_t slice = 0; slice < view.axis; ++slice) {
-        const T low = wide[2].data<T>()[axis_ == -1 ? 0 : slice], high = wide[3].data<T>()[axis_ == -1 ? 0 : slice];
+        const T low = wide[2].data<T>()[slice], high = wide[3].data<T>()[slice];
         view.Each(slice, [&](int64_t i) {
           const T x = wide[1].data<T>()[i];
           output.data<T>()[i] = x >= low && x <= high ? wide[0].data<T>()[i] : T(0);

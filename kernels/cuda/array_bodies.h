@@ -107,6 +107,18 @@ struct FakeQuantArgs {
   int64_t depth, length;  // of a channel
   int64_t count;
 };
+// What few bits can count: a range for each index of an axis. For the gradient: `gradient` where x lies within it.
+struct QuantizeArgs {
+  const void* x;
+  const void* gradient;
+  const void* lows;
+  const void* highs;
+  int64_t bits;
+  bool is_signed, narrow, clamps, half_up;
+  void* out;
+  int64_t axis, inner;
+  int64_t count;
+};
 // Elements that are not zero, in blocks of kNonZeroBlock: how many there are in each; then, with `totals` of all blocks
 // up to each, the coordinates of each of them, in order.
 inline constexpr int64_t kNonZeroBlock = 2048;

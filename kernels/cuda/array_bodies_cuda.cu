@@ -4,6 +4,7 @@
 #include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/run_bodies_cuda.h"
 #include "kernels/fake_quant_levels.h"
+#include "kernels/quantized_steps.h"
 // Needs what is above.
 #include "kernels/cuda/array_table.inc"
 

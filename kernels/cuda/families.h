@@ -31,6 +31,7 @@ absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuPadKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuPoolKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuQuantKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuQuantizeKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuRandomKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSelectKernels(KernelRegistry& kernels);

@@ -21,6 +21,7 @@ absl::Status RegisterGpuKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterGpuSparseKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuWhereKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuQuantKernels(kernels));
+  RETURN_IF_ERROR(RegisterGpuQuantizeKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuRandomKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuFoldKernels(kernels));
   RETURN_IF_ERROR(RegisterGpuMatMulKernels(kernels));

@@ -128,6 +128,7 @@ void GpuAgreementTest::AddFloats(DataType type) {
     Add("BatchMatMulV2", {Of(type, left), Of(type, x ? TensorShape({2, 1, 6, 5}) : TensorShape({2, 1, 5, 6}))}, attrs);
   }
   AddEinsums(type);
+  AddQuantizeAndDequantize(type);
   Add("L2Loss", {Of(type, cube)});
   Add("L2Loss", {Of(type, TensorShape({0}))});
   Add("BiasAdd", {Of(type, matrix), Of(type, TensorShape({6}))});
@@ -169,6 +170,40 @@ void GpuAgreementTest::AddEinsums(DataType type) {
     for (const TensorShape& shape : shapes) inputs.push_back(Of(type, shape));
     AddLists("Einsum", {std::move(inputs)}, Attr("equation", std::string(equation)));
   }
+}
+
+// Ranges that are given and ranges that are found, for all elements and for each slice of an axis.
+void GpuAgreementTest::AddQuantizeAndDequantize(DataType type) {
+  const TensorShape shape({3, 2, 4});
+  const auto of = [this, type](std::vector<float> values, const TensorShape& at) {
+    Tensor tensor(type, at);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (type == DT_DOUBLE) tensor.data<double>()[i] = values[i];
+      if (type == DT_FLOAT) tensor.data<float>()[i] = values[i];
+      if (type == DT_HALF) tensor.data<half>()[i] = half(values[i]);
+      if (type == DT_BFLOAT16) tensor.data<bfloat16>()[i] = bfloat16(values[i]);
+    }
+    return tensor;
+  };
+  const TensorShape one, two({2});
+  for (const bool given : {false, true}) {
+    for (const char* mode : {"HALF_TO_EVEN", "HALF_UP"}) {
+      const auto attrs = Attr("range_given", given, Attr("round_mode", std::string(mode)));
+      for (const char* op : {"QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"}) {
+        Add(op, {Of(type, shape), of({0.5f}, one), of({1.5f}, one)}, Attr("num_bits", int64_t{5}, attrs));
+        Add(op, {Of(type, shape), of({-1, 0.25f}, two), of({1, 1}, two)}, Attr("axis", int64_t{1}, attrs));
+        Add(op, {Of(type, shape), of({0}, one), of({1}, one)},
+            Attr("signed_input", false, Attr("num_bits", int64_t{3}, attrs)));
+      }
+    }
+    Add("QuantizeAndDequantizeV3", {Of(type, shape), of({-1}, one), of({1}, one), AsScalar<int32_t>(4)},
+        Attr("range_given", given, Attr("narrow_range", true)));
+  }
+  Add("QuantizeAndDequantizeV2", {Of(type, TensorShape({0, 2})), of({0}, one), of({1}, one)});
+  const Tensor low = of({0.5f}, one), high = of({1}, one);
+  Add("QuantizeAndDequantizeV4Grad", {Of(type, shape), Of(type, shape), low, high});
+  Add("QuantizeAndDequantizeV4Grad", {Of(type, shape), Of(type, shape), of({0.5f, 1}, two), of({1, 1.25f}, two)},
+      Attr("axis", int64_t{1}));
 }
 
 void GpuAgreementTest::AddPredictions() {
@@ -369,6 +404,12 @@ TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
       return OutputList{Output(s.AddOp(def, {InputList(in.begin(), in.end())}), 0)};
     });
   };
+  const Tensor one = AsScalar<float>(1), two = AsScalar<float>(2);
+  ExpectSameError("QuantizeAndDequantizeV2", {row, two, one}, Attr("range_given", true));
+  ExpectSameError("QuantizeAndDequantizeV2", {row, row, one}, Attr("range_given", true));
+  ExpectSameError("QuantizeAndDequantizeV3", {row, one, two, AsScalar<int32_t>(70)});
+  ExpectSameError("QuantizeAndDequantizeV4", {row, one, two}, Attr("axis", int64_t{1}));
+  ExpectSameError("QuantizeAndDequantizeV4Grad", {row, column, one, two});
   refuses("ij,jk->ik", {column, column});
   refuses("ij->i", {row});
   refuses("ii->i", {column});

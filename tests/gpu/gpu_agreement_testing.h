@@ -69,6 +69,7 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddSparse(DataType type);
   void AddCounts();
   void AddQuantised();
+  void AddQuantizeAndDequantize(DataType type);
   void AddImages(DataType type);
   void AddVolumes(DataType type);
   void AddLists(DataType type);
