@@ -57,5 +57,40 @@ TEST(AttentionSizes, RefusesWhatTheOpsRefuse) {
   EXPECT_THAT(of(q, k, v, TensorShape({6, 7})), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+AttentionGradientSizes::Inputs GradientInputs(const TensorShape& q, const TensorShape& k, const TensorShape& v,
+                                              const TensorShape& mask) {
+  const AttentionSizes s = *AttentionSizes::Of(q, k, v, &mask, true);
+  return {q, k, v, mask, s.output, s.statistics, s.statistics, s.output};
+}
+
+TEST(AttentionGradientSizes, WhatTheMaskAddsIsSummedUp) {
+  const auto in = GradientInputs({3, 1, 4}, {7, 4}, {2, 1, 7, 6}, {5, 7});
+  ASSERT_OK_AND_ASSIGN(const AttentionGradientSizes s, AttentionGradientSizes::Of(in, true, true, true));
+  EXPECT_EQ(s.dq, TensorShape({3, 1, 4}));
+  EXPECT_EQ(s.dk, TensorShape({3, 7, 4}));
+  EXPECT_EQ(s.dv, TensorShape({2, 3, 7, 6}));
+  EXPECT_THAT(s.batch, ElementsAre(1, 3));
+  EXPECT_EQ(s.queries, 1);
+  EXPECT_EQ(s.num_items(), 3);
+  EXPECT_THAT(s.ItemsOf(1), ElementsAre(1, 4));
+}
+
+TEST(AttentionGradientSizes, OrNot) {
+  const auto in = GradientInputs({3, 5, 4}, {7, 4}, {2, 1, 7, 6}, {5, 7});
+  ASSERT_OK_AND_ASSIGN(const AttentionGradientSizes s, AttentionGradientSizes::Of(in, true, false, false));
+  EXPECT_EQ(s.dq, TensorShape({2, 3, 5, 4}));
+  EXPECT_THAT(s.batch, ElementsAre(2, 3));
+  EXPECT_THAT(s.ItemsOf(4), ElementsAre(4));
+}
+
+TEST(AttentionGradientSizes, RefusesWhatDoesNotFit) {
+  auto in = GradientInputs({3, 1, 4}, {7, 4}, {7, 6}, {5, 7});
+  EXPECT_THAT(AttentionGradientSizes::Of(in, true, false, false),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not summed up")));
+  in.sum = TensorShape({3, 1});
+  EXPECT_THAT(AttentionGradientSizes::Of(in, true, true, true),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("statistics of shape")));
+}
+
 }  // namespace
 }  // namespace weir

@@ -91,7 +91,7 @@ TEST(FunctionBody, ListsHaveANodeForEachTensor) {
   auto body = Instantiate(R"(
 function {
   signature {
-    name: "Sum" input_arg { name: "xs" type: DT_FLOAT number_attr: "N" } output_arg { name: "y" type: DT_FLOAT }
+    name: "AddUp" input_arg { name: "xs" type: DT_FLOAT number_attr: "N" } output_arg { name: "y" type: DT_FLOAT }
     attr { name: "N" type: "int" default_value { i: 2 } }
   }
   node_def {

@@ -10,6 +10,7 @@
 #include "core/rendezvous.h"
 #include "core/timer_queue.h"
 #include "graph/lower_functions.h"
+#include "graph/passes/fused_updates.h"
 #include "graph/passes/layout.h"
 #include "graph/passes/mixed_precision.h"
 
@@ -203,7 +204,9 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
 
   ASSIGN_OR_RETURN(const Switches on, ChoosePasses(options.graph_options));
-  const PassManager passes = MakePasses(on, options);
+  PassManager passes = MakePasses(on, options);
+  ASSIGN_OR_RETURN(const bool fuses_updates, AsksForFusedUpdates(options.graph_options));
+  if (fuses_updates) passes.Add(MakeUpdateGroupsPass());
   std::optional<TimeLimit> limit;
   PassContext context;
   context.targets = options.kept;

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "graph/passes/fused_updates.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
 #include "graph/passes/pass_manager.h"
 #include "worker/capture/capture_segments.h"
@@ -197,9 +198,10 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
 
 absl::Status RegisteredGraph::Fuse(Graph* graph) const {
   ASSIGN_OR_RETURN(const bool fuses, AsksForFusion(args_->request.graph_options()));
-  if (!fuses) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool fuses_updates, AsksForFusedUpdates(args_->request.graph_options()));
   PassManager passes;
-  passes.Add(MakeElementwiseFusionPass(kDeviceGpu));
+  if (fuses_updates) passes.Add(MakeFusedUpdatesPass());
+  if (fuses) passes.Add(MakeElementwiseFusionPass(kDeviceGpu));
   return passes.Run({}, graph).status();
 }
 

@@ -1,174 +1,85 @@
-// softmax(q k' scale + mask) v becomes one node, whose kernel never holds all scores.
-#include <cmath>
+// softmax(q k' scale + mask) v becomes one node, whose kernel never holds all scores; so does its gradient.
 #include <optional>
 #include <utility>
 
 #include "core/attr_value.h"
-#include "core/device_name.h"
-#include "core/float16.h"
-#include "core/numeric_types.h"
-#include "core/tensor_proto.h"
+#include "graph/passes/attention_match.h"
 #include "graph/passes/pass_manager.h"
 
 namespace weir {
 namespace {
 
-struct Match {
-  Node* product = nullptr;  // of queries and keys
-  std::vector<Node*> between;
-  Node* softmax = nullptr;
-  Node* mix = nullptr;  // of weights and values: the last
-  float scale = 1;
-  const Node* sum = nullptr;  // of scores and mask; none, if null
-  int mask_input = 0;
-
-  std::vector<Node*> Members() const {
-    std::vector<Node*> members = {mix, softmax};
-    members.insert(members.end(), between.begin(), between.end());
-    members.push_back(product);
-    return members;
-  }
-};
-
-bool HasKernel(const Node& node) {
-  if (node.output_type(0) != DT_FLOAT && node.output_type(0) != DT_HALF && node.output_type(0) != DT_BFLOAT16) {
-    return false;
-  }
-  if (node.assigned_device().empty()) return true;
-  const absl::StatusOr<DeviceName> device = DeviceName::Parse(node.assigned_device());
-  return device.ok() && (device->type == "CPU" || device->type == "GPU");
-}
-
-bool IsSet(const Node& node, absl::string_view attr) {
-  bool value = false;
-  return GetNodeAttr(node.def(), attr, &value).ok() && value;
-}
-
-// A constant scalar's value, if it is finite.
-std::optional<float> ScalarOf(const Node& node) {
-  const tensorflow::AttrValue* const value = node.op() == "Const" ? FindAttr(node.def(), "value") : nullptr;
-  if (value == nullptr || !value->has_tensor()) return std::nullopt;
-  const absl::StatusOr<Tensor> tensor = TensorFromProto(value->tensor());
-  if (!tensor.ok() || tensor->dims() != 0) return std::nullopt;
-  float scalar = NAN;
-  if (tensor->dtype() == DT_FLOAT) scalar = tensor->scalar<float>();
-  if (tensor->dtype() == DT_HALF) scalar = static_cast<float>(tensor->scalar<half>());
-  if (tensor->dtype() == DT_BFLOAT16) scalar = static_cast<float>(tensor->scalar<bfloat16>());
-  return std::isfinite(scalar) ? std::optional<float>(scalar) : std::nullopt;
-}
+// How many tensors say what a row's scores amounted to: the largest one, and the sum of exponentials.
+constexpr int64_t kStatistics = 2;
 
 class AttentionPass : public Pass {
  public:
   absl::string_view name() const override { return "attention"; }
 
   absl::Status Run(const PassContext& context, Graph* graph, int* changes) const override {
-    const absl::flat_hash_set<std::string> kept = context.KeptNodes(), fed = context.FedNodes();
-    std::vector<Match> matches;
-    absl::flat_hash_set<const Node*> taken;  // the last node of one may be the first of another
-    for (Node* node : graph->nodes()) {
-      std::optional<Match> match = Find(node, kept, fed);
-      if (!match.has_value() || taken.contains(match->mix) || taken.contains(match->product)) continue;
-      taken.insert(match->mix);
-      taken.insert(match->product);
-      matches.push_back(*std::move(match));
+    absl::flat_hash_set<std::string> fixed = context.KeptNodes();
+    fixed.merge(context.FedNodes());
+    const absl::flat_hash_set<std::string> fed = context.FedNodes();
+    for (int id = 0, end = graph->num_node_ids(); id < end; ++id) {
+      Node* const mix = graph->node(id);
+      if (mix == nullptr || fed.contains(mix->name())) continue;
+      for (const AttentionMatch& match : FindAttention(mix, fixed)) {
+        ASSIGN_OR_RETURN(const bool is_fused, Fuse(match, fixed, graph));
+        *changes += is_fused;
+        if (is_fused) break;
+      }
     }
-    for (const Match& match : matches) RETURN_IF_ERROR(Fuse(match, graph));
-    *changes += static_cast<int>(matches.size());
     return absl::OkStatus();
   }
 
  private:
-  using Names = absl::flat_hash_set<std::string>;
-
-  // What input `input` of `node` reads, if that may become one with it: nobody else reads it, waits for it, replaces it
-  // or asks for its value, and both are on one device.
-  static Node* OnlyFor(const Node& node, int input, const Names& kept, const Names& fed) {
-    const Edge* const edge = node.input_edge(input);
-    if (edge == nullptr || edge->src_output != 0) return nullptr;
-    Node* const source = edge->src;
-    if (source->out_edges().size() != 1 || source->num_outputs() != 1 || kept.contains(source->name()) ||
-        fed.contains(source->name())) {
-      return nullptr;
+  // False, and nothing changed, where somebody else reads what is between.
+  static absl::StatusOr<bool> Fuse(const AttentionMatch& match, const absl::flat_hash_set<std::string>& fixed,
+                                   Graph* graph) {
+    if (IsReadInsideAlone(match)) {
+      ASSIGN_OR_RETURN(Node * attention, AddAttention(match, /*num_statistics=*/0, graph));
+      RETURN_IF_ERROR(TakePlace(match, attention, graph));
+      return true;
     }
-    const bool together =
-        source->assigned_device() == node.assigned_device() && source->requested_device() == node.requested_device();
-    return together && source->output_types() == node.output_types() ? source : nullptr;
-  }
-
-  // From the last node to the first.
-  static std::optional<Match> Find(Node* mix, const Names& kept, const Names& fed) {
-    if (mix->op() != "BatchMatMulV2" || IsSet(*mix, "adj_x") || IsSet(*mix, "adj_y") || fed.contains(mix->name()) ||
-        !HasKernel(*mix)) {
-      return std::nullopt;
-    }
-    Match match{.softmax = OnlyFor(*mix, 0, kept, fed), .mix = mix};
-    if (match.softmax == nullptr || match.softmax->op() != "Softmax") return std::nullopt;
-    // Either operand of a sum may be the scores, and so with products.
-    for (const int i : {0, 1}) {
-      const Node* at = match.softmax;
-      match.between.clear();
-      match.sum = nullptr;
-      int input = 0;
-      if (Node* const sum = OnlyFor(*at, 0, kept, fed);
-          sum != nullptr && (sum->op() == "AddV2" || sum->op() == "Add")) {
-        match.between.push_back(sum);
-        if (sum->input_edge(1 - i) == nullptr) continue;
-        match.sum = at = sum;
-        match.mask_input = 1 - i;
-        input = i;
-      }
-      if (FindScores(*at, input, kept, fed, &match)) return match;
-    }
-    return std::nullopt;
-  }
-
-  // The product of queries and keys, as it is or with a scalar.
-  static bool FindScores(const Node& reader, int input, const Names& kept, const Names& fed, Match* match) {
-    Node* const scores = OnlyFor(reader, input, kept, fed);
-    if (scores == nullptr) return false;
-    if (SetProduct(scores, match)) return true;
-    const bool divides = scores->op() == "RealDiv" || scores->op() == "Div";
-    if (!divides && scores->op() != "Mul") return false;
-    for (const int i : {0, 1}) {
-      const Edge* const factor = scores->input_edge(1 - i);
-      if (factor == nullptr || (divides && i == 1) || fed.contains(factor->src->name())) continue;
-      const std::optional<float> scalar = ScalarOf(*factor->src);
-      Node* const product = OnlyFor(*scores, i, kept, fed);
-      if (!scalar.has_value() || product == nullptr || !SetProduct(product, match)) continue;
-      match->scale = divides ? 1 / *scalar : *scalar;
-      match->between.push_back(scores);
-      return std::isfinite(match->scale);
-    }
-    return false;
-  }
-
-  static bool SetProduct(Node* node, Match* match) {
-    if (node->op() != "BatchMatMulV2" || IsSet(*node, "adj_x")) return false;
-    match->product = node;
+    const std::optional<AttentionGradientMatch> gradient = FindAttentionGradient(match, *graph, fixed);
+    if (!gradient.has_value()) return false;
+    ASSIGN_OR_RETURN(Node * attention, AddAttention(match, kStatistics, graph));
+    for (Node* shape : gradient->shapes) RETURN_IF_ERROR(AskForShape(match, shape, graph));
+    RETURN_IF_ERROR(ReplaceGradient(match, *gradient, attention, graph));
+    RETURN_IF_ERROR(TakePlace(match, attention, graph));
     return true;
   }
 
-  // The new node has the last one's name and readers, and waits for what any of them waited for.
-  static absl::Status Fuse(const Match& match, Graph* graph) {
+  static tensorflow::NodeDef DefOf(const AttentionMatch& match, const std::string& name, absl::string_view op) {
     tensorflow::NodeDef def;
-    def.set_name(graph->UniqueName(absl::StrCat(match.mix->name(), "/fused")));
-    def.set_op("_FusedAttention");
+    def.set_name(name);
+    def.set_op(std::string(op));
     def.set_device(match.mix->requested_device());
     SetNodeAttr("T", match.mix->output_type(0), &def);
     SetNodeAttr("num_masks", int64_t{match.sum != nullptr}, &def);
+    SetNodeAttr("transpose_k", match.transposes_keys(), &def);
+    return def;
+  }
+  // Queries, keys, values and the mask, from input 0 on.
+  static absl::Status Connect(const std::vector<const Edge*>& inputs, Node* node, Graph* graph) {
+    int to = 0;
+    for (const Edge* edge : inputs) {
+      if (edge == nullptr) continue;  // no mask
+      RETURN_IF_ERROR(graph->AddEdge(edge->src, edge->src_output, node, to++).status());
+    }
+    return absl::OkStatus();
+  }
+
+  // A new node that gives what the last one gives; it waits for what any of the members waited for.
+  static absl::StatusOr<Node*> AddAttention(const AttentionMatch& match, int64_t num_statistics, Graph* graph) {
+    tensorflow::NodeDef def =
+        DefOf(match, graph->UniqueName(absl::StrCat(match.mix->name(), "/fused")), "_FusedAttention");
     SetNodeAttr("scale", match.scale, &def);
-    SetNodeAttr("transpose_k", IsSet(*match.product, "adj_y"), &def);
+    SetNodeAttr("num_statistics", num_statistics, &def);
     ASSIGN_OR_RETURN(Node * node, graph->AddNode(std::move(def)));
     node->set_assigned_device(match.mix->assigned_device());
-
-    std::vector<const Edge*> inputs = {match.product->input_edge(0), match.product->input_edge(1),
-                                       match.mix->input_edge(1)};
-    if (match.sum != nullptr) inputs.push_back(match.sum->input_edge(match.mask_input));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      RETURN_IF_ERROR(graph->AddEdge(inputs[i]->src, inputs[i]->src_output, node, static_cast<int>(i)).status());
-    }
-    const std::vector<Node*> old = match.Members();
-    for (const Node* member : old) {
+    RETURN_IF_ERROR(Connect({match.queries(), match.keys(), match.values(), match.mask()}, node, graph));
+    for (const Node* member : match.Members()) {
       for (const Edge* edge : member->in_edges()) {
         if (edge->is_control()) graph->AddControlEdge(edge->src, node);
       }
@@ -181,9 +92,87 @@ class AttentionPass : public Pass {
         RETURN_IF_ERROR(graph->ReplaceInput(edge->dst, edge->dst_input, node, 0));
       }
     }
+    return node;
+  }
+  // The new node gets the last one's name.
+  static absl::Status TakePlace(const AttentionMatch& match, Node* attention, Graph* graph) {
     const std::string name = match.mix->name();
-    for (Node* member : old) graph->RemoveNode(member);
-    return graph->RenameNode(node, name);
+    for (Node* member : match.Members()) graph->RemoveNode(member);
+    return graph->RenameNode(attention, name);
+  }
+
+  // The shape of scores without the scores.
+  static absl::Status AskForShape(const AttentionMatch& match, Node* shape, Graph* graph) {
+    const Node* const of = shape->input_edge(0)->src;
+    const bool is_masked = of == match.softmax || of == match.sum;
+    tensorflow::NodeDef def = DefOf(match, shape->name(), "_AttentionScoresShape");
+    def.set_device(shape->requested_device());
+    if (!is_masked) SetNodeAttr("num_masks", int64_t{0}, &def);
+    SetNodeAttr("out_type", shape->output_type(0), &def);
+    std::vector<Node*> awaited;
+    for (const Edge* edge : shape->in_edges()) {
+      if (edge->is_control()) awaited.push_back(edge->src);
+    }
+    RETURN_IF_ERROR(graph->ChangeOp(shape, std::move(def)));
+    for (Node* node : awaited) graph->AddControlEdge(node, shape);
+    return Connect({match.queries(), match.keys(), is_masked ? match.mask() : nullptr}, shape, graph);
+  }
+
+  static absl::Status ReplaceGradient(const AttentionMatch& match, const AttentionGradientMatch& gradient,
+                                      Node* attention, Graph* graph) {
+    tensorflow::NodeDef def =
+        DefOf(match, graph->UniqueName(absl::StrCat(gradient.of_weights->name(), "/fused")), "_FusedAttentionGrad");
+    SetNodeAttr("scale", match.scale, &def);
+    SetNodeAttr("sums_weights", gradient.sums_weights, &def);
+    SetNodeAttr("sums_scores", gradient.sums_scores, &def);
+    ASSIGN_OR_RETURN(Node * node, graph->AddNode(std::move(def)));
+    node->set_assigned_device(match.mix->assigned_device());
+    RETURN_IF_ERROR(Connect({match.queries(), match.keys(), match.values(), match.mask()}, node, graph));
+    int to = match.sum == nullptr ? 3 : 4;
+    for (int i = 0; i <= kStatistics; ++i) RETURN_IF_ERROR(graph->AddEdge(attention, i, node, to++).status());
+    const Edge* const dy = gradient.of_weights->input_edge(0);
+    RETURN_IF_ERROR(graph->AddEdge(dy->src, dy->src_output, node, to).status());
+
+    Node* const results[] = {gradient.of_queries, gradient.of_keys, gradient.of_values};
+    for (int i = 0; i < 3; ++i) {
+      if (results[i] == nullptr) continue;
+      const std::vector<Edge*> readers = results[i]->out_edges();
+      for (const Edge* edge : readers) {
+        if (edge->is_control()) {
+          graph->AddControlEdge(node, edge->dst);
+        } else {
+          RETURN_IF_ERROR(graph->ReplaceInput(edge->dst, edge->dst_input, node, i));
+        }
+      }
+    }
+    std::vector<Node*> waited_for = match.Inner();
+    waited_for.insert(waited_for.end(), gradient.members.begin(), gradient.members.end());
+    for (const Node* member : waited_for) {
+      const std::vector<Edge*> readers = member->out_edges();
+      for (const Edge* edge : readers) {
+        if (edge->is_control()) graph->AddControlEdge(node, edge->dst);
+      }
+    }
+    std::vector<int> sources;
+    for (Node* member : gradient.members) AddSources(*member, &sources);
+    for (Node* member : gradient.members) graph->RemoveNode(member);
+    RemoveUnread(std::move(sources), graph);
+    return absl::OkStatus();
+  }
+  static void AddSources(const Node& node, std::vector<int>* ids) {
+    for (const Edge* edge : node.in_edges()) ids->push_back(edge->src->id());
+  }
+  // Of `ids`, what did no more than tell the members how to sum up, or when to begin.
+  static void RemoveUnread(std::vector<int> ids, Graph* graph) {
+    static const auto* const ops = new absl::flat_hash_set<std::string>{
+        "BroadcastGradientArgs", "StridedSlice", "Shape", "_AttentionScoresShape", "Const", "NoOp"};
+    while (!ids.empty()) {
+      Node* const node = graph->node(ids.back());
+      ids.pop_back();
+      if (node == nullptr || !node->out_edges().empty() || !ops->contains(node->op())) continue;
+      AddSources(*node, &ids);
+      graph->RemoveNode(node);
+    }
   }
 };
 

@@ -1,84 +1,39 @@
 // _FusedAttention: scores are computed for a block of queries at a time, which stay in the cache until they have become
 // the block's output.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
-#include "core/attention_sizes.h"
+#include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "core/target_clones.h"
+#include "kernels/cpu/attention_kernel.h"
+#include "kernels/cpu/attention_scores.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/float16.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/softmax_rows.h"
 
 namespace weir {
 namespace {
 
-constexpr int64_t kPicosecondsPerMultiply = 15;
-constexpr int64_t kPicosecondsPerScore = 1500;
-// Of scores, that a thread holds; rows of keys are never cut.
-constexpr int64_t kBlockElements = 256 << 10;
-constexpr int64_t kMostRows = 128;
-
-WEIR_TARGET_CLONES void Scale(float* x, float scale, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] *= scale;
-}
-WEIR_TARGET_CLONES void ScaleAndAdd(float* x, float scale, const float* mask, int64_t n) {
-  WEIR_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale + mask[i];
-}
-WEIR_TARGET_CLONES void ScaleAndAddOne(float* x, float scale, float mask, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale + mask;
-}
-
-// Where a tensor's matrix of batch `item` begins.
-int64_t BeginOf(int64_t item, const DimVector& batch, const DimVector& steps) {
-  int64_t at = 0;
-  for (int d = static_cast<int>(batch.size()) - 1; d >= 0; --d) {
-    at += item % batch[d] * steps[d];
-    item /= batch[d];
-  }
-  return at;
-}
-
 template <typename T>
 class FusedAttention {
  public:
-  FusedAttention(const AttentionSizes& sizes, bool transpose_k, float scale, Gemm gemm, const T* q, const T* k,
-                 const T* v, const T* mask, T* out)
-      : s_(sizes),
-        transpose_k_(transpose_k),
-        scale_(scale),
-        gemm_(gemm),
-        q_(q),
-        k_(k),
-        v_(v),
-        mask_(mask),
-        out_(out),
-        rows_(std::clamp<int64_t>(kBlockElements / s_.keys, 1, std::min(kMostRows, s_.queries))),
-        blocks_((s_.queries + rows_ - 1) / rows_) {}
-
-  // Of all batches.
-  int64_t num_blocks() const {
-    int64_t count = blocks_;
-    for (const int64_t size : s_.batch) count *= size;
-    return count;
-  }
-  int64_t rows() const { return rows_; }
+  // `largest` and `sum` may be null.
+  FusedAttention(const AttentionSizes& sizes, const AttentionScores<T>& scores, Gemm gemm, const T* v, T* out,
+                 float* largest, float* sum)
+      : s_(sizes), scores_(scores), gemm_(gemm), v_(v), out_(out), largest_(largest), sum_(sum) {}
 
   // What one thread needs.
   struct Scratch {
-    std::vector<float> scores, mask;
-    std::vector<T> products, weights;  // where they are not the scores' memory
+    typename AttentionScores<T>::Scratch scores;
+    std::vector<T> weights;  // where they are not the scores' memory
   };
 
   void Block(int64_t block, Scratch* scratch) const {
-    const int64_t item = block / blocks_, first = block % blocks_ * rows_;
-    const int64_t rows = std::min(rows_, s_.queries - first);
-    scratch->scores.resize(static_cast<size_t>(rows_ * s_.keys));
-    const T* const products = Multiply(item, first, rows, scratch);
-    for (int64_t i = 0; i < rows; ++i) Weigh(item, first + i, i, products, scratch);
+    const int64_t item = block / scores_.num_blocks(), first = block % scores_.num_blocks() * scores_.rows();
+    const int64_t rows = std::min(scores_.rows(), s_.queries - first);
+    scores_.Compute(item, first, rows, &scratch->scores);
+    for (int64_t i = 0; i < rows; ++i) Weigh(item * s_.queries + first + i, i, scratch);
     gemm_({.m = rows,
            .n = s_.columns,
            .k = s_.keys,
@@ -91,90 +46,46 @@ class FusedAttention {
   }
 
  private:
-  static constexpr bool kIsFloat = std::is_same_v<T, float>;
+  static constexpr bool kIsFloat = AttentionScores<T>::kIsFloat;
 
   T* Weights(Scratch* scratch) const {
     if constexpr (kIsFloat) {
-      return scratch->scores.data();
+      return scratch->scores.scores.data();
     } else {
-      scratch->weights.resize(scratch->scores.size());
+      scratch->weights.resize(scratch->scores.scores.size());
       return scratch->weights.data();
     }
   }
 
-  // q k', of as many rows and keys as there are: a single one stands for all.
-  const T* Multiply(int64_t item, int64_t first, int64_t rows, Scratch* scratch) const {
-    const int64_t m = s_.q_row == 0 ? 1 : rows, n = s_.k_key == 0 ? 1 : s_.keys;
-    T* products = nullptr;
-    if constexpr (kIsFloat) {
-      if (m == rows && n == s_.keys) products = scratch->scores.data();
-    }
-    if (products == nullptr) {
-      scratch->products.resize(static_cast<size_t>(m * n));
-      products = scratch->products.data();
-    }
-    gemm_({.transpose_b = transpose_k_,
-           .m = m,
-           .n = n,
-           .k = s_.depth,
-           .a = q_ + BeginOf(item, s_.batch, s_.q_batch) + first * s_.q_row,
-           .lda = s_.depth,
-           .b = k_ + BeginOf(item, s_.batch, s_.k_batch),
-           .ldb = transpose_k_ ? s_.depth : n,
-           .c = products,
-           .ldc = n});
-    return products;
-  }
-
-  // Row `i` of the block becomes weights.
-  void Weigh(int64_t item, int64_t query, int64_t i, const T* products, Scratch* scratch) const {
+  // Row `i` of the block, which is row `row` of all, becomes weights.
+  void Weigh(int64_t row, int64_t i, Scratch* scratch) const {
     const int64_t n = s_.keys;
-    float* const row = scratch->scores.data() + i * n;
-    const int64_t at = s_.q_row == 0 ? 0 : i * (s_.k_key == 0 ? 1 : n);
-    if (s_.k_key == 0) {
-      std::fill_n(row, n, static_cast<float>(products[at]));
-    } else if constexpr (kIsFloat) {
-      if (row != products + at) std::copy_n(products + at, n, row);
-    } else {
-      ToFloats(products + at, row, n);
+    float* const scores = scratch->scores.scores.data() + i * n;
+    float largest = 0;
+    const float sum = ShiftedExponentials(scores, scores, n, &largest);
+    if (sum_ != nullptr) {
+      largest_[row] = largest;
+      sum_[row] = sum;
     }
-    AddMask(item, query, row, scratch);
-    SoftmaxRow(row, row, n);
-    if constexpr (!kIsFloat) FromFloats(row, Weights(scratch) + i * n, n);
-  }
-
-  void AddMask(int64_t item, int64_t query, float* row, Scratch* scratch) const {
-    if (mask_ == nullptr) return Scale(row, scale_, s_.keys);
-    const T* const mask = mask_ + BeginOf(item, s_.batch, s_.mask_batch) + query * s_.mask_row;
-    if (s_.mask_key == 0) return ScaleAndAddOne(row, scale_, static_cast<float>(*mask), s_.keys);
-    if constexpr (kIsFloat) {
-      ScaleAndAdd(row, scale_, mask, s_.keys);
-    } else {
-      scratch->mask.resize(static_cast<size_t>(s_.keys));
-      ToFloats(mask, scratch->mask.data(), s_.keys);
-      ScaleAndAdd(row, scale_, scratch->mask.data(), s_.keys);
-    }
+    ScaleAndMask(scores, 1 / sum, nullptr, 0, n);
+    if constexpr (!kIsFloat) FromFloats(scores, Weights(scratch) + i * n, n);
   }
 
   const AttentionSizes& s_;
-  const bool transpose_k_;
-  const float scale_;
+  const AttentionScores<T>& scores_;
   const Gemm gemm_;
-  const T *const q_, *const k_, *const v_, *const mask_;
+  const T* const v_;
   T* const out_;
-  const int64_t rows_, blocks_;
+  float *const largest_, *const sum_;
 };
 
-class FusedAttentionKernel : public OpKernel {
+class FusedAttentionKernel : public AttentionKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    int64_t num_masks = 0;
-    RETURN_IF_ERROR(ctx.GetAttr("num_masks", &num_masks));
-    if (num_masks > 1) return errors::InvalidArgument(ctx.op(), " adds at most one mask, not ", num_masks);
-    RETURN_IF_ERROR(ctx.GetAttr("scale", &scale_));
-    RETURN_IF_ERROR(ctx.GetAttr("transpose_k", &transpose_k_));
-    gemm_ = FindGemm(ctx.input_types()[0]);
-    return absl::OkStatus();
+    RETURN_IF_ERROR(AttentionKernel::Init(ctx));
+    int64_t num_statistics = 0;
+    RETURN_IF_ERROR(ctx.GetAttr("num_statistics", &num_statistics));
+    return CheckAttentionStatistics(ctx.op(), num_statistics);
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -191,36 +102,60 @@ class FusedAttentionKernel : public OpKernel {
  private:
   template <typename T>
   absl::Status ComputeOf(OpKernelContext& ctx) const {
-    const Tensor &q = ctx.input(0), &k = ctx.input(1), &v = ctx.input(2);
-    const Tensor* const mask = ctx.num_inputs() > 3 ? &ctx.input(3) : nullptr;
-    ASSIGN_OR_RETURN(
-        const AttentionSizes sizes,
-        AttentionSizes::Of(q.shape(), k.shape(), v.shape(), mask == nullptr ? nullptr : &mask->shape(), transpose_k_));
+    ASSIGN_OR_RETURN(const AttentionSizes sizes, SizesOf(ctx));
     ASSIGN_OR_RETURN(Tensor * out, ctx.allocate_output(0, sizes.output));
-    if (out->NumElements() == 0) return absl::OkStatus();
-    if (sizes.keys == 0) {
-      std::fill_n(static_cast<char*>(out->raw_data()), out->TotalBytes(), 0);
-      return absl::OkStatus();
+    float* statistics[2] = {};
+    for (int i = 1; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(Tensor * tensor, ctx.allocate_output(i, sizes.statistics));
+      statistics[i - 1] = tensor->data<float>();
     }
-    const FusedAttention<T> attention(sizes, transpose_k_, scale_, gemm_, q.data<T>(), k.data<T>(), v.data<T>(),
-                                      mask == nullptr ? nullptr : mask->data<T>(), out->data<T>());
-    const int64_t cost = attention.rows() * sizes.keys *
-                         ((sizes.depth + sizes.columns) * kPicosecondsPerMultiply + kPicosecondsPerScore);
-    ParallelRanges(ctx, attention.num_blocks(), cost, [&](int64_t begin, int64_t end) {
+    if (sizes.keys == 0) return NoKeys(ctx);
+    const AttentionScores<T> scores = ScoresOf<T>(ctx, sizes);
+    const FusedAttention<T> attention(sizes, scores, gemm(), ctx.input(2).data<T>(), out->data<T>(), statistics[0],
+                                      statistics[1]);
+    if (sizes.statistics.num_elements() == 0) return absl::OkStatus();
+    const int64_t cost =
+        scores.rows() * sizes.keys * ((sizes.depth + sizes.columns) * kPicosecondsPerMultiply + kPicosecondsPerScore);
+    ParallelRanges(ctx, scores.num_items() * scores.num_blocks(), cost, [&](int64_t begin, int64_t end) {
       typename FusedAttention<T>::Scratch scratch;
       for (int64_t block = begin; block < end; ++block) attention.Block(block, &scratch);
     });
     return absl::OkStatus();
   }
 
-  float scale_ = 1;
+  static absl::Status NoKeys(OpKernelContext& ctx) {
+    Tensor* const out = ctx.mutable_output(0);
+    std::fill_n(static_cast<char*>(out->raw_data()), out->TotalBytes(), 0);
+    for (int i = 1; i < ctx.num_outputs(); ++i) {
+      std::ranges::fill(ctx.mutable_output(i)->flat<float>(), i == 1 ? -std::numeric_limits<float>::infinity() : 0.0f);
+    }
+    return absl::OkStatus();
+  }
+};
+
+// The shape that scores would have.
+class ScoresShapeKernel : public OpKernel {
+ public:
+  bool IsExpensive() const override { return false; }
+  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("transpose_k", &transpose_k_); }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const TensorShape* const mask = ctx.num_inputs() > 2 ? &ctx.input(2).shape() : nullptr;
+    ASSIGN_OR_RETURN(const TensorShape shape,
+                     AttentionSizes::ScoresOf(ctx.input(0).shape(), ctx.input(1).shape(), mask, transpose_k_));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({shape.dims()})));
+    return WriteIntegers(shape.dim_sizes(), output);
+  }
+
+ private:
   bool transpose_k_ = false;
-  Gemm gemm_ = nullptr;
 };
 
 }  // namespace
 
 absl::Status RegisterAttentionKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(RegisterAttentionGradientKernels(kernels));
+  RETURN_IF_ERROR(kernels.Register<ScoresShapeKernel>(
+      Kernel("_AttentionScoresShape").Cpu().Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16})));
   return kernels.Register<FusedAttentionKernel>(
       Kernel("_FusedAttention").Cpu().Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16}));
 }

@@ -42,14 +42,6 @@ C SumOf(const C* x, int64_t n) {
   return lanes[0];
 }
 
-WEIR_TARGET_CLONES void Exponentials(const float* x, float shift, float* out, int64_t n) {
-  WEIR_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < n; ++i) out[i] = vector_math::Exp(x[i] - shift);
-}
-void Exponentials(const double* x, double shift, double* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - shift);
-}
-
 template <typename C>
 C Shifted(const C* x, C* out, int64_t n, C* max) {
   *max = MaxOf(x, n);
@@ -58,6 +50,14 @@ C Shifted(const C* x, C* out, int64_t n, C* max) {
 }
 
 }  // namespace
+
+WEIR_TARGET_CLONES void Exponentials(const float* x, float shift, float* out, int64_t n) {
+  WEIR_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) out[i] = vector_math::Exp(x[i] - shift);
+}
+void Exponentials(const double* x, double shift, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - shift);
+}
 
 float ShiftedExponentials(const float* x, float* out, int64_t n, float* max) { return Shifted(x, out, n, max); }
 double ShiftedExponentials(const double* x, double* out, int64_t n, double* max) { return Shifted(x, out, n, max); }

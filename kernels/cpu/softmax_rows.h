@@ -10,6 +10,10 @@ namespace weir {
 float ShiftedExponentials(const float* x, float* out, int64_t n, float* max);
 double ShiftedExponentials(const double* x, double* out, int64_t n, double* max);
 
+// out = exp(x - shift); `out` may be x.
+void Exponentials(const float* x, float shift, float* out, int64_t n);
+void Exponentials(const double* x, double shift, double* out, int64_t n);
+
 // `out` may be x.
 template <typename C>
 void SoftmaxRow(const C* x, C* out, int64_t n) {

@@ -3,6 +3,7 @@
 #include "absl/strings/strip.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/fused_apply_kernel.h"
 #include "kernels/cuda/gpu_variable.h"
 #include "kernels/cuda/update_bodies.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -109,6 +110,7 @@ class ApplyKernel : public GpuOpKernel {
 }  // namespace
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(RegisterGpuFusedApplyKernels(kernels));
   struct Rule {
     const char* name;
     std::vector<const char*> variables;

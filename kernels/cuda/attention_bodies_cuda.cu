@@ -1,7 +1,10 @@
 // The bodies of attention_table.inc for CUDA.
 #include "kernels/cuda/attention_bodies.h"
+#include "kernels/cuda/attention_gradient_bodies.h"
 #include "kernels/cuda/run_bodies_cuda.h"
-// Needs what is above.
+// Need what is above.
+#include "kernels/cuda/attention_gradient_table.inc"
+//
 #include "kernels/cuda/attention_table.inc"
 
 namespace weir {

@@ -39,6 +39,8 @@ class GpuAttention : public GpuKernels {
         .Input("v: T")
         .Input("mask: num_masks * T")
         .Output("output: T")
+        .Output("statistics: num_statistics * float")
+        .Attr("num_statistics: int >= 0 = 0")
         .Attr("num_masks: int >= 0")
         .Attr("scale: float")
         .Attr("transpose_k: bool");
@@ -173,6 +175,169 @@ TEST_P(GpuAttention, RefusesWhatDoesNotFit) {
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("Matrix size-incompatible")));
   EXPECT_THAT(RunAttention(Of({2, 5, 8}, {2, 7, 8}, {2, 6, 8}), DT_HALF), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(RunAttention(Of({2, 5, 8}, {2, 7, 8}, {2, 7, 8}, TensorShape({4, 7})), DT_HALF),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+class GpuAttentionGrad : public GpuAttention {
+ protected:
+  static Op GradientOp() {
+    return GpuKernels::Of("_FusedAttentionGrad")
+        .Input("q: T")
+        .Input("k: T")
+        .Input("v: T")
+        .Input("mask: num_masks * T")
+        .Input("output: T")
+        .Input("largest: float")
+        .Input("sum: float")
+        .Input("gradient: T")
+        .Output("dq: T")
+        .Output("dk: T")
+        .Output("dv: T")
+        .Attr("num_masks: int >= 0")
+        .Attr("scale: float")
+        .Attr("transpose_k: bool")
+        .Attr("sums_weights: bool")
+        .Attr("sums_scores: bool");
+  }
+  static AttentionGradientSizes SizesOf(const Inputs& in, bool sums) {
+    const TensorShape* const mask = in.mask.has_value() ? &in.mask->shape() : nullptr;
+    const AttentionSizes s = *AttentionSizes::Of(in.q.shape(), in.k.shape(), in.v.shape(), mask, in.transpose_k);
+    AttentionGradientSizes::Inputs shapes{in.q.shape(), in.k.shape(), in.v.shape()};
+    if (mask != nullptr) shapes.mask = *mask;
+    shapes.output = shapes.gradient = s.output;
+    shapes.largest = shapes.sum = s.statistics;
+    return *AttentionGradientSizes::Of(shapes, in.transpose_k, sums, sums);
+  }
+  // In double, score by score: dq, dk and dv.
+  static std::vector<Tensor> ReferenceGradients(const Inputs& in, const Tensor& dy, bool sums) {
+    const AttentionGradientSizes sizes = SizesOf(in, sums);
+    const AttentionSizes& s = sizes.forward;
+    const float *const q = in.q.data<float>(), *const k = in.k.data<float>(), *const v = in.v.data<float>();
+    std::vector<double> dq(static_cast<size_t>(sizes.dq.num_elements())),
+        dv(static_cast<size_t>(sizes.dv.num_elements())), dk(static_cast<size_t>(sizes.dk.num_elements()));
+    for (int64_t own = 0; own < sizes.num_items(); ++own) {
+      for (const int64_t item : sizes.ItemsOf(own)) {
+        const int64_t q0 = At(item, s.batch, s.q_batch), k0 = At(item, s.batch, s.k_batch);
+        const int64_t v0 = At(item, s.batch, s.v_batch), m0 = At(item, s.batch, s.mask_batch);
+        for (int64_t query = 0; query < s.queries; ++query) {
+          std::vector<double> weights, of_weights;
+          double largest = -std::numeric_limits<double>::infinity(), sum = 0, dot = 0;
+          const float* const gradient = dy.data<float>() + (item * s.queries + query) * s.columns;
+          for (int64_t key = 0; key < s.keys; ++key) {
+            double score = 0, of_weight = 0;
+            for (int64_t d = 0; d < s.depth; ++d) {
+              score += double{q[q0 + query * s.q_row + d]} * k[k0 + key * s.k_key + d * s.k_depth];
+            }
+            score *= kScale;
+            if (in.mask.has_value()) score += in.mask->data<float>()[m0 + query * s.mask_row + key * s.mask_key];
+            for (int64_t c = 0; c < s.columns; ++c) of_weight += double{gradient[c]} * v[v0 + key * s.columns + c];
+            weights.push_back(score);
+            of_weights.push_back(of_weight);
+            if (score > largest) largest = score;
+          }
+          for (double& weight : weights) sum += weight = std::exp(weight - largest);
+          for (size_t key = 0; key < weights.size(); ++key) dot += (weights[key] /= sum) * of_weights[key];
+          for (int64_t key = 0; key < s.keys; ++key) {
+            const double weight = weights[static_cast<size_t>(key)];
+            const double of_score = weight * (of_weights[static_cast<size_t>(key)] - dot) * kScale;
+            for (int64_t c = 0; c < s.columns; ++c) {
+              dv[static_cast<size_t>((item * s.keys + key) * s.columns + c)] += weight * gradient[c];
+            }
+            const int64_t q_at = sizes.queries == s.queries ? query : 0, k_at = sizes.keys == s.keys ? key : 0;
+            for (int64_t d = 0; d < s.depth; ++d) {
+              dq[static_cast<size_t>((own * sizes.queries + q_at) * s.depth + d)] +=
+                  of_score * k[k0 + key * s.k_key + d * s.k_depth];
+              dk[static_cast<size_t>(own * sizes.keys * s.depth +
+                                     (in.transpose_k ? k_at * s.depth + d : d * sizes.keys + k_at))] +=
+                  of_score * q[q0 + query * s.q_row + d];
+            }
+          }
+        }
+      }
+    }
+    return {Narrow(dq, sizes.dq), Narrow(dk, sizes.dk), Narrow(dv, sizes.dv)};
+  }
+  static Tensor Narrow(const std::vector<double>& values, const TensorShape& shape) {
+    Tensor tensor(DT_FLOAT, shape);
+    for (size_t i = 0; i < values.size(); ++i) tensor.data<float>()[i] = static_cast<float>(values[i]);
+    return tensor;
+  }
+  // With what the attention itself gave on the device.
+  absl::StatusOr<std::vector<Tensor>> RunGradient(const Inputs& in, const Tensor& dy, DataType type, bool sums) {
+    std::vector<Tensor> inputs = {CastForTest(in.q, type), CastForTest(in.k, type), CastForTest(in.v, type)};
+    if (in.mask.has_value()) inputs.push_back(CastForTest(*in.mask, type));
+    const auto attrs = Attr(
+        "T", type,
+        Attr("num_masks", int64_t{in.mask.has_value()}, Attr("scale", kScale, Attr("transpose_k", in.transpose_k))));
+    ASSIGN_OR_RETURN(const std::vector<Tensor> out,
+                     Run(AttentionOp(), inputs, Attr("num_statistics", int64_t{2}, attrs)));
+    inputs.insert(inputs.end(), {out[0], out[1], out[2], CastForTest(dy, type)});
+    return Run(GradientOp(), std::move(inputs), Attr("sums_weights", sums, Attr("sums_scores", sums, attrs)));
+  }
+  void CheckGradients(const Inputs& in, const std::string& context, bool sums = true) {
+    const Tensor dy = Scrambled(SizesOf(in, sums).forward.output, 5);
+    const std::vector<Tensor> expected = ReferenceGradients(in, dy, sums);
+    for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
+      const auto out = RunGradient(in, dy, type, sums);
+      ASSERT_THAT(out, IsOk()) << context << " " << DataTypeName(type);
+      const double tolerance = type == DT_FLOAT ? 1e-4 : type == DT_HALF ? 2e-2 : 1.5e-1;
+      for (size_t i = 0; i < 3; ++i) {
+        ExpectTensorNear((*out)[i], CastForTest(expected[i], type), tolerance, tolerance,
+                         absl::StrCat(context, " ", DataTypeName(type), " gradient ", i));
+      }
+    }
+    GetParam().check(device_->runtime());
+  }
+};
+
+TEST_P(GpuAttentionGrad, OfAllShapes) {
+  const TensorShape q({2, 3, 5, 8}), k({2, 3, 7, 8}), v({2, 3, 7, 16});
+  CheckGradients(Of(q, k, v), "no mask");
+  CheckGradients(Of(q, k, v, TensorShape({5, 7})), "a mask for all");
+  CheckGradients(Of(q, k, v, TensorShape({2, 1, 1, 7})), "a mask of keys");
+  CheckGradients(Of(q, k, v, TensorShape({2, 3, 5, 7})), "a mask for each", /*sums=*/false);
+  CheckGradients(Of({1, 8}, {7, 8}, {7, 16}), "one query");
+  CheckGradients(Of({2, 3, 5, 4}, {2, 3, 7, 4}, {2, 3, 7, 6}, TensorShape({7})), "narrow heads");
+  CheckGradients(Of({2, 5, 8}, {2, 8, 7}, {2, 7, 16}, std::nullopt, false), "keys in columns");
+  CheckGradients(Of({2, 3, 5, 8}, {2, 1, 7, 8}, {1, 3, 7, 8}, TensorShape({5, 1})), "shared keys");
+  CheckGradients(Of({5, 8}, {7, 8}, {2, 3, 7, 8}), "batched values");
+  CheckGradients(Of({5, 8}, {7, 8}, {2, 3, 7, 8}), "batched values, not summed up", /*sums=*/false);
+  CheckGradients(Of({2, 1, 8}, {2, 7, 8}, {2, 7, 8}, TensorShape({4, 1, 5, 7})), "a mask that adds queries");
+  CheckGradients(Of({5, 8}, {1, 8}, {7, 8}, TensorShape({5, 7})), "a mask that adds keys");
+  CheckGradients(Of({2, 5, 8}, {2, 8, 1}, {2, 7, 8}, TensorShape({5, 7}), false), "one key in a column");
+}
+
+TEST_P(GpuAttentionGrad, OfSeveralTiles) {
+  CheckGradients(Of({2, 70, 40}, {2, 130, 40}, {2, 130, 200}, TensorShape({70, 130})), "ends in all dimensions");
+  CheckGradients(Of({1, 33, 129}, {1, 65, 129}, {1, 65, 65}), "one more than a tile");
+}
+
+TEST_P(GpuAttentionGrad, OfWhatIsEmpty) {
+  for (const Inputs& in : {Of({2, 0, 8}, {2, 7, 8}, {2, 7, 8}), Of({2, 5, 0}, {2, 7, 0}, {2, 7, 8}),
+                           Of({2, 5, 8}, {2, 7, 8}, {2, 7, 0}), Of({2, 5, 8}, {2, 0, 8}, {2, 0, 8})}) {
+    CheckGradients(in, absl::StrCat(in.q.shape().ToString(), in.k.shape().ToString()));
+  }
+}
+
+TEST_P(GpuAttentionGrad, OfMasksThatHide) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float hidden : {-kInfinity, -1e9f}) {
+    Inputs in = Of({1, 100, 8}, {1, 100, 8}, {1, 100, 8}, TensorShape({100, 100}));
+    for (int64_t i = 0; i < 10000; ++i) in.mask->data<float>()[i] = i % 100 > i / 100 ? hidden : 0;
+    const Tensor dy = Scrambled({1, 100, 8}, 5);
+    const auto out = RunGradient(in, dy, DT_FLOAT, false);
+    ASSERT_THAT(out, IsOk());
+    const std::vector<Tensor> expected = ReferenceGradients(in, dy, false);
+    for (size_t i = 0; i < 3; ++i)
+      ExpectTensorNear((*out)[i], expected[i], 1e-4, 1e-4, absl::StrCat("causal ", hidden));
+  }
+}
+
+TEST_P(GpuAttentionGrad, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(RunGradient(Of({2, 5, 8}, {2, 7, 8}, {2, 7, 8}), Scrambled({2, 5, 7}, 5), DT_FLOAT, false),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(RunGradient(Of({2, 1, 8}, {2, 7, 8}, {2, 7, 8}, TensorShape({5, 7})), Scrambled({2, 5, 8}, 5), DT_HALF,
+                          /*sums=*/false),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

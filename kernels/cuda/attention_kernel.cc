@@ -1,6 +1,8 @@
 // _FusedAttention: by a library for half and bfloat16 where it has a plan, and by tiles of its own.
+#include "kernels/attention_attrs.h"
 #include "kernels/cuda/attention/attention_library.h"
 #include "kernels/cuda/attention_bodies.h"
+#include "kernels/cuda/attention_gradient_kernel.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 
@@ -13,13 +15,13 @@ bool IsAligned(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor
 
 class FusedAttentionKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    int64_t num_masks = 0;
-    RETURN_IF_ERROR(ctx.GetAttr("num_masks", &num_masks));
-    if (num_masks > 1) return errors::InvalidArgument(ctx.op(), " adds at most one mask, not ", num_masks);
-    RETURN_IF_ERROR(ctx.GetAttr("scale", &scale_));
-    RETURN_IF_ERROR(ctx.GetAttr("transpose_k", &transpose_k_));
+    RETURN_IF_ERROR(attrs_.Read(ctx));
+    int64_t num_statistics = 0;
+    RETURN_IF_ERROR(ctx.GetAttr("num_statistics", &num_statistics));
+    RETURN_IF_ERROR(CheckAttentionStatistics(ctx.op(), num_statistics));
     const DataType type = ctx.input_types()[0];
     ASSIGN_OR_RETURN(kernel_, FindBody("Attention", type));
+    ASSIGN_OR_RETURN(fill_, FindBody("Fill", DT_FLOAT));
     if (type != DT_FLOAT) {
       ASSIGN_OR_RETURN(planner_, AttentionPlannerOf(gpu()));
     }
@@ -28,14 +30,17 @@ class FusedAttentionKernel : public GpuOpKernel {
 
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor &q = ctx.input(0), &k = ctx.input(1), &v = ctx.input(2);
-    const Tensor* const mask = ctx.num_inputs() > 3 ? &ctx.input(3) : nullptr;
-    ASSIGN_OR_RETURN(
-        const AttentionSizes sizes,
-        AttentionSizes::Of(q.shape(), k.shape(), v.shape(), mask == nullptr ? nullptr : &mask->shape(), transpose_k_));
+    const Tensor* const mask = attrs_.has_mask ? &ctx.input(3) : nullptr;
+    ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                     AttentionSizes::Of(q.shape(), k.shape(), v.shape(), mask == nullptr ? nullptr : &mask->shape(),
+                                        attrs_.transpose_k));
     ASSIGN_OR_RETURN(Tensor * out, ctx.allocate_output(0, sizes.output));
-    if (out->NumElements() == 0) return absl::OkStatus();
-    if (sizes.keys == 0) return stream.Fill(out->raw_data(), 0, static_cast<size_t>(out->TotalBytes()));
-    const Call call{ctx, stream, sizes, q, k, v, mask, *out};
+    Call call{ctx, stream, sizes, q, k, v, mask, *out};
+    for (int i = 1; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(call.statistics[i - 1], ctx.allocate_output(i, sizes.statistics));
+    }
+    // Its gradients are zero, whatever the statistics.
+    if (out->NumElements() == 0 || sizes.keys == 0) return Clear(call);
     ASSIGN_OR_RETURN(const bool is_done, ByLibrary(call));
     return is_done ? absl::OkStatus() : ByTiles(call);
   }
@@ -47,7 +52,17 @@ class FusedAttentionKernel : public GpuOpKernel {
     const Tensor &q, &k, &v;
     const Tensor* mask;
     const Tensor& out;
+    Tensor* statistics[2] = {};  // the largest score of each query and the sum of exponentials, or null
   };
+
+  static absl::Status Clear(const Call& call) {
+    for (const Tensor* tensor :
+         {&call.out, static_cast<const Tensor*>(call.statistics[0]), static_cast<const Tensor*>(call.statistics[1])}) {
+      if (tensor == nullptr || tensor->NumElements() == 0) continue;
+      RETURN_IF_ERROR(call.stream.Fill(tensor->raw_data(), 0, static_cast<size_t>(tensor->TotalBytes())));
+    }
+    return absl::OkStatus();
+  }
 
   // False: no library computes it, and nothing was enqueued.
   absl::StatusOr<bool> ByLibrary(const Call& call) const {
@@ -61,8 +76,13 @@ class FusedAttentionKernel : public GpuOpKernel {
   }
 
   absl::Status Run(const Call& call, AttentionPlan& plan) const {
-    ASSIGN_OR_RETURN(const TensorShape rows, TensorShape::Build({plan.problem().Rows()}));
-    ASSIGN_OR_RETURN(const Tensor statistics, call.ctx.allocate_temp(DT_FLOAT, rows));
+    Tensor statistics;
+    if (call.statistics[0] != nullptr) {
+      statistics = *call.statistics[0];
+    } else {
+      ASSIGN_OR_RETURN(const TensorShape rows, TensorShape::Build({plan.problem().Rows()}));
+      ASSIGN_OR_RETURN(statistics, call.ctx.allocate_temp(DT_FLOAT, rows));
+    }
     ASSIGN_OR_RETURN(const TensorShape bytes, TensorShape::Build({static_cast<int64_t>(plan.workspace_bytes())}));
     ASSIGN_OR_RETURN(const Tensor workspace, call.ctx.allocate_temp(DT_UINT8, bytes));
     const AttentionBuffers buffers{.q = call.q.raw_data(),
@@ -71,8 +91,13 @@ class FusedAttentionKernel : public GpuOpKernel {
                                    .mask = call.mask == nullptr ? nullptr : call.mask->raw_data(),
                                    .out = call.out.raw_data(),
                                    .row_statistics = statistics.raw_data(),
-                                   .scale = scale_};
-    return plan.Enqueue(call.stream, buffers, workspace.raw_data());
+                                   .scale = attrs_.scale};
+    RETURN_IF_ERROR(plan.Enqueue(call.stream, buffers, workspace.raw_data()));
+    if (call.statistics[1] == nullptr) return absl::OkStatus();
+    // A library gives the logarithm of the sum with the largest: as if one exponential were the sum.
+    const FillArgs ones{
+        .constant = 1, .out = call.statistics[1]->raw_data(), .count = call.statistics[1]->NumElements()};
+    return call.stream.LaunchWith(fill_, ones, {WriteOf(*call.statistics[1])});
   }
 
   absl::Status ByTiles(const Call& call) const {
@@ -82,6 +107,8 @@ class FusedAttentionKernel : public GpuOpKernel {
                        .v = call.v.raw_data(),
                        .mask = call.mask == nullptr ? nullptr : call.mask->raw_data(),
                        .out = call.out.raw_data(),
+                       .largest = DataOf(call.statistics[0]),
+                       .sums = DataOf(call.statistics[1]),
                        .queries = s.queries,
                        .keys = s.keys,
                        .depth = s.depth,
@@ -91,7 +118,7 @@ class FusedAttentionKernel : public GpuOpKernel {
                        .k_depth = s.k_depth,
                        .mask_row = s.mask_row,
                        .mask_key = s.mask_key,
-                       .scale = scale_,
+                       .scale = attrs_.scale,
                        .row_blocks = Blocks(s.queries, kAttentionRows),
                        .column_blocks = Blocks(s.columns, kAttentionColumns)};
     ASSIGN_OR_RETURN(args.q_batch, LayoutOf(s.batch, s.q_batch));
@@ -102,18 +129,22 @@ class FusedAttentionKernel : public GpuOpKernel {
     for (const int64_t size : s.batch) args.count *= size;
     std::vector<GpuAccess> accesses = {ReadOf(call.q), ReadOf(call.k), ReadOf(call.v), WriteOf(call.out)};
     if (call.mask != nullptr) accesses.push_back(ReadOf(*call.mask));
+    for (const Tensor* statistics : call.statistics) {
+      if (statistics != nullptr) accesses.push_back(WriteOf(*statistics));
+    }
     return call.stream.LaunchWith(kernel_, args, accesses);
   }
+  static float* DataOf(Tensor* tensor) { return tensor == nullptr ? nullptr : static_cast<float*>(tensor->raw_data()); }
 
-  float scale_ = 1;
-  bool transpose_k_ = false;
-  GpuKernel kernel_;
+  AttentionAttrs attrs_;
+  GpuKernel kernel_, fill_;
   std::shared_ptr<AttentionPlanner> planner_;  // null where no library is asked
 };
 
 }  // namespace
 
 absl::Status RegisterGpuAttentionKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(RegisterGpuAttentionGradientKernels(kernels));
   return kernels.Register<FusedAttentionKernel>(
       Kernel("_FusedAttention").Device(kDeviceGpu).Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16}));
 }

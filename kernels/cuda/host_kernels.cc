@@ -117,7 +117,8 @@ std::vector<OnGpu> CollectiveKernels() {
 
 std::vector<OnGpu> ShapeKernels() {
   std::vector<OnGpu> kernels;
-  for (const char* op : {"Shape", "ShapeN", "Size", "Rank"}) kernels.push_back({op, {kAllOutputs}});
+  for (const char* op : {"Shape", "ShapeN", "Size", "Rank", "_AttentionScoresShape"})
+    kernels.push_back({op, {kAllOutputs}});
   for (const char* op : {"BroadcastArgs", "BroadcastGradientArgs", "ConcatOffset", "Range",
                          "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "StatelessRandomGetAlg"}) {
     kernels.push_back({op, {kAllArguments}});

@@ -12,6 +12,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, GpuElementwise, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuKernels, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, FusedKernels, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuAttention, testing::Values(kCuda));
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuAttentionGrad, testing::Values(kCuda));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
   const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();

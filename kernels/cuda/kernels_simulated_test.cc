@@ -14,6 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise, testing::Values(kSimulated))
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, FusedKernels, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttention, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttentionGrad, testing::Values(kSimulated));
 
 }  // namespace
 }  // namespace weir

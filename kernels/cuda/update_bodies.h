@@ -21,4 +21,19 @@ struct UpdateArgs {
   int64_t count;
 };
 
+// Dense steps on several variables: places are those of one after the other.
+inline constexpr int kMostUpdatesAtOnce = 18;  // arguments of kernels are few bytes
+struct UpdateManyArgs {
+  struct Entry {
+    void* variables[kMaxUpdatedVariables];
+    const void* gradient;
+    int64_t first;  // of its places
+  };
+  Entry entries[kMostUpdatesAtOnce];
+  const void* scalars[kMaxUpdateScalars];
+  bool flag;
+  int num_entries;
+  int64_t count;
+};
+
 }  // namespace weir

@@ -25,12 +25,14 @@ class AttentionSessionTest : public GpuSessionTest {
     queries_ = ops::Placeholder(scope, DT_FLOAT);
     Tensor mask(DT_FLOAT, TensorShape({6, 6}));
     for (int64_t i = 0; i < 36; ++i) mask.data<float>()[i] = i % 6 > i / 6 ? -1e4f : 0;
-    const Output q = ops::Cast(scope, queries_, type), k = cast(Scrambled({2, 3, 6, 8}, 2)),
-                 v = cast(Scrambled({2, 3, 6, 8}, 3));
-    scores_ = ops::BatchMatMulV2(scope, q, k, {.adj_y = true});
+    const Output q = ops::Cast(scope, queries_, type);
+    keys_ = cast(Scrambled({2, 3, 6, 8}, 2));
+    values_ = cast(Scrambled({2, 3, 6, 8}, 3));
+    mask_ = cast(mask);
+    scores_ = ops::BatchMatMulV2(scope, q, keys_, {.adj_y = true});
     const Output scaled = ops::Mul(scope, scores_, cast(Tensor::Scalar<float>(0.5f)));
-    const Output weights = ops::Softmax(scope, ops::AddV2(scope, scaled, cast(mask)));
-    return ops::Cast(scope, ops::BatchMatMulV2(scope, weights, v), DT_FLOAT);
+    const Output weights = ops::Softmax(scope, ops::AddV2(scope, scaled, mask_));
+    return ops::Cast(scope, ops::BatchMatMulV2(scope, weights, values_), DT_FLOAT);
   }
   // Runs as a session does by default; the graphs that ran go to `graphs`.
   std::vector<Tensor> RunTraced(const OutputList& fetches, std::string* graphs) {
@@ -50,7 +52,7 @@ class AttentionSessionTest : public GpuSessionTest {
     EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
     return out;
   }
-  Output queries_, scores_;
+  Output queries_, keys_, values_, mask_, scores_;
 };
 
 TEST_F(AttentionSessionTest, OneNodeGivesWhatItsPartsGive) {
@@ -79,12 +81,37 @@ TEST_F(AttentionSessionTest, WhatIsFetchedStaysApart) {
   ExpectTensorNear(fetched[0], RunInParts({out})[0], 1e-5, 1e-5);
 }
 
-TEST_F(AttentionSessionTest, WhatAGradientReadsStaysApart) {
+TEST_F(AttentionSessionTest, OneNodeGivesTheGradientsThatPartsGive) {
+  for (const char* device : {"/device:CPU:0", "/device:GPU:0"}) {
+    for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
+      scope_ = Scope::NewRoot();
+      session_.reset();
+      options_.config.clear_graph_options();
+      const Scope scope = scope_.WithDevice(device);
+      const Output out = Attention(scope, type);
+      const std::vector<Gradient> gradients = Gradients(scope, {ops::Square(scope, out)}, {queries_, keys_, values_});
+      OutputList wanted = {out};
+      for (const Gradient& gradient : gradients) wanted.push_back(ops::Cast(scope, gradient.values, DT_FLOAT));
+      std::string graphs;
+      const std::vector<Tensor> fused = RunTraced(wanted, &graphs);
+      EXPECT_THAT(graphs, HasSubstr("_FusedAttentionGrad")) << device << " " << DataTypeName(type);
+      EXPECT_THAT(graphs, Not(HasSubstr("Softmax")));
+      const std::vector<Tensor> parts = RunInParts(wanted);
+      const double tolerance = type == DT_FLOAT ? 1e-4 : type == DT_HALF ? 3e-2 : 2e-1;
+      for (size_t i = 0; i < fused.size(); ++i) {
+        ExpectTensorNear(fused[i], parts[i], tolerance, tolerance,
+                         absl::StrCat(device, " ", DataTypeName(type), " ", i));
+      }
+    }
+  }
+}
+
+TEST_F(AttentionSessionTest, WhatAMasksGradientReadsStaysApart) {
   const Output out = Attention(Gpu(), DT_FLOAT);
-  const std::vector<Gradient> gradients = Gradients(scope_, {out}, {queries_});
-  ASSERT_EQ(gradients.size(), 1);
+  const std::vector<Gradient> gradients = Gradients(scope_, {out}, {queries_, mask_});
+  ASSERT_EQ(gradients.size(), 2);
   std::string graphs;
-  RunTraced({out, gradients[0].values}, &graphs);
+  RunTraced({out, gradients[0].values, gradients[1].values}, &graphs);
   EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
 }
 

@@ -15,8 +15,19 @@ struct AttentionBuffers {
   void* v = nullptr;
   void* mask = nullptr;  // where the problem has one
   void* out = nullptr;
-  void* row_statistics = nullptr;  // a float for each of the problem's Rows(): what the plan leaves there nobody reads
+  // A float for each of the problem's Rows(): the logarithm of the sum of the exponentials of a query's scores, which
+  // an attention writes and its gradient reads.
+  void* row_statistics = nullptr;
   float scale = 1;
+  // Of a gradient alone, which reads `out` too.
+  void* gradient = nullptr;  // of the output
+  void* dq = nullptr;
+  void* dk = nullptr;
+  void* dv = nullptr;
+  // For the plan to use: a float for each row, and for each element of dq.
+  void* dots = nullptr;
+  void* queries_sum = nullptr;
+  float one = 1;
 };
 
 using AttentionPlan = LibraryPlan<AttentionProblem, AttentionBuffers>;

@@ -18,6 +18,7 @@ std::string AttentionProblem::ToString() const {
   std::string text = absl::StrCat(DataTypeName(dtype), " ", batch, "x", heads, " queries=", queries, "x", depth,
                                   " keys=", keys, " values=", columns);
   if (has_mask) absl::StrAppend(&text, " mask=", MaskSize(0), "x", MaskSize(1), "x", MaskSize(2));
+  if (is_gradient) absl::StrAppend(&text, " gradient");
   return text;
 }
 

@@ -22,6 +22,7 @@ struct AttentionProblem {
   int64_t batch = 1, heads = 1, queries = 0, keys = 0, depth = 0, columns = 0;
   int64_t q[2] = {}, k[2] = {}, v[2] = {};  // steps of batch and heads; rows follow each other
   bool has_mask = false;
+  bool is_gradient = false;  // dq, dk and dv are wanted, dense, from a dense gradient of the output
   bool mask_varies[3] = {};  // by batch, head and query, or is broadcast; it is dense
 
   // Of batch, heads and queries.
@@ -33,7 +34,8 @@ struct AttentionProblem {
   template <typename H>
   friend H AbslHashValue(H h, const AttentionProblem& p) {
     return H::combine(std::move(h), p.dtype, p.batch, p.heads, p.queries, p.keys, p.depth, p.columns, p.q[0], p.q[1],
-                      p.k[0], p.k[1], p.v[0], p.v[1], p.has_mask, p.mask_varies[0], p.mask_varies[1], p.mask_varies[2]);
+                      p.k[0], p.k[1], p.v[0], p.v[1], p.has_mask, p.is_gradient, p.mask_varies[0], p.mask_varies[1],
+                      p.mask_varies[2]);
   }
   bool IsChannelsFirst() const { return false; }
   AttentionProblem InLayout(bool) const { return *this; }

@@ -15,6 +15,15 @@ CudnnArguments ArgumentsOf(const AttentionProblem& problem, const AttentionBuffe
   };
   arguments.Add(kCudnnScale, &buffers.scale);
   if (problem.has_mask) arguments.Add(kCudnnMask, buffers.mask);
+  if (problem.is_gradient) {
+    arguments.Add(kCudnnGradient, buffers.gradient);
+    arguments.Add(kCudnnQueriesGradient, buffers.dq);
+    arguments.Add(kCudnnKeysGradient, buffers.dk);
+    arguments.Add(kCudnnValuesGradient, buffers.dv);
+    arguments.Add(kCudnnDots, buffers.dots);
+    arguments.Add(kCudnnQueriesSum, buffers.queries_sum);
+    arguments.Add(kCudnnOne, &buffers.one);
+  }
   return arguments;
 }
 

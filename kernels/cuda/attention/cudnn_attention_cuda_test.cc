@@ -86,6 +86,34 @@ TEST_F(CudnnAttentionTest, HasPlansForMasksAndSizes) {
   EXPECT_THAT(FirstPlan(*library, Problem(DT_HALF, 1, 512, 64, 0)), IsOk()) << "one query";
 }
 
+AttentionProblem Gradient(AttentionProblem problem) {
+  problem.is_gradient = true;
+  return problem;
+}
+
+TEST_F(CudnnAttentionTest, HasPlansOfGradientsFromAmpereOn) {
+  for (const DescribedDevice& device : kDescribedDevices) {
+    const auto library = For(device);
+    for (const DataType dtype : {DT_HALF, DT_BFLOAT16}) {
+      const auto plan = FirstPlan(*library, Gradient(Problem(dtype, 512, 512, 64, 1)));
+      if (device.version >= 800) {
+        EXPECT_THAT(plan, IsOk()) << device.name << " " << DataTypeName(dtype);
+      } else {
+        EXPECT_THAT(plan, StatusIs(absl::StatusCode::kUnimplemented)) << device.name;
+      }
+    }
+  }
+}
+
+TEST_F(CudnnAttentionTest, HasPlansOfGradientsForMasksAndSizes) {
+  const auto library = For(kH100);
+  for (const int mask : {0, 2, 3, 4}) {
+    EXPECT_THAT(FirstPlan(*library, Gradient(Problem(DT_HALF, 512, 512, 64, mask))), IsOk()) << "mask " << mask;
+  }
+  EXPECT_THAT(FirstPlan(*library, Gradient(Problem(DT_HALF, 500, 500, 128, 1))), IsOk());
+  EXPECT_THAT(FirstPlan(*library, Gradient(Problem(DT_HALF, 77, 77, 40, 1))), IsOk());
+}
+
 TEST_F(CudnnAttentionTest, WhatItCannotDoItSays) {
   EXPECT_THAT(FirstPlan(*For(kH100), Problem(DT_HALF, 64, 64, 20, 0)), StatusIs(absl::StatusCode::kUnimplemented));
 }

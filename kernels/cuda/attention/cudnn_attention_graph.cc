@@ -1,43 +1,27 @@
 #include "kernels/cuda/attention/cudnn_attention_graph.h"
 
-#include <array>
-#include <vector>
-
-#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
+#include "kernels/cuda/attention/cudnn_attention_operations.h"
 
 namespace weir {
 namespace {
 
-using Sizes = std::array<int64_t, 4>;
-
-Sizes Dense(const Sizes& sizes) { return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1}; }
-
 // The operations that cuDNN knows as attention: a product, a scale, perhaps a mask, a softmax in its parts, a product.
 // Its engines of Ampere and later take them as one only where the statistics of rows are asked for, as by a training
 // step: without, others are proposed, for a depth of 64 alone.
-class GraphMaker {
+class AttentionGraph : public CudnnAttentionOperations {
  public:
-  GraphMaker(const CudnnTarget& target, const AttentionProblem& problem)
-      : target_(target),
-        cudnn_(target.cudnn()),
-        p_(problem),
-        type_(CudnnTypeOf(problem.dtype)),
-        scores_({p_.batch, p_.heads, p_.queries, p_.keys}),
-        rows_({p_.batch, p_.heads, p_.queries, 1}) {}
+  AttentionGraph(const CudnnTarget& target, const AttentionProblem& problem)
+      : CudnnAttentionOperations(target, problem) {}
 
   absl::StatusOr<CudnnDescriptor> Make() {
-    ASSIGN_OR_RETURN(const CudnnDescriptor q, Argument(kCudnnQueries, {p_.batch, p_.heads, p_.queries, p_.depth},
-                                                       {p_.q[0], p_.q[1], p_.depth, 1}));
-    ASSIGN_OR_RETURN(const CudnnDescriptor k,
-                     Argument(kCudnnKeys, {p_.batch, p_.heads, p_.depth, p_.keys}, {p_.k[0], p_.k[1], 1, p_.depth}));
+    ASSIGN_OR_RETURN(const CudnnDescriptor q, Queries());
+    ASSIGN_OR_RETURN(const CudnnDescriptor k, Keys());
     ASSIGN_OR_RETURN(CudnnDescriptor scores, Inner(scores_));
     RETURN_IF_ERROR(AddProduct(q, k, scores));
-    ASSIGN_OR_RETURN(const CudnnDescriptor scale, NewTensor(CUDNN_DATA_FLOAT, kCudnnScale, {1, 1, 1, 1}, {1, 1, 1, 1},
-                                                            CUDNN_ATTR_TENSOR_IS_BY_VALUE));
+    ASSIGN_OR_RETURN(const CudnnDescriptor scale, Number(kCudnnScale));
     ASSIGN_OR_RETURN(scores, Added(CUDNN_POINTWISE_MUL, scores, &scale, scores_));
     if (p_.has_mask) {
-      const Sizes sizes = {p_.MaskSize(0), p_.MaskSize(1), p_.MaskSize(2), p_.keys};
-      ASSIGN_OR_RETURN(const CudnnDescriptor mask, Argument(kCudnnMask, sizes, Dense(sizes)));
+      ASSIGN_OR_RETURN(const CudnnDescriptor mask, Mask());
       ASSIGN_OR_RETURN(scores, Added(CUDNN_POINTWISE_ADD, scores, &mask, scores_));
     }
     ASSIGN_OR_RETURN(const CudnnDescriptor weights, Softmax(scores));
@@ -46,7 +30,7 @@ class GraphMaker {
     const Sizes mixed = {p_.batch, p_.heads, p_.queries, p_.columns};
     ASSIGN_OR_RETURN(const CudnnDescriptor out, Argument(kCudnnMixed, mixed, Dense(mixed)));
     RETURN_IF_ERROR(AddProduct(weights, v, out));
-    return NewCudnnGraph(target_, operations_);
+    return Graph();
   }
 
  private:
@@ -63,78 +47,105 @@ class GraphMaker {
     RETURN_IF_ERROR(AddPointwise(CUDNN_POINTWISE_DIV, powers, &sum, weights));
     return weights;
   }
+};
 
-  absl::StatusOr<CudnnDescriptor> NewTensor(cudnnDataType_t type, int64_t name, const Sizes& sizes, const Sizes& steps,
-                                            std::optional<cudnnBackendAttributeName_t> kind = std::nullopt) const {
-    return NewCudnnTensor(cudnn_, type, name, sizes, steps, kind);
-  }
-  absl::StatusOr<CudnnDescriptor> Argument(int64_t name, const Sizes& sizes, const Sizes& steps) const {
-    return NewTensor(type_, name, sizes, steps);
-  }
-  // What no memory ever holds.
-  absl::StatusOr<CudnnDescriptor> Inner(const Sizes& sizes, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
-    return NewTensor(type, next_++, sizes, Dense(sizes), CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+// The operations that cuDNN knows as the gradient of attention, in the order and the form that its engines look for:
+// the dot of each row of the output with its gradient, weights from scores and statistics, gradients of weights and of
+// scores, and three products. Those for values and keys want the weights, and the gradients of scores, transposed, as
+// another view of them. The dots and a sum for the queries' gradient lie in memory, both of the call's.
+class AttentionGradientGraph : public CudnnAttentionOperations {
+ public:
+  AttentionGradientGraph(const CudnnTarget& target, const AttentionProblem& problem)
+      : CudnnAttentionOperations(target, problem),
+        transposed_({p_.batch, p_.heads, p_.keys, p_.queries}),
+        mixed_({p_.batch, p_.heads, p_.queries, p_.columns}) {}
+
+  absl::StatusOr<CudnnDescriptor> Make() {
+    ASSIGN_OR_RETURN(const CudnnDescriptor gradient, Argument(kCudnnGradient, mixed_, Dense(mixed_)));
+    ASSIGN_OR_RETURN(const CudnnDescriptor dots, Dots(gradient));
+    ASSIGN_OR_RETURN(const CudnnDescriptor q, Queries());
+    ASSIGN_OR_RETURN(const CudnnDescriptor k, Keys());
+    ASSIGN_OR_RETURN(const CudnnDescriptor scale, Number(kCudnnScale));
+    ASSIGN_OR_RETURN(const CudnnDescriptor weights, Weights(q, k, scale));
+
+    const Sizes values = {p_.batch, p_.heads, p_.keys, p_.columns};
+    ASSIGN_OR_RETURN(const CudnnDescriptor columns, Transposed(weights));
+    ASSIGN_OR_RETURN(const CudnnDescriptor dv, Argument(kCudnnValuesGradient, values, Dense(values)));
+    RETURN_IF_ERROR(AddProduct(columns, gradient, dv));
+
+    ASSIGN_OR_RETURN(const CudnnDescriptor v, Argument(kCudnnValues, {p_.batch, p_.heads, p_.columns, p_.keys},
+                                                       {p_.v[0], p_.v[1], 1, p_.columns}));
+    ASSIGN_OR_RETURN(CudnnDescriptor of_scores, Inner(scores_));
+    RETURN_IF_ERROR(AddProduct(gradient, v, of_scores));
+    ASSIGN_OR_RETURN(of_scores, Added(CUDNN_POINTWISE_SUB, of_scores, &dots, scores_));
+    ASSIGN_OR_RETURN(of_scores, Added(CUDNN_POINTWISE_MUL, of_scores, &weights, scores_));
+    ASSIGN_OR_RETURN(of_scores, Added(CUDNN_POINTWISE_MUL, of_scores, &scale, scores_));
+
+    const Sizes keys = {p_.batch, p_.heads, p_.keys, p_.depth};
+    ASSIGN_OR_RETURN(const CudnnDescriptor of_keys, Transposed(of_scores));
+    ASSIGN_OR_RETURN(const CudnnDescriptor dk, Argument(kCudnnKeysGradient, keys, Dense(keys)));
+    RETURN_IF_ERROR(AddProduct(of_keys, q, dk));
+
+    const Sizes queries = {p_.batch, p_.heads, p_.queries, p_.depth};
+    ASSIGN_OR_RETURN(const CudnnDescriptor rows,
+                     View(k, NewTensor(type_, next_++, keys, {p_.k[0], p_.k[1], p_.depth, 1}, kIsVirtual)));
+    ASSIGN_OR_RETURN(const CudnnDescriptor sum, NewTensor(CUDNN_DATA_FLOAT, kCudnnQueriesSum, queries, Dense(queries)));
+    RETURN_IF_ERROR(AddProduct(of_scores, rows, sum));
+    ASSIGN_OR_RETURN(const CudnnDescriptor dq, Argument(kCudnnQueriesGradient, queries, Dense(queries)));
+    RETURN_IF_ERROR(AddPointwise(CUDNN_POINTWISE_IDENTITY, sum, nullptr, dq));
+    return Graph();
   }
 
-  absl::Status AddProduct(const CudnnDescriptor& a, const CudnnDescriptor& b, const CudnnDescriptor& c) {
-    ASSIGN_OR_RETURN(CudnnDescriptor how, CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_MATMUL_DESCRIPTOR));
-    RETURN_IF_ERROR(how.Set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT));
-    RETURN_IF_ERROR(how.Finalize("a product"));
+ private:
+  static constexpr cudnnBackendAttributeName_t kIsVirtual = CUDNN_ATTR_TENSOR_IS_VIRTUAL;
+
+  absl::StatusOr<CudnnDescriptor> Dots(const CudnnDescriptor& gradient) {
+    ASSIGN_OR_RETURN(const CudnnDescriptor out, Argument(kCudnnMixed, mixed_, Dense(mixed_)));
+    ASSIGN_OR_RETURN(const CudnnDescriptor products, Added(CUDNN_POINTWISE_MUL, gradient, &out, mixed_));
+    ASSIGN_OR_RETURN(const CudnnDescriptor sums, Reduced(CUDNN_REDUCE_TENSOR_ADD, products));
+    ASSIGN_OR_RETURN(const CudnnDescriptor one, Number(kCudnnOne));
+    ASSIGN_OR_RETURN(CudnnDescriptor dots, NewTensor(CUDNN_DATA_FLOAT, kCudnnDots, rows_, Dense(rows_)));
+    RETURN_IF_ERROR(AddPointwise(CUDNN_POINTWISE_MUL, sums, &one, dots));
+    return dots;
+  }
+
+  absl::StatusOr<CudnnDescriptor> Weights(const CudnnDescriptor& q, const CudnnDescriptor& k,
+                                          const CudnnDescriptor& scale) {
+    ASSIGN_OR_RETURN(CudnnDescriptor scores, Inner(scores_));
+    RETURN_IF_ERROR(AddProduct(q, k, scores));
+    ASSIGN_OR_RETURN(scores, Added(CUDNN_POINTWISE_MUL, scores, &scale, scores_));
+    if (p_.has_mask) {
+      ASSIGN_OR_RETURN(const CudnnDescriptor mask, Mask());
+      ASSIGN_OR_RETURN(scores, Added(CUDNN_POINTWISE_ADD, scores, &mask, scores_));
+    }
+    ASSIGN_OR_RETURN(const CudnnDescriptor statistics,
+                     NewTensor(CUDNN_DATA_FLOAT, kCudnnStatistics, rows_, Dense(rows_)));
+    ASSIGN_OR_RETURN(scores, Added(CUDNN_POINTWISE_SUB, scores, &statistics, scores_));
+    return Added(CUDNN_POINTWISE_EXP, scores, nullptr, scores_);
+  }
+
+  // Rounded to the problem's type.
+  absl::StatusOr<CudnnDescriptor> Transposed(const CudnnDescriptor& scores) {
+    const Sizes steps = {p_.heads * p_.queries * p_.keys, p_.queries * p_.keys, 1, p_.keys};
+    return View(scores, NewTensor(type_, next_++, transposed_, steps, kIsVirtual));
+  }
+  absl::StatusOr<CudnnDescriptor> View(const CudnnDescriptor& x, absl::StatusOr<CudnnDescriptor> as) {
+    RETURN_IF_ERROR(as.status());
     ASSIGN_OR_RETURN(CudnnDescriptor operation,
-                     CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_MATMUL_DESC, how));
-    return Add(std::move(operation));
-  }
-  // `b` is null for operations of one operand.
-  absl::Status AddPointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& a, const CudnnDescriptor* b,
-                            const CudnnDescriptor& result) {
-    ASSIGN_OR_RETURN(CudnnDescriptor operation, NewCudnnPointwise(cudnn_, mode, a, b, result));
-    operations_.push_back(std::move(operation));
-    return absl::OkStatus();
-  }
-  absl::StatusOr<CudnnDescriptor> Added(cudnnPointwiseMode_t mode, const CudnnDescriptor& a, const CudnnDescriptor* b,
-                                        const Sizes& sizes) {
-    ASSIGN_OR_RETURN(CudnnDescriptor result, Inner(sizes));
-    RETURN_IF_ERROR(AddPointwise(mode, a, b, result));
-    return result;
-  }
-  // Over the keys.
-  absl::StatusOr<CudnnDescriptor> Reduced(cudnnReduceTensorOp_t mode, const CudnnDescriptor& scores) {
-    ASSIGN_OR_RETURN(CudnnDescriptor how, CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_REDUCTION_DESCRIPTOR));
-    RETURN_IF_ERROR(how.Set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, mode));
-    RETURN_IF_ERROR(how.Set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT));
-    RETURN_IF_ERROR(how.Finalize("a reduction"));
-    ASSIGN_OR_RETURN(CudnnDescriptor result, Inner(rows_));
-    ASSIGN_OR_RETURN(CudnnDescriptor operation,
-                     CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, scores));
-    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, result));
+                     CudnnDescriptor::New(cudnn_, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR));
+    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x));
+    RETURN_IF_ERROR(operation.SetDescriptor(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, *as));
     RETURN_IF_ERROR(Add(std::move(operation)));
-    return result;
-  }
-  absl::Status Add(CudnnDescriptor operation) {
-    RETURN_IF_ERROR(operation.Finalize("an operation"));
-    operations_.push_back(std::move(operation));
-    return absl::OkStatus();
+    return as;
   }
 
-  const CudnnTarget& target_;
-  const CudnnFunctions& cudnn_;
-  const AttentionProblem& p_;
-  const cudnnDataType_t type_;
-  const Sizes scores_, rows_;
-  int64_t next_ = 1000;  // names of inner tensors
-  std::vector<CudnnDescriptor> operations_;
+  const Sizes transposed_, mixed_;
 };
 
 }  // namespace
 
 absl::StatusOr<CudnnDescriptor> CudnnAttentionGraphOf(const CudnnTarget& target, const AttentionProblem& problem) {
-  return GraphMaker(target, problem).Make();
+  return problem.is_gradient ? AttentionGradientGraph(target, problem).Make() : AttentionGraph(target, problem).Make();
 }
 
 }  // namespace weir

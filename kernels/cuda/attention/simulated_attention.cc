@@ -56,9 +56,61 @@ void Run(const Args& args) {
   }
 }
 
+template <typename T>
+void RunGradient(const Args& args) {
+  const AttentionProblem& p = args.problem;
+  const AttentionBuffers& b = args.buffers;
+  const auto at = [](const void* data, int64_t i) { return static_cast<float>(static_cast<const T*>(data)[i]); };
+  const int64_t mask_query = p.mask_varies[2] ? p.keys : 0;
+  const int64_t mask_head = p.mask_varies[1] ? p.MaskSize(2) * p.keys : 0;
+  const int64_t mask_batch = p.mask_varies[0] ? p.MaskSize(1) * p.MaskSize(2) * p.keys : 0;
+  for (int64_t item = 0; item < p.batch * p.heads; ++item) {
+    const int64_t head = item % p.heads, batch = item / p.heads;
+    const int64_t q0 = batch * p.q[0] + head * p.q[1], k0 = batch * p.k[0] + head * p.k[1],
+                  v0 = batch * p.v[0] + head * p.v[1];
+    std::vector<float> dq(static_cast<size_t>(p.queries * p.depth)), dk(static_cast<size_t>(p.keys * p.depth)),
+        dv(static_cast<size_t>(p.keys * p.columns));
+    for (int64_t query = 0; query < p.queries; ++query) {
+      const int64_t row = item * p.queries + query;
+      float dot = 0;
+      for (int64_t c = 0; c < p.columns; ++c)
+        dot += at(b.out, row * p.columns + c) * at(b.gradient, row * p.columns + c);
+      for (int64_t key = 0; key < p.keys; ++key) {
+        float score = 0, of_weight = 0;
+        for (int64_t d = 0; d < p.depth; ++d)
+          score += at(b.q, q0 + query * p.depth + d) * at(b.k, k0 + key * p.depth + d);
+        score *= args.buffers.scale;
+        if (p.has_mask) score += at(b.mask, batch * mask_batch + head * mask_head + query * mask_query + key);
+        const float weight = std::exp(score - static_cast<const float*>(b.row_statistics)[row]);
+        for (int64_t c = 0; c < p.columns; ++c) {
+          const float gradient = at(b.gradient, row * p.columns + c);
+          of_weight += gradient * at(b.v, v0 + key * p.columns + c);
+          dv[static_cast<size_t>(key * p.columns + c)] += weight * gradient;
+        }
+        const float of_score = weight * (of_weight - dot) * args.buffers.scale;
+        for (int64_t d = 0; d < p.depth; ++d) {
+          dq[static_cast<size_t>(query * p.depth + d)] += of_score * at(b.k, k0 + key * p.depth + d);
+          dk[static_cast<size_t>(key * p.depth + d)] += of_score * at(b.q, q0 + query * p.depth + d);
+        }
+      }
+    }
+    const auto give = [&](const std::vector<float>& from, void* to) {
+      const int64_t size = static_cast<int64_t>(from.size());
+      std::transform(from.begin(), from.end(), static_cast<T*>(to) + item * size,
+                     [](float x) { return static_cast<T>(x); });
+    };
+    give(dq, b.dq);
+    give(dk, b.dk);
+    give(dv, b.dv);
+  }
+}
+
 void Simulate(const void* raw) {
   const Args& args = *static_cast<const Args*>(raw);
   std::memset(args.workspace, 0xa5, kWorkspace);
+  if (args.problem.is_gradient) {
+    return args.problem.dtype == DT_HALF ? RunGradient<half>(args) : RunGradient<bfloat16>(args);
+  }
   if (args.problem.dtype == DT_HALF) return Run<half>(args);
   Run<bfloat16>(args);
 }
@@ -78,13 +130,26 @@ class SimulatedPlan : public AttentionPlan {
     static const GpuKernel kKernel = {.name = "simulated attention", .simulate = &Simulate};
     const AttentionProblem& p = problem_;
     const size_t size = DataTypeSize(p.dtype);
-    std::vector<GpuAccess> accesses = {
-        GpuAccess::Read(buffers.q, BytesOf(p, p.q, p.queries * p.depth)),
-        GpuAccess::Read(buffers.k, BytesOf(p, p.k, p.keys * p.depth)),
-        GpuAccess::Read(buffers.v, BytesOf(p, p.v, p.keys * p.columns)),
-        GpuAccess::Write(buffers.out, static_cast<size_t>(p.OutElements()) * size),
-        GpuAccess::Write(buffers.row_statistics, static_cast<size_t>(p.Rows()) * sizeof(float)),
-        GpuAccess::Write(workspace, kWorkspace)};
+    std::vector<GpuAccess> accesses = {GpuAccess::Read(buffers.q, BytesOf(p, p.q, p.queries * p.depth)),
+                                       GpuAccess::Read(buffers.k, BytesOf(p, p.k, p.keys * p.depth)),
+                                       GpuAccess::Read(buffers.v, BytesOf(p, p.v, p.keys * p.columns)),
+                                       GpuAccess::Write(workspace, kWorkspace)};
+    const size_t out_bytes = static_cast<size_t>(p.OutElements()) * size;
+    const size_t row_bytes = static_cast<size_t>(p.Rows()) * sizeof(float);
+    if (p.is_gradient) {
+      const size_t items = static_cast<size_t>(p.batch * p.heads) * size;
+      accesses.insert(accesses.end(),
+                      {GpuAccess::Read(buffers.out, out_bytes), GpuAccess::Read(buffers.gradient, out_bytes),
+                       GpuAccess::Read(buffers.row_statistics, row_bytes),
+                       GpuAccess::Write(buffers.dq, items * static_cast<size_t>(p.queries * p.depth)),
+                       GpuAccess::Write(buffers.dk, items * static_cast<size_t>(p.keys * p.depth)),
+                       GpuAccess::Write(buffers.dv, items * static_cast<size_t>(p.keys * p.columns)),
+                       GpuAccess::Write(buffers.dots, row_bytes),
+                       GpuAccess::Write(buffers.queries_sum, row_bytes * static_cast<size_t>(p.depth))});
+    } else {
+      accesses.push_back(GpuAccess::Write(buffers.out, out_bytes));
+      accesses.push_back(GpuAccess::Write(buffers.row_statistics, row_bytes));
+    }
     if (p.has_mask) {
       accesses.push_back(GpuAccess::Read(
           buffers.mask, static_cast<size_t>(p.MaskSize(0) * p.MaskSize(1) * p.MaskSize(2) * p.keys) * size));
