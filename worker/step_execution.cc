@@ -36,12 +36,17 @@ absl::Status StepExecution::RunSync(const StepArgs& args) {
   Begin(first.queue);
   ComputeGuest guest(*args.context->device->work_queue(), this);
   RunLoop(std::move(first));
+  // What this thread's kernels hold up while it waits may be what it waits for.
+  Runner* const below = current_runner_;
+  if (below != nullptr && !caller_is_wanted_.load(std::memory_order_acquire)) LeaveStack();
+  current_runner_ = nullptr;
   std::vector<AsyncCall*> calls;
   while (WaitForCompletions(guest, &calls)) {
     Runner next = ResumedBy(calls.back());
     next.completed = std::move(calls);
     RunLoop(std::move(next));
   }
+  current_runner_ = below;
   return TakeStatus();
 }
 
@@ -179,7 +184,10 @@ absl::Status StepExecution::TakeStatus() {
 
 void StepExecution::BeforeCall() {
   current_runner_->step->RestBeforeLongWork();
-  if (++current_runner_->calls % ReadyQueue::kTurn != 0) return;
+  if (++current_runner_->calls % ReadyQueue::kTurn == 0) LeaveStack();
+}
+
+void StepExecution::LeaveStack() {
   for (Runner* runner = current_runner_; runner != nullptr; runner = runner->outer) runner->step->LeaveAll(*runner);
 }
 

@@ -53,7 +53,9 @@ class StepExecution {
   StepExecution(const Plan& plan, NodeCosts& costs);
   virtual ~StepExecution();
 
-  // Computes on the caller's thread and waits. The results are set when OK.
+  // Computes on the caller's thread and waits. The results are set when OK. Where a kernel calls it, what its thread
+  // has still to do for the steps around it goes to the work queue before it waits; on one of the queue's own threads
+  // another must be left for that.
   absl::Status RunSync(const StepArgs& args);
   // That of the step on which this thread works; nullptr where there is none. For kernels that run plans of their own.
   static StepObserver* CurrentObserver() {
@@ -162,6 +164,8 @@ class StepExecution {
   // The same before a call, of whatever length, on top of this thread's runner. A kernel that calls without end (While)
   // keeps that thread from what its runners still have to do: after some calls it is left to others.
   static void BeforeCall();
+  // Whatever this thread's runners, whose kernels are on its stack, have completed or made ready.
+  static void LeaveStack();
   void LeaveAll(Runner& runner);
   // The same where the learned cost, at which RunsNow and Take look, does not tell that the kernel is short.
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
