@@ -123,7 +123,10 @@ PassManager MakePasses(const Switches& on, const PreparationOptions& options) {
   // Constants that were cast, or permuted.
   if (on.fold && !(on.mixed_precision.empty() && on.layouts.empty())) passes.Add(MakeConstantFoldingPass());
   if (on.merge) passes.Add(MakeCommonSubexpressionPass());
-  if (on.remap) passes.Add(MakeRemappingPass());
+  if (on.remap) {
+    passes.Add(MakeRemappingPass());
+    passes.Add(MakeBatchNormPass());
+  }
   passes.Add(MakePrunePass());
   return passes;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/attr_value.h"
+#include "core/device_name.h"
 #include "graph/fused/expansion.h"
 #include "graph/fused/fused_steps.h"
 #include "graph/fused/parallel_concat.h"
@@ -62,6 +63,22 @@ absl::Status BatchNorm(E& e) {
   return e.Finish(results);
 }
 
+// The gradient passes the activation first, and so comes to the side input too.
+absl::Status BatchNormGrad(E& e) {
+  Output dy = e.Input(0);
+  if (const auto mode = e.Attr<std::string>("activation_mode"); mode == "Relu") {
+    dy = e.Add("ReluGrad", {{dy}, {e.Input(7)}});
+  } else if (mode != "Identity") {
+    e.Refuse(errors::Unimplemented("there is no gradient of the activation '", mode, "'"));
+  }
+  const Output normal = e.Add(e.Op("FusedBatchNormGradV3", {"epsilon", "data_format", "is_training"}),
+                              {{dy}, {e.Input(1)}, {e.Input(2)}, {e.Input(3)}, {e.Input(4)}, {e.Input(5)}});
+  std::vector<Output> results = {normal};
+  for (int i = 1; i < 5; ++i) results.emplace_back(normal.node(), i);
+  for (int64_t i = 0; i < e.Attr<int64_t>("num_side_inputs"); ++i) results.push_back(dy);
+  return e.Finish(results);
+}
+
 absl::Status LayerNorm(E& e) { return e.Finish({Normalize(e, e.Input(0), {-1}, e.Input(1), e.Input(2))}); }
 
 absl::Status InstanceNorm(E& e) {
@@ -99,9 +116,21 @@ absl::Status HashBucket(E& e) {
   return e.Finish({e.Add(e.Op("StringToHashBucketFast", {"num_buckets"}), {{text}})});
 }
 
+// GPUs have kernels for normalisation with what follows it.
+bool IsNormOnGpu(const Node& node) {
+  if (node.op() != "_FusedBatchNormEx" && node.op() != "_FusedBatchNormGradEx") return false;
+  const absl::StatusOr<DeviceName> device = DeviceName::Parse(node.requested_device());
+  std::string mode;
+  int64_t sides = 0;
+  return device.ok() && device->type == "GPU" && GetNodeAttr(node.def(), "activation_mode", &mode).ok() &&
+         (mode == "Identity" || mode == "Relu") && GetNodeAttr(node.def(), "num_side_inputs", &sides).ok() &&
+         sides <= 1;
+}
+
 // What the kernels of _FusedMatMul and _FusedConv2D do themselves.
 bool HasKernel(const Node& node) {
   constexpr absl::string_view kActivations[] = {"Relu", "Relu6", "LeakyRelu", "Elu", "Tanh", "Sigmoid"};
+  if (IsNormOnGpu(node)) return true;
   if (node.op() != "_FusedMatMul" && node.op() != "_FusedConv2D") return false;
   std::vector<std::string> steps;
   if (!GetNodeAttr(node.def(), "fused_ops", &steps).ok() || steps.empty() || steps.size() > 2) return false;
@@ -121,6 +150,7 @@ constexpr Rule kRules[] = {
     {"_FusedConv3D", Conv3D},
     {"_FusedDepthwiseConv2dNative", DepthwiseConv2D},
     {"_FusedBatchNormEx", BatchNorm},
+    {"_FusedBatchNormGradEx", BatchNormGrad},
     {"_MklFusedBatchMatMulV2", BatchMatMul},
     {"_MklFusedInstanceNorm", InstanceNorm},
     {"_MklFusedMish", Activation},

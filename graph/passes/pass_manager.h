@@ -39,6 +39,11 @@ std::unique_ptr<Pass> MakeInlinePass();
 std::unique_ptr<Pass> MakeConstantFoldingPass();
 std::unique_ptr<Pass> MakeCommonSubexpressionPass();
 std::unique_ptr<Pass> MakeRemappingPass();
+// Not among the default ones. On GPUs FusedBatchNormV3 becomes one node, _FusedBatchNormEx, with the Relu that alone
+// reads its y, or with the sum of y and an image of the same shape, which is known, and the Relu that alone reads that;
+// and FusedBatchNormGradV3 of that node, with the ReluGrad before it, becomes _FusedBatchNormGradEx (float and half).
+// As TensorFlow's optimizer does; between the ops nothing is rounded to 16 bits. Nodes have their devices by then.
+std::unique_ptr<Pass> MakeBatchNormPass();
 // Not among the default ones. Scaled dot-product attention, BatchMatMulV2(Softmax(BatchMatMulV2(q, k) scale + mask), v)
 // of float, half and bfloat16, becomes one node, _FusedAttention, where nothing else reads what is between; the scale
 // is a constant, and it and the mask may be missing. The op is Weir's own: for a worker's part of a graph, which goes

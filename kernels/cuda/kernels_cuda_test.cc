@@ -3,6 +3,7 @@
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/cuda/norm_conformance_testing.h"
 
 namespace weir {
 namespace {
@@ -13,6 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, GpuKernels, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, FusedKernels, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuAttention, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuAttentionGrad, testing::Values(kCuda));
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuNorms, testing::Values(kCuda));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
   const ElementwiseTable cuda = CudaElementwiseTable(), simulated = SimulatedElementwiseTable();

@@ -2,6 +2,7 @@
 #include "kernels/cuda/attention_conformance_testing.h"
 #include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/cuda/norm_conformance_testing.h"
 
 namespace weir {
 namespace {
@@ -15,6 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, FusedKernels, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttention, testing::Values(kSimulated));
 INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttentionGrad, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuNorms, testing::Values(kSimulated));
 
 }  // namespace
 }  // namespace weir

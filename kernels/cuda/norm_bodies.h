@@ -9,7 +9,9 @@ namespace weir {
 struct NormArgs {
   const void* x;
   const void* dy;
-  void* result;  // y, or dx
+  const void* side;  // an image that is added to y, or null
+  const void* y;     // whose sign tells what a gradient passes
+  void* result;      // y, or dx
   const float* scale;
   const float* offset;
   float* mean;
@@ -21,8 +23,11 @@ struct NormArgs {
   float* new_variance;
   float* dscale;
   float* doffset;
+  const float* sample_variance;
+  float* inverse_deviation;
   float epsilon, average_factor;
   bool is_training;
+  bool relu;  // what is negative becomes zero
   int64_t channels, inner, per_channel;
   int64_t count;
 };

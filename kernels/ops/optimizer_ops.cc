@@ -1,5 +1,5 @@
-// Ops that TensorFlow's optimizer puts in the place of several, beside those of fused_ops.cc. They have no kernels: a
-// worker expands them (graph/fused/expand_fused_ops.h).
+// Ops that TensorFlow's optimizer puts in the place of several, beside those of fused_ops.cc. Where a
+// device has no kernel for one its worker expands it (graph/fused/expand_fused_ops.h).
 #include "graph/common_shapes.h"
 #include "kernels/ops/families.h"
 
@@ -74,6 +74,29 @@ absl::Status RegisterFusedNormalizations(OpRegistry& ops) {
                                    .Attr("num_side_inputs: int >= 0 = 0")
                                    .Attr("activation_mode: string = 'Identity'")
                                    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+                                   .Attr("is_training: bool = true")
+                                   .Shape(shapes::Unknown)));
+  RETURN_IF_ERROR(ops.Register(Op("_FusedBatchNormGradEx")
+                                   .Input("y_backprop: T")
+                                   .Input("x: T")
+                                   .Input("scale: float")
+                                   .Input("reserve_space_1: U")
+                                   .Input("reserve_space_2: U")
+                                   .Input("reserve_space_3: U")
+                                   .Input("offset: float")
+                                   .Input("y: T")
+                                   .Output("x_backprop: T")
+                                   .Output("scale_backprop: U")
+                                   .Output("offset_backprop: U")
+                                   .Output("reserve_space_4: U")
+                                   .Output("reserve_space_5: U")
+                                   .Output("side_input_backprop: num_side_inputs * T")
+                                   .Attr("T: {half, float}")
+                                   .Attr("U: {float}")
+                                   .Attr("epsilon: float = 0.0001")
+                                   .Attr("num_side_inputs: int >= 0 = 0")
+                                   .Attr("activation_mode: string = 'Identity'")
+                                   .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
                                    .Attr("is_training: bool = true")
                                    .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(WithSteps(Op("_MklFusedInstanceNorm")

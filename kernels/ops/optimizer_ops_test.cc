@@ -80,6 +80,18 @@ TEST(OptimizerOpsTest, BatchNormKeepsItsOtherOutputs) {
                                             "y/Relu = Relu(y/AddV2)", "z = AddV2(y/Relu, y:2)"));
 }
 
+TEST(OptimizerOpsTest, GradientsOfBatchNormPassTheActivationFirst) {
+  ASSERT_OK_AND_ASSIGN(auto graph, Expand(R"(
+    %d:(f32, f32, f32, f32, f32, f32) = _FusedBatchNormGradEx(%x, %w, %b, %b, %b, %b, %b, %x)
+        {num_side_inputs=1, activation_mode="Relu"}
+    %z:f32 = AddV2(%d, %d:5)
+  )"));
+  EXPECT_THAT(Nodes(*graph),
+              testing::UnorderedElementsAre("d = ReluGrad(x, x)",
+                                            "d/FusedBatchNormGradV3 = FusedBatchNormGradV3(d, w, b, b, b, b)",
+                                            "z = AddV2(d/FusedBatchNormGradV3, d)"));
+}
+
 TEST(OptimizerOpsTest, WhatAKernelDoesStays) {
   ASSERT_OK_AND_ASSIGN(auto graph,
                        Expand(R"(%y:f32 = _FusedMatMul(%x, %w, %b) {num_args=1, fused_ops=["BiasAdd", "Relu"]})"));

@@ -22,6 +22,8 @@ const std::set<std::string>& CheckedElsewhere() {
                                                            "_FusedAttentionGrad",
                                                            "_AttentionScoresShape",
                                                            "_FusedResourceApply",
+                                                           "_FusedBatchNormEx",
+                                                           "_FusedBatchNormGradEx",
                                                            "ControlTrigger",
                                                            "Const",
                                                            "HostConst",

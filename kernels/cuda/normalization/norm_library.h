@@ -1,0 +1,56 @@
+// Libraries that normalise on GPUs, as kernels see them: cuDNN, and a simulated one for tests on any machine.
+#pragma once
+
+#include <memory>
+
+#include "core/gpu/gpu_device.h"
+#include "core/op_kernel.h"
+#include "kernels/cuda/normalization/norm_problem.h"
+#include "kernels/cuda/plans/library_planner.h"
+
+namespace weir {
+
+// The arguments of a call. A vector has a number for each channel.
+struct NormBuffers {
+  const void* x = nullptr;
+  const void* dy = nullptr;    // backward
+  const void* side = nullptr;  // where the problem has one
+  void* result = nullptr;      // y, or the gradient at x
+  const float* scale = nullptr;
+  // Forward.
+  const float* offset = nullptr;
+  const float* zeros = nullptr;       // running averages that do not count
+  float* running_mean = nullptr;      // the batch's again
+  float* running_variance = nullptr;  // of the batch, as of a sample of a whole
+  // Written forward, read backward: of the batch, and 1 / sqrt(variance of the batch + epsilon).
+  float* mean = nullptr;
+  float* inverse_deviation = nullptr;
+  // Backward.
+  float* dscale = nullptr;
+  float* doffset = nullptr;
+  // By value; the forward averages are the batch's alone.
+  float epsilon = 0, average_factor = 1;
+};
+
+using NormPlan = LibraryPlan<NormProblem, NormBuffers>;
+using NormLibrary = GpuLibrary<NormProblem, NormBuffers>;
+using NormPlanner = LibraryPlanner<NormProblem, NormBuffers>;
+
+// cuDNN for a device of CUDA's. UNAVAILABLE, with the reason, for others, where it cannot be loaded, and in a build
+// without CUDA or cuDNN's headers.
+absl::StatusOr<std::shared_ptr<NormLibrary>> CudaNorms(GpuRuntime& gpu, const GpuMathSettings& settings);
+// Loops on a simulated device, by two recipes that give the same bits; the second wants workspace. As other libraries
+// it has a gap: no bfloat16 in NCHW.
+std::shared_ptr<NormLibrary> NewSimulatedNorms(const GpuProperties& properties, const GpuMathSettings& settings);
+
+// The one of a device, which all its nodes share.
+absl::StatusOr<std::shared_ptr<NormPlanner>> NormPlannerOf(GpuDevice& gpu);
+
+// Whether libraries take the problem and its numbers at all: not where a channel has a single element, whose variance a
+// sample does not tell, nor for an epsilon below zero, cuDNN's least, nor for memory that is not aligned for plans.
+bool IsForLibraries(const NormProblem& problem, const NormBuffers& buffers);
+// Enqueues it. False: the library cannot do it, and nothing was enqueued that matters.
+absl::StatusOr<bool> NormaliseByLibrary(OpKernelContext& ctx, GpuStream& stream, NormPlanner& planner,
+                                        const NormProblem& problem, const NormBuffers& buffers);
+
+}  // namespace weir

@@ -1,0 +1,73 @@
+// Sessions make one node of batch normalisation on GPUs with what follows it, and one of their gradients.
+#include "client/gradients.h"
+#include "tests/gpu/gpu_session_testing.h"
+#include "tests/gpu/local_session.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class BatchNormSessionTest : public GpuSessionTest {
+ protected:
+  static Tensor Scrambled(const TensorShape& shape, uint32_t seed) {
+    Tensor tensor(DT_FLOAT, shape);
+    for (float& x : tensor.flat<float>()) {
+      seed = seed * 1664525 + 1013904223;
+      x = -2 + static_cast<float>(seed >> 24) / 64;
+    }
+    return tensor;
+  }
+  // Of an image that is fed: what comes out, and its gradients at the image and at scale and offset.
+  OutputList Build(const Scope& scope, bool has_side) {
+    image_ = ops::Placeholder(scope, DT_FLOAT);
+    const Output x = ops::EnsureShape(scope, image_, TensorShape({2, 4, 4, 3}));
+    const Output scale = ops::Const(scope, Scrambled({3}, 2), DT_FLOAT);
+    const Output offset = ops::Const(scope, Scrambled({3}, 3), DT_FLOAT);
+    const Tensor none(DT_FLOAT, TensorShape({0}));
+    Output y = ops::FusedBatchNormV3(scope, x, scale, offset, none, none, {.epsilon = 0.01f}).y;
+    if (has_side) y = ops::AddV2(scope, y, ops::Const(scope, Scrambled({2, 4, 4, 3}, 4), DT_FLOAT));
+    const Output out = ops::Relu(scope, y);
+    const Output loss = ops::Mul(scope, out, ops::Const(scope, Scrambled({2, 4, 4, 3}, 5), DT_FLOAT));
+    OutputList fetches = {out};
+    for (const Gradient& gradient : Gradients(scope, {loss}, {image_, scale, offset})) {
+      fetches.push_back(gradient.values);
+    }
+    return fetches;
+  }
+  std::vector<Tensor> RunTraced(const OutputList& fetches, std::string* graphs) {
+    tensorflow::RunOptions options;
+    options.set_output_partition_graphs(true);
+    tensorflow::RunMetadata metadata;
+    auto out = session().Run({{image_, Scrambled({2, 4, 4, 3}, 1)}}, fetches, {}, options, &metadata);
+    EXPECT_THAT(out, IsOk());
+    for (const auto& graph : metadata.partition_graphs()) *graphs += graph.ShortDebugString();
+    return out.ok() ? *std::move(out) : std::vector<Tensor>(fetches.size());
+  }
+  Output image_;
+};
+
+TEST_F(BatchNormSessionTest, OneNodeGivesWhatItsPartsGive) {
+  for (const bool has_side : {false, true}) {
+    scope_ = Scope::NewRoot();
+    session_.reset();
+    options_.config.clear_graph_options();
+    const OutputList fetches = Build(Gpu(), has_side);
+    ASSERT_EQ(fetches.size(), 4);
+    std::string graphs, parts;
+    const std::vector<Tensor> fused = RunTraced(fetches, &graphs);
+    EXPECT_THAT(graphs, HasSubstr("_FusedBatchNormEx"));
+    if (!has_side) {
+      EXPECT_THAT(graphs, HasSubstr("_FusedBatchNormGradEx"));
+    }
+    session_.reset();
+    options_.config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
+    const std::vector<Tensor> apart = RunTraced(fetches, &parts);
+    EXPECT_THAT(parts, Not(HasSubstr("_FusedBatchNorm")));
+    for (size_t i = 0; i < fused.size(); ++i) ExpectTensorNear(fused[i], apart[i], 1e-5, 1e-5, absl::StrCat(i));
+  }
+}
+
+}  // namespace
+}  // namespace weir
