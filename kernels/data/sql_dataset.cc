@@ -41,7 +41,10 @@ class SqlDataset : public DatasetBase {
       ++taken_;
       element->clear();
       const DataTypeVector& types = dataset().output_types();
-      for (size_t i = 0; i < types.size(); ++i) element->push_back(rows_->Column(static_cast<int>(i), types[i]));
+      for (size_t i = 0; i < types.size(); ++i) {
+        ASSIGN_OR_RETURN(Tensor column, rows_->Column(static_cast<int>(i), types[i]));
+        element->push_back(std::move(column));
+      }
       return true;
     }
     absl::Status SaveState(IteratorContext&, StateWriter writer) override {

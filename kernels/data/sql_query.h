@@ -20,8 +20,9 @@ class SqlQuery {
   virtual int num_columns() const = 0;
   // To the next row, at first the first one; false behind the last.
   virtual absl::StatusOr<bool> Step(const IteratorContext& ctx) = 0;
-  // A column of the row as a scalar of a type that IsSqlType, converted as the database does.
-  virtual Tensor Column(int i, DataType type) const = 0;
+  // A column of the row as a scalar of a type that IsSqlType, converted as the database does. An error where the
+  // database has no memory for that.
+  virtual absl::StatusOr<Tensor> Column(int i, DataType type) const = 0;
 };
 
 bool IsSqlType(DataType type);

@@ -87,7 +87,7 @@ class SqliteQuery : public SqlQuery {
     return ErrorOf("Step", result, database_.get(), query_);
   }
 
-  Tensor Column(int i, DataType type) const override {
+  absl::StatusOr<Tensor> Column(int i, DataType type) const override {
     sqlite3_stmt* const row = statement_.get();
     switch (type) {
       case DT_INT8:
@@ -108,6 +108,10 @@ class SqliteQuery : public SqlQuery {
         return Tensor::Scalar(sqlite3_column_double(row, i));
       default: {
         const void* const bytes = sqlite3_column_blob(row, i);
+        // Nothing also where there is no memory for a value in this form; a value without bytes is no error.
+        if (bytes == nullptr && sqlite3_errcode(database_.get()) == SQLITE_NOMEM) {
+          return ErrorOf("Column", SQLITE_NOMEM, database_.get(), query_);
+        }
         const int size = sqlite3_column_bytes(row, i);
         return Tensor::Scalar(tstring(static_cast<const char*>(bytes), bytes == nullptr ? 0 : size));
       }
