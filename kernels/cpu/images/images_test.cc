@@ -117,7 +117,11 @@ TEST_F(ImagesTest, PatchesAndRegions) {
                           .Set("padding", std::string("VALID"));
   ASSERT_OK_AND_ASSIGN(Tensor patches, RunOp1("ExtractImagePatches", {F({1, 2, 3, 4, 5, 6}, {1, 2, 3, 1})}, attrs));
   ExpectTensorEqual(patches, F({1, 2, 4, 5, 2, 3, 5, 6}, {1, 1, 2, 4}));
-  EXPECT_THAT(RunOp("ExtractImagePatches", {F({1}, {1, 1, 1, 1})}, attrs), StatusIs(kInvalid, HasSubstr("negative")));
+  // A window that is one too large fits nowhere; beyond that there is no size.
+  ASSERT_OK_AND_ASSIGN(patches, RunOp1("ExtractImagePatches", {F({1}, {1, 1, 1, 1})}, attrs));
+  EXPECT_EQ(patches.shape(), TensorShape({1, 0, 0, 4}));
+  EXPECT_THAT(RunOp("ExtractImagePatches", {Tensor(DT_FLOAT, TensorShape({1, 0, 1, 1}))}, attrs),
+              StatusIs(kInvalid, HasSubstr("negative")));
   const Tensor one = F({1, 2, 3, 4}, {1, 2, 2, 1}), pooled = F({4}, {1, 1, 1, 1});
   const auto bounds = [](std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); };
   ASSERT_OK_AND_ASSIGN(Tensor gradient,
