@@ -41,6 +41,28 @@ absl::Status BlockLstm(G& g) {
   for (int i = 0; i < 8; ++i) g.set_grad(i + 1, Output(dx.op(), i));
   return absl::OkStatus();
 }
+// Inputs, outputs and what arrives at these go to one op, with what the forward op has kept: two outputs, the second of
+// them in host memory, from version 2 on.
+template <int kVersion>
+absl::Status CudnnRnn(G& g) {
+  if (!g.Attr<bool>("is_training")) {
+    return errors::InvalidArgument("To use ", g.op().op(), " in gradients, is_training must be set to True.");
+  }
+  std::vector<Input> inputs;
+  for (int i = 0; i < g.num_inputs(); ++i) inputs.push_back(g.input(i));
+  for (int i = 0; i < 3; ++i) inputs.push_back(g.output(i));
+  for (int i = 0; i < 3; ++i) inputs.push_back(g.dy(i));
+  for (int i = 3; i < (kVersion == 1 ? 4 : 5); ++i) inputs.push_back(g.output(i));
+  const auto attrs =
+      CopiedAttrs(g, {"rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2", "num_proj", "time_major"});
+  const char* const op = kVersion == 1   ? "CudnnRNNBackprop"
+                         : kVersion == 2 ? "CudnnRNNBackpropV2"
+                                         : "CudnnRNNBackpropV3";
+  const Output dx = g.Call(op, inputs, attrs);
+  for (int i = 0; i < 4; ++i) g.set_grad(i, Output(dx.op(), i));
+  return absl::OkStatus();
+}
+
 constexpr char kBlock[] = "BlockLSTMGrad", kBlockV2[] = "BlockLSTMGradV2";
 
 }  // namespace
@@ -53,6 +75,9 @@ absl::Status RegisterCellGradients(GradientRegistry& registry) {
       {"FakeQuantWithMinMaxVarsPerChannel", FakeQuantVars<kChannels>},
       {"BlockLSTM", BlockLstm<kBlock>},
       {"BlockLSTMV2", BlockLstm<kBlockV2>},
+      {"CudnnRNN", CudnnRnn<1>},
+      {"CudnnRNNV2", CudnnRnn<2>},
+      {"CudnnRNNV3", CudnnRnn<3>},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
   return absl::OkStatus();

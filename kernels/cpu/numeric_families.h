@@ -37,6 +37,7 @@ absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels);
 absl::Status RegisterFractionalPoolingKernels(KernelRegistry& kernels);
 absl::Status RegisterCtcKernels(KernelRegistry& kernels);
 absl::Status RegisterRecurrentKernels(KernelRegistry& kernels);
+absl::Status RegisterCudnnRnnKernels(KernelRegistry& kernels);
 absl::Status RegisterRuntimeInfoKernels(KernelRegistry& kernels);
 
 }  // namespace weir

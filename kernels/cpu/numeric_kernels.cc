@@ -26,6 +26,7 @@ absl::Status RegisterNumericKernels(KernelRegistry& kernels) {
            &RegisterCtcKernels,
            &RegisterFractionalPoolingKernels,
            &RegisterRecurrentKernels,
+           &RegisterCudnnRnnKernels,
            &RegisterEinsumKernels,
            &RegisterDilationKernels,
            &RegisterFusedPadConvolutionKernels,

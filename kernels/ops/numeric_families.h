@@ -23,6 +23,7 @@ absl::Status RegisterImageFileOps(OpRegistry& ops);
 absl::Status RegisterImageRegionOps(OpRegistry& ops);
 absl::Status RegisterCandidateSamplerOps(OpRegistry& ops);
 absl::Status RegisterRecurrentOps(OpRegistry& ops);
+absl::Status RegisterCudnnRnnOps(OpRegistry& ops);
 absl::Status RegisterRuntimeInfoOps(OpRegistry& ops);
 absl::Status RegisterFusedOps(OpRegistry& ops);
 

@@ -14,6 +14,7 @@ absl::Status RegisterNumericOps(OpRegistry& ops) {
            &RegisterQuantizationOps,
            &RegisterCandidateSamplerOps,
            &RegisterRecurrentOps,
+           &RegisterCudnnRnnOps,
            &RegisterFourierOps,
            &RegisterImageOps,
            &RegisterImageFileOps,

@@ -52,7 +52,9 @@ const std::set<std::string>& WithoutGradient() {
       "SparseReduceSumSparse", "RaggedCross", "SparseSparseMaximum", "SparseSparseMinimum", "SerializeSparse",
       "SerializeManySparse", "DeserializeSparse",
       // Cells, quantised numbers.
-      "LSTMBlockCell", "GRUBlockCell", "Conv", "Requantize", "RequantizationRange", "QuantizeDownAndShrinkRange",
+      "LSTMBlockCell", "GRUBlockCell", "CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3",
+      "CudnnRNNParamsSize", "CudnnRNNParamsToCanonical", "CudnnRNNParamsToCanonicalV2", "CudnnRNNCanonicalToParams",
+      "CudnnRNNCanonicalToParamsV2", "Conv", "Requantize", "RequantizationRange", "QuantizeDownAndShrinkRange",
       "QuantizedMatMul", "QuantizedConv2D", "QuantizedRelu", "QuantizedRelu6", "QuantizedMaxPool", "QuantizedAvgPool",
       "QuantizedReshape", "QuantizedBiasAdd", "QuantizedConcat", "QuantizeV2", "Dequantize",
       // Examples and elements of datasets.

@@ -153,6 +153,19 @@ std::vector<OpCase> RecurrentCases() {
           Single(Outputs({1, 6}, {op, {length, x, state, state, weights, peeps, peeps, peeps, bias}, attrs})));
     }
   }
+  for (const char* mode : {"lstm", "gru", "rnn_tanh"}) {
+    const bool is_lstm = std::string(mode) == "lstm";
+    const int64_t gates = is_lstm ? 4 : std::string(mode) == "gru" ? 3 : 1;
+    Attrs attrs;
+    attrs.Set("rnn_mode", std::string(mode)).Set("direction", std::string("bidirectional"));
+    const std::vector<int> outputs = is_lstm ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 1};
+    const OpArgument h = X({2, 2, 3}, -0.9, 0.9);
+    const OpArgument c = is_lstm ? h : C(Tensor(DT_DOUBLE, TensorShape({2, 2, 3})));
+    const OpArgument params = X({2 * gates * 3 * (2 + 3 + 2)}, -0.5, 0.5);
+    cases.push_back(Outputs(outputs, {"CudnnRNN", {x, h, c, params}, attrs}));
+    cases.push_back(Outputs(outputs, {"CudnnRNNV2", {x, h, c, params}, attrs}));
+    cases.push_back(Outputs(outputs, {"CudnnRNNV3", {x, h, c, params, C(Tensor::Vector<int32_t>({3, 2}))}, attrs}));
+  }
   return cases;
 }
 

@@ -1,0 +1,44 @@
+// The recurrent networks of cuDNN: their sizes, and where their parameters lie. CPU and GPU agree on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace weir {
+
+enum class RnnMode { kRelu, kTanh, kLstm, kGru };
+
+// Layers of `hidden` units, one upon the other; where there are two directions each layer has one of each, and the next
+// reads both, the forward one first. Layer and direction count together as a `part`: layer * directions + direction.
+//
+// Parameters lie as cuDNN has them: of each part the matrices of its gates on the input, [hidden, width], then those on
+// the state, [hidden, hidden]; and behind all matrices, in the same order, a bias of `hidden` for each. Gates are, in
+// order, input, forget, new and output (lstm), reset, update and new (gru), or the one there is.
+struct RnnSizes {
+  RnnMode mode = RnnMode::kLstm;
+  int64_t layers = 0, directions = 1, input = 0, hidden = 0;
+
+  // INVALID_ARGUMENT for sizes that are not positive, or whose parameters are more than 2^48.
+  static absl::StatusOr<RnnSizes> Of(RnnMode mode, bool is_bidirectional, int64_t layers, int64_t hidden,
+                                     int64_t input);
+
+  int64_t gates() const { return mode == RnnMode::kLstm ? 4 : mode == RnnMode::kGru ? 3 : 1; }
+  int64_t parts() const { return layers * directions; }
+  // What a part reads in a step.
+  int64_t Width(int64_t part) const { return part < directions ? input : directions * hidden; }
+  // Matrices, and biases, of a part: on the input, then on the state.
+  int64_t MatricesPerPart() const { return 2 * gates(); }
+  int64_t MatrixColumns(int64_t part, int64_t matrix) const { return matrix < gates() ? Width(part) : hidden; }
+  // Where they begin.
+  int64_t MatrixOffset(int64_t part, int64_t matrix) const;
+  int64_t BiasOffset(int64_t part, int64_t matrix) const;
+  int64_t NumParams() const { return BiasOffset(parts(), 0); }
+};
+
+// "lstm", "gru", "rnn_relu", "rnn_tanh"; INVALID_ARGUMENT for others.
+absl::StatusOr<RnnMode> RnnModeNamed(const std::string& name);
+
+}  // namespace weir
