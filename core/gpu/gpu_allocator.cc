@@ -281,6 +281,19 @@ void GpuAllocator::AddUse(void* data, GpuStream* stream) {
   if (std::find(users.begin(), users.end(), user) == users.end()) users.push_back(user);
 }
 
+absl::Status GpuAllocator::AwaitUses(const void* data, GpuStream* stream) {
+  MutexLock lock(mu_);
+  const auto chunk = arena_.FindInUse(data);
+  if (chunk == arena_.end()) return absl::OkStatus();
+  for (const int user : chunk->second.other_users) {
+    StreamTimeline& timeline = timelines_[user];
+    if (timeline.stream() == stream) continue;
+    RETURN_IF_ERROR(timeline.MakeWait(stream, timeline.Mark()));
+    ++stats_.num_waits;
+  }
+  return absl::OkStatus();
+}
+
 void GpuAllocator::Free(void* data) {
   if (data == nullptr) return;
   MutexLock lock(mu_);

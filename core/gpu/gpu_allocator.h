@@ -76,6 +76,9 @@ class GpuAllocator {
   absl::StatusOr<void*> Allocate(size_t bytes, GpuStream* stream, absl::Time deadline = absl::InfinitePast());
   // Operations enqueued on `stream` use it too, up to when it is freed. `data` may point anywhere into the block.
   void AddUse(void* data, GpuStream* stream);
+  // What follows on `stream` comes after all that streams named by AddUse, for the block that `data` points into, have
+  // enqueued by now.
+  absl::Status AwaitUses(const void* data, GpuStream* stream);
   void Free(void* data);
   // Gives regions that nobody uses back to the device.
   void ReleaseUnused();

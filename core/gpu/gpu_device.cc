@@ -63,6 +63,7 @@ struct GpuDevice::Core {
 
   const std::shared_ptr<GpuRuntime> runtime;
   const std::unique_ptr<GpuStream> compute, to_device, to_host, to_peers, from_peers;
+  std::recursive_mutex copies;  // while one is enqueued with its order, or what must not come in between
   Mutex mu;
   std::vector<std::shared_ptr<GpuStream>> further GUARDED_BY(mu);  // nobody else holds those that are free
   GpuAllocator memory, pinned;
@@ -200,6 +201,7 @@ absl::StatusOr<Tensor> GpuDevice::StartToHost(const Tensor& device) {
   RETURN_IF_ERROR(CheckNotCapturing());
   if (device.NumElements() == 0) return Tensor::Allocate(host_allocator(), device.dtype(), device.shape());
   ASSIGN_OR_RETURN(Tensor host, AllocatePinned(device));
+  const std::lock_guard<std::recursive_mutex> lock(core_->copies);
   RETURN_IF_ERROR(Order(*core_->compute, *core_->to_host));
   core_->pinned.AddUse(host.raw_data(), core_->to_host.get());
   core_->memory.AddUse(device.raw_data(), core_->to_host.get());
@@ -218,6 +220,12 @@ void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<T
     core_->runtime->HostAccess("arrived", GpuAccess::Read(host.raw_data(), host.TotalBytes()));
     done(std::move(host));
   });
+}
+
+absl::StatusOr<std::unique_lock<std::recursive_mutex>> GpuDevice::LockCopies(const Tensor& value) {
+  std::unique_lock<std::recursive_mutex> lock(core_->copies);
+  RETURN_IF_ERROR(core_->memory.AwaitUses(value.raw_data(), core_->compute.get()));
+  return lock;
 }
 
 GpuDevice* GpuDevice::FindPeer(absl::string_view name) const {
@@ -240,10 +248,14 @@ absl::StatusOr<Tensor> GpuDevice::FromPeer(const Tensor& theirs, GpuDevice& peer
   Core& from = *peer.core_;
   from.memory.AddUse(theirs.raw_data(), from.to_peers.get());
   core_->memory.AddUse(ours->raw_data(), core_->compute.get());
-  absl::Status sent = peer.Order(*from.compute, *from.to_peers);
-  if (sent.ok()) {
-    sent = from.to_peers->CopyToPeer(core_->from_peers.get(), ours->raw_data(), theirs.raw_data(),
-                                     static_cast<size_t>(theirs.TotalBytes()));
+  absl::Status sent;
+  {
+    const std::lock_guard<std::recursive_mutex> lock(from.copies);
+    sent = peer.Order(*from.compute, *from.to_peers);
+    if (sent.ok()) {
+      sent = from.to_peers->CopyToPeer(core_->from_peers.get(), ours->raw_data(), theirs.raw_data(),
+                                       static_cast<size_t>(theirs.TotalBytes()));
+    }
   }
   if (!sent.ok()) return peer.Explain(std::move(sent));
   // As long as it is held nobody writes in place what is still being read.

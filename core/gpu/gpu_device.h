@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,10 @@ class GpuDevice : public Device, public PhysicalDevice {
   // from now on. `theirs` is what peer.compute() makes of it by what is enqueued there now; it is held until it has
   // been read.
   absl::StatusOr<Tensor> FromPeer(const Tensor& theirs, GpuDevice& peer);
+  // For who writes in place, on compute(), what others may look at: what follows there comes after all copies of
+  // `value` to the host and to peers that have begun, and none begins before the lock is gone, which is when the
+  // writing is enqueued. A thread may hold several. Whoever copies waits meanwhile.
+  absl::StatusOr<std::unique_lock<std::recursive_mutex>> LockCopies(const Tensor& value);
   // Another GPU of the task by whose name tensors may come without the host; nullptr for others.
   GpuDevice* FindPeer(absl::string_view name) const;
   // For MakeGpuDevices: the GPUs of the task, which all live as long as any is used.

@@ -34,15 +34,7 @@ class AssignUpdateKernel : public OpKernel {
       return errors::InvalidArgument("Trying to update variable with wrong dtype. Expected ",
                                      DataTypeName(target.dtype()), " got ", DataTypeName(update.dtype()));
     }
-    if (target.shape() != update.shape()) {
-      if (ctx.input_is_ref(0)) {
-        return errors::InvalidArgument("Parameters and update must be the same size: ", target.shape().ToString(),
-                                       " and ", update.shape().ToString());
-      }
-      return errors::InvalidArgument("Cannot update variable with shape ", target.shape().ToString(),
-                                     " using a Tensor with shape ", update.shape().ToString(),
-                                     ", shapes must be equal.");
-    }
+    RETURN_IF_ERROR(CheckAssignUpdate(ctx, target.shape(), update.shape()));
     RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t size = DataTypeSize(dtype_);
     char* const x = static_cast<char*>(target.raw_data());

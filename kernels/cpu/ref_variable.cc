@@ -1,6 +1,5 @@
 // Variables that flow along edges as references: VariableV2, Assign, temporary variables, counters.
 #include <cstring>
-#include <optional>
 
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/variable_access.h"
@@ -74,52 +73,29 @@ class IsVariableInitializedKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
+class HostCopier : public VariableCopier {
+ public:
+  explicit HostCopier(Allocator* allocator) : allocator_(allocator) {}
+  absl::StatusOr<Tensor> Clone(const Tensor& value) override { return value.DeepCopy(allocator_); }
+  absl::Status Overwrite(Tensor& target, const Tensor& value) override {
+    std::memmove(target.raw_data(), value.raw_data(), value.TotalBytes());
+    return absl::OkStatus();
+  }
+
+ private:
+  Allocator* const allocator_;
+};
+
 class AssignKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("validate_shape", &validate_shape_); }
-
   absl::Status Compute(OpKernelContext& ctx) override {
-    if (!ctx.input_is_ref(0)) return errors::InvalidArgument("lhs input needs to be a ref type");
-    ASSIGN_OR_RETURN(Tensor value, ValueToKeep(ctx));
-    {
-      std::lock_guard<std::mutex> lock(*ctx.ref_mutex(0));
-      RETURN_IF_ERROR(Replace(*ctx.ref_input(0), value));
-    }
-    ctx.forward_ref_input_to_ref_output(0, 0);
-    return absl::OkStatus();
+    HostCopier copier(ctx.allocator());
+    return AssignReference(ctx, validate_shape_, copier);
   }
   bool IsExpensive() const override { return false; }
 
  private:
-  // A value that updates may change in place must be the variable's own.
-  static absl::StatusOr<Tensor> ValueToKeep(OpKernelContext& ctx) {
-    if (!ctx.input_is_ref(1)) {
-      std::optional<Tensor> own = ctx.forward_input(1, ctx.input(1).dtype(), ctx.input(1).shape());
-      if (own.has_value()) return *std::move(own);
-    }
-    const Tensor value = ctx.locked_input(1);
-    return ReadersSeeUpdates(value) ? value.DeepCopy(ctx.allocator()) : value;
-  }
-
-  // After it `value` may hold what was there before, to be freed without the lock.
-  absl::Status Replace(Tensor& target, Tensor& value) const {
-    if (target.dtype() != value.dtype()) {
-      return errors::InvalidArgument("Assign requires types of both tensors to match. lhs type= ",
-                                     DataTypeName(target.dtype()), " rhs type= ", DataTypeName(value.dtype()));
-    }
-    if (validate_shape_ && target.shape() != value.shape()) {
-      return errors::InvalidArgument("Assign requires shapes of both tensors to match. lhs shape= ",
-                                     target.shape().ToString(), " rhs shape= ", value.shape().ToString());
-    }
-    const bool has_readers = target.IsInitialized() && !target.RefCountIsOne();
-    if (has_readers && ReadersSeeUpdates(target) && target.shape() == value.shape()) {
-      if (value.TotalBytes() > 0) std::memmove(target.raw_data(), value.raw_data(), value.TotalBytes());
-    } else {
-      std::swap(target, value);
-    }
-    return absl::OkStatus();
-  }
-
   bool validate_shape_ = true;
 };
 

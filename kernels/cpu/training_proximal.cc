@@ -20,20 +20,6 @@ struct ProximalAdagrad : rules::ProximalAdagrad<C> {
   }
 };
 
-template <typename C>
-struct AdagradDualAveraging {
-  static constexpr int kVariables = 3;
-  explicit AdagradDualAveraging(const RuleArgs& args)
-      : lr(args.Get<C>(0)), l1(args.Get<C>(1)), l2(args.Get<C>(2)), step(args.Get<C>(3)) {}
-  void operator()(C g, C& var, C& sum, C& squared) const {
-    sum += g;
-    squared += g * g;
-    const C shrunk = l1 > C{0} ? rules::Sign(sum) * std::max(std::abs(sum) - l1 * step, C{0}) : sum;
-    var = -lr * shrunk / (l2 * step * lr + std::sqrt(squared));
-  }
-  const C lr, l1, l2, step;
-};
-
 absl::Status CheckFtrl(const rules::FtrlScalars& s, bool multiply_linear_by_lr) {
   if (multiply_linear_by_lr ? !(s.lr >= 0) : !(s.lr > 0))
     return errors::InvalidArgument("lr is not a positive scalar: ", s.lr);
@@ -100,7 +86,7 @@ absl::Status RegisterProximalRules(KernelRegistry& kernels) {
   RETURN_IF_ERROR(
       RegisterRule<ProximalAdagrad>(kernels, {"ApplyProximalAdagrad", "ResourceApplyProximalAdagrad",
                                               "SparseApplyProximalAdagrad", "ResourceSparseApplyProximalAdagrad"}));
-  RETURN_IF_ERROR(RegisterRule<AdagradDualAveraging>(
+  RETURN_IF_ERROR(RegisterRule<rules::AdagradDualAveraging>(
       kernels, {"ApplyAdagradDA", "ResourceApplyAdagradDA", "SparseApplyAdagradDA", "ResourceSparseApplyAdagradDA"}));
   RETURN_IF_ERROR(RegisterFtrl<false>(kernels));
   return RegisterFtrl<true>(kernels);

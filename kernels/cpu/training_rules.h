@@ -188,6 +188,24 @@ struct ProximalAdagrad {
 };
 
 template <typename C>
+struct AdagradDualAveraging {
+  static constexpr int kVariables = 3;
+  template <typename Args>
+  WEIR_DEVICE_CODE explicit AdagradDualAveraging(const Args& args)
+      : lr(args.template Get<C>(0)),
+        l1(args.template Get<C>(1)),
+        l2(args.template Get<C>(2)),
+        step(args.template Get<C>(3)) {}
+  WEIR_DEVICE_CODE void operator()(C g, C& var, C& sum, C& squared) const {
+    sum += g;
+    squared += g * g;
+    const C shrunk = l1 > C{0} ? Sign(sum) * std::max(std::abs(sum) - l1 * step, C{0}) : sum;
+    var = -lr * shrunk / (l2 * step * lr + std::sqrt(squared));
+  }
+  const C lr, l1, l2, step;
+};
+
+template <typename C>
 struct AdagradV2 {
   static constexpr int kVariables = 2;
   template <typename Args>

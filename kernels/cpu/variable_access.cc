@@ -50,11 +50,6 @@ absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator) {
   return absl::OkStatus();
 }
 
-bool ReadersSeeUpdates(const Tensor& value) {
-  if (IsFloating(value.dtype()) || IsComplex(value.dtype())) return true;
-  return IsPlainType(value.dtype()) && value.NumElements() == 1;
-}
-
 absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator) {
   if (variable.resource != nullptr) return PrepareToUpdate(*variable.resource, allocator);
   if (ReadersSeeUpdates(*variable.tensor)) return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "core/op_kernel.h"
 #include "core/resource_handle.h"
 #include "core/variable.h"
+#include "kernels/variables/reference_variables.h"
 #include "kernels/variables/variable_kernels.h"
 
 namespace weir {
@@ -47,12 +48,6 @@ absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i)
 // Makes `tensor`'s buffer writable in place by its only user: whoever took a reference to it keeps the old contents.
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
 
-// Whether those who took the value of a reference variable see its later updates, as they do in TensorFlow. Programs
-// count on it: moving averages read a weight under a control dependency on its update, a weight that is fetched beside
-// the step that trains it is the new one, SyncReplicasOptimizer hands out its global step. Numbers that kernels check
-// before they use them as indices, and objects, do not change under a reader.
-bool ReadersSeeUpdates(const Tensor& value);
-
 // Makes the variable's buffer writable in place by the holder of its lock. EnsureExclusive, unless readers see updates.
 absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator);
 
@@ -71,10 +66,5 @@ class LockedVariables {
   absl::InlinedVector<VariableRef, 4> variables_;
   absl::InlinedVector<std::unique_lock<std::mutex>, 4> locks_;
 };
-
-// After an update: hands a reference input 0 on as output 0. Resource forms have no output.
-inline void ForwardReference(OpKernelContext& ctx) {
-  if (ctx.input_is_ref(0)) ctx.forward_ref_input_to_ref_output(0, 0);
-}
 
 }  // namespace weir

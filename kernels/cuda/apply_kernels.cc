@@ -20,13 +20,14 @@ class ApplyKernel : public GpuOpKernel {
     for (int i = 0; i < ctx.op_def().input_arg_size(); ++i) {
       const tensorflow::OpDef::ArgDef& arg = ctx.op_def().input_arg(i);
       names_.push_back(arg.name());
-      if (arg.type() == tensorflow::DT_RESOURCE) {
+      if (arg.is_ref() || arg.type() == tensorflow::DT_RESOURCE) {
         ++num_variables_;
       } else if (arg.name() == "grad" || arg.name() == "delta") {
         gradient_ = i;
       } else if (arg.name() == "indices") {
         indices_ = i;
       } else {
+        if (arg.type() == tensorflow::DT_INT64) integer_scalar_ = static_cast<int>(scalars_.size());
         scalars_.push_back(i);
       }
     }
@@ -37,14 +38,26 @@ class ApplyKernel : public GpuOpKernel {
       if (ctx.HasAttr(flag)) RETURN_IF_ERROR(ctx.GetAttr(flag, &flag_));
     }
     absl::string_view rule = ctx.op();
-    if (!absl::ConsumePrefix(&rule, "ResourceSparseApply")) absl::ConsumePrefix(&rule, "ResourceApply");
+    absl::ConsumePrefix(&rule, "Resource");
+    absl::ConsumePrefix(&rule, "Sparse");
+    absl::ConsumePrefix(&rule, "Apply");
     ASSIGN_OR_RETURN(kernel_, FindBody(std::string(rule), dtype_));
     return absl::OkStatus();
   }
 
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    RETURN_IF_ERROR(Update(ctx, stream));
+    ForwardReference(ctx);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Update(OpKernelContext& ctx, GpuStream& stream) {
     const Tensor& gradient = ctx.input(gradient_);
-    UpdateArgs args{.gradient = gradient.raw_data(), .flag = flag_, .count = gradient.NumElements()};
+    UpdateArgs args{.gradient = gradient.raw_data(),
+                    .integer_scalar = integer_scalar_,
+                    .flag = flag_,
+                    .count = gradient.NumElements()};
     std::vector<GpuAccess> accesses = {ReadOf(gradient)};
     for (size_t i = 0; i < scalars_.size(); ++i) {
       const Tensor& scalar = ctx.input(scalars_[i]);
@@ -82,7 +95,6 @@ class ApplyKernel : public GpuOpKernel {
     return stream.LaunchWith(kernel_, args, accesses);
   }
 
- private:
   // That rows of the gradient are rows of the variable.
   absl::Status CheckRows(const TensorShape& shape, const TensorShape& gradient, const TensorShape& indices) const {
     if (shape.dims() < 1) return errors::InvalidArgument(names_[0], " must be at least 1 dimensional");
@@ -102,6 +114,7 @@ class ApplyKernel : public GpuOpKernel {
   DataType dtype_ = DT_INVALID;
   int num_variables_ = 0, gradient_ = -1, indices_ = -1;
   std::vector<int> scalars_;
+  int integer_scalar_ = -1;         // among them
   std::vector<std::string> names_;  // of the op's arguments
   bool flag_ = false;
   GpuKernel kernel_;
@@ -115,15 +128,17 @@ absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
     const char* name;
     std::vector<const char*> variables;
     bool is_sparse_too = false;
+    bool is_of_resources = false;  // there is no op on references
   };
   const Rule rules[] = {{"GradientDescent", {"var"}},
                         {"Momentum", {"var", "accum"}, true},
-                        {"KerasMomentum", {"var", "accum"}, true},
+                        {"KerasMomentum", {"var", "accum"}, true, true},
                         {"Adam", {"var", "m", "v"}},
-                        {"AdamWithAmsgrad", {"var", "m", "v", "vhat"}},
+                        {"AdamWithAmsgrad", {"var", "m", "v", "vhat"}, false, true},
                         {"AdaMax", {"var", "m", "v"}},
                         {"Adagrad", {"var", "accum"}, true},
                         {"AdagradV2", {"var", "accum"}, true},
+                        {"AdagradDA", {"var", "gradient_accumulator", "gradient_squared_accumulator"}, true},
                         {"ProximalGradientDescent", {"var"}, true},
                         {"ProximalAdagrad", {"var", "accum"}, true},
                         {"RMSProp", {"var", "ms", "mom"}, true},
@@ -133,15 +148,20 @@ absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
                         {"FtrlV2", {"var", "accum", "linear"}, true},
                         {"AddSign", {"var", "m"}},
                         {"PowerSign", {"var", "m"}}};
-  for (const Rule& rule : rules) {
-    for (const char* prefix : {"ResourceApply", "ResourceSparseApply"}) {
-      const bool is_sparse = absl::string_view(prefix) == "ResourceSparseApply";
-      if (is_sparse && !rule.is_sparse_too) continue;
-      Kernel kernel(absl::StrCat(prefix, rule.name));
-      kernel.Device(kDeviceGpu).Types("T", kGpuFloats);
-      if (is_sparse) kernel.Types("Tindices", {DT_INT32, DT_INT64});
+  const auto register_rule = [&kernels](const Rule& rule, bool is_resource, bool is_sparse) {
+    Kernel kernel(absl::StrCat(is_resource ? "Resource" : "", is_sparse ? "Sparse" : "", "Apply", rule.name));
+    kernel.Device(kDeviceGpu).Types("T", kGpuFloats);
+    if (is_sparse) kernel.Types("Tindices", {DT_INT32, DT_INT64});
+    if (is_resource) {
       for (const char* variable : rule.variables) kernel.HostMemory(variable);
-      RETURN_IF_ERROR(kernels.Register<ApplyKernel>(kernel));
+    }
+    return kernels.Register<ApplyKernel>(kernel);
+  };
+  for (const Rule& rule : rules) {
+    for (const bool is_resource : {false, true}) {
+      if (!is_resource && rule.is_of_resources) continue;
+      RETURN_IF_ERROR(register_rule(rule, is_resource, /*is_sparse=*/false));
+      if (rule.is_sparse_too) RETURN_IF_ERROR(register_rule(rule, is_resource, /*is_sparse=*/true));
     }
   }
   return absl::OkStatus();

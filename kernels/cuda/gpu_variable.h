@@ -7,6 +7,7 @@
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/variable.h"
+#include "kernels/variables/reference_variables.h"
 #include "kernels/variables/variable_kernels.h"
 
 namespace weir {
@@ -14,26 +15,36 @@ namespace weir {
 // A variable with a value, locked until destruction: work on it is enqueued in the order of the lock.
 class LockedGpuVariable {
  public:
-  // That whose handle is input `i`. FailedPrecondition where it has no value, InvalidArgument where that is not `type`.
+  // That to which input `i` is a reference, or whose handle it is. FailedPrecondition where it has no value,
+  // InvalidArgument where that is not `type`.
   static absl::StatusOr<LockedGpuVariable> Lock(const OpKernelContext& ctx, int i, DataType type);
-  // Those of the first `count` inputs, locked in the order of their addresses, as everybody locks several: two steps on
-  // the same variables do not wait for each other for ever. InvalidArgument where two are the same.
+  // Those of the first `count` inputs, locked in the order of their locks' addresses, as everybody locks several: two
+  // steps on the same variables do not wait for each other for ever. InvalidArgument where two are the same.
   static absl::StatusOr<std::vector<LockedGpuVariable>> LockAll(const OpKernelContext& ctx, int count, DataType type);
 
-  Tensor& value() { return *variable_->tensor(); }
-  const Tensor& value() const { return *variable_->tensor(); }
+  Tensor& value() { return *place_.value; }
+  const Tensor& value() const { return *place_.value; }
   // What is enqueued on `stream` from here on may change the value in place: whoever has read it keeps a copy of what
-  // it was. FAILED_PRECONDITION where that would move a value whose use is being captured.
+  // it was, unless it is a reference's and readers see its updates. FAILED_PRECONDITION where that would move a value
+  // whose use is being captured.
   absl::Status PrepareToUpdate(OpKernelContext& ctx, GpuStream& stream);
 
  private:
-  explicit LockedGpuVariable(std::shared_ptr<Variable> variable)
-      : variable_(std::move(variable)), lock_(*variable_->mutex()) {}
+  struct Place {
+    Tensor* value = nullptr;
+    std::mutex* mutex = nullptr;
+    std::shared_ptr<Variable> resource;  // nullptr: a reference's
+  };
+
+  static absl::StatusOr<Place> Find(const OpKernelContext& ctx, int i);
+  explicit LockedGpuVariable(Place place) : place_(std::move(place)), lock_(*place_.mutex) {}
+  bool HasValue() const;
   // That it can be used as input `i`, of `type`.
   absl::Status Check(int i, DataType type);
 
-  std::shared_ptr<Variable> variable_;
+  Place place_;
   std::unique_lock<std::mutex> lock_;
+  std::unique_lock<std::recursive_mutex> copies_;  // held where others look at what is to change
 };
 
 const DataTypeVector& GpuVariableTypes();

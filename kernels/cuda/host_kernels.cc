@@ -67,12 +67,19 @@ std::vector<OnGpu> PassingKernels() {
           {"EnsureShape", {kInt32Arguments}},
           {"GuaranteeConst", {kInt32Arguments}},
           {"DebugGradientIdentity", {kInt32Arguments}},
+          {"DebugGradientRefIdentity", {kInt32Arguments}},
           {"Switch", {"pred", kInt32Arguments}},
           {"_SwitchN", {"output_index", kInt32Arguments}},
           {"Merge", {"value_index", kInt32Arguments}},
           {"Enter", {kInt32Arguments}},
           {"Exit", {kInt32Arguments}},
           {"NextIteration", {kInt32Arguments}},
+          {"RefIdentity", {kInt32Arguments}},
+          {"RefSwitch", {"pred", kInt32Arguments}},
+          {"RefMerge", {"value_index", kInt32Arguments}},
+          {"RefEnter", {kInt32Arguments}},
+          {"RefExit", {kInt32Arguments}},
+          {"RefNextIteration", {kInt32Arguments}},
           {"LoopCond", {"input", "output"}},
           {"Reshape", {"shape", kInt32Arguments}},
           {"ExpandDims", {"dim", kInt32Arguments}},
@@ -93,6 +100,11 @@ std::vector<OnGpu> PassingKernels() {
           {"While", {"input", "output"}},
           {"StatelessWhile", {"input", "output"}},
           {"VarHandleOp", {"resource"}, "dtype", GpuVariableTypes()},
+          {"Variable", {}, "dtype", GpuVariableTypes()},
+          {"VariableV2", {}, "dtype", GpuVariableTypes()},
+          {"TemporaryVariable", {}, "dtype", GpuVariableTypes()},
+          {"DestroyTemporaryVariable", {}, "T", GpuVariableTypes()},
+          {"IsVariableInitialized", {"is_initialized"}, "dtype", GpuVariableTypes()},
           {"VarIsInitializedOp", {"resource", "is_initialized"}},
           {"DestroyResourceOp", {"resource"}}};
 }
@@ -193,10 +205,12 @@ std::vector<OnGpu> Int32Kernels() {
   return kernels;
 }
 
-// Of few numbers, which TensorFlow too computes on the host.
+// Of few numbers, which TensorFlow too computes on the host, or once did.
 std::vector<OnGpu> SmallKernels() {
   std::vector<OnGpu> kernels = {{"LinSpace", {kAllArguments}}};
-  for (const char* op : {"InvertPermutation", "DataFormatDimMap", "DataFormatVecPermute"}) {
+  // Unique: beside the table that an optimizer updates by rows.
+  for (const char* op : {"InvertPermutation", "DataFormatDimMap", "DataFormatVecPermute", "Unique", "UniqueV2",
+                         "UniqueWithCounts", "UniqueWithCountsV2"}) {
     kernels.push_back({op, {kAllArguments}, "T", {DT_INT32, DT_INT64}});
   }
   return kernels;

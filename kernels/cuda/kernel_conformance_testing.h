@@ -13,6 +13,8 @@
 #include "core/memory_types.h"
 #include "core/resource_handle.h"
 #include "core/variable.h"
+#include "kernels/cuda/array_bodies.h"
+#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/elementwise_conformance_testing.h"
 #include "kernels/random/philox.h"
 
@@ -21,7 +23,8 @@ namespace weir {
 class GpuKernels : public OneGpu {
  protected:
   static Op Of(const char* name) { return Op(name).Attr("T: type"); }
-  // Runs one node of `op`: inputs that its kernel wants on the device are copied there, outputs back.
+  // Runs one node of `op`: inputs that its kernel wants on the device are copied there, outputs back. reader_ then has
+  // what somebody has who read the reference among the inputs before.
   absl::StatusOr<std::vector<Tensor>> Run(const Op& op, std::vector<Tensor> inputs, tensorflow::NodeDef node = {}) {
     OpRegistry ops;
     RETURN_IF_ERROR(ops.Register(op));
@@ -33,14 +36,18 @@ class GpuKernels : public OneGpu {
     ASSIGN_OR_RETURN(const NodeMemory memory, MemoryOfNode(kernels_, node, op_def, kDeviceGpu));
     ASSIGN_OR_RETURN(const std::unique_ptr<OpKernel> kernel, CreateKernel(kernels_, node, op_def, device_.get()));
     std::vector<TensorValue> values;
+    DataTypeVector input_types, types;
+    RETURN_IF_ERROR(InOutTypesForNode(node, op_def, &input_types, &types));
+    std::mutex ref_mutex;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (memory.inputs[i] == MemoryType::kDevice) {
         ASSIGN_OR_RETURN(inputs[i], device_->ToDevice(inputs[i]));
       }
       values.push_back({&inputs[i]});
+      if (!IsRefType(input_types[i])) continue;
+      values.back().ref_mutex = &ref_mutex;
+      reader_ = inputs[i];
     }
-    DataTypeVector input_types, types;
-    RETURN_IF_ERROR(InOutTypesForNode(node, op_def, &input_types, &types));
     StepContext step;
     step.device = device_.get();
     std::vector<OpOutput> outputs(types.size());
@@ -48,7 +55,7 @@ class GpuKernels : public OneGpu {
     RETURN_IF_ERROR(kernel->Compute(ctx));
     std::vector<Tensor> results;
     for (OpOutput& output : outputs) {
-      ASSIGN_OR_RETURN(results.emplace_back(), Fetch(output.value));
+      ASSIGN_OR_RETURN(results.emplace_back(), Fetch(output.ref != nullptr ? *output.ref : output.value));
     }
     return results;
   }
@@ -83,6 +90,8 @@ class GpuKernels : public OneGpu {
     return {variable,
             Tensor::Scalar(device_->resources()->MakeHandle<Variable>(device_->name(), "localhost", name, "Variable"))};
   }
+
+  Tensor reader_;
 };
 
 TEST_P(GpuKernels, MatMul) {
@@ -296,6 +305,40 @@ TEST_P(GpuKernels, OptimizersChangeVariablesThatNobodyElseReads) {
 }
 
 // As often as it takes a library to try all that it has.
+// docs/decisions/0012-readers-of-references-see-updates.md
+TEST_P(GpuKernels, UpdatesOfReferencesAreSeenByReaders) {
+  const auto op = [](const char* name) {
+    return Op(name).Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: type");
+  };
+  const Op assign = op("Assign").Attr("validate_shape: bool = true").Attr("use_locking: bool = true");
+  const Tensor value = AsTensor<float>({1, 2}), other = AsTensor<float>({10, 20});
+  Expect(op("AssignAdd"), {value, other}, Float(), {AsTensor<float>({11, 22})});
+  ExpectTensorEqual(*Fetch(reader_), AsTensor<float>({11, 22}));
+  Expect(assign, {value, other}, Float(), {other});
+  ExpectTensorEqual(*Fetch(reader_), other);
+  Expect(assign, {value, AsTensor<float>({5})}, Attr("validate_shape", false, Float()), {AsTensor<float>({5})});
+  ExpectTensorEqual(*Fetch(reader_), value);
+  const tensorflow::NodeDef int64 = Attr("T", DT_INT64);
+  Expect(op("AssignSub"), {AsTensor<int64_t>({1, 2}), AsTensor<int64_t>({3, 5})}, int64, {AsTensor<int64_t>({-2, -3})});
+  ExpectTensorEqual(*Fetch(reader_), AsTensor<int64_t>({1, 2}));
+  Expect(op("AssignSub"), {AsScalar<int64_t>(1), AsScalar<int64_t>(3)}, int64, {AsScalar<int64_t>(-2)});
+  ExpectTensorEqual(*Fetch(reader_), AsScalar<int64_t>(-2));
+}
+
+// What counted saw fewer than there are now.
+TEST_P(GpuKernels, CoordinatesAreNoMoreThanWereCounted) {
+  ASSERT_OK_AND_ASSIGN(const GpuKernel write, FindBody("WriteNonZero", DT_FLOAT));
+  ASSERT_OK_AND_ASSIGN(const Tensor in, device_->ToDevice(AsTensor<float>({1, 0, 2, 3, 4})));
+  ASSERT_OK_AND_ASSIGN(const Tensor totals, device_->ToDevice(AsTensor<int64_t>({2})));
+  ASSERT_OK_AND_ASSIGN(const Tensor out, device_->ToDevice(AsTensor<int64_t>({-1, -1, -1, -1})));
+  NonZeroArgs args{.in = in.raw_data(), .length = 5, .rank = 1, .sizes = {5}, .count = 1};
+  args.totals = totals.data<int64_t>();
+  args.out = const_cast<int64_t*>(out.data<int64_t>());
+  ASSERT_THAT(device_->compute().LaunchWith(write, args, {ReadOf(in), ReadOf(totals), WriteOf(out)}), IsOk());
+  ExpectTensorEqual(*Fetch(out), AsTensor<int64_t>({0, 2, -1, -1}));
+  GetParam().check(device_->runtime());
+}
+
 TEST_P(GpuKernels, ConvolutionsByAnyPlan) {
   constexpr int kTimes = 34;
   const auto op = [](const char* name, const char* first, const char* second) {

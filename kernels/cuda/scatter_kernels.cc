@@ -219,7 +219,7 @@ class SegmentKernel : public GpuOpKernel {
   GpuKernel kernel_;
 };
 
-// Rows of a variable (ResourceScatterAdd and its like), by one index each.
+// Rows of a variable (ScatterAdd, ResourceScatterAdd and their like), by one index each.
 class ScatterUpdateKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     dtype_ = ctx.input_types()[2];
@@ -227,6 +227,11 @@ class ScatterUpdateKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    RETURN_IF_ERROR(Update(ctx, stream));
+    ForwardReference(ctx);
+    return absl::OkStatus();
+  }
+  absl::Status Update(OpKernelContext& ctx, GpuStream& stream) {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
     ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
@@ -260,6 +265,11 @@ class ScatterNdUpdateKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    RETURN_IF_ERROR(Update(ctx, stream));
+    ForwardReference(ctx);
+    return absl::OkStatus();
+  }
+  absl::Status Update(OpKernelContext& ctx, GpuStream& stream) {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
     ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
@@ -291,17 +301,17 @@ absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(
       kernels.Register<SegmentKernel>(kernel("SegmentMean").Types("T", kGpuFloats).HostMemory("segment_ids")));
   for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
-    Kernel rows = kernel(absl::StrCat("ResourceScatter", what)).HostMemory("resource");
-    if (absl::string_view(what) == "Div") {
-      rows.Types("dtype", kGpuFloats);
-    } else if (absl::string_view(what) == "Update") {
-      rows.Types("dtype", kGpuMoved);
-    } else {
-      rows.Types("dtype", kNumbers);
-    }
-    RETURN_IF_ERROR(kernels.Register<ScatterUpdateKernel>(rows));
+    const absl::string_view name = what;
+    const absl::Span<const DataType> types = name == "Div"      ? absl::MakeConstSpan(kGpuFloats)
+                                             : name == "Update" ? absl::MakeConstSpan(kGpuMoved)
+                                                                : absl::MakeConstSpan(kNumbers);
+    RETURN_IF_ERROR(kernels.Register<ScatterUpdateKernel>(kernel(absl::StrCat("Scatter", what)).Types("T", types)));
+    RETURN_IF_ERROR(kernels.Register<ScatterUpdateKernel>(
+        kernel(absl::StrCat("ResourceScatter", what)).HostMemory("resource").Types("dtype", types)));
   }
   for (const char* what : {"Update", "Add", "Sub", "Max", "Min"}) {
+    RETURN_IF_ERROR(
+        kernels.Register<ScatterNdUpdateKernel>(kernel(absl::StrCat("ScatterNd", what)).Types("T", kNumbers)));
     RETURN_IF_ERROR(kernels.Register<ScatterNdUpdateKernel>(
         kernel(absl::StrCat("ResourceScatterNd", what)).Types("T", kNumbers).HostMemory("ref")));
   }

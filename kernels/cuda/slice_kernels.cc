@@ -66,6 +66,11 @@ class SliceAssignKernel : public GpuOpKernel {
     return args_.Init(ctx);
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
+    RETURN_IF_ERROR(Update(ctx, stream));
+    ForwardReference(ctx);
+    return absl::OkStatus();
+  }
+  absl::Status Update(OpKernelContext& ctx, GpuStream& stream) {
     const Tensor value = ctx.input(4);
     ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
     const TensorShape whole = variable.value().shape();
@@ -173,6 +178,7 @@ absl::Status RegisterGpuSliceKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SliceKernel>(kernel("Slice").HostMemory("begin").HostMemory("size")));
   RETURN_IF_ERROR(kernels.Register<StridedSliceKernel>(strided("StridedSlice")));
   RETURN_IF_ERROR(kernels.Register<StridedSliceGradKernel>(strided("StridedSliceGrad").HostMemory("shape")));
+  RETURN_IF_ERROR(kernels.Register<SliceAssignKernel>(strided("StridedSliceAssign")));
   RETURN_IF_ERROR(kernels.Register<SliceAssignKernel>(strided("ResourceStridedSliceAssign").HostMemory("ref")));
   RETURN_IF_ERROR(kernels.Register<SplitKernel>(kernel("Split").HostMemory("split_dim")));
   RETURN_IF_ERROR(kernels.Register<SplitKernel>(kernel("SplitV").HostMemory("size_splits").HostMemory("split_dim")));

@@ -7,14 +7,16 @@ namespace weir {
 
 inline constexpr int kMaxUpdatedVariables = 4, kMaxUpdateScalars = 6;
 
-// `scalars` lie in the device's memory, in the order of the op's arguments. With `indices` each row of the gradient, of
+// `scalars` lie in the device's memory, in the order of the op's arguments, and are of the variables' type but for
+// `integer_scalar`, an int64. With `indices` each row of the gradient, of
 // `width` elements, is for the row of the variables that its index names; one that names none of `rows` is left out,
 // and two that name the same one are a race, as in TensorFlow.
 struct UpdateArgs {
   void* variables[kMaxUpdatedVariables];
   const void* gradient;
   const void* scalars[kMaxUpdateScalars];
-  bool flag;  // the op's one boolean attribute
+  int integer_scalar;  // -1: none
+  bool flag;           // the op's one boolean attribute
   const void* indices;
   bool wide_indices;
   int64_t rows, width;

@@ -1,4 +1,5 @@
-// Variables in a GPU's memory: what changes them by a value, and their shapes.
+// Variables in a GPU's memory, of both kinds: what changes them by a value, and their shapes.
+#include "absl/strings/match.h"
 #include "core/gpu/gpu_capture.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
@@ -53,23 +54,65 @@ class AssignKernel : public OpKernel {
   const std::unique_ptr<OpKernel> assign_ = NewAssignVariable();
 };
 
-// AssignAddVariableOp and AssignSubVariableOp.
+// Copies by the device.
+class DeviceCopier : public VariableCopier {
+ public:
+  DeviceCopier(OpKernelContext& ctx, GpuDevice& gpu) : ctx_(ctx), gpu_(gpu) {}
+
+  absl::StatusOr<Tensor> Clone(const Tensor& value) override {
+    ASSIGN_OR_RETURN(Tensor copy, ctx_.allocate_temp(value.dtype(), value.shape()));
+    if (value.NumElements() > 0) RETURN_IF_ERROR(Copy(copy, value));
+    return copy;
+  }
+  absl::Status Overwrite(Tensor& target, const Tensor& value) override {
+    ASSIGN_OR_RETURN(const auto lock, gpu_.LockCopies(target));
+    return Copy(target, value);
+  }
+
+ private:
+  absl::Status Copy(Tensor& to, const Tensor& from) {
+    return gpu_.compute().CopyOnDevice(to.raw_data(), from.raw_data(), static_cast<size_t>(from.TotalBytes()));
+  }
+
+  OpKernelContext& ctx_;
+  GpuDevice& gpu_;
+};
+
+class AssignReferenceKernel : public GpuOpKernel {
+ public:
+  bool CanBeCaptured() const override { return false; }
+
+ protected:
+  absl::Status InitOnGpu(OpKernelConstruction& ctx) override { return ctx.GetAttr("validate_shape", &validate_shape_); }
+  absl::Status Enqueue(OpKernelContext& ctx, GpuStream&) override {
+    DeviceCopier copier(ctx, gpu());
+    return AssignReference(ctx, validate_shape_, copier);
+  }
+
+ private:
+  bool validate_shape_ = true;
+};
+
+// AssignAdd and AssignSub, of references and of resources.
 class AssignUpdateKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     dtype_ = ctx.input_types()[1];
-    ASSIGN_OR_RETURN(kernel_, FindElementwise(ctx.op() == "AssignAddVariableOp" ? "Add" : "Sub", dtype_));
+    ASSIGN_OR_RETURN(kernel_, FindElementwise(absl::StrContains(ctx.op(), "Add") ? "Add" : "Sub", dtype_));
     return absl::OkStatus();
   }
 
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor update = ctx.input(1);
+    RETURN_IF_ERROR(Update(ctx, update, stream));
+    ForwardReference(ctx);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Update(OpKernelContext& ctx, const Tensor& update, GpuStream& stream) {
     ASSIGN_OR_RETURN(LockedGpuVariable variable, LockedGpuVariable::Lock(ctx, 0, dtype_));
-    if (variable.value().shape() != update.shape()) {
-      return errors::InvalidArgument("Cannot update variable with shape ", variable.value().shape().ToString(),
-                                     " using a Tensor with shape ", update.shape().ToString(),
-                                     ", shapes must be equal.");
-    }
+    RETURN_IF_ERROR(CheckAssignUpdate(ctx, variable.value().shape(), update.shape()));
     if (update.NumElements() == 0) return absl::OkStatus();
     RETURN_IF_ERROR(variable.PrepareToUpdate(ctx, stream));
     void* const value = variable.value().raw_data();
@@ -78,7 +121,6 @@ class AssignUpdateKernel : public GpuOpKernel {
         {ReadOf(update), WriteOf(variable.value())});
   }
 
- private:
   DataType dtype_ = DT_INVALID;
   GpuKernel kernel_;
 };
@@ -115,13 +157,16 @@ class VariableShapeKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels) {
+  const DataType summed[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64};
   for (const char* op : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
-    RETURN_IF_ERROR(
-        kernels.Register<AssignUpdateKernel>(Kernel(op)
-                                                 .Device(kDeviceGpu)
-                                                 .Types("dtype", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64})
-                                                 .HostMemory("resource")));
+    RETURN_IF_ERROR(kernels.Register<AssignUpdateKernel>(
+        Kernel(op).Device(kDeviceGpu).Types("dtype", summed).HostMemory("resource")));
   }
+  for (const char* op : {"AssignAdd", "AssignSub"}) {
+    RETURN_IF_ERROR(kernels.Register<AssignUpdateKernel>(Kernel(op).Device(kDeviceGpu).Types("T", summed)));
+  }
+  RETURN_IF_ERROR(
+      kernels.Register<AssignReferenceKernel>(Kernel("Assign").Device(kDeviceGpu).Types("T", GpuVariableTypes())));
   RETURN_IF_ERROR(kernels.Register<ReadKernel>(
       Kernel("ReadVariableOp").Device(kDeviceGpu).Types("dtype", GpuVariableTypes()).HostMemory("resource")));
   RETURN_IF_ERROR(kernels.Register<AssignKernel>(

@@ -77,9 +77,11 @@ void GpuAgreementTest::AddSlices(DataType type) {
       {AsTensor<int32_t>({2, 3, 4}), reversed[0], reversed[1], reversed[2], Of(type, TensorShape({2, 3, 1}))}, masks);
   Add("StridedSliceGrad", {AsTensor<int64_t>({2, 3, 4}), one[0], one[1], one[2], Of(type, TensorShape({1, 2, 4}))},
       axes);
-  AddUpdate("ResourceStridedSliceAssign", {Of(type, cube)},
-            {reversed[0], reversed[1], reversed[2], Of(type, TensorShape({1, 2, 3, 1}))}, masks);
-  AddUpdate("ResourceStridedSliceAssign", {Of(type, cube)}, {one[0], one[1], one[2], Of(type, TensorShape())}, axes);
+  for (const char* op : {"StridedSliceAssign", "ResourceStridedSliceAssign"}) {
+    AddUpdate(op, {Of(type, cube)}, {reversed[0], reversed[1], reversed[2], Of(type, TensorShape({1, 2, 3, 1}))},
+              masks);
+    AddUpdate(op, {Of(type, cube)}, {one[0], one[1], one[2], Of(type, TensorShape())}, axes);
+  }
   for (const int axis : {0, 1, -1}) {
     AddLists("Pack", {{Of(type, matrix), Of(type, matrix), Of(type, matrix)}}, Attr("axis", int64_t{axis}));
   }

@@ -57,6 +57,18 @@ const std::set<std::string>& CheckedElsewhere() {
                                                            "StatelessCase",
                                                            "While",
                                                            "StatelessWhile",
+                                                           "RefIdentity",
+                                                           "RefSwitch",
+                                                           "RefMerge",
+                                                           "RefEnter",
+                                                           "RefExit",
+                                                           "RefNextIteration",
+                                                           "DebugGradientRefIdentity",
+                                                           "Variable",
+                                                           "VariableV2",
+                                                           "TemporaryVariable",
+                                                           "DestroyTemporaryVariable",
+                                                           "IsVariableInitialized",
                                                            "VarHandleOp",
                                                            "VarIsInitializedOp",
                                                            "ReadVariableOp",
@@ -257,6 +269,11 @@ void GpuAgreementTest::AddInt32() {
   Add("Pad", {of(row), AsTensor<int32_t>({1, 2}, {1, 2})});
   Add("LinSpace", {AsScalar<float>(1), AsScalar<float>(2), AsScalar<int32_t>(5)});
   Add("InvertPermutation", {AsTensor<int64_t>({1, 2, 0})});
+  for (const char* op : {"Unique", "UniqueWithCounts"}) {
+    Add(op, {AsTensor<int32_t>({4, 1, 4, 7, 1})});
+    Add(op, {AsTensor<int64_t>({4, 1, 4, 7, 1})}, Attr("out_idx", DT_INT64));
+    Add(absl::StrCat(op, "V2"), {AsTensor<int64_t>({4, 1, 4, 7, 1, 1}, {3, 2}), AsTensor<int64_t>({0})});
+  }
   Add("DataFormatDimMap", {AsTensor<int32_t>({0, 1, -1})});
   Add("DataFormatVecPermute", {AsTensor<int64_t>({1, 2, 3, 4})});
   for (const char* op : {"Sum", "Prod", "Max", "Min"}) Add(op, {of(TensorShape({2, 3})), AsTensor<int32_t>({1})});

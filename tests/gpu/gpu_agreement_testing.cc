@@ -2,6 +2,7 @@
 
 #include <regex>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "core/numeric_types.h"
 #include "kernels/register_all.h"
@@ -110,15 +111,15 @@ void GpuAgreementTest::AddOf(const std::string& op, const std::vector<InputList>
 }
 
 std::vector<Output> GpuAgreementTest::NewVariables(const Scope& scope, const std::vector<Tensor>& values,
-                                                   std::vector<Operation>* assigned) {
+                                                   bool are_references, std::vector<Operation>* assigned) {
   std::vector<Output> handles;
   for (const Tensor& value : values) {
     tensorflow::NodeDef handle = Attr("dtype", value.dtype(), Attr("shape", value.shape()));
     SetNodeAttr("shared_name", absl::StrCat("v", num_variables_++), &handle);
-    handle.set_op("VarHandleOp");
+    handle.set_op(are_references ? "VariableV2" : "VarHandleOp");
     handles.emplace_back(scope.AddOp(handle, {}), 0);
     tensorflow::NodeDef assign;
-    assign.set_op("AssignVariableOp");
+    assign.set_op(are_references ? "Assign" : "AssignVariableOp");
     assigned->push_back(scope.AddOp(assign, Singles({handles.back(), Fed(value)})));
   }
   return handles;
@@ -127,13 +128,14 @@ std::vector<Output> GpuAgreementTest::NewVariables(const Scope& scope, const std
 void GpuAgreementTest::AddUpdate(const std::string& op, const std::vector<Tensor>& variables,
                                  std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs) {
   checked_.insert(op);
+  const bool are_references = !absl::StartsWith(op, "Resource");
   OutputList fed;
   for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
   OutputList values[2];
   for (const bool is_gpu : {false, true}) {
     const Scope scope = is_gpu ? Gpu() : Cpu();
     std::vector<Operation> before;
-    const std::vector<Output> handles = NewVariables(scope, variables, &before);
+    const std::vector<Output> handles = NewVariables(scope, variables, are_references, &before);
     OutputList all(handles.begin(), handles.end());
     all.insert(all.end(), fed.begin(), fed.end());
     tensorflow::NodeDef def = attrs;
@@ -142,8 +144,8 @@ void GpuAgreementTest::AddUpdate(const std::string& op, const std::vector<Tensor
     ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
     const Scope after = scope.WithControlDependencies(std::vector<Operation>{update});
     for (size_t i = 0; i < handles.size(); ++i) {
-      tensorflow::NodeDef read = Attr("dtype", variables[i].dtype());
-      read.set_op("ReadVariableOp");
+      tensorflow::NodeDef read = Attr(are_references ? "T" : "dtype", variables[i].dtype());
+      read.set_op(are_references ? "Identity" : "ReadVariableOp");
       values[is_gpu].emplace_back(after.AddOp(read, Singles({handles[i]})), 0);
     }
   }
@@ -163,7 +165,7 @@ void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, st
   for (const bool is_gpu : {false, true}) {
     const Scope scope = is_gpu ? Gpu() : Cpu();
     std::vector<Operation> before;
-    OutputList all = {NewVariables(scope, {variable}, &before)[0]};
+    OutputList all = {NewVariables(scope, {variable}, /*are_references=*/false, &before)[0]};
     all.insert(all.end(), fed.begin(), fed.end());
     tensorflow::NodeDef def = attrs;
     def.set_op(op);

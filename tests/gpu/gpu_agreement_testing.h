@@ -23,7 +23,8 @@ class GpuAgreementTest : public GpuSessionTest {
   void Add(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
   // The same where arguments are lists.
   void AddLists(const std::string& op, Arguments arguments, const tensorflow::NodeDef& attrs = {});
-  // An op that updates variables of these values, which are its first arguments: what they hold then is compared.
+  // An op that updates variables of these values, which are its first arguments: what they hold then is compared. They
+  // are resources where its name says so, and else references.
   void AddUpdate(const std::string& op, const std::vector<Tensor>& variables, std::vector<Tensor> inputs,
                  const tensorflow::NodeDef& attrs = {});
   // ResourceGather and its like: one variable is read.
@@ -85,8 +86,8 @@ class GpuAgreementTest : public GpuSessionTest {
   void AddOf(const std::string& op, const std::vector<InputList>& inputs, const tensorflow::NodeDef& attrs);
   // A placeholder that is fed.
   Output Fed(Tensor value);
-  // Handles of new variables on the scope's device, and what gives them their values.
-  std::vector<Output> NewVariables(const Scope& scope, const std::vector<Tensor>& values,
+  // Handles of new variables on the scope's device, or references, and what gives them their values.
+  std::vector<Output> NewVariables(const Scope& scope, const std::vector<Tensor>& values, bool are_references,
                                    std::vector<Operation>* assigned);
 
   std::mt19937 random_{17};

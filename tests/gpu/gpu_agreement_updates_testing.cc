@@ -44,16 +44,23 @@ void GpuAgreementTest::AddIndexed(DataType type) {
        {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"}) {
     Add(op, {Of(type, matrix), AsTensor<int32_t>({3, 1}, {2, 1}), Of(type, TensorShape({2, 6}))});
   }
-  for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
-    if (type == DT_INT64 && absl::string_view(what) == "Div") continue;
-    const std::string op = absl::StrCat("ResourceScatter", what);
-    const Tensor& indices = absl::string_view(what) == "Update" ? AsTensor<int64_t>({3, 1, 0}) : wide_rows;
-    AddUpdate(op, {Of(type, matrix)}, {indices, Of(type, TensorShape({3, 6}))});
-    AddUpdate(op, {Of(type, matrix)}, {rows, Of(type, TensorShape())});
+  for (const char* prefix : {"Scatter", "ResourceScatter"}) {
+    for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+      if (type == DT_INT64 && absl::string_view(what) == "Div") continue;
+      const std::string op = absl::StrCat(prefix, what);
+      const Tensor& indices = absl::string_view(what) == "Update" ? AsTensor<int64_t>({3, 1, 0}) : wide_rows;
+      AddUpdate(op, {Of(type, matrix)}, {indices, Of(type, TensorShape({3, 6}))});
+      AddUpdate(op, {Of(type, matrix)}, {rows, Of(type, TensorShape())});
+    }
+    for (const char* what : {"Update", "Add", "Sub", "Max", "Min"}) {
+      AddUpdate(absl::StrCat(prefix, "Nd", what), {Of(type, cube)},
+                {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+    }
   }
-  for (const char* what : {"Update", "Add", "Sub", "Max", "Min"}) {
-    AddUpdate(absl::StrCat("ResourceScatterNd", what), {Of(type, cube)},
-              {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+  for (const char* op : {"Assign", "AssignAdd", "AssignSub"}) {
+    AddUpdate(op, {Of(type, matrix)}, {Of(type, matrix)});
+    AddUpdate(op, {Of(type, TensorShape())}, {Of(type, TensorShape())});
+    AddUpdate(op, {Of(type, TensorShape({0, 3}))}, {Of(type, TensorShape({0, 3}))});
   }
   Add("ScatterNdNonAliasingAdd",
       {Of(type, cube), AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
@@ -89,15 +96,17 @@ void GpuAgreementTest::AddSteps(DataType type) {
     int variables, scalars;
     bool is_sparse_too;
     const char* flag = nullptr;
+    bool is_of_resources = false;
   };
   const Rule rules[] = {{"GradientDescent", 1, 1, false},
                         {"Momentum", 2, 2, true, "use_nesterov"},
-                        {"KerasMomentum", 2, 2, true, "use_nesterov"},
+                        {"KerasMomentum", 2, 2, true, "use_nesterov", true},
                         {"Adam", 3, 6, false, "use_nesterov"},
-                        {"AdamWithAmsgrad", 4, 6, false},
+                        {"AdamWithAmsgrad", 4, 6, false, nullptr, true},
                         {"AdaMax", 3, 5, false},
                         {"Adagrad", 2, 1, true, "update_slots"},
                         {"AdagradV2", 2, 2, true, "update_slots"},
+                        {"AdagradDA", 3, 3, true},
                         {"ProximalGradientDescent", 1, 3, true},
                         {"ProximalAdagrad", 2, 3, true},
                         {"RMSProp", 3, 4, true},
@@ -116,23 +125,30 @@ void GpuAgreementTest::AddSteps(DataType type) {
     for (int k = 0; k < rule.scalars; ++k) {
       scalars.push_back(Filled(type, TensorShape(), is_ftrl && k + 1 == rule.scalars ? -0.5f : 0.125f * (k + 1)));
     }
-    // Those that have the gradient first take it before their scalars.
-    const bool gradient_first = is_ftrl || absl::EndsWith(rule.name, "Momentum");
+    // What they take before their scalars, or behind them.
+    const bool is_averaging = absl::string_view(rule.name) == "AdagradDA";
+    const bool gradient_first = is_ftrl || is_averaging;
+    const bool gradient_second = absl::EndsWith(rule.name, "Momentum");
+    if (is_averaging) scalars.push_back(AsScalar<int64_t>(3));  // the step
     for (const bool is_sparse : {false, true}) {
       if (is_sparse && !rule.is_sparse_too) continue;
       std::vector<Tensor> gradient = {Of(type, is_sparse ? rows : shape)}, inputs;
-      const std::string op = absl::StrCat(is_sparse ? "ResourceSparseApply" : "ResourceApply", rule.name);
+      const std::string op = absl::StrCat(is_sparse ? "SparseApply" : "Apply", rule.name);
       if (is_sparse) gradient.push_back(AsTensor<int64_t>({3, 1}));
       inputs = scalars;
-      if (is_ftrl) {
+      if (gradient_first) {
         inputs.insert(inputs.begin(), gradient.begin(), gradient.end());
-      } else if (gradient_first) {  // after the rate
+      } else if (gradient_second) {  // after the rate
         inputs.insert(inputs.begin() + 1, gradient.begin(), gradient.end());
       } else {
         inputs.insert(inputs.end(), gradient.begin(), gradient.end());
       }
-      AddUpdate(op, variables, inputs);
-      if (rule.flag != nullptr) AddUpdate(op, variables, inputs, Attr(rule.flag, !absl::EndsWith(rule.flag, "slots")));
+      for (const char* prefix : {"", "Resource"}) {
+        if (rule.is_of_resources && *prefix == '\0') continue;
+        AddUpdate(prefix + op, variables, inputs);
+        if (rule.flag == nullptr) continue;
+        AddUpdate(prefix + op, variables, inputs, Attr(rule.flag, !absl::EndsWith(rule.flag, "slots")));
+      }
     }
   }
 }

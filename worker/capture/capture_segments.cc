@@ -9,6 +9,7 @@
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/gpu/graph_ops.h"
 #include "core/memory_types.h"
+#include "graph/hinges.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"
 #include "worker/capture/captured_segment.h"
@@ -60,6 +61,23 @@ CaptureRole RoleOf(const Node& node, OpKernel& kernel) {
 
 bool IsInside(CaptureRole role) { return role == CaptureRole::kHost || role == CaptureRole::kEnqueues; }
 
+// Readers of a reference variable see its updates: what hands its value on stays outside, for what a segment gives away
+// is a copy.
+void LeaveReferencesOutside(const Graph& graph, std::vector<CaptureRole>* roles) {
+  std::vector<bool> gives_reference(graph.num_node_ids(), false);
+  for (const Node* node : ForwardOrder(graph)) {
+    CaptureRole& role = (*roles)[node->id()];
+    const bool hands_on = role == CaptureRole::kHost || node->IsControlFlow();
+    const auto& edges = node->in_edges();
+    gives_reference[node->id()] =
+        hands_on && std::any_of(edges.begin(), edges.end(), [&](const Edge* edge) {
+          return !edge->is_control() &&
+                 (IsRefType(edge->src->output_type(edge->src_output)) || gives_reference[edge->src->id()]);
+        });
+    if (gives_reference[node->id()] && role == CaptureRole::kHost) role = CaptureRole::kOutside;
+  }
+}
+
 absl::StatusOr<std::vector<CaptureRole>> FindRoles(const Graph& graph, const Plan::KernelSource& make,
                                                    Kernels* kernels) {
   std::vector<CaptureRole> roles(graph.num_node_ids(), CaptureRole::kOutside);
@@ -73,6 +91,7 @@ absl::StatusOr<std::vector<CaptureRole>> FindRoles(const Graph& graph, const Pla
     role = RoleOf(*node, *kernel);
     kernels->emplace(node->name(), std::move(kernel));
   }
+  LeaveReferencesOutside(graph, &roles);
   // A constant that waits for others goes with its readers.
   for (const Node* node : graph.nodes()) {
     if (!node->IsConstant() || HandlesObjects(*node)) continue;

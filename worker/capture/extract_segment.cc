@@ -81,7 +81,7 @@ class Extraction {
   absl::Status TakeArgument(const Edge& edge, Node* copy) {
     Node*& argument = arguments_[{edge.src, edge.src_output}];
     if (argument == nullptr) {
-      const DataType type = edge.src->output_type(edge.src_output);
+      const DataType type = RemoveRef(edge.src->output_type(edge.src_output));
       ASSIGN_OR_RETURN(argument, AddTerminal("_Arg", static_cast<int>(inputs_.size()), type));
       inputs_.push_back({edge.src, edge.src_output});
       input_types_.push_back(type);
