@@ -184,7 +184,10 @@ CallOptions GrpcChannel::Bounded(CallOptions options) const {
 
 absl::Status GrpcChannel::ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const {
   const absl::Status error = FromGrpcStatus(status);
-  if (CarriesDetails(status)) return error;
+  if (CarriesDetails(status)) {
+    // A task that refuses calls while it shuts down says so, but not which task it is.
+    return absl::IsUnavailable(error) && !options_.task.empty() ? WithOrigin(error, {.task = options_.task}) : error;
+  }
   const absl::string_view path(method);
   const std::string what = absl::StrCat(path.substr(path.rfind('/') + 1), " to ",
                                         options_.task.empty() ? "the master" : absl::StrCat("task ", options_.task),

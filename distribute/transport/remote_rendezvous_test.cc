@@ -156,7 +156,7 @@ TEST_P(RemoteRendezvousTest, ASenderThatGoesIsNamed) {
   loopback->StopSender();
   const absl::Status status = done.get_future().get();
   EXPECT_FALSE(status.ok());
-  ASSERT_TRUE(OriginOf(status).has_value());
+  ASSERT_TRUE(OriginOf(status).has_value()) << status;
   EXPECT_EQ(OriginOf(status)->task, kSender);
 }
 

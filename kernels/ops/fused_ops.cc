@@ -88,7 +88,8 @@ absl::Status RegisterFusedOps(OpRegistry& ops) {
                                    .Attr("num_scalars: int >= 0")
                                    .Attr("flag: bool = false")
                                    .Attr("names: list(string)")
-                                   .Stateful()));
+                                   .Stateful()
+                                   .Shape(shapes::NoOutputs)));
   RETURN_IF_ERROR(ops.Register(Op("_FusedMatMul")
                                    .Input("a: T")
                                    .Input("b: T")
