@@ -187,7 +187,8 @@ class AttentionGradient {
 
   // Adds to the gradients of queries and keys.
   void Multiply(int64_t item, int64_t own, int64_t first, int64_t rows, float* dk, Scratch* scratch) const {
-    const int64_t m = sizes_.queries == s_.queries ? rows : 1, n = sizes_.keys;
+    const bool is_of_row = sizes_.queries == s_.queries;
+    const int64_t m = is_of_row ? rows : 1, n = sizes_.keys;
     const float* const reduced = Reduced(rows, m, n, scratch);
     const T* gradient = nullptr;
     if constexpr (kIsFloat) {
@@ -210,7 +211,7 @@ class AttentionGradient {
       to_queries.ldc = s_.depth;
       gemm_(to_queries);
     } else {
-      AddProduct(to_queries, scratch->dq.data() + (m == rows ? first * s_.depth : 0), scratch);
+      AddProduct(to_queries, scratch->dq.data() + (is_of_row ? first * s_.depth : 0), scratch);
     }
     GemmArgs to_keys{.transpose_a = true, .m = n, .n = s_.depth, .k = m, .a = gradient, .lda = n};
     to_keys.b = scores_.queries(item, first);

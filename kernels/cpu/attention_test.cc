@@ -39,6 +39,7 @@ std::vector<Case> Cases() {
       {{2, 5, 4}, {2, 1, 4}, {2, 1, 6}, TensorShape({5, 1})},
       // Several blocks.
       {{2, 300, 16}, {2, 1000, 16}, {2, 1000, 24}, TensorShape({300, 1000})},
+      {{1, 4}, {7, 4}, {7, 6}, TensorShape({129, 7})},  // of a single row, as the last is
       {{1, 3, 8}, {1, 70000, 8}, {1, 70000, 2}, TensorShape({70000})},
       // What is empty.
       {{2, 0, 4}, {2, 7, 4}, {2, 7, 6}, std::nullopt},
