@@ -45,7 +45,7 @@ class AttentionPass : public Pass {
     if (!gradient.has_value()) return false;
     ASSIGN_OR_RETURN(Node * attention, AddAttention(match, kStatistics, graph));
     for (Node* shape : gradient->shapes) RETURN_IF_ERROR(AskForShape(match, shape, graph));
-    RETURN_IF_ERROR(ReplaceGradient(match, *gradient, attention, graph));
+    RETURN_IF_ERROR(ReplaceGradient(match, *gradient, fixed, attention, graph));
     RETURN_IF_ERROR(TakePlace(match, attention, graph));
     return true;
   }
@@ -119,7 +119,7 @@ class AttentionPass : public Pass {
   }
 
   static absl::Status ReplaceGradient(const AttentionMatch& match, const AttentionGradientMatch& gradient,
-                                      Node* attention, Graph* graph) {
+                                      const absl::flat_hash_set<std::string>& fixed, Node* attention, Graph* graph) {
     tensorflow::NodeDef def =
         DefOf(match, graph->UniqueName(absl::StrCat(gradient.of_weights->name(), "/fused")), "_FusedAttentionGrad");
     SetNodeAttr("scale", match.scale, &def);
@@ -156,20 +156,22 @@ class AttentionPass : public Pass {
     std::vector<int> sources;
     for (Node* member : gradient.members) AddSources(*member, &sources);
     for (Node* member : gradient.members) graph->RemoveNode(member);
-    RemoveUnread(std::move(sources), graph);
+    RemoveUnread(std::move(sources), fixed, graph);
     return absl::OkStatus();
   }
   static void AddSources(const Node& node, std::vector<int>* ids) {
     for (const Edge* edge : node.in_edges()) ids->push_back(edge->src->id());
   }
   // Of `ids`, what did no more than tell the members how to sum up, or when to begin.
-  static void RemoveUnread(std::vector<int> ids, Graph* graph) {
+  static void RemoveUnread(std::vector<int> ids, const absl::flat_hash_set<std::string>& fixed, Graph* graph) {
     static const auto* const ops = new absl::flat_hash_set<std::string>{
         "BroadcastGradientArgs", "StridedSlice", "Shape", "_AttentionScoresShape", "Const", "NoOp"};
     while (!ids.empty()) {
       Node* const node = graph->node(ids.back());
       ids.pop_back();
-      if (node == nullptr || !node->out_edges().empty() || !ops->contains(node->op())) continue;
+      if (node == nullptr || !node->out_edges().empty() || !ops->contains(node->op()) || fixed.contains(node->name())) {
+        continue;
+      }
       AddSources(*node, &ids);
       graph->RemoveNode(node);
     }

@@ -107,7 +107,8 @@ class BatchNormPass : public Pass {
     if (match.relu != nullptr && (match.relu->op() == "AddV2" || match.relu->op() == "Add")) {
       match.sum = match.relu;
       if (kept.contains(match.sum->name())) return std::nullopt;
-      match.side_input = match.sum->input_edge(0)->src == norm ? 1 : 0;
+      const Edge* const first = match.sum->input_edge(0);
+      match.side_input = first->src == norm && first->src_output == 0 ? 1 : 0;
       if (!HasSameShape(*norm, *match.sum->input_edge(match.side_input), graph, shapes)) return std::nullopt;
       match.relu = OnlyReader(*match.sum, fed);
     }
@@ -206,7 +207,8 @@ class BatchNormPass : public Pass {
     Node* const relu = grad->input_edge(0)->src;
     const bool is_relu = relu->op() == "ReluGrad" && relu->input_edge(1)->src == &fused &&
                          relu->input_edge(1)->src_output == 0 && AreTogether(*relu, fused) &&
-                         AreTogether(*grad, fused) && !kept.contains(relu->name()) && !fed.contains(relu->name());
+                         AreTogether(*grad, fused) && grad->input_edge(2)->src != relu &&
+                         !kept.contains(relu->name()) && !fed.contains(relu->name());
     if (!is_relu || WouldLoop({relu, grad}, *graph)) return false;
     bool is_read = false;
     for (const Edge* edge : relu->out_edges()) is_read |= !edge->is_control() && edge->dst != grad;

@@ -67,8 +67,9 @@ TEST(BatchNorm, TakesAnImageOfTheSameShape) {
               HasSubstr("_FusedBatchNormEx(%x, %v, %v, %v, %v, %side, ^%go)"));
   EXPECT_THAT(Apply(Replaced(kResidual, "AddV2(%norm, %side)", "AddV2(%norm, %small)")),
               Not(HasSubstr("_FusedBatchNormEx")));
-  EXPECT_THAT(Apply(Replaced(kResidual, "AddV2(%norm, %side)", "AddV2(%norm, %norm)")),
-              Not(HasSubstr("_FusedBatchNormEx")));
+  for (const char* sum : {"AddV2(%norm, %norm)", "AddV2(%norm:3, %norm)", "AddV2(%norm, %norm:3)"}) {
+    EXPECT_THAT(Apply(Replaced(kResidual, "AddV2(%norm, %side)", sum)), Not(HasSubstr("_FusedBatchNormEx"))) << sum;
+  }
 }
 
 TEST(BatchNorm, TheGradientComesThroughRelu) {
