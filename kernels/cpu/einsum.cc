@@ -56,6 +56,7 @@ class EinsumKernel : public OpKernel {
     DimVector lengths = operand.sizes;
     lengths.resize(lengths.size() - operand.num_summed);
     ASSIGN_OR_RETURN(const TensorShape kept, TensorShape::Build(lengths));
+    if (kept.num_elements() == 0) return dense.Reshaped(kept);  // and what is added may be too many to count
     int64_t added = 1;
     for (size_t d = lengths.size(); d < operand.sizes.size(); ++d) added *= operand.sizes[d];
     ASSIGN_OR_RETURN(Tensor one, ctx.allocate_temp(DT_DOUBLE, TensorShape({added})));

@@ -140,6 +140,10 @@ TEST_F(NumericTest, EinsumContracts) {
   ExpectTensorEqual(outer, F({4, 40, 6, 60}, {2, 2}));
   ASSERT_OK_AND_ASSIGN(Tensor spread, run("...a,...a->...", {a, AsTensor<float>({1, 1})}));
   ExpectTensorEqual(spread, AsTensor<float>({3, 7}));
+  // Sums of more numbers than can be counted, of which there are none.
+  const Tensor none(DT_FLOAT, TensorShape({0, int64_t{1} << 32, int64_t{1} << 31}));
+  ASSERT_OK_AND_ASSIGN(Tensor sums, run("abc->a", {none}));
+  EXPECT_EQ(sums.shape(), TensorShape({0}));
   EXPECT_THAT(run("ab->c", {a}), StatusIs(kInvalid));
   EXPECT_THAT(run("ab,bc->ac", {a, F({1, 2, 3}, {3, 1})}),
               StatusIs(kInvalid, HasSubstr("Expected dimension 2 at axis 0 of the input shaped [3,1]")));
