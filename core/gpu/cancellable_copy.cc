@@ -8,7 +8,7 @@
 
 namespace weir {
 
-void CopyToHost(GpuDevice& gpu, CancellationManager* cancellation, const Tensor& device,
+void CopyToHost(GpuDevice& gpu, CancellationManager* cancellation, Tensor device,
                 std::function<void(absl::StatusOr<Tensor>)> done) {
   struct Copy {
     std::atomic<bool> is_over{false};
