@@ -286,6 +286,16 @@ TEST_F(ConvolutionPlannerTest, AKeptChoiceThatDoesNotWorkIsMadeAgain) {
   EXPECT_THAT(Run(1), testing::ElementsAre(3));
 }
 
+TEST_F(ConvolutionPlannerTest, WhereMemoryIsShortForAKeptChoiceOthersAreProposed) {
+  library_->in_nhwc = {9, 2};
+  Start({.plan_cache = "plans"});
+  Run(10, {{9, 1}, {2, 5}});
+  Stop();
+  status_of_[9] = errors::ResourceExhausted("no memory");
+  Start({.plan_cache = "plans"});
+  EXPECT_THAT(Run(3), testing::ElementsAre(2, 2, 2));
+}
+
 TEST(SimulatedConvolutionsTest, KeepWithinTheirSettings) {
   ConvolutionProblem problem;
   problem.dtype = DT_FLOAT;

@@ -140,7 +140,9 @@ typename LibraryPlanner<Problem, Buffers>::Picked LibraryPlanner<Problem, Buffer
     const std::shared_ptr<Plan>& plan = entry.candidates[i].plan;
     if (plan->workspace_bytes() < room) return {.candidate = i, .plan = plan};
   }
-  return {};
+  if (!std::exchange(entry.is_from_cache, false)) return {};
+  Propose(entry);
+  return PickWithin(entry, room);
 }
 
 template <typename Problem, typename Buffers>
