@@ -4,6 +4,7 @@
 #include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/optional.h"
 #include "kernels/ops/families.h"
+#include "kernels/sequences/stack.h"
 #include "kernels/sequences/tensor_list.h"
 #include "kernels/sequences/variant_arithmetic.h"
 
@@ -389,6 +390,18 @@ TEST_F(SequenceTest, ListsSurviveTheWire) {
   for (size_t cut = 0; cut < metadata.size(); ++cut) {  // never a crash, whatever arrives
     Variant bad(std::make_shared<EncodedVariant>(TensorList::kTypeName, metadata.substr(0, cut), tensors));
     variants.Decode(&bad).IgnoreError();
+  }
+}
+
+// Each holds the handle of the one before: freeing them one within the other would take more than a thread's stack.
+TEST(StackChainTest, StacksThatHoldEachOtherAreFreedInTurn) {
+  std::shared_ptr<Stack> last;
+  for (int i = 0; i < 300'000; ++i) {
+    auto stack = std::make_shared<Stack>("stack", DT_RESOURCE, /*max_size=*/-1);
+    ResourceHandle handle;
+    handle.resource = std::move(last);
+    ASSERT_THAT(stack->Push({Tensor::Scalar(std::move(handle))}), IsOk());
+    last = std::move(stack);
   }
 }
 

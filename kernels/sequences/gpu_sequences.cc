@@ -100,14 +100,17 @@ class Gpu : public SequenceMemory {
 
   static std::vector<Part> PartsOf(absl::Span<const Tensor> elements) {
     std::vector<Part> parts;
+    const Tensor* last = nullptr;
     for (const Tensor& element : elements) {
       const char* const data = static_cast<const char*>(element.raw_data());
       if (element.NumElements() == 0) continue;
-      if (!parts.empty() && parts.back().data + parts.back().bytes == data) {
+      // A copy must not reach from one allocation of the driver into the next.
+      if (last != nullptr && element.SharesBufferWith(*last) && parts.back().data + parts.back().bytes == data) {
         parts.back().bytes += element.TotalBytes();
       } else {
         parts.push_back({data, element.TotalBytes()});
       }
+      last = &element;
     }
     return parts;
   }

@@ -1,8 +1,13 @@
 #include "kernels/sequences/stack.h"
 
 #include "kernels/cpu/named_resource.h"
+#include "kernels/sequences/free_in_turn.h"
 
 namespace weir {
+
+Stack::~Stack() {
+  if (!IsPlainType(type_)) FreeInTurn(std::make_shared<std::vector<Value>>(std::move(values_)));
+}
 
 std::string Stack::DebugString() const { return absl::StrCat("Stack[", name_, "]"); }
 

@@ -22,6 +22,7 @@ class Stack : public Resource {
   };
 
   Stack(std::string name, DataType type, int64_t max_size) : name_(std::move(name)), type_(type), max_size_(max_size) {}
+  ~Stack() override;
 
   std::string DebugString() const override;
   DataType type() const { return type_; }

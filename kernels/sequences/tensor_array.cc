@@ -1,6 +1,16 @@
 #include "kernels/sequences/tensor_array.h"
 
+#include <utility>
+
+#include "kernels/sequences/free_in_turn.h"
+
 namespace weir {
+
+TensorArray::~TensorArray() {
+  if (IsPlainType(options_.dtype) && gradients_.empty()) return;
+  FreeInTurn(std::make_shared<std::pair<decltype(elements_), decltype(gradients_)>>(std::move(elements_),
+                                                                                    std::move(gradients_)));
+}
 
 absl::Status TensorArray::CheckOpen() const {
   return closed_ ? Invalid("it has already been closed.") : absl::OkStatus();

@@ -31,6 +31,7 @@ class TensorArray : public Resource {
   // `memory` is where its elements lie.
   TensorArray(Options options, const SequenceMemory& memory, int64_t size)
       : memory_(memory), options_(std::move(options)), elements_(size) {}
+  ~TensorArray() override;
 
   DataType dtype() const { return options_.dtype; }
   // What the first versions of the ops have as handle: strings that flow along edges as references.

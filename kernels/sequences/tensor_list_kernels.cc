@@ -195,6 +195,10 @@ class ConcatListsKernel : public ListKernel {
       if (first == nullptr || second == nullptr) return errors::InvalidArgument("Input element ", i, " is not a list");
       RETURN_IF_ERROR(CheckDtype(*first, dtype_));
       RETURN_IF_ERROR(CheckDtype(*second, dtype_));
+      if (first->elements.size() + second->elements.size() > TensorList::kMaxSize) {
+        return errors::InvalidArgument("Lists of ", first->elements.size(), " and ", second->elements.size(),
+                                       " elements make one that is too long: it may have ", TensorList::kMaxSize);
+      }
       auto list = std::make_shared<TensorList>(*first);
       ASSIGN_OR_RETURN(list->element_shape, first->element_shape.MergeWith(second->element_shape));
       list->depth = std::max(first->depth, second->depth);

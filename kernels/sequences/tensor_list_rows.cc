@@ -1,5 +1,6 @@
 // Tensor lists made of a tensor's rows, and tensors made of a list's elements.
 #include <iterator>
+#include <optional>
 
 #include "kernels/cpu/indices.h"
 #include "kernels/sequences/tensor_list_access.h"
@@ -50,9 +51,15 @@ absl::Status StackElements(OpKernelContext& ctx, const SequenceMemory& memory, c
         shape.ToString());
   }
   std::vector<Tensor> elements;
+  std::optional<Tensor> zeros;  // one for all that are missing
   for (int64_t i = 0; i < count; ++i) {
     const int64_t index = indices ? (*indices)[i] : i;
+    if (!list.elements[index].has_value() && zeros.has_value()) {
+      elements.push_back(*zeros);
+      continue;
+    }
     ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, memory, list, index, shape));
+    if (!list.elements[index].has_value()) zeros = element;
     elements.push_back(std::move(element));
   }
   ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
@@ -269,6 +276,10 @@ class SplitKernel : public ListKernel {
     ASSIGN_OR_RETURN(const Indices lengths, Indices::Read(ctx.input(2)));
     if (!lengths.shape().IsVector()) {
       return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
+    }
+    if (lengths.size() > TensorList::kMaxSize) {
+      return errors::InvalidArgument("A split into ", lengths.size(), " parts is too long for a list: it may have ",
+                                     TensorList::kMaxSize, " elements");
     }
     ASSIGN_OR_RETURN(const PartialTensorShape row, RowShape(list->element_shape));
     TensorShape tensor_row = tensor.shape();
