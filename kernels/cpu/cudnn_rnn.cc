@@ -47,6 +47,7 @@ struct RnnAttrs {
 template <typename T>
 std::vector<T> Swapped(const T* in, int64_t a, int64_t b, int64_t c) {
   std::vector<T> out(a * b * c);
+  if (out.empty()) return out;  // of however many steps
   for (int64_t i = 0; i < a; ++i) {
     for (int64_t j = 0; j < b; ++j) std::copy_n(in + (i * b + j) * c, c, out.data() + (j * a + i) * c);
   }

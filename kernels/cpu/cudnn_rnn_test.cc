@@ -211,6 +211,14 @@ TEST_F(CudnnRnnTest, ParametersAreTakenApartAndPutTogether) {
   }
 }
 
+TEST_F(CudnnRnnTest, NoRowsOfManySteps) {
+  const Tensor x(DT_DOUBLE, TensorShape({0, int64_t{1} << 60, 1})), h(DT_DOUBLE, TensorShape({0, 1, 1}));
+  const Tensor params = AsTensor<double>({2, 3, 0.5, -1}), lengths(DT_INT32, TensorShape({0}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, RunOp("CudnnRNNV3", {x, h, h, params, lengths},
+                                                            Mode("rnn_tanh", false).Set("time_major", false)));
+  EXPECT_EQ(out[0].shape(), x.shape());
+}
+
 TEST_F(CudnnRnnTest, RefusesWhatDoesNotFit) {
   const Attrs lstm = Mode("lstm", false);
   const auto expect = [this](const std::vector<TestInput>& inputs, const Attrs& attrs, Code code, const char* text) {
