@@ -10,6 +10,7 @@
 #include "core/rendezvous.h"
 #include "core/timer_queue.h"
 #include "graph/lower_functions.h"
+#include "graph/passes/custom_optimizers.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/layout.h"
 #include "graph/passes/mixed_precision.h"
@@ -56,19 +57,9 @@ std::vector<LayoutOptions> Layouts(const RewriterConfig& rewrite) {
   return layouts;
 }
 
-absl::StatusOr<bool> AsksForBfloat16OnGpu(const RewriterConfig& rewrite) {
-  const absl::string_view name = MixedPrecisionModeName(MixedPrecisionMode::kBfloat16OnGpu);
-  for (const auto& optimizer : rewrite.custom_optimizers()) {
-    if (optimizer.name() != name) continue;
-    if (optimizer.parameter_map().empty()) return true;
-    return errors::InvalidArgument("custom_optimizers: ", name, " has no parameters, not even ",
-                                   optimizer.parameter_map().begin()->first);
-  }
-  return false;
-}
-
 absl::StatusOr<std::vector<MixedPrecisionMode>> MixedPrecisionModes(const RewriterConfig& rewrite) {
-  ASSIGN_OR_RETURN(const bool bfloat16_on_gpu, AsksForBfloat16OnGpu(rewrite));
+  ASSIGN_OR_RETURN(const bool bfloat16_on_gpu,
+                   AsksForCustomOptimizer(rewrite, MixedPrecisionModeName(MixedPrecisionMode::kBfloat16OnGpu)));
   if (rewrite.disable_meta_optimizer()) return std::vector<MixedPrecisionMode>();
   const auto asked = [&](RewriterConfig::Toggle toggle, absl::string_view name) {
     return rewrite.optimizers().empty() ? IsOn(toggle) : IsAmongOptimizers(rewrite, name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "core/attr_value.h"
 #include "core/device_name.h"
+#include "graph/passes/custom_optimizers.h"
 
 namespace weir {
 namespace {
@@ -146,11 +148,14 @@ class FusedUpdatesPass : public Pass {
   absl::string_view name() const override { return "fused_updates"; }
 
   absl::Status Run(const PassContext&, Graph* graph, int* changes) const override {
-    std::map<std::pair<int64_t, std::string>, std::vector<Node*>> groups;
+    // A graph that no master of ours made may name one group for updates of which one comes after another.
+    const Generations generations(*graph);
+    std::map<std::tuple<int64_t, int, std::string>, std::vector<Node*>> groups;
     for (Node* node : graph->nodes()) {
       int64_t group = 0;
-      if (IsUpdate(*node) && GetNodeAttr(node->def(), kGroupAttr, &group).ok()) {
-        groups[{group, KeyOf(*node)}].push_back(node);
+      const int generation = generations.Of(*node);
+      if (generation >= 0 && IsUpdate(*node) && GetNodeAttr(node->def(), kGroupAttr, &group).ok()) {
+        groups[{group, generation, KeyOf(*node)}].push_back(node);
       }
     }
     for (const auto& [key, nodes] : groups) {
@@ -210,13 +215,7 @@ class FusedUpdatesPass : public Pass {
 }  // namespace
 
 absl::StatusOr<bool> AsksForFusedUpdates(const tensorflow::GraphOptions& options) {
-  for (const auto& optimizer : options.rewrite_options().custom_optimizers()) {
-    if (optimizer.name() != kFusedUpdatesOptimizer) continue;
-    if (optimizer.parameter_map().empty()) return true;
-    return errors::InvalidArgument("custom_optimizers: ", kFusedUpdatesOptimizer, " has no parameters, not even ",
-                                   optimizer.parameter_map().begin()->first);
-  }
-  return false;
+  return AsksForCustomOptimizer(options.rewrite_options(), kFusedUpdatesOptimizer);
 }
 
 std::unique_ptr<Pass> MakeUpdateGroupsPass() { return std::make_unique<UpdateGroupsPass>(); }

@@ -13,7 +13,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Apply(const std::string& text, const std::string& device = "GPU:0") {
+// `names_groups`: what the master does; without, groups are those that the text names.
+std::string Apply(const std::string& text, const std::string& device = "GPU:0", bool names_groups = true) {
   Graph graph(&TestOps());
   ImportOptions options;
   options.allow_internal_ops = true;
@@ -21,7 +22,7 @@ std::string Apply(const std::string& text, const std::string& device = "GPU:0") 
   EXPECT_TRUE(status.ok()) << status;
   for (Node* node : graph.nodes()) node->set_assigned_device("/job:a/replica:0/task:0/device:" + device);
   int changes = 0;
-  status = MakeUpdateGroupsPass()->Run({}, &graph, &changes);
+  if (names_groups) status = MakeUpdateGroupsPass()->Run({}, &graph, &changes);
   if (status.ok()) status = MakeFusedUpdatesPass()->Run({}, &graph, &changes);
   return status.ok() ? PrintGraph(graph) : std::string(status.message());
 }
@@ -61,6 +62,14 @@ TEST(FusedUpdates, WhatComesAfterAnotherStaysBehindIt) {
   const std::string three = later + "%uc = ResourceApplyMomentum(%a, %sb, %lr, %gb, %m)\n";
   EXPECT_THAT(Apply(three), AllOf(HasSubstr("_FusedResourceApply(%b, %sb, %a, %sb, %lr, %m, %gb, %gb)"),
                                   HasSubstr("%ua = ResourceApplyMomentum(")));
+}
+
+TEST(FusedUpdates, AGroupThatIsNamedWronglyIsNone) {
+  const std::string group = " {_weir_update_group=0}";
+  std::string chained = Replaced(kTwo, "%ga, %m, ^%go)", "%ga, %m, ^%go)" + group);
+  EXPECT_THAT(Apply(Replaced(chained, "%gb, %m)", "%gb, %m)" + group), "GPU:0", false), HasSubstr("_Fused"));
+  chained = Replaced(chained, "%gb, %m)", "%gb, %m, ^%ua)" + group);
+  EXPECT_THAT(Apply(chained, "GPU:0", false), Not(HasSubstr("_Fused")));
 }
 
 TEST(FusedUpdates, WhatMayNotRunStaysAlone) {

@@ -7,6 +7,7 @@
 #include "core/attr_value.h"
 #include "core/device_name.h"
 #include "core/fusion/fused_node.h"
+#include "graph/passes/custom_optimizers.h"
 #include "graph/passes/fusion/fusable_nodes.h"
 #include "graph/passes/fusion/fusion_groups.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"
@@ -171,13 +172,8 @@ class ElementwiseFusionPass : public Pass {
 }  // namespace
 
 absl::StatusOr<bool> AsksForFusion(const tensorflow::GraphOptions& options) {
-  for (const auto& optimizer : options.rewrite_options().custom_optimizers()) {
-    if (optimizer.name() != kGpuFusionOptimizer) continue;
-    if (optimizer.parameter_map().empty()) return true;
-    return errors::InvalidArgument("custom_optimizers: ", kGpuFusionOptimizer, " has no parameters, not even ",
-                                   optimizer.parameter_map().begin()->first);
-  }
-  return options.optimizer_options().global_jit_level() > 0;
+  ASSIGN_OR_RETURN(const bool by_name, AsksForCustomOptimizer(options.rewrite_options(), kGpuFusionOptimizer));
+  return by_name || options.optimizer_options().global_jit_level() > 0;
 }
 
 std::unique_ptr<Pass> MakeElementwiseFusionPass(std::string device_type) {
