@@ -1,7 +1,7 @@
 // Sessions make one node of attention where nothing else reads what is between, on CPUs and GPUs.
 #include "client/gradients.h"
-#include "tests/gpu/gpu_session_testing.h"
 #include "tests/gpu/local_session.h"
+#include "tests/gpu/rewritten_session_testing.h"
 
 namespace weir {
 namespace {
@@ -9,16 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class AttentionSessionTest : public GpuSessionTest {
+class AttentionSessionTest : public RewrittenSessionTest {
  protected:
-  static Tensor Scrambled(const TensorShape& shape, uint32_t seed) {
-    Tensor tensor(DT_FLOAT, shape);
-    for (float& x : tensor.flat<float>()) {
-      seed = seed * 1664525 + 1013904223;
-      x = -2 + static_cast<float>(seed >> 24) / 64;
-    }
-    return tensor;
-  }
   // Of queries that are fed.
   Output Attention(const Scope& scope, DataType type) {
     const auto cast = [&](const Tensor& x) { return ops::Cast(scope, ops::Const(scope, x, DT_FLOAT), type); };
@@ -36,13 +28,7 @@ class AttentionSessionTest : public GpuSessionTest {
   }
   // Runs as a session does by default; the graphs that ran go to `graphs`.
   std::vector<Tensor> RunTraced(const OutputList& fetches, std::string* graphs) {
-    tensorflow::RunOptions options;
-    options.set_output_partition_graphs(true);
-    tensorflow::RunMetadata metadata;
-    auto out = session().Run({{queries_, Scrambled({2, 3, 6, 8}, 1)}}, fetches, {}, options, &metadata);
-    EXPECT_THAT(out, IsOk());
-    for (const auto& graph : metadata.partition_graphs()) *graphs += graph.ShortDebugString();
-    return out.ok() ? *std::move(out) : std::vector<Tensor>(fetches.size());
+    return RewrittenSessionTest::RunTraced({{queries_, Scrambled({2, 3, 6, 8}, 1)}}, fetches, {}, graphs);
   }
   std::vector<Tensor> RunInParts(const OutputList& fetches) {
     session_.reset();

@@ -1,7 +1,6 @@
 // Sessions make one node of batch normalisation on GPUs with what follows it, and one of their gradients.
 #include "client/gradients.h"
-#include "tests/gpu/gpu_session_testing.h"
-#include "tests/gpu/local_session.h"
+#include "tests/gpu/rewritten_session_testing.h"
 
 namespace weir {
 namespace {
@@ -9,16 +8,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class BatchNormSessionTest : public GpuSessionTest {
+class BatchNormSessionTest : public RewrittenSessionTest {
  protected:
-  static Tensor Scrambled(const TensorShape& shape, uint32_t seed) {
-    Tensor tensor(DT_FLOAT, shape);
-    for (float& x : tensor.flat<float>()) {
-      seed = seed * 1664525 + 1013904223;
-      x = -2 + static_cast<float>(seed >> 24) / 64;
-    }
-    return tensor;
-  }
   // Of an image that is fed: what comes out, and its gradients at the image and at scale and offset.
   OutputList Build(const Scope& scope, bool has_side) {
     image_ = ops::Placeholder(scope, DT_FLOAT);
@@ -37,13 +28,7 @@ class BatchNormSessionTest : public GpuSessionTest {
     return fetches;
   }
   std::vector<Tensor> RunTraced(const OutputList& fetches, std::string* graphs) {
-    tensorflow::RunOptions options;
-    options.set_output_partition_graphs(true);
-    tensorflow::RunMetadata metadata;
-    auto out = session().Run({{image_, Scrambled({2, 4, 4, 3}, 1)}}, fetches, {}, options, &metadata);
-    EXPECT_THAT(out, IsOk());
-    for (const auto& graph : metadata.partition_graphs()) *graphs += graph.ShortDebugString();
-    return out.ok() ? *std::move(out) : std::vector<Tensor>(fetches.size());
+    return RewrittenSessionTest::RunTraced({{image_, Scrambled({2, 4, 4, 3}, 1)}}, fetches, {}, graphs);
   }
   Output image_;
 };

@@ -1,7 +1,6 @@
 // Optimizers' steps on several variables of a GPU become one node, which gives their bits.
 #include "client/initializers.h"
-#include "tests/gpu/gpu_session_testing.h"
-#include "tests/gpu/local_session.h"
+#include "tests/gpu/rewritten_session_testing.h"
 
 namespace weir {
 namespace {
@@ -9,19 +8,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class FusedUpdatesTest : public GpuSessionTest {
+class FusedUpdatesTest : public RewrittenSessionTest {
  protected:
-  static Tensor Scrambled(int64_t size, uint32_t seed) {
-    Tensor tensor(DT_FLOAT, TensorShape({size}));
-    for (float& x : tensor.flat<float>()) {
-      seed = seed * 1664525 + 1013904223;
-      x = -2 + static_cast<float>(seed >> 24) / 64;
-    }
-    return tensor;
-  }
   ResourceVariable Variable(const std::string& name, int64_t size, uint32_t seed) {
     return ResourceVariable::Make(Gpu().WithName(name), TensorShape({size}), DT_FLOAT,
-                                  initializers::Value(Scrambled(size, seed)));
+                                  initializers::Value(Scrambled({size}, seed)));
   }
   Output Scalar(float x) const { return ops::Const(Gpu(), Tensor::Scalar<float>(x), DT_FLOAT); }
   void Ask() {
@@ -45,7 +36,7 @@ class FusedUpdatesTest : public GpuSessionTest {
       }
       all_.push_back(variable);
       const Output gradient =
-          ops::Mul(Gpu(), variable.value(), ops::Const(Gpu(), Scrambled(size, 10 * i + 1), DT_FLOAT));
+          ops::Mul(Gpu(), variable.value(), ops::Const(Gpu(), Scrambled({size}, 10 * i + 1), DT_FLOAT));
       updates.push_back(update(Gpu().WithName(absl::StrCat("update", i)), variable, slots, gradient));
     }
     return updates;
@@ -53,13 +44,7 @@ class FusedUpdatesTest : public GpuSessionTest {
   // The variables after `steps` steps; the graphs that ran go to `graphs`.
   std::vector<Tensor> Train(const std::vector<Operation>& updates, int steps, std::string* graphs) {
     session_.reset();
-    tensorflow::RunOptions options;
-    options.set_output_partition_graphs(true);
-    for (int step = 0; step < steps; ++step) {
-      tensorflow::RunMetadata metadata;
-      EXPECT_THAT(session().Run({}, {}, updates, options, &metadata), IsOk());
-      for (const auto& graph : metadata.partition_graphs()) *graphs += graph.ShortDebugString();
-    }
+    for (int step = 0; step < steps; ++step) RunTraced({}, {}, updates, graphs);
     OutputList values;
     for (const ResourceVariable& variable : all_) values.push_back(variable.Read(scope_));
     return Run({}, values);
@@ -97,7 +82,7 @@ TEST_F(FusedUpdatesTest, OfRulesWhoseGradientIsNotTheLast) {
 TEST_F(FusedUpdatesTest, OfOneVariableComeOneAfterTheOther) {
   const ResourceVariable variable = Variable("v", 9, 1);
   all_.push_back(variable);
-  const Output lr = Scalar(0.5f), gradient = ops::Const(Gpu(), Scrambled(9, 2), DT_FLOAT);
+  const Output lr = Scalar(0.5f), gradient = ops::Const(Gpu(), Scrambled({9}, 2), DT_FLOAT);
   Compare({ops::ResourceApplyGradientDescent(Gpu(), variable.handle(), lr, gradient),
            ops::ResourceApplyGradientDescent(Gpu(), variable.handle(), lr, gradient)});
 }
@@ -109,7 +94,7 @@ TEST_F(FusedUpdatesTest, WhatComesAfterAnotherStaysBehindIt) {
   const auto descend = [&](const ResourceVariable& variable, const Output& gradient) {
     return ops::ResourceApplyGradientDescent(Gpu(), variable.handle(), lr, gradient);
   };
-  const Output constant = ops::Const(Gpu(), Scrambled(9, 4), DT_FLOAT);
+  const Output constant = ops::Const(Gpu(), Scrambled({9}, 4), DT_FLOAT);
   const Operation first = descend(a, constant), second = descend(b, constant);
   // The new value of `a`, by way of the host.
   const Output after = ops::Identity(Cpu(), a.Read(Gpu().WithControlDependencies({first})));
@@ -119,7 +104,7 @@ TEST_F(FusedUpdatesTest, WhatComesAfterAnotherStaysBehindIt) {
 
 TEST_F(FusedUpdatesTest, AnErrorNamesTheOneUpdate) {
   Ask();
-  const Output lr = Scalar(0.5f), gradient = ops::Const(Gpu(), Scrambled(9, 2), DT_FLOAT);
+  const Output lr = Scalar(0.5f), gradient = ops::Const(Gpu(), Scrambled({9}, 2), DT_FLOAT);
   const ResourceVariable a = Variable("a", 9, 1), b = Variable("b", 8, 2);
   const std::vector<Operation> updates = {
       ops::ResourceApplyGradientDescent(Gpu().WithName("good"), a.handle(), lr, gradient),
