@@ -113,6 +113,8 @@ TEST_P(GpuElementwise, OneOperand) {
   Expect("Neg", {AsTensor<int64_t>({INT64_MIN, 5})}, AsTensor<int64_t>({INT64_MIN, -5}));
   Expect("Tanh", {AsTensor<double>({0.5, 100})}, AsTensor<double>({std::tanh(0.5), 1}));
   Expect("Rint", {AsTensor<half>({half(0.5f), half(1.5f)})}, AsTensor<half>({half(0.f), half(2.f)}));
+  Expect("Rint", {AsTensor<bfloat16>({bfloat16(0.5f), bfloat16(-1.5f)})},
+         AsTensor<bfloat16>({bfloat16(0.f), bfloat16(-2.f)}));
   Expect("Neg", {Tensor(DT_FLOAT, TensorShape({0, 3}))}, Tensor(DT_FLOAT, TensorShape({0, 3})));
 }
 

@@ -18,13 +18,11 @@ void GpuAgreementTest::AddMoves(DataType type) {
   Add("GatherV2", {Of(type, cube), AsTensor<int32_t>({2, 0, 2}), AsScalar<int32_t>(1)});
   Add("GatherV2", {Of(type, cube), AsTensor<int64_t>({1, 1}, {1, 2}), AsScalar<int64_t>(0)});
   Add("Gather", {Of(type, matrix), AsTensor<int32_t>({3, 1})});
+  Add("Gather", {Of(type, matrix), AsTensor<int64_t>({0, 3, 3})});
   Add("Reshape", {Of(type, matrix), AsTensor<int32_t>({3, -1})});
   Add("ExpandDims", {Of(type, matrix), AsScalar<int32_t>(1)});
   Add("Squeeze", {Of(type, TensorShape({1, 4, 1}))});
-  for (const DataType to : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64, DT_BOOL, DT_INT8, DT_UINT8,
-                            DT_INT16, DT_UINT16, DT_UINT32, DT_UINT64, DT_COMPLEX64, DT_COMPLEX128}) {
-    Add("Cast", {Of(type, matrix)}, Attr("DstT", to));
-  }
+  AddCasts(type);
   if (type != DT_BOOL) {
     for (const DataType to : {DT_UINT8, DT_INT16, DT_HALF, DT_UINT32, DT_INT64, DT_COMPLEX128}) {
       const int64_t from_size = DataTypeSize(type), to_size = DataTypeSize(to);
@@ -64,9 +62,17 @@ void GpuAgreementTest::AddMoves(DataType type) {
   Add("GatherV2", {Of(type, cube), AsTensor<int32_t>({3, 0, 2, 1}, {2, 2}), AsScalar<int32_t>(2)},
       Attr("batch_dims", int64_t{1}));
   AddRead("ResourceGatherNd", Of(type, cube), {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2})}, Attr("dtype", type));
+  AddRead("ResourceGatherNd", Of(type, cube), {AsTensor<int64_t>({1, 2, 3}, {1, 3})}, Attr("dtype", type));
   AddRead("ResourceGather", Of(type, cube), {AsTensor<int32_t>({1, 0, 1})}, Attr("dtype", type));
   AddRead("ResourceGather", Of(type, cube), {AsTensor<int64_t>({2, 0}, {2, 1})},
           Attr("dtype", type, Attr("batch_dims", int64_t{1})));
+}
+
+void GpuAgreementTest::AddCasts(DataType from) {
+  for (const DataType to : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32, DT_INT64, DT_BOOL, DT_INT8, DT_UINT8,
+                            DT_INT16, DT_UINT16, DT_UINT32, DT_UINT64, DT_COMPLEX64, DT_COMPLEX128}) {
+    Add("Cast", {Of(from, TensorShape({4, 6}))}, Attr("DstT", to));
+  }
 }
 
 // A row that is not aligned for the wider type.

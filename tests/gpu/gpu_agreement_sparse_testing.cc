@@ -44,26 +44,6 @@ void GpuAgreementTest::AddSparse(DataType type) {
   Add("CheckNumerics", {Of(type, TensorShape({0}))}, Attr("message", std::string("bad")));
 }
 
-void GpuAgreementTest::AddQuantised() {
-  const auto of = [this](const TensorShape& shape) { return Of(DT_FLOAT, shape); };
-  const Tensor low = AsScalar<float>(-0.3f), high = AsScalar<float>(1.1f), zero = AsScalar<float>(0);
-  const Tensor lows = AsTensor<float>({-0.3f, 0, -1}), highs = AsTensor<float>({1.1f, 0, 0.5f});
-  const TensorShape matrix({40, 3});
-  for (const bool narrow : {false, true}) {
-    const auto attrs = Attr("num_bits", int64_t{narrow ? 8 : 3}, Attr("narrow_range", narrow));
-    const auto range = Attr("min", -0.5f, Attr("max", 1.2f, attrs));
-    Add("FakeQuantWithMinMaxArgs", {of(matrix)}, range);
-    Add("FakeQuantWithMinMaxArgsGradient", {of(matrix), of(matrix)}, range);
-    Add("FakeQuantWithMinMaxVars", {of(matrix), low, high}, attrs);
-    Add("FakeQuantWithMinMaxVars", {of(matrix), zero, zero}, attrs);
-    Add("FakeQuantWithMinMaxVarsGradient", {of(matrix), of(matrix), low, high}, attrs);
-    Add("FakeQuantWithMinMaxVarsPerChannel", {of(matrix), lows, highs}, attrs);
-    Add("FakeQuantWithMinMaxVarsPerChannelGradient", {of(matrix), of(matrix), lows, highs}, attrs);
-  }
-  const TensorShape none({0, 3});
-  Add("FakeQuantWithMinMaxVarsPerChannelGradient", {of(none), of(none), lows, highs});
-}
-
 void GpuAgreementTest::AddCounts() {
   for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64}) {
     Add("Bincount", {AsTensor<int32_t>({1, 5, 1, 9, 0}), AsScalar<int32_t>(6), Of(type, TensorShape({5}))});
@@ -74,7 +54,8 @@ void GpuAgreementTest::AddCounts() {
     Add("DenseBincount", {Tensor(DT_INT32, TensorShape({0})), AsScalar<int32_t>(3), Tensor(type, TensorShape({0}))});
   }
   const auto attrs = Attr("num_partitions", int64_t{3});
-  for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL}) {
+  for (const DataType type : {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT64, DT_BOOL, DT_INT8, DT_UINT8, DT_INT16,
+                              DT_UINT16, DT_UINT32, DT_UINT64, DT_COMPLEX64, DT_COMPLEX128}) {
     Add("DynamicPartition", {Of(type, TensorShape({2, 2, 3})), AsTensor<int32_t>({0, 2, 0, 2}, {2, 2})}, attrs);
     Add("DynamicPartition", {Of(type, TensorShape({0, 3})), Tensor(DT_INT32, TensorShape({0}))}, attrs);
     Add("DynamicPartition", {Of(type, TensorShape()), AsScalar<int32_t>(1)}, attrs);

@@ -104,7 +104,6 @@ void GpuAgreementTest::Add(const std::string& op, std::vector<Tensor> inputs, co
 }
 
 void GpuAgreementTest::AddLists(const std::string& op, Arguments arguments, const tensorflow::NodeDef& attrs) {
-  checked_.insert(op);
   std::vector<InputList> fed;
   for (std::vector<Tensor>& list : arguments) {
     OutputList members;
@@ -120,7 +119,7 @@ void GpuAgreementTest::AddOf(const std::string& op, const std::vector<InputList>
   def.set_op(op);
   const Operation cpu = Cpu().AddOp(def, inputs), gpu = Gpu().AddOp(def, inputs);
   ASSERT_TRUE(scope_.ok()) << op << ": " << scope_.status();
-  // Some types are a GPU's alone, as in TensorFlow: kernels/cuda's own suite checks them.
+  // Some types are a GPU's alone, as in TensorFlow: KernelsCheckedElsewhere says where these are checked.
   if (!kernels_.Find(cpu.node()->def(), kDeviceCpu).ok()) return;
   for (int i = 0; i < cpu.node()->num_outputs(); ++i) {
     names_.push_back(absl::StrCat(op, ":", i));
@@ -146,8 +145,7 @@ std::vector<Output> GpuAgreementTest::NewVariables(const Scope& scope, const std
 
 void GpuAgreementTest::AddUpdate(const std::string& op, const std::vector<Tensor>& variables,
                                  std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs) {
-  checked_.insert(op);
-  const bool are_references = !absl::StartsWith(op, "Resource");
+  const bool are_references = !absl::StartsWith(op, "Resource") && !absl::EndsWith(op, "VariableOp");
   OutputList fed;
   for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
   OutputList values[2];
@@ -177,7 +175,6 @@ void GpuAgreementTest::AddUpdate(const std::string& op, const std::vector<Tensor
 
 void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
                                const tensorflow::NodeDef& attrs) {
-  checked_.insert(op);
   OutputList fed;
   for (Tensor& input : inputs) fed.push_back(Fed(std::move(input)));
   names_.push_back(op);
@@ -195,7 +192,6 @@ void GpuAgreementTest::AddRead(const std::string& op, const Tensor& variable, st
 
 Operation GpuAgreementTest::Node(const Scope& scope, const std::string& op, const std::vector<Input>& inputs,
                                  tensorflow::NodeDef attrs) {
-  checked_.insert(op);
   std::vector<InputList> lists;
   for (const Input& input : inputs) lists.push_back({input});
   attrs.set_op(op);

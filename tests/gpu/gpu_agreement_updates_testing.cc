@@ -43,6 +43,7 @@ void GpuAgreementTest::AddIndexed(DataType type) {
   for (const char* op :
        {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"}) {
     Add(op, {Of(type, matrix), AsTensor<int32_t>({3, 1}, {2, 1}), Of(type, TensorShape({2, 6}))});
+    Add(op, {Of(type, cube), AsTensor<int64_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
   }
   for (const char* prefix : {"Scatter", "ResourceScatter"}) {
     for (const char* what : {"Update", "Add", "Sub", "Mul", "Div", "Max", "Min"}) {
@@ -53,8 +54,9 @@ void GpuAgreementTest::AddIndexed(DataType type) {
       AddUpdate(op, {Of(type, matrix)}, {rows, Of(type, TensorShape())});
     }
     for (const char* what : {"Update", "Add", "Sub", "Max", "Min"}) {
-      AddUpdate(absl::StrCat(prefix, "Nd", what), {Of(type, cube)},
-                {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+      const std::string op = absl::StrCat(prefix, "Nd", what);
+      AddUpdate(op, {Of(type, cube)}, {AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+      AddUpdate(op, {Of(type, cube)}, {AsTensor<int64_t>({1}, {1, 1}), Of(type, TensorShape({1, 3, 4}))});
     }
   }
   for (const char* op : {"Assign", "AssignAdd", "AssignSub"}) {
@@ -64,6 +66,7 @@ void GpuAgreementTest::AddIndexed(DataType type) {
   }
   Add("ScatterNdNonAliasingAdd",
       {Of(type, cube), AsTensor<int32_t>({1, 2, 0, 0}, {2, 2}), Of(type, TensorShape({2, 4}))});
+  Add("ScatterNdNonAliasingAdd", {Of(type, matrix), AsTensor<int64_t>({3, 1}, {2, 1}), Of(type, TensorShape({2, 6}))});
   for (const char* op : {"ArgMax", "ArgMin"}) {
     Add(op, {Of(type, cube), AsScalar<int32_t>(-1)});
     Add(op, {Of(type, cube), AsScalar<int64_t>(1)}, Attr("output_type", DT_INT32));
@@ -88,19 +91,20 @@ void GpuAgreementTest::AddIndexed(DataType type) {
   }
 }
 
-// Optimizers' steps.
 // Rows replaced, each once as CUDA wants it, and all that a variable holds changed.
 void GpuAgreementTest::AddReplacements(DataType type) {
-  const Tensor rows = AsTensor<int32_t>({2, 0});
-  for (const char* op : {"ScatterUpdate", "ResourceScatterUpdate"}) {
-    AddUpdate(op, {Of(type, TensorShape({4, 3}))}, {rows, Of(type, TensorShape({2, 3}))});
+  for (const Tensor& rows : {AsTensor<int32_t>({2, 0}), AsTensor<int64_t>({1, 3})}) {
+    for (const char* op : {"ScatterUpdate", "ResourceScatterUpdate"}) {
+      AddUpdate(op, {Of(type, TensorShape({4, 3}))}, {rows, Of(type, TensorShape({2, 3}))});
+    }
   }
   if (type == DT_BOOL) return;
-  for (const char* op : {"AssignAdd", "AssignSub"}) {
+  for (const char* op : {"AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"}) {
     AddUpdate(op, {Of(type, TensorShape({5}))}, {Of(type, TensorShape({5}))});
   }
 }
 
+// Optimizers' steps.
 void GpuAgreementTest::AddSteps(DataType type) {
   const TensorShape shape({4, 3}), rows({2, 3});
   struct Rule {
@@ -142,11 +146,13 @@ void GpuAgreementTest::AddSteps(DataType type) {
     const bool gradient_first = is_ftrl || is_averaging;
     const bool gradient_second = absl::EndsWith(rule.name, "Momentum");
     if (is_averaging) scalars.push_back(AsScalar<int64_t>(3));  // the step
-    for (const bool is_sparse : {false, true}) {
+    for (const DataType index : {DT_INVALID, DT_INT32, DT_INT64}) {
+      const bool is_sparse = index != DT_INVALID;
       if (is_sparse && !rule.is_sparse_too) continue;
       std::vector<Tensor> gradient = {Of(type, is_sparse ? rows : shape)}, inputs;
       const std::string op = absl::StrCat(is_sparse ? "SparseApply" : "Apply", rule.name);
-      if (is_sparse) gradient.push_back(AsTensor<int64_t>({3, 1}));
+      if (index == DT_INT32) gradient.push_back(AsTensor<int32_t>({0, 2}));
+      if (index == DT_INT64) gradient.push_back(AsTensor<int64_t>({3, 1}));
       inputs = scalars;
       if (gradient_first) {
         inputs.insert(inputs.begin(), gradient.begin(), gradient.end());
@@ -194,12 +200,17 @@ void GpuAgreementTest::AddRandomIntegers() {
   const auto seeds = Attr("seed", int64_t{7}, Attr("seed2", int64_t{11}));
   Add("RandomUniformInt", {shape, AsScalar<int32_t>(-5), AsScalar<int32_t>(100)}, seeds);
   Add("RandomUniformInt", {shape, AsScalar<int64_t>(INT64_MIN), AsScalar<int64_t>(INT64_MAX)}, seeds);
-  Add("StatelessRandomUniformInt", {shape, seed, AsScalar<int32_t>(-5), AsScalar<int32_t>(100)},
-      Attr("dtype", DT_INT32));
-  Add("StatelessRandomUniformIntV2", {shape, key, counter, algorithm, AsScalar<int64_t>(-5), AsScalar<int64_t>(100)},
-      Attr("dtype", DT_INT64));
-  Add("StatelessRandomUniformFullInt", {shape, seed}, Attr("dtype", DT_INT64));
-  Add("StatelessRandomUniformFullIntV2", {shape, key, counter, algorithm}, Attr("dtype", DT_INT32));
+  for (const DataType type : {DT_INT32, DT_INT64}) {
+    const bool is_wide = type == DT_INT64;
+    const Tensor low = is_wide ? AsScalar<int64_t>(-5) : AsScalar<int32_t>(-5);
+    const Tensor high = is_wide ? AsScalar<int64_t>(100) : AsScalar<int32_t>(100);
+    Add("StatelessRandomUniformInt", {shape, seed, low, high}, Attr("dtype", type));
+    Add("StatelessRandomUniformIntV2", {shape, key, counter, algorithm, low, high}, Attr("dtype", type));
+  }
+  for (const DataType type : {DT_INT32, DT_INT64, DT_UINT32, DT_UINT64}) {
+    Add("StatelessRandomUniformFullInt", {shape, seed}, Attr("dtype", type));
+    Add("StatelessRandomUniformFullIntV2", {shape, key, counter, algorithm}, Attr("dtype", type));
+  }
   // Classes that cannot be drawn, and rows of nothing else.
   Add("StatelessMultinomial",
       {AsTensor<float>({-INFINITY, 1, NAN, 1, INFINITY, -INFINITY, NAN, NAN, NAN, NAN, -1e30f, 1e30f, 0, 0, 0}, {3, 5}),

@@ -1,0 +1,16 @@
+// Kernels for GPUs that no case of the agreement's runs, and why.
+#pragma once
+
+#include <vector>
+
+#include "tests/gpu/kernel_coverage_testing.h"
+
+namespace weir {
+
+struct CheckedElsewhere {
+  const char* why;
+  std::vector<KernelTypes> what;  // an op with certain types, or without any for all that it has
+};
+const std::vector<CheckedElsewhere>& KernelsCheckedElsewhere();
+
+}  // namespace weir
