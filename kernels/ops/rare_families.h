@@ -15,6 +15,7 @@ absl::Status RegisterDebugOps(OpRegistry& ops);
 absl::Status RegisterSearchOps(OpRegistry& ops);
 absl::Status RegisterQuantizedOps(OpRegistry& ops);
 absl::Status RegisterQuantizedElementOps(OpRegistry& ops);
+absl::Status RegisterUniformQuantizedOps(OpRegistry& ops);
 absl::Status RegisterBatchingOps(OpRegistry& ops);
 absl::Status RegisterRareDatasetOps(OpRegistry& ops);
 absl::Status RegisterTensorMapOps(OpRegistry& ops);

@@ -14,6 +14,7 @@ absl::Status RegisterRareOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterSavedDatasetOps(ops));
   RETURN_IF_ERROR(RegisterProtoOps(ops));
   RETURN_IF_ERROR(RegisterQuantizedElementOps(ops));
+  RETURN_IF_ERROR(RegisterUniformQuantizedOps(ops));
   return RegisterQuantizedOps(ops);
 }
 

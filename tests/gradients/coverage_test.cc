@@ -57,7 +57,10 @@ const std::set<std::string>& WithoutGradient() {
       "CudnnRNNCanonicalToParamsV2", "Conv", "Requantize", "RequantizationRange", "QuantizeDownAndShrinkRange",
       "QuantizedMatMul", "QuantizedConv2D", "QuantizedRelu", "QuantizedRelu6", "QuantizedMaxPool", "QuantizedAvgPool",
       "QuantizedAdd", "QuantizedMul", "QuantizedInstanceNorm", "QuantizedResizeBilinear", "QuantizedReshape",
-      "QuantizedBiasAdd", "QuantizedConcat", "QuantizeV2", "Dequantize",
+      "QuantizedBiasAdd", "QuantizedConcat", "QuantizeV2", "Dequantize", "UniformQuantize", "UniformDequantize",
+      "UniformRequantize", "UniformQuantizedAdd", "UniformQuantizedClipByValue", "UniformQuantizedDot",
+      "UniformQuantizedDotHybrid", "UniformQuantizedConvolution", "UniformQuantizedConvolutionHybrid",
+      "StochasticCastToInt",
       // Examples and elements of datasets.
       "DecodeCSV", "ParseExample", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
       "ParseSingleExample", "ParseSingleSequenceExample", "DatasetToSingleElement", "GetElementAtIndex",
