@@ -33,7 +33,9 @@ const char* FlagOf(absl::string_view op) {
                                                           {"AdagradV2", "update_slots"},
                                                           {"RMSProp", ""},
                                                           {"CenteredRMSProp", ""},
-                                                          {"Adadelta", ""}};
+                                                          {"Adadelta", ""},
+                                                          {"Ftrl", "multiply_linear_by_lr"},
+                                                          {"FtrlV2", "multiply_linear_by_lr"}};
   if (!absl::ConsumePrefix(&op, kPrefix)) return nullptr;
   const auto found = rules->find(op);
   return found == rules->end() ? nullptr : found->second;
@@ -47,6 +49,18 @@ bool IsUpdate(const Node& node) {
     if (node.input_edge(i) == nullptr) return false;
   }
   return true;
+}
+
+// Whether what else waits, here or on another device, may wait for this node by another way than an edge: through a
+// queue, say, or as a member of a collective.
+bool MayBeAwaited(const Node& node) {
+  if (absl::StartsWith(node.op(), "Collective")) return true;
+  for (const char* what : {"Queue", "Barrier", "Stage", "Unstage", "Accumulator", "PyFunc"}) {
+    if (absl::StrContains(node.op(), what)) return true;
+  }
+  // A function's body may hold any of these.
+  return std::any_of(node.def().attr().begin(), node.def().attr().end(),
+                     [](const auto& attr) { return attr.second.has_func() || attr.second.list().func_size() > 0; });
 }
 
 // An update's inputs: variables first; scalars; and, somewhere behind the variables, the gradient.
@@ -85,7 +99,8 @@ std::string KeyOf(const Node& update) {
   return key;
 }
 
-// How many updates, one after the other, come before each node at most; -1 behind control flow.
+// How many updates, one after the other, come before each node at most; -1 behind control flow, and before what may be
+// awaited: another update of the group might wait for it, unseen.
 class Generations {
  public:
   explicit Generations(const Graph& graph) : of_(graph.num_node_ids(), 0), waits_for_(graph.num_node_ids(), 0) {
@@ -104,6 +119,7 @@ class Generations {
         if (--waits_for_[edge->dst->id()] == 0) ready.push_back(edge->dst);
       }
     }
+    LeaveOutWhatIsAwaited(graph);
   }
   // -1 for what is part of a cycle too.
   int Of(const Node& node) const { return waits_for_[node.id()] > 0 ? -1 : of_[node.id()]; }
@@ -113,6 +129,22 @@ class Generations {
     const int before = of_[from.id()];
     int& own = of_[to.id()];
     own = before < 0 || own < 0 ? -1 : std::max(own, before + IsUpdate(from));
+  }
+
+  void LeaveOutWhatIsAwaited(const Graph& graph) {
+    std::vector<bool> seen(of_.size(), false);
+    std::vector<const Node*> open;
+    for (const Node* node : graph.nodes()) {
+      if (MayBeAwaited(*node)) open.push_back(node);
+    }
+    while (!open.empty()) {
+      const Node* const node = open.back();
+      open.pop_back();
+      if (seen[node->id()]) continue;
+      seen[node->id()] = true;
+      of_[node->id()] = -1;
+      for (const Edge* edge : node->in_edges()) open.push_back(edge->src);
+    }
   }
 
   std::vector<int> of_, waits_for_;

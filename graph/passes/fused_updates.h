@@ -17,7 +17,8 @@ absl::StatusOr<bool> AsksForFusedUpdates(const tensorflow::GraphOptions& options
 // For a whole graph that is placed, before it is divided: dense steps of one rule (ResourceApplyAdam and the like) on
 // one GPU, of one type, with the same scalars and attributes, of which none comes after another, get one name in an
 // attribute. Only who sees all of the graph knows what comes after what: a path may lead through other devices. Nodes
-// behind control flow stay alone, for they may not run.
+// behind control flow stay alone, for they may not run, and so do those before an op on a queue, a collective and the
+// like, which other updates may wait for without a path.
 std::unique_ptr<Pass> MakeUpdateGroupsPass();
 
 // For a part of that graph: those of one name become one node, _FusedResourceApply, which waits for what any of them

@@ -79,5 +79,11 @@ TEST(FusedUpdates, WhatMayNotRunStaysAlone) {
   EXPECT_THAT(Apply(switched), Not(HasSubstr("_Fused")));
 }
 
+TEST(FusedUpdates, WhatMayBeAwaitedWithoutAPathHasNoneBeforeIt) {
+  EXPECT_THAT(Apply(kTwo + "%close = QueueCloseV2(%sa, ^%ua)\n"), Not(HasSubstr("_Fused")));
+  EXPECT_THAT(Apply(kTwo + "%then = NoOp(^%ub)\n%close = QueueCloseV2(%sa, ^%then)\n"), Not(HasSubstr("_Fused")));
+  EXPECT_THAT(Apply(kTwo + "%close = QueueCloseV2(%sa, ^%go)\n"), HasSubstr("_Fused"));
+}
+
 }  // namespace
 }  // namespace weir

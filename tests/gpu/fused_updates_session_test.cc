@@ -79,6 +79,38 @@ TEST_F(FusedUpdatesTest, OfRulesWhoseGradientIsNotTheLast) {
   }));
 }
 
+TEST_F(FusedUpdatesTest, OfFtrl) {
+  const Output lr = Scalar(0.1f), l1 = Scalar(0.01f), l2 = Scalar(0.02f), shrinkage = Scalar(0.03f);
+  const Output power = Scalar(-0.5f);
+  std::vector<Operation> updates =
+      Updates(20, 2, [&](const Scope& scope, const ResourceVariable& variable, const auto& slots, const auto& g) {
+        return ops::ResourceApplyFtrl(scope, variable.handle(), slots[0].handle(), slots[1].handle(), g, lr, l1, l2,
+                                      power, {.multiply_linear_by_lr = true});
+      });
+  const std::vector<Operation> second =
+      Updates(3, 2, [&](const Scope& scope, const ResourceVariable& variable, const auto& slots, const auto& g) {
+        return ops::ResourceApplyFtrlV2(scope, variable.handle(), slots[0].handle(), slots[1].handle(), g, lr, l1, l2,
+                                        shrinkage, power);
+      });
+  updates.insert(updates.end(), second.begin(), second.end());
+  Compare(updates);
+}
+
+// The gradient of `b` comes by way of a queue from what follows the update of `a`: together they would never begin.
+TEST_F(FusedUpdatesTest, OfWhichOneWaitsForAnotherThroughAQueue) {
+  const Output lr = Scalar(0.5f), constant = ops::Const(Gpu(), Scrambled({9}, 4), DT_FLOAT);
+  const ResourceVariable a = Variable("a", 9, 1), b = Variable("b", 9, 2), c = Variable("c", 9, 3);
+  all_ = {a, b, c};
+  const auto descend = [&](const ResourceVariable& variable, const Output& gradient) {
+    return ops::ResourceApplyGradientDescent(Gpu(), variable.handle(), lr, gradient);
+  };
+  const Operation first = descend(a, constant);
+  const Output queue = ops::FIFOQueueV2(Cpu(), {DT_FLOAT});
+  const Operation enqueue = ops::QueueEnqueueV2(Cpu(), queue, {a.Read(Gpu().WithControlDependencies({first}))});
+  const Output taken = ops::QueueDequeueV2(Cpu(), queue, {DT_FLOAT})[0];
+  Compare({first, enqueue, descend(b, ops::Identity(Gpu(), taken)), descend(c, constant)});
+}
+
 TEST_F(FusedUpdatesTest, OfOneVariableComeOneAfterTheOther) {
   const ResourceVariable variable = Variable("v", 9, 1);
   all_.push_back(variable);
