@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
@@ -75,12 +76,22 @@ class SaveKernel : public AsyncOpKernel {
   static absl::Status Save(OpKernelContext& ctx, const std::vector<Tensor>& tensors) {
     ASSIGN_OR_RETURN(const Names names, Names::Read(ctx, tensors.size()));
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(names.prefix));
+    RETURN_IF_ERROR(CheckFolder(*files, names.prefix));
     ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, names.prefix));
     for (size_t i = 0; i < tensors.size(); ++i) {
       RETURN_IF_ERROR(CheckCancelled(ctx));
       RETURN_IF_ERROR(writer->Save(names.name(i), names.slice(i), tensors[i]));
     }
     return writer->Finish();
+  }
+
+  // Saving makes the checkpoint's folder, but not the one around it: a path that is misspelt is an error, as in
+  // TensorFlow, whose Saver tells so.
+  static absl::Status CheckFolder(FileSystem& files, const std::string& prefix) {
+    const std::string folder(DirName(prefix)), around(DirName(folder));
+    const bool plain = !absl::StrContains(prefix, "://");  // others need not have folders
+    if (!plain || around.empty() || files.Exists(folder) || files.Exists(around)) return absl::OkStatus();
+    return errors::NotFound(folder, "; No such file or directory");
   }
 };
 

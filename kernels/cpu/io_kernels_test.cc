@@ -1,3 +1,6 @@
+#include <cstdlib>
+#include <filesystem>
+
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/coordination_families.h"
@@ -14,7 +17,7 @@ using Code = absl::StatusCode;
 Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
 Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 
-// Everything happens in memory.
+// Nearly everything happens in memory.
 class IoTest : public KernelTest {
  protected:
   void SetUp() override {
@@ -75,6 +78,18 @@ TEST_F(IoTest, BadCheckpointsAreErrors) {
   EXPECT_THAT(RunOp("SaveV2", {Text("mem://x"), S({"a", "a"}), S({"", ""}), a, a}), StatusIs(Code::kInvalidArgument));
   EXPECT_THAT(RunOp("SaveV2", {Text("mem://x"), S({"a"}), S({"", ""}), a}), StatusIs(Code::kInvalidArgument));
   EXPECT_THAT(RunOp("SaveV2", {Text("strange://x"), S({"a"}), S({""}), a}), StatusIs(Code::kUnimplemented));
+}
+
+TEST_F(IoTest, SavingMakesAFolderButNotTheOneAroundIt) {
+  std::string folder = ::testing::TempDir() + "/weir_io_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto save = [this](const std::string& prefix) {
+    return RunOp("SaveV2", {Text(prefix), S({"a"}), S({""}), AsTensor<float>({1})});
+  };
+  EXPECT_THAT(save(folder + "/new/model"), IsOk());
+  EXPECT_THAT(save(folder + "/none/new/model"),
+              StatusIs(Code::kNotFound, HasSubstr("none/new; No such file or directory")));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(IoTest, ACancelledStepDoesNotSave) {

@@ -187,7 +187,10 @@ class RecordKernel : public DatasetKernel {
       return errors::InvalidArgument("`buffer_size` must be >= 0 (0 == ",
                                      kind_ == RecordKind::kTfRecord ? "no buffering)" : "default)");
     }
-    if (kind_ == RecordKind::kBlock) RETURN_IF_ERROR(ReadSizes(inputs, &options));
+    if (kind_ == RecordKind::kBlock) {
+      if (options.buffer_size < 0) return errors::InvalidArgument("`buffer_size` must be >= 0");
+      RETURN_IF_ERROR(ReadSizes(inputs, &options));
+    }
     if (inputs.Has("byte_offsets")) RETURN_IF_ERROR(ReadOffsets(inputs, &options));
     return std::make_shared<RecordDataset>(type_, std::move(options));
   }

@@ -152,7 +152,8 @@ def records(_):
                        ("b", lambda: ops.TFRecordDatasetV2(filenames=[file], compression_type="", buffer_size=10, byte_offsets=np.array([19]))),
                        ("c", lambda: ops.TFRecordDataset(filenames=[file + "2"], compression_type="GZIP", buffer_size=10)),
                        ("d", lambda: ops.FixedLengthRecordDataset(filenames=bytes_, header_bytes=4, record_bytes=5, footer_bytes=4, buffer_size=7)),
-                       ("e", lambda: ops.FixedLengthRecordDatasetV2(filenames=bytes_, header_bytes=4, record_bytes=4, footer_bytes=4, buffer_size=0, compression_type=""))):
+                       ("e", lambda: ops.FixedLengthRecordDatasetV2(filenames=bytes_, header_bytes=4, record_bytes=4, footer_bytes=4, buffer_size=0, compression_type="")),
+                       ("f", lambda: ops.FixedLengthRecordDatasetV2(filenames=bytes_, header_bytes=4, record_bytes=5, footer_bytes=4, buffer_size=-1, compression_type=""))):
         iterators.append(ops.IteratorV2(shared_name=name, container="", **number))
         steps += [ops.MakeIterator(dataset=make(), iterator=iterators[-1])] + [ops.IteratorGetNext(iterator=iterators[-1], **number)] * 4
     return [ops.DatasetToTFRecord(input_dataset=text, filename=file, compression_type=""),
