@@ -160,6 +160,10 @@ bool PartialTensorShape::IsCompatibleWith(const PartialTensorShape& other) const
 absl::StatusOr<PartialTensorShape> PartialTensorShape::MergeWith(const PartialTensorShape& other) const {
   if (unknown_rank_) return other;
   if (other.unknown_rank_) return *this;
+  if (dims_.size() != other.dims_.size()) {
+    return errors::InvalidArgument("PartialTensorShape: Incompatible ranks during merge: ", dims_.size(), " vs. ",
+                                   other.dims_.size());
+  }
   if (!IsCompatibleWith(other)) {
     return errors::InvalidArgument("PartialTensorShape: Incompatible shapes during merge: ", ToString(), " vs. ",
                                    other.ToString());

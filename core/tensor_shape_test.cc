@@ -69,6 +69,8 @@ TEST(PartialTensorShapeTest, MergesWhatBothKnow) {
   EXPECT_EQ(a.MergeWith(b).value().ToString(), "[2,3]");
   EXPECT_EQ(a.MergeWith(PartialTensorShape()).value(), a);
   EXPECT_THAT(a.MergeWith(TensorShape({2, 4})), StatusIs(kInvalid));
+  EXPECT_THAT(a.MergeWith(TensorShape({2})),
+              StatusIs(kInvalid, ::testing::HasSubstr("Incompatible ranks during merge: 2 vs. 1")));
   EXPECT_FALSE(a.IsCompatibleWith(TensorShape({3})));
   EXPECT_TRUE(a.IsCompatibleWith(TensorShape({8, 3})));
   EXPECT_FALSE(a.IsFullyDefined());
