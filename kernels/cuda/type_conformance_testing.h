@@ -145,6 +145,26 @@ TEST_P(GpuKernels, ComplexArithmetic) {
   Expect(mean, {x, AsTensor<int32_t>({0})}, attrs, {AsScalar<complex64>({-1, 1.25f})});
 }
 
+// Where parts of the formulas grow without bound, too.
+TEST_P(GpuKernels, ComplexFunctions) {
+  const auto expect = [this](const char* name, complex128 x, complex128 y) {
+    Expect(UnaryOp(name), {AsTensor<complex128>({x})}, Attr("T", DT_COMPLEX128), {AsTensor<complex128>({y})});
+  };
+  expect("Exp", {0, 0}, {1, 0});
+  expect("Exp", {-1000, 1}, {0, 0});
+  expect("Log", {0, 1}, {0, 1.5707963267948966});
+  expect("Sqrt", {-4, 0}, {0, 2});
+  expect("Sqrt", {0, 0}, {0, 0});
+  expect("Sqrt", {-5, -12}, {2, -3});
+  expect("Rsqrt", {-0.25, 0}, {0, -2});
+  expect("Sin", {0, 0}, {0, 0});
+  expect("Cos", {0, 0}, {1, 0});
+  expect("Tanh", {1000, 1}, {1, 0});
+  expect("Tanh", {-1000, 1}, {-1, 0});
+  expect("Sigmoid", {-1000, 1}, {0, 0});
+  expect("Sigmoid", {1000, 1}, {1, 0});
+}
+
 TEST_P(GpuKernels, ComplexProducts) {
   const auto attrs = Attr("T", DT_COMPLEX64);
   const Op matmul = Op("MatMul")
