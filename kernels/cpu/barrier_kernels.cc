@@ -1,4 +1,5 @@
 // Barriers and what goes in and out of them. Taking is asynchronous.
+#include "absl/algorithm/container.h"
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/cpu/barrier.h"
@@ -16,6 +17,10 @@ class BarrierKernel : public ResourceKernel<Barrier> {
     if (!options_.shapes.empty() && options_.shapes.size() != options_.types.size()) {
       return errors::InvalidArgument("All of the component shapes must be specified: ", options_.shapes.size(),
                                      " shapes for ", options_.types.size(), " components");
+    }
+    // A client that names no shapes writes unknown ones.
+    if (absl::c_all_of(options_.shapes, [](const PartialTensorShape& shape) { return shape.unknown_rank(); })) {
+      options_.shapes.clear();
     }
     for (const PartialTensorShape& shape : options_.shapes) {
       if (!shape.IsFullyDefined()) {
@@ -39,10 +44,15 @@ class BarrierKernel : public ResourceKernel<Barrier> {
     return std::make_shared<Barrier>(std::move(options));
   }
   absl::Status CheckMatches(const Barrier& other) const override {
-    if (other.options().types == options_.types && other.options().shapes == options_.shapes) return absl::OkStatus();
-    return errors::InvalidArgument("Shared barrier '", name(), "' has component types ",
-                                   DataTypeListName(other.options().types),
-                                   " or shapes that were not requested: ", DataTypeListName(options_.types));
+    if (other.options().types != options_.types) {
+      return errors::InvalidArgument("Shared barrier '", name(), "' has component types ",
+                                     DataTypeListName(other.options().types), " but requested component types were ",
+                                     DataTypeListName(options_.types));
+    }
+    if (other.options().shapes == options_.shapes) return absl::OkStatus();
+    return errors::InvalidArgument("Shared barrier '", name(), "' has component shapes ",
+                                   ShapeListName(other.options().shapes), " but requested component shapes were ",
+                                   ShapeListName(options_.shapes));
   }
   std::string TypeName() const override { return "Barrier"; }
 

@@ -162,6 +162,34 @@ TEST_F(CoordinationTest, AMapGivesWhatIsComplete) {
   ExpectTensorEqual((*taker->outputs)[0], N(3));
 }
 
+TEST_F(CoordinationTest, AMapGivesItsComponentsOneByOne) {
+  const Attrs area = Attrs().Set("shared_name", "parts");
+  const Attrs both = Attrs(area).Set("dtypes", DataTypeVector{DT_INT32, DT_FLOAT});
+  ASSERT_THAT(RunOp("MapStage", {Step(4), AsTensor<int32_t>({0, 1}), N(3), AsScalar<float>(0.5f)}, both), IsOk());
+  ASSERT_OK_AND_ASSIGN(Tensor half, RunOp1("MapUnstage", {Step(4), AsTensor<int32_t>({1})},
+                                           Attrs(area).Set("dtypes", DataTypeVector{DT_FLOAT})));
+  ExpectTensorEqual(half, AsScalar<float>(0.5f));
+  EXPECT_THAT(
+      RunOp("MapUnstage", {Step(4), AsTensor<int32_t>({0})}, Attrs(area).Set("dtypes", DataTypeVector{DT_FLOAT})),
+      StatusIs(Code::kInvalidArgument));
+}
+
+TEST_F(CoordinationTest, ABarrierIsSharedByThoseThatAskForTheSame) {
+  const auto make = [this](DataTypeVector types, std::vector<PartialTensorShape> shapes, const char* name) {
+    return RunOp1("Barrier", {},
+                  Attrs().Set("component_types", types).Set("shapes", std::move(shapes)).Set("shared_name", name))
+        .status();
+  };
+  EXPECT_THAT(make({DT_FLOAT}, {TensorShape()}, "one"), IsOk());
+  EXPECT_THAT(
+      make({DT_INT32}, {TensorShape()}, "one"),
+      StatusIs(Code::kInvalidArgument, HasSubstr("component types float but requested component types were int32")));
+  EXPECT_THAT(
+      make({DT_FLOAT}, {TensorShape({1})}, "one"),
+      StatusIs(Code::kInvalidArgument, HasSubstr("component shapes [[]] but requested component shapes were [[1]]")));
+  EXPECT_THAT(make({DT_FLOAT}, {PartialTensorShape()}, "unknown"), IsOk());
+}
+
 TEST_F(CoordinationTest, AMutexHasOneHolderAtATime) {
   ASSERT_OK_AND_ASSIGN(Tensor mutex, RunOp1("MutexV2", {}, Attrs().Set("shared_name", "m")));
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> lock, RunOp("MutexLock", {mutex}));

@@ -8,13 +8,13 @@
 
 namespace weir {
 
-namespace {
-
 std::string ShapeListName(absl::Span<const PartialTensorShape> shapes) {
   return absl::StrCat(
       "[", absl::StrJoin(shapes, ", ", [](std::string* out, const PartialTensorShape& s) { *out += s.ToString(); }),
       "]");
 }
+
+namespace {
 
 Philox ShufflingStream(const Queue::Options& options) {
   uint64_t seed = options.seed, seed2 = options.seed2;
@@ -34,24 +34,15 @@ std::string Queue::DebugString() const {
                       " elements");
 }
 
-absl::Status Queue::CheckMatches(const Options& other) const {
+absl::Status Queue::CheckMatches(const Options& other, absl::string_view op) const {
   const auto differs = [this](const auto&... args) {
     return errors::InvalidArgument("Shared queue '", options_.name, "' has ", args...);
   };
   if (other.kind != options_.kind) {
-    return differs("type '", options_.kind,
-                   "' that does not match the type of the node that asks for it: ", other.kind);
+    return errors::InvalidArgument("Shared queue '", options_.name, "': Expected ", options_.kind, ", found ", op);
   }
   if (other.capacity != options_.capacity) {
     return differs("capacity ", options_.capacity, " but requested capacity was ", other.capacity);
-  }
-  if (other.types != options_.types) {
-    return differs("component types ", DataTypeListName(options_.types), " but requested component types were ",
-                   DataTypeListName(other.types));
-  }
-  if (other.shapes != options_.shapes) {
-    return differs("component shapes ", ShapeListName(options_.shapes), " but requested component shapes were ",
-                   ShapeListName(other.shapes));
   }
   if (other.min_after_dequeue != options_.min_after_dequeue) {
     return differs("min_after_dequeue ", options_.min_after_dequeue, " but requested min_after_dequeue was ",
@@ -61,6 +52,14 @@ absl::Status Queue::CheckMatches(const Options& other) const {
   if (!any_seed && (other.seed != options_.seed || other.seed2 != options_.seed2)) {
     return differs("random seeds (", options_.seed, ", ", options_.seed2, ") but requested seeds are (", other.seed,
                    ", ", other.seed2, ").");
+  }
+  if (other.types != options_.types) {
+    return differs("component types ", DataTypeListName(options_.types), " but requested component types were ",
+                   DataTypeListName(other.types));
+  }
+  if (other.shapes != options_.shapes) {
+    return differs("component shapes ", ShapeListName(options_.shapes), " but requested component shapes were ",
+                   ShapeListName(other.shapes));
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,9 @@
 
 namespace weir {
 
+// [[2,3], []] and the like, for messages.
+std::string ShapeListName(absl::Span<const PartialTensorShape> shapes);
+
 // Thread-safe. Requests of each direction are served in their order. Nothing blocks: a request that has to wait is
 // kept, and its callback runs, with no lock held, on the thread that makes it possible, closes the queue or cancels.
 class Queue : public Resource, public std::enable_shared_from_this<Queue> {
@@ -42,8 +45,8 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   explicit Queue(Options options);
   std::string DebugString() const override;
   const Options& options() const { return options_; }
-  // InvalidArgument unless a queue with these options can stand for this one.
-  absl::Status CheckMatches(const Options& other) const;
+  // InvalidArgument unless a queue with these options, which a node of that op makes, can stand for this one.
+  absl::Status CheckMatches(const Options& other, absl::string_view op) const;
   // InvalidArgument unless the tensors are what one element (or, with `many`, a batch of them) has.
   absl::Status CheckTuple(const Tuple& tuple, bool many) const;
 

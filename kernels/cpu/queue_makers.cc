@@ -21,7 +21,7 @@ class QueueKernel : public ResourceKernel<Queue> {
  protected:
   absl::Status Configure(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(shared_, ResourceName::Read(ctx));
-    options_.kind = ctx.op();
+    op_ = options_.kind = ctx.op();
     if (ctx.op().ends_with("V2")) options_.kind.resize(options_.kind.size() - 2);
     options_.padded = options_.kind == "PaddingFIFOQueue";
     RETURN_IF_ERROR(ctx.GetAttr("component_types", &options_.types));
@@ -43,7 +43,7 @@ class QueueKernel : public ResourceKernel<Queue> {
     options.name = name;
     return std::make_shared<Queue>(std::move(options));
   }
-  absl::Status CheckMatches(const Queue& queue) const override { return queue.CheckMatches(options_); }
+  absl::Status CheckMatches(const Queue& queue) const override { return queue.CheckMatches(options_, op_); }
   std::string TypeName() const override { return options_.kind; }
 
  private:
@@ -82,6 +82,7 @@ class QueueKernel : public ResourceKernel<Queue> {
 
   ResourceName shared_;
   Queue::Options options_;
+  std::string op_;
 };
 
 }  // namespace

@@ -179,6 +179,9 @@ TEST_F(QueueTest, BadInputsAreErrors) {
   error(RunOp("FIFOQueueV2", {}, other).status(), "has capacity 10 but requested capacity was");
   error(RunOp("FIFOQueueV2", {}, Attrs(other).Set("capacity", 10)).status(),
         "has component types float but requested component types were int32");
+  error(RunOp("PaddingFIFOQueueV2", {}, Attrs(other).Set("shapes", std::vector<PartialTensorShape>{TensorShape()}))
+            .status(),
+        "Expected FIFOQueue, found PaddingFIFOQueueV2");
   error(RunOp("QueueSizeV2", {Tensor::Scalar(ResourceHandle())}).status(), "");
 }
 

@@ -60,7 +60,6 @@ class StagingMap : public Resource, public std::enable_shared_from_this<StagingM
       : limits_(limits),
         types_(std::move(types)),
         line_(std::make_shared<RequestLine>(RequestLine::Discipline::kWhoeverCan)) {}
-  const DataTypeVector& types() const { return types_; }
   std::string DebugString() const override { return absl::StrCat("Staging map, ", size(), " entries"); }
 
   // Components indices[i] of `key`.

@@ -39,7 +39,7 @@ absl::Status CheckDtype(const TensorList& list, DataType dtype) {
 }
 
 absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, list.element_shape.MergeWith(argument));
+  ASSIGN_OR_RETURN(PartialTensorShape shape, argument.MergeWith(list.element_shape));
   if (shape.IsFullyDefined()) return shape;
   for (const std::optional<Tensor>& element : list.elements) {
     if (element.has_value()) {

@@ -13,7 +13,7 @@ namespace {
 // not asked for may have any shape.
 absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const Indices& indices,
                                                 const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, list.element_shape.MergeWith(argument));
+  ASSIGN_OR_RETURN(PartialTensorShape shape, argument.MergeWith(list.element_shape));
   const bool ask_elements = !shape.IsFullyDefined();
   const int64_t size = static_cast<int64_t>(list.elements.size());
   for (int64_t i = 0; i < indices.size(); ++i) {

@@ -112,7 +112,8 @@ def maps(prefix):
                 put(3, [1], [np.int32(5)]), put(3, [7], [np.int32(5)]), put(3, [0], [fed(V((), t))]), *sizes(),
                 op("Peek", key=np.int64(4), indices=[0, 1]),
                 op("Unstage", key=np.int64(4), indices=[0, 1]), op("UnstageNoKey", indices=[0, 1]), *sizes(),
-                put(9, [0], [fed(V((), t))]), op("Clear"), *sizes()]
+                put(9, [0], [fed(V((), t))]), op("Clear"), *sizes(), put(2, [0, 1], [fed(V((), t)), np.int32(7)]),
+                getattr(raw, prefix + "Unstage")(shared_name=prefix, dtypes=[I32], key=np.int64(2), indices=[1]), *sizes()]
 
     return build
 
