@@ -19,6 +19,10 @@ find_package(Snappy REQUIRED CONFIG)
 # Debian's LZ4 comes without a package file. The archive, so that programs run where the library is not installed.
 find_library(WEIR_LZ4_LIBRARY NAMES liblz4.a lz4 REQUIRED)
 find_path(WEIR_LZ4_INCLUDE_DIR lz4.h REQUIRED)
+# So do its WebP libraries.
+find_library(WEIR_WEBP_LIBRARY NAMES libwebp.a webp REQUIRED)
+find_library(WEIR_WEBP_DEMUX_LIBRARY NAMES libwebpdemux.a webpdemux REQUIRED)
+find_path(WEIR_WEBP_INCLUDE_DIR webp/decode.h REQUIRED)
 if(WEIR_BUILD_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   find_package(GTest REQUIRED)

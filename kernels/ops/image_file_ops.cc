@@ -32,6 +32,11 @@ absl::Status CroppedShape(InferenceContext& c) {
   c.set_output(0, c.Of({height, width, c.Dim(c.output(0), 2)}));
   return absl::OkStatus();
 }
+absl::Status WebPShape(InferenceContext& c) {
+  RETURN_IF_ERROR(DecodedShape(c));
+  c.set_output(0, c.Of({kUnknown, kUnknown, kUnknown, c.Dim(c.output(0), 2)}));
+  return absl::OkStatus();
+}
 absl::Status GifShape(InferenceContext& c) {
   RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
   c.set_output(0, c.Of({kUnknown, kUnknown, kUnknown, 3}));
@@ -94,6 +99,12 @@ absl::Status RegisterImageFileOps(OpRegistry& ops) {
                                    .Attr("expand_animations: bool = true")
                                    .Shape(DecodedShape)));
   RETURN_IF_ERROR(ops.Register(Op("DecodeGif").Input("contents: string").Output("image: uint8").Shape(GifShape)));
+  RETURN_IF_ERROR(ops.Register(Op("DecodeWebP")
+                                   .Input("contents: string")
+                                   .Output("image: dtype")
+                                   .Attr("channels: int = 0")
+                                   .Attr("dtype: {uint8} = DT_UINT8")
+                                   .Shape(WebPShape)));
   RETURN_IF_ERROR(ops.Register(Op("ExtractJpegShape")
                                    .Input("contents: string")
                                    .Output("image_shape: output_type")

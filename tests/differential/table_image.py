@@ -56,19 +56,35 @@ def _gif(frames=1, left=0):
     return b"GIF89a\x03\x00\x02\x00\x80\x00\x00" + bytes([10, 20, 30, 200, 150, 100]) + image + b";"
 
 
+# Two pixels, without loss, with and without alpha; 2 x 3 with loss; animated.
+_WEBP = [base64.b64decode(text) for text in (
+    "UklGRigAAABXRUJQVlA4TBsAAAAvAQAAEA/w4PZ36FzOXCGAACjCacJkVCCi/wEA", "UklGRiIAAABXRUJQVlA4TBUAAAAvAQAAAA/wIfYDs19vf/6DBxnR/wAA",
+    "UklGRkgAAABXRUJQVlA4IDwAAAAQAgCdASoCAAMAAgA0JZACdEf/geh0g/AAAP5MD23BfIR2k37EWUoyn0LsAk+M20fwiQ86CM/oiQlKIAA=")]
+
+
+def _animated_webp(size, *places):
+    chunk = lambda kind, data: kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+    number = lambda n: struct.pack("<I", n)[:3]
+    frames = [chunk(b"ANMF", number(x // 2) + number(y // 2) + number(1) + number(0) + number(100) + b"\0" + _WEBP[0][12:]) for x, y in places]
+    return chunk(b"RIFF", b"WEBP" + chunk(b"VP8X", b"\x12\0\0\0" + number(size[0] - 1) + number(size[1] - 1))
+                 + chunk(b"ANIM", bytes(6)) + b"".join(frames))
+
+
+_WEBP += [_animated_webp((2, 1), (0, 0)), _animated_webp((6, 4), (0, 0), (2, 2), (4, 0))]
+_WEBP += [_WEBP[0][:20], _WEBP[0][:-9], _WEBP[4][:-20], b"RIFF", b"RIFF\0\0\0\0WEBP", _animated_webp((2, 1))]
 FILES = [_png(1), _png(2), _png(3), _png(4), _png(3, np.uint16), _COLORED, _GRAY, _gif(), _gif(2), _bmp(3, 4), _bmp(3, -4),
-         _bmp(4, 3), _bmp(1, 3), b"", b"nothing", _png(3)[:40], _COLORED[:300], _gif()[:30], _bmp(3, 4)[:60]]
+         _bmp(4, 3), _bmp(1, 3), b"", b"nothing", _png(3)[:40], _COLORED[:300], _gif()[:30], _bmp(3, 4)[:60], *_WEBP]
 
 
 def contents(ops, **attrs):
     row(ops, 0, plain(*[{"contents": Fed(np.array(f, object), STRING), **attrs} for f in FILES]))
 
 
-contents("DecodePng DecodeBmp DecodeImage DecodeGif")
+contents("DecodePng DecodeBmp DecodeImage DecodeGif DecodeWebP")
 contents("DecodeJpeg", dct_method="INTEGER_ACCURATE")
 contents("DecodeJpeg")
 for channels in (1, 3, 4):
-    contents("DecodePng DecodeImage", channels=channels)
+    contents("DecodePng DecodeImage DecodeWebP", channels=channels)
 contents("DecodePng", dtype=U16)
 contents("DecodeImage", dtype=F32)
 contents("DecodeImage", dtype=U16, expand_animations=False)

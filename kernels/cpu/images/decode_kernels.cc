@@ -1,4 +1,5 @@
-// DecodeJpeg, DecodePng, DecodeGif, DecodeBmp and DecodeImage: each takes any format; what it gives differs.
+// DecodeJpeg, DecodePng, DecodeGif, DecodeBmp, DecodeWebP and DecodeImage: each takes any format; what it gives
+// differs.
 #include <cstring>
 
 #include "core/index_tensor.h"
@@ -6,6 +7,7 @@
 #include "kernels/cpu/images/jpeg_codec.h"
 #include "kernels/cpu/images/png_codec.h"
 #include "kernels/cpu/images/simple_formats.h"
+#include "kernels/cpu/images/webp_codec.h"
 
 namespace weir {
 namespace {
@@ -61,14 +63,18 @@ class DecodeImageKernel : public OpKernel {
     const DataType type = ctx.expected_output_dtype(0);
     ASSIGN_OR_RETURN(const Pixels pixels, Decode(ctx, contents, type == DT_UINT8 ? 8 : 16));
     TensorShape shape({pixels.height, pixels.width, pixels.channels});
-    const bool animated = ImageFormatOf(contents) == ImageFormat::kGif && expand_ && op_ != "DecodePng" &&
-                          op_ != "DecodeJpeg" && op_ != "DecodeAndCropJpeg" && op_ != "DecodeBmp";
-    if (op_ == "DecodeGif" || animated) RETURN_IF_ERROR(shape.InsertDim(0, pixels.frames));
+    if (HasFrames(ImageFormatOf(contents))) RETURN_IF_ERROR(shape.InsertDim(0, pixels.frames));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
     return Store(pixels, output);
   }
 
  private:
+  // Whether the output's first dimension counts frames.
+  bool HasFrames(ImageFormat format) const {
+    if (format == ImageFormat::kWebP) return expand_;
+    return op_ == "DecodeGif" || (op_ == "DecodeImage" && format == ImageFormat::kGif && expand_);
+  }
+
   absl::StatusOr<Pixels> Decode(OpKernelContext& ctx, absl::string_view contents, int bits) const {
     switch (ImageFormatOf(contents)) {
       case ImageFormat::kJpeg:
@@ -86,6 +92,12 @@ class DecodeImageKernel : public OpKernel {
               op_);
         }
         return DecodeBmp(contents, static_cast<int>(channels_));
+      case ImageFormat::kWebP:
+        if (channels_ == 1) return errors::InvalidArgument("WebP only supports 3 or 4 channels");
+        if (ctx.expected_output_dtype(0) != DT_UINT8) {
+          return errors::InvalidArgument("WebP only supports uint8 for dtype");
+        }
+        return DecodeWebP(contents, Channels(), expand_);
       default:
         return errors::InvalidArgument(
             "Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required.");
@@ -129,6 +141,7 @@ class DecodeImageKernel : public OpKernel {
 
   absl::StatusOr<Pixels> Gif(absl::string_view contents) const {
     RETURN_IF_ERROR(Expect("GIF", "decode_gif"));
+    if (op_ == "DecodeWebP") return errors::InvalidArgument("Bad op type ", op_);
     if (op_ != "DecodeGif" && channels_ != 0 && channels_ != 3) {
       return errors::InvalidArgument("channels must be 0 or 3 for GIF, got ", channels_);
     }
@@ -192,7 +205,8 @@ class ExtractJpegShapeKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterImageDecodeKernels(KernelRegistry& kernels) {
-  for (const char* op : {"DecodeJpeg", "DecodeAndCropJpeg", "DecodePng", "DecodeGif", "DecodeBmp", "DecodeImage"}) {
+  for (const char* op :
+       {"DecodeJpeg", "DecodeAndCropJpeg", "DecodePng", "DecodeGif", "DecodeBmp", "DecodeWebP", "DecodeImage"}) {
     RETURN_IF_ERROR(kernels.Register<DecodeImageKernel>(Kernel(op).Cpu()));
   }
   return kernels.Register<ExtractJpegShapeKernel>(Kernel("ExtractJpegShape").Cpu());

@@ -18,6 +18,55 @@ Tensor F(std::vector<float> values, const TensorShape& shape) { return AsTensor<
 Tensor Ints(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(values)); }
 Tensor Text(std::string text) { return AsScalar<tstring>(std::move(text)); }
 
+// Two pixels with alpha, without loss.
+const std::string& WebPFile() {
+  static const std::string* const file = new std::string(
+      "\122\111\106\106\050\000\000\000\127\105\102\120\126\120\070\114\033\000\000\000\057\001\000\000"
+      "\020\017\360\340\366\167\350\134\316\134\041\200\000\050\302\151\302\144\124\040\242\377\001\000",
+      48);
+  return *file;
+}
+// An animation of canvas 4x2 with two frames, the second at (2, 0).
+std::string AnimatedWebP() {
+  const auto chunk = [](const std::string& kind, const std::string& data) {
+    return kind + std::string(1, static_cast<char>(data.size())) + std::string(3, '\0') + data;
+  };
+  std::string body = chunk("VP8X", std::string("\x12\0\0\0\3\0\0\1\0\0", 10)) + chunk("ANIM", std::string(6, '\0'));
+  for (const char left : {'\0', '\1'}) {
+    const std::string place = left + std::string("\0\0\0\0\0\1\0\0\0\0\0\x64\0\0\2", 15);
+    body += chunk("ANMF", place + WebPFile().substr(12));
+  }
+  return chunk("RIFF", "WEBP" + body);
+}
+
+TEST_F(ImagesTest, WebPHasFramesWhereverItIsDecoded) {
+  const TensorShape shape({1, 1, 2, 4});
+  const Tensor pixels = AsTensor<uint8_t>({58, 193, 230, 39, 87, 174, 88, 81}, shape);
+  for (const char* op : {"DecodeWebP", "DecodeImage", "DecodePng"}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor image, RunOp1(op, {Text(WebPFile())}));
+    ExpectTensorEqual(image, pixels);
+  }
+  ASSERT_OK_AND_ASSIGN(const Tensor frames, RunOp1("DecodeWebP", {Text(AnimatedWebP())}));
+  ASSERT_EQ(frames.shape(), TensorShape({2, 2, 4, 4}));
+  const uint8_t* const second = frames.data<uint8_t>() + 32;
+  EXPECT_EQ(std::vector<int>(second, second + 16),
+            (std::vector<int>{58, 193, 230, 39, 87, 174, 88, 81, 58, 193, 230, 39, 87, 174, 88, 81}));
+  const Attrs first = Attrs().Set("expand_animations", false);
+  ASSERT_OK_AND_ASSIGN(const Tensor still, RunOp1("DecodeImage", {Text(AnimatedWebP())}, first));
+  EXPECT_EQ(still.shape(), TensorShape({2, 4, 4}));
+  const auto refuse = [&](const std::string& file, int64_t channels, const char* why) {
+    EXPECT_THAT(RunOp("DecodeWebP", {Text(file)}, Attrs().Set("channels", channels)),
+                StatusIs(kInvalid, HasSubstr(why)));
+  };
+  refuse(WebPFile(), 3, "Number of channels requested does not match input");
+  refuse(WebPFile(), 1, "WebP only supports 3 or 4 channels");
+  refuse(WebPFile().substr(0, 20), 0, "Failed to decode WebP header");
+  refuse(WebPFile().substr(0, 40), 0, "Failed to decode WebP image");
+  refuse(AnimatedWebP().substr(0, 130), 0, "Failed to decode WebP Animation");
+  EXPECT_THAT(RunOp("DecodeImage", {Text(WebPFile())}, Attrs().Set("dtype", DT_FLOAT)),
+              StatusIs(kInvalid, HasSubstr("WebP only supports uint8")));
+}
+
 TEST_F(ImagesTest, PngComesBack) {
   const Tensor image = AsTensor<uint8_t>({1, 2, 3, 40, 50, 60, 255, 0, 7, 9, 9, 9}, {2, 2, 3});
   ASSERT_OK_AND_ASSIGN(Tensor file, RunOp1("EncodePng", {image}));
@@ -48,7 +97,7 @@ TEST_F(ImagesTest, BrokenFilesAreRefused) {
   for (const std::string& file :
        {std::string(), std::string("nothing"), png.substr(0, 40), std::string("\xff\xd8\xff\xe0"),
         std::string("GIF89a\xff\xff\xff\xff\x80"), std::string("BM") + std::string(30, '\x7f')}) {
-    for (const char* op : {"DecodePng", "DecodeJpeg", "DecodeGif", "DecodeBmp", "DecodeImage"}) {
+    for (const char* op : {"DecodePng", "DecodeJpeg", "DecodeGif", "DecodeBmp", "DecodeWebP", "DecodeImage"}) {
       EXPECT_THAT(RunOp(op, {Text(file)}), StatusIs(kInvalid)) << op << " " << file.size();
     }
   }
@@ -75,7 +124,7 @@ TEST_F(ImagesTest, DamagedFilesAreAnsweredOneWayOrTheOther) {
     RunOp("DecodeJpeg", {Text(file)}, Attrs().Set("try_recover_truncated", true)).status().IgnoreError();
   };
   for (const std::string& file : {std::string(png.scalar<tstring>()), std::string(jpeg.scalar<tstring>()),
-                                  std::string(progressive.scalar<tstring>()), bmp, gif}) {
+                                  std::string(progressive.scalar<tstring>()), bmp, gif, WebPFile()}) {
     EXPECT_THAT(RunOp("DecodeImage", {Text(file)}), IsOk());
     for (size_t i = 0; i < file.size(); ++i) {
       decode(file.substr(0, i));

@@ -32,6 +32,9 @@ ImageFormat ImageFormatOf(absl::string_view contents) {
   if (absl::StartsWith(contents, "\x89PNG\r\n\x1a\n")) return ImageFormat::kPng;
   if (absl::StartsWith(contents, "GIF8")) return ImageFormat::kGif;
   if (absl::StartsWith(contents, "BM")) return ImageFormat::kBmp;
+  if (absl::StartsWith(contents, "RIFF") && contents.substr(std::min<size_t>(8, contents.size()), 4) == "WEBP") {
+    return ImageFormat::kWebP;
+  }
   return ImageFormat::kUnknown;
 }
 

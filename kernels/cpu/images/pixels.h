@@ -21,7 +21,7 @@ struct Pixels {
   static constexpr int64_t kMaxBytes = int64_t{1} << 29;
 };
 
-enum class ImageFormat { kUnknown, kJpeg, kPng, kGif, kBmp };
+enum class ImageFormat { kUnknown, kJpeg, kPng, kGif, kBmp, kWebP };
 // By the first bytes.
 ImageFormat ImageFormatOf(absl::string_view contents);
 
