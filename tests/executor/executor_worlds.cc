@@ -1,5 +1,4 @@
 #include "core/gpu/simulated_platform.h"
-#include "kernels/cuda/machine_gpus.h"
 #include "tests/executor/executor_worlds_testing.h"
 #include "tests/gpu/local_session.h"
 
@@ -19,12 +18,7 @@ absl::StatusOr<GpuPlatform> ThreadedGpus(std::shared_ptr<SimulatedGpu>* simulate
   return SimulatedPlatform({*simulated});
 }
 
-absl::StatusOr<GpuPlatform> CudaGpus(std::shared_ptr<SimulatedGpu>*) {
-  GpuPlatform gpus = MachineGpus();
-  ASSIGN_OR_RETURN(const int count, gpus.count());
-  if (count == 0) return errors::Unavailable("there is no GPU");
-  return gpus;
-}
+absl::StatusOr<GpuPlatform> CudaGpus(std::shared_ptr<SimulatedGpu>*) { return MachineGpusOrReason(); }
 
 }  // namespace
 

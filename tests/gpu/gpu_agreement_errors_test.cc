@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-TEST_F(GpuAgreementTest, KernelsRefuseInTheCpusWords) {
+TEST_P(GpuKernelAgreementTest, KernelsRefuseInTheCpusWords) {
   const Tensor row = AsTensor<float>({1, 2, 3}), column = AsTensor<float>({1, 2, 3}, {3, 1});
   for (const char* op :
        {"ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad"}) {

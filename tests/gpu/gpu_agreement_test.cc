@@ -11,7 +11,7 @@ const DataType kFloats[] = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16};
 // Beside them and int64 and bool: what the rarer kernels have.
 const DataType kRarer[] = {DT_INT8, DT_UINT8, DT_INT16, DT_UINT16, DT_UINT32, DT_UINT64, DT_COMPLEX64, DT_COMPLEX128};
 
-TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
+TEST_P(GpuKernelAgreementTest, EveryKernelAgreesWithTheCpus) {
   AddElementwise();
   for (const DataType type : kFloats) {
     AddFloats(type);
@@ -84,6 +84,9 @@ TEST_F(GpuAgreementTest, EveryKernelAgreesWithTheCpus) {
 
   ExpectThatAllKernelsRan();
 }
+
+INSTANTIATE_TEST_SUITE_P(Gpus, GpuKernelAgreementTest, testing::Values("Simulated", "Cuda"),
+                         [](const auto& gpus) { return gpus.param; });
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/numeric_types.h"
 #include "kernels/register_all.h"
+#include "tests/gpu/local_session.h"
 
 namespace weir {
 namespace {
@@ -88,6 +89,14 @@ std::vector<InputList> Singles(const OutputList& outputs) {
 }  // namespace
 
 GpuAgreementTest::GpuAgreementTest() { EXPECT_THAT(RegisterAllKernels(kernels_), IsOk()); }
+
+void GpuKernelAgreementTest::SetUp() {
+  if (GetParam() == "Simulated") return;
+  absl::StatusOr<GpuPlatform> gpus = MachineGpusOrReason();
+  if (absl::IsUnavailable(gpus.status())) GTEST_SKIP() << gpus.status().message();
+  ASSERT_THAT(gpus, IsOk());
+  platform_ = *std::move(gpus);
+}
 
 Tensor GpuAgreementTest::Of(DataType type, const TensorShape& shape) { return Random(type, random_, shape); }
 

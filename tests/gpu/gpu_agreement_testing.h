@@ -110,4 +110,10 @@ class GpuAgreementTest : public GpuSessionTest {
   std::vector<std::string> names_;
 };
 
+// All kernels, on simulated GPUs ("Simulated") or on the machine's ("Cuda"), of which one is enough.
+class GpuKernelAgreementTest : public GpuAgreementTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override;
+};
+
 }  // namespace weir

@@ -11,6 +11,7 @@ GpuSessionTest::~GpuSessionTest() {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> GpuSessionTest::Open() {
+  if (platform_.has_value()) return LocalSessionOn(*platform_, scope_, options_);
   GpuPlatform platform;
   platform.count = [this] { return num_gpus_; };
   platform.open = [this](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> {

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/session_fixture_testing.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 
@@ -29,6 +31,8 @@ class GpuSessionTest : public testing::Test, protected SessionFixture {
   bool expects_races_ = false;
   SessionOptions options_;  // without soft placement
   std::vector<std::shared_ptr<SimulatedGpu>> gpus_;
+  // The GPUs that are used in place of simulated ones.
+  std::optional<GpuPlatform> platform_;
   // What the task is given in place of a GPU of gpus_.
   std::function<std::shared_ptr<GpuRuntime>(std::shared_ptr<SimulatedGpu>)> wrap_;
 };

@@ -3,6 +3,7 @@
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
+#include "kernels/cuda/machine_gpus.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "worker/capture/capture_segments.h"
 
@@ -14,6 +15,13 @@ absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus,
   ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config, gpus));
   std::shared_ptr<MasterInterface> master(runtime, runtime->master());
   return MasterSessionClient::Create(std::move(master), std::move(runtime), scope, std::move(options));
+}
+
+absl::StatusOr<GpuPlatform> MachineGpusOrReason() {
+  GpuPlatform gpus = MachineGpus();
+  ASSIGN_OR_RETURN(const int count, gpus.count());
+  if (count == 0) return errors::Unavailable("there is no GPU");
+  return gpus;
 }
 
 void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config) {

@@ -12,6 +12,9 @@ namespace weir {
 absl::StatusOr<std::unique_ptr<Session>> LocalSessionOn(const GpuPlatform& gpus, const Scope& scope,
                                                         SessionOptions options);
 
+// The machine's GPUs. UNAVAILABLE, with the reason, where there is none.
+absl::StatusOr<GpuPlatform> MachineGpusOrReason();
+
 // Asks for graphs of all that can be captured, after `warm_ups` runs.
 void CaptureGraphs(int warm_ups, tensorflow::ConfigProto* config);
 
