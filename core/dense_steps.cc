@@ -4,8 +4,8 @@ namespace weir {
 
 DimVector DenseSteps(absl::Span<const int64_t> sizes) {
   DimVector steps(sizes.size());
-  int64_t step = 1;
-  for (size_t i = sizes.size(); i-- > 0; step *= sizes[i]) steps[i] = step;
+  uint64_t step = 1;  // of an empty array it may exceed what is counted with: no element asks for it
+  for (size_t i = sizes.size(); i-- > 0; step *= sizes[i]) steps[i] = static_cast<int64_t>(step);
   return steps;
 }
 
