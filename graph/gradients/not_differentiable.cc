@@ -13,7 +13,7 @@ absl::Status RegisterNotDifferentiable(GradientRegistry& registry) {
       "AssignAdd", "AssignSub", "AudioSummary", "AudioSummaryV2", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
       "BroadcastArgs", "BroadcastGradientArgs", "Bucketize", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "Ceil",
       "ComputeAccidentalHits", "ConcatOffset", "Const", "CountUpTo", "DataFormatDimMap", "DataFormatVecPermute",
-      "DecodeBase64", "DecodeImage", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DeleteSessionTensor",
+      "DecodeBase64", "DecodeImage", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWebP", "DeleteSessionTensor",
       "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DeserializeManySparse", "DrawBoundingBoxes",
       "EditDistance",
       "EmbeddingTableExport", "EmbeddingTableGather", "EmbeddingTableSend", "Empty", "EncodeBase64", "Equal", "ExtractGlimpse", "ExtractJpegShape",
