@@ -55,7 +55,9 @@ bool IsUpdate(const Node& node) {
 // queue, say, or as a member of a collective.
 bool MayBeAwaited(const Node& node) {
   if (absl::StartsWith(node.op(), "Collective")) return true;
-  for (const char* what : {"Queue", "Barrier", "Stage", "Unstage", "Accumulator", "PyFunc"}) {
+  if (node.op() == "Batch" || absl::StartsWith(node.op(), "Unbatch")) return true;
+  for (const char* what :
+       {"Queue", "Barrier", "Stage", "Unstage", "MapClear", "Mutex", "Reader", "Accumulator", "PyFunc"}) {
     if (absl::StrContains(node.op(), what)) return true;
   }
   // A function's body may hold any of these.

@@ -172,6 +172,25 @@ TEST_F(CoordinationTest, AMapGivesItsComponentsOneByOne) {
   EXPECT_THAT(
       RunOp("MapUnstage", {Step(4), AsTensor<int32_t>({0})}, Attrs(area).Set("dtypes", DataTypeVector{DT_FLOAT})),
       StatusIs(Code::kInvalidArgument));
+  // Nor twice, nor fewer than the outputs; nothing is lost then.
+  EXPECT_THAT(RunOp("MapUnstage", {Step(4), AsTensor<int32_t>({0, 0})},
+                    Attrs(area).Set("dtypes", DataTypeVector{DT_INT32, DT_INT32})),
+              StatusIs(Code::kInvalidArgument, HasSubstr("has already been removed")));
+  EXPECT_THAT(RunOp("MapUnstage", {Step(4), Tensor(DT_INT32, TensorShape({0}))},
+                    Attrs(area).Set("dtypes", DataTypeVector{DT_INT32})),
+              StatusIs(Code::kInvalidArgument));
+  ASSERT_OK_AND_ASSIGN(Tensor three, RunOp1("MapUnstage", {Step(4), AsTensor<int32_t>({0})},
+                                            Attrs(area).Set("dtypes", DataTypeVector{DT_INT32})));
+  ExpectTensorEqual(three, N(3));
+}
+
+TEST_F(CoordinationTest, AKeyThatIsRefusedTakesNoMemory) {
+  const Attrs area = Attrs().Set("shared_name", "bounded").Set("dtypes", DataTypeVector{DT_INT32});
+  const Attrs limited = Attrs(area).Set("memory_limit", int64_t{8});
+  const Tensor first = AsTensor<int32_t>({0});
+  ASSERT_THAT(RunOp("MapStage", {Step(1), first, N(1)}, limited), IsOk());
+  EXPECT_THAT(RunOp("MapStage", {Step(1), first, N(2)}, limited), StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(RunOp("MapStage", {Step(2), first, N(3)}, limited), IsOk());
 }
 
 TEST_F(CoordinationTest, ABarrierIsSharedByThoseThatAskForTheSame) {

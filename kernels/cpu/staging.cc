@@ -123,6 +123,7 @@ bool StagingMap::TryPut(int64_t key, const std::vector<int64_t>& indices, std::v
     return true;
   if (complete_.count(key) > 0) {
     *status = errors::InvalidArgument("Key ", key, " is in the map already");
+    for (const auto& component : tuple) bytes_ -= component->TotalBytes();
   } else {
     complete_.emplace(key, std::move(tuple));
   }
@@ -148,7 +149,8 @@ absl::StatusOr<std::vector<Tensor>> StagingMap::Components(std::map<int64_t, Tup
       return errors::InvalidArgument("Index '", index, "' for key '", entry->first, "' was out of bounds '",
                                      tuple.size(), "'.");
     }
-    if (!tuple[index].has_value()) {
+    const bool twice = remove && std::count(indices.begin(), indices.end(), index) > 1;
+    if (twice || !tuple[index].has_value()) {
       return errors::InvalidArgument("Tensor at index '", index, "' for key '", entry->first,
                                      "' has already been removed.");
     }

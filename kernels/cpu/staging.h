@@ -65,6 +65,9 @@ class StagingMap : public Resource, public std::enable_shared_from_this<StagingM
   // Components indices[i] of `key`.
   void Put(CancellationManager* cancellation, int64_t key, std::vector<int64_t> indices, std::vector<Tensor> values,
            RequestLine::DoneCallback done);
+  // Of an entry's components.
+  const DataTypeVector& types() const { return types_; }
+
   // Removes components, once the entry is complete. Without a key: of any entry.
   void Take(CancellationManager* cancellation, std::optional<int64_t> key, std::vector<int64_t> indices,
             TakeCallback done);

@@ -45,15 +45,17 @@ class AreaName {
   DataTypeVector types_;
 };
 
+absl::Status NoFit(const OpKernelContext& ctx, int first, size_t components) {
+  return errors::InvalidArgument("The ", components, " components of the staging area are not the ",
+                                 ctx.num_outputs() - first, " that the op has as outputs, or of other types");
+}
+
 absl::Status SetOutputs(OpKernelContext& ctx, int first, std::vector<Tensor> values) {
   bool fits = static_cast<int>(values.size()) == ctx.num_outputs() - first;
   for (size_t i = 0; fits && i < values.size(); ++i) {
     fits = values[i].dtype() == ctx.expected_output_dtype(first + static_cast<int>(i));
   }
-  if (!fits) {
-    return errors::InvalidArgument("The ", values.size(), " components of the staging area are not the ",
-                                   ctx.num_outputs() - first, " that the op has as outputs, or of other types");
-  }
+  if (!fits) return NoFit(ctx, first, values.size());
   for (size_t i = 0; i < values.size(); ++i) ctx.set_output(first + static_cast<int>(i), std::move(values[i]));
   return absl::OkStatus();
 }
@@ -193,12 +195,28 @@ class MapReadKernel : public MapKernel {
     }
     absl::StatusOr<std::vector<int64_t>> indices = Indices(ctx, kRead == MapRead::kTakeAny ? 0 : 1);
     if (!indices.ok()) return done(indices.status());
+    if (absl::Status status = CheckFits(ctx, map, *indices); !status.ok()) return done(std::move(status));
     auto give = Give(ctx, kRead == MapRead::kTakeAny, std::move(done));
     if (kRead == MapRead::kPeek) {
       map.Peek(ctx.cancellation(), *key, *std::move(indices), std::move(give));
     } else {
       map.Take(ctx.cancellation(), key, *std::move(indices), std::move(give));
     }
+  }
+
+ private:
+  // Before anything is taken that would be lost then. Indices that are none are told when there is an entry.
+  static absl::Status CheckFits(const OpKernelContext& ctx, const StagingMap& map,
+                                const std::vector<int64_t>& indices) {
+    const int first = kRead == MapRead::kTakeAny ? 1 : 0;
+    bool fits = static_cast<int>(indices.size()) == ctx.num_outputs() - first;
+    for (size_t i = 0; fits && i < indices.size(); ++i) {
+      const DataTypeVector& types = map.types();
+      const bool exists = indices[i] >= 0 && indices[i] < static_cast<int64_t>(types.size());
+      fits = !exists || types[indices[i]] == ctx.expected_output_dtype(first + static_cast<int>(i));
+    }
+    if (fits) return absl::OkStatus();
+    return NoFit(ctx, first, indices.size());
   }
 };
 
