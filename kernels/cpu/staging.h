@@ -60,14 +60,12 @@ class StagingMap : public Resource, public std::enable_shared_from_this<StagingM
       : limits_(limits),
         types_(std::move(types)),
         line_(std::make_shared<RequestLine>(RequestLine::Discipline::kWhoeverCan)) {}
+  const DataTypeVector& types() const { return types_; }
   std::string DebugString() const override { return absl::StrCat("Staging map, ", size(), " entries"); }
 
   // Components indices[i] of `key`.
   void Put(CancellationManager* cancellation, int64_t key, std::vector<int64_t> indices, std::vector<Tensor> values,
            RequestLine::DoneCallback done);
-  // Of an entry's components.
-  const DataTypeVector& types() const { return types_; }
-
   // Removes components, once the entry is complete. Without a key: of any entry.
   void Take(CancellationManager* cancellation, std::optional<int64_t> key, std::vector<int64_t> indices,
             TakeCallback done);

@@ -25,19 +25,19 @@ void Uniform(const Philox::Group& bits, bfloat16* draws) {
   for (int i = 0; i < 4; ++i) draws[i] = UniformBFloat16(bits[i]);
 }
 
+// What a number is computed with.
+template <typename T>
+using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 template <typename T>
 T Floor(T x) {
-  return static_cast<T>(std::floor(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(x)));
+  return static_cast<T>(std::floor(static_cast<Real<T>>(x)));
 }
 
-// Beyond 32 bits as processors convert; fewer bits are the low ones.
+// Of a whole number: beyond 32 bits as processors convert; fewer bits are the low ones.
 template <typename Int, typename T>
 Int Integer(T x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return static_cast<Int>(x > -2147483649.0 && x < 2147483648.0 ? static_cast<int32_t>(x) : INT32_MIN);
-  } else {
-    return static_cast<Int>(ToInt32(static_cast<float>(x)));
-  }
+  return static_cast<Int>(ToInt32(static_cast<Real<T>>(x)));
 }
 
 template <typename T, typename Int>

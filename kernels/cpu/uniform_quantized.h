@@ -9,8 +9,9 @@
 namespace weir {
 
 // As processors convert: what 32 bits do not hold, NaN too, is the least integer.
-inline int32_t ToInt32(float x) {
-  constexpr float kEnd = 2147483648.0f;
+template <typename Real>
+int32_t ToInt32(Real x) {
+  constexpr Real kEnd = 2147483648;
   return x >= -kEnd && x < kEnd ? static_cast<int32_t>(x) : INT32_MIN;
 }
 // Modulo 2^32.

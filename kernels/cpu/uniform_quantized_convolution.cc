@@ -52,8 +52,6 @@ class Convolver {
   // Calls finish(batch of the image, feature, place in the output, sum), on many threads.
   template <typename Finish>
   void Run(OpKernelContext& ctx, Finish finish) const {
-    int64_t places = 1;
-    for (size_t d = 2; d < output_sizes_.size(); ++d) places *= output_sizes_[d];
     const int64_t depth = kernel_.dim_size(1), features = output_sizes_[1];
     const DimVector steps = StepsAlong(convolution_.output(), convolution_.output_dims());
     ParallelRanges(ctx, convolution_.output().num_elements(), 3000 * (depth * kernel_places_ + 1),

@@ -12,7 +12,7 @@ inline int8_t* Bytes(const Tensor& tensor) { return static_cast<int8_t*>(tensor.
 
 // For arithmetic modulo 2^32.
 inline uint32_t FromZero(int8_t x, int32_t zero_point) {
-  return static_cast<uint32_t>(int32_t{x}) - static_cast<uint32_t>(zero_point);
+  return static_cast<uint32_t>(WrappedDifference(int32_t{x}, zero_point));
 }
 
 // That attribute lhs_quantization_axis names none, and that its parameters are scalars.
