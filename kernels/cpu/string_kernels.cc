@@ -155,6 +155,11 @@ class AsStringKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("width", &width));
     RETURN_IF_ERROR(ctx.GetAttr("fill", &fill));
     const bool decimal = IsFloating(type) || IsComplex(type);
+    // Notations come first, and a string has none to refuse.
+    const bool words = type == DT_STRING;
+    if ((scientific || shortest) && !decimal && !words) {
+      return errors::InvalidArgument("scientific and shortest format not supported for datatype ", DataTypeName(type));
+    }
     if (scientific && shortest) {
       return errors::InvalidArgument("Cannot select both scientific and shortest notation");
     }
@@ -162,11 +167,8 @@ class AsStringKernel : public OpKernel {
     if (!fill.empty() && absl::string_view(" +-0#").find(fill[0]) == absl::string_view::npos) {
       return errors::InvalidArgument("Fill argument not supported: \"", fill, "\"");
     }
-    if (precision >= 0 && !decimal) {
+    if (precision >= 0 && !decimal && !words) {
       return errors::InvalidArgument("precision not supported for datatype ", DataTypeName(type));
-    }
-    if ((scientific || shortest) && !decimal) {
-      return errors::InvalidArgument("scientific and shortest format not supported for datatype ", DataTypeName(type));
     }
     if (!decimal && !IsInteger(type) && type != DT_BOOL && type != DT_STRING) {
       return errors::InvalidArgument("AsString does not take ", DataTypeName(type));

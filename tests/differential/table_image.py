@@ -91,6 +91,8 @@ contents("DecodeImage", dtype=U16, expand_animations=False)
 contents("DecodeJpeg", channels=1)
 contents("DecodeJpeg", ratio=2, fancy_upscaling=False)
 contents("DecodeJpeg", try_recover_truncated=True)
+row("DecodeJpeg", 0, plain(*[{"contents": Fed(np.array(_COLORED[:300], object), STRING), "acceptable_fraction": f} for f in (0.0, 0.5)]))
+row("DecodeAndCropJpeg", WORDS, plain(*[{"contents": Fed(np.array(f, object), STRING), "crop_window": ids(0, 0, 1, 1)} for f in (_png(3), _gif(), _bmp(3, 4))]))
 known("DecodeJpeg", "(565 of 576 differ)", "libjpeg's versions differ in what they make of the part of a block row that the file lacks")
 contents("ExtractJpegShape")
 row("DecodeAndCropJpeg", 0, plain(*[{"contents": Fed(np.array(_COLORED, object), STRING), "crop_window": ids(*w)}

@@ -77,6 +77,12 @@ row("ParseExample", 0, plain(*[v1(s, **k) for s in BATCHES for k in [
 for _tail in (b"\x12\x05ab", b"\x12\x02ab", b"\x12", b"\x12\xff\xff\xff\xff\x0f\x18\x05", b"\x18\x05", b"\x18", b"\x1d\x00", b"\x1d\x00\x00\x00\x00", b"\x19\x00", b"\x1b\x18\x05\x1c", b"\x1c",
               b"\x00", b"\n\x7f", b"\n\x03ab", b"\x1f", b"\x18" + b"\xff" * 12):
     row("ParseExampleV2", 0, plain(*[v2(s, sparse=[("a", F32)]) for s in (text(ROWS_OF_EXAMPLES[0] + _tail), one(ROWS_OF_EXAMPLES[0] + _tail))]))
+# Features without a key or a value, and with more than both.
+_KEY, _VALUE = b"\n\1a", b"\x12\6\x12\4\n\2\0\0"
+for _feature in (b"", _KEY, _VALUE, _KEY + _VALUE, _VALUE + _KEY, _KEY + b"\x12\0", _KEY + _VALUE + _KEY, _KEY + b"\x18\1"):
+    _features = b"\n" + bytes([len(_feature)]) + _feature
+    row("ParseExampleV2", 0, plain(*[v2(s, sparse=[("a", F32)]) for s in (text(b"\n" + bytes([len(_features)]) + _features), one(b"\n" + bytes([len(_features)]) + _features))]))
+row("ParseSingleExample", WORDS, plain({"serialized": BATCHES[3], "dense_defaults": [Fed(1.0, F32)], "num_sparse": 0, "sparse_keys": [], "dense_keys": ["a"], "sparse_types": [], "dense_shapes": [[None, 3]]}))
 row("ParseSingleExample", 0, plain(*[
     {"serialized": s, "dense_defaults": [d], "num_sparse": 1, "sparse_keys": ["c"], "dense_keys": ["a"], "sparse_types": [STRING], "dense_shapes": [shape]}
     for s in BATCHES[2:] for d, shape in [(NONE[F32], [2]), (Fed([8.0, 9.0], F32), [2]), (NONE[F32], [1]), (Fed(1.0, F32), [None]), (NONE[I64], [2])]]))

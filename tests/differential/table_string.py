@@ -8,7 +8,7 @@ row("StringToNumber", 0, lambda: ({"string_tensor": Fed(s, STRING), "out_type": 
 row("AsString", 0, unary(), special(), lambda: ({"input": Fed(SPECIAL[:4] + [1e20, 1.0 / 3], t), **a} for t in (F32, F64) for a in (
     dict(precision=3), dict(scientific=True), dict(shortest=True), dict(width=12, fill="0"), dict(width=9), dict(precision=2, width=9, fill="-"))),
     lambda: ({"input": V((4,), t), **a} for t in (I32, U8) for a in (dict(width=5), dict(width=5, fill="0"), dict(width=5, fill="-"), dict(precision=2), dict(fill="ab"))),
-    lambda: ({"input": Fed([b"ab", b"", b"a\0b", b"abcdefg"], STRING), **a} for a in ({}, dict(width=5), dict(width=5, fill="-"), dict(width=5, fill="0"))))
+    lambda: ({"input": Fed([b"ab", b"", b"a\0b", b"abcdefg"], STRING), **a} for a in ({}, dict(width=5), dict(width=5, fill="-"), dict(width=5, fill="0"), dict(precision=2), dict(scientific=True), dict(shortest=True))))
 row("DecodeRaw", 0, lambda: ({"bytes": Fed([b"abcdefgh" * 2, b"12345678" * 2], STRING), "out_type": t, "little_endian": e}
                              for t in ALL[:-1] for e in (True, False)), lambda: ({"bytes": Fed(b, STRING), "out_type": t} for t in (I32, U8) for b in (
                                  [b"abc"], [b"abcd", b"abcdefgh"], [b""], [])))

@@ -15,7 +15,8 @@ def one(value):
 WORDS = ["", "a", " a b  c ", "x,y,,z", "h\u00e9llo w\u00f6rld", "\U0001F600 smile", "tab\tnew\nline", b"\xff\xfe bad", "a" * 70]
 row("StringFormat", 0, plain(*[{"inputs": i, "template": p, "placeholder": "{}", "summarize": s} for s in (3, 1, -1) for i, p in [
     ([V((), F32), V((7,), I32)], "a {} b {}"), ([V((2, 3, 8), F64)], "{}"), ([text(*WORDS)], "<{}>"), ([V((2, 0), HALF)], "{}"), ([V((9,), BOOL), V((3, 3), BF16)], "{}{}"),
-    ([V((2,), I8), V((2,), U64)], "{} {}")]]))
+    ([V((2,), I8), V((2,), U64)], "{} {}")]],
+                               {"inputs": [V((), BOOL), V((), F32)], "template": "<{}|{}>", "placeholder": "{}", "summarize": 0}))
 row("StringSplit", 0, plain(*[{"input": text(*WORDS), "delimiter": one(d), "skip_empty": s} for d in (" ", ", ", "", ",") for s in (True, False)],
                             {"input": one("a"), "delimiter": one(" ")}, {"input": text("a"), "delimiter": text(" ")}))
 row("StringSplitV2", 0, plain(*[{"input": text(*WORDS), "sep": one(d), "maxsplit": m} for d in (" ", ", ", "", ",", "aa") for m in (-1, 0, 1, 2)],

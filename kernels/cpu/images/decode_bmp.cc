@@ -35,6 +35,11 @@ absl::StatusOr<Pixels> DecodeBmp(absl::string_view contents, int channels) {
   if (start < 0) return errors::InvalidArgument("Header size must be non-negative, got ", start);
   Pixels pixels;
   const int64_t wanted = channels == 0 ? depth : channels;
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  if (width >= kMostBytes || height >= kMostBytes || height * width >= kMostBytes / wanted) {
+    return errors::InvalidArgument("Total possible pixel bytes must be less than 2^30, got ", height, "x", width, "x",
+                                   wanted);
+  }
   RETURN_IF_ERROR(pixels.Allocate("BMP", 1, height, width, wanted, 8));
   const int64_t row = (depth * width + 3) / 4 * 4;
   const int64_t extra = static_cast<int64_t>(contents.size()) - start - height * row;

@@ -135,7 +135,8 @@ class Decoder {
     int flags, background, aspect;
     if (!bytes_.Read(6, &signature) || !bytes_.Word(&width) || !bytes_.Word(&height) || !bytes_.Byte(&flags) ||
         !bytes_.Byte(&background) || !bytes_.Byte(&aspect) || ((flags & 0x80) && !bytes_.Colors(flags, &colors_))) {
-      return errors::InvalidArgument("failed to open gif file: the header is not complete");
+      return errors::InvalidArgument("Invalid GIF data (size ", size_,
+                                     "), failed to open gif file: No screen descriptor detected");
     }
     // What is whole is shown even if the rest is not there.
     int kind = 0;

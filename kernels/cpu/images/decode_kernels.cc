@@ -85,6 +85,7 @@ class DecodeImageKernel : public OpKernel {
       case ImageFormat::kGif:
         return Gif(contents);
       case ImageFormat::kBmp:
+        if (op_ == "DecodeAndCropJpeg") return NoJpeg("BMP");
         if (channels_ == 1) return errors::InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got 1");
         if (op_ != "DecodeBmp" && op_ != "DecodeImage") {
           return errors::InvalidArgument(
@@ -106,9 +107,14 @@ class DecodeImageKernel : public OpKernel {
 
   // Any op but those for bitmaps and for parts of a JPEG decodes the formats of the others.
   absl::Status Expect(const char* format, const char* right) const {
-    if (op_ != "DecodeBmp" && op_ != "DecodeAndCropJpeg") return absl::OkStatus();
+    if (op_ == "DecodeAndCropJpeg") return NoJpeg(format);
+    if (op_ != "DecodeBmp") return absl::OkStatus();
     return errors::InvalidArgument("Trying to decode ", format, " format using ", op_, " op. Use `", right,
                                    "` or `decode_image` instead.");
+  }
+  static absl::Status NoJpeg(const char* format) {
+    return errors::InvalidArgument("DecodeAndCropJpeg operation can run on JPEG only, but detected ", format,
+                                   ". Use `decode_image`, then `crop_to_bounding_box`");
   }
   int Channels() const { return op_ == "DecodeGif" ? 3 : static_cast<int>(channels_); }
 
@@ -140,12 +146,13 @@ class DecodeImageKernel : public OpKernel {
   }
 
   absl::StatusOr<Pixels> Gif(absl::string_view contents) const {
-    RETURN_IF_ERROR(Expect("GIF", "decode_gif"));
-    if (op_ == "DecodeWebP") return errors::InvalidArgument("Bad op type ", op_);
+    if (op_ == "DecodeAndCropJpeg") return NoJpeg("GIF");
     if (op_ != "DecodeGif" && channels_ != 0 && channels_ != 3) {
       return errors::InvalidArgument("channels must be 0 or 3 for GIF, got ", channels_);
     }
+    RETURN_IF_ERROR(Expect("GIF", "decode_gif"));
     ASSIGN_OR_RETURN(Pixels pixels, DecodeGif(contents, expand_));
+    if (op_ == "DecodeWebP") return errors::InvalidArgument("Bad op type ", op_);
     if (pixels.frames > 1 && op_ != "DecodeGif" && op_ != "DecodeImage") {
       return errors::InvalidArgument("Got ", pixels.frames, " frames, but animated gifs can only be decoded by ",
                                      "tf.io.decode_gif or tf.io.decode_image");

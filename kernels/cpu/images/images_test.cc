@@ -92,6 +92,25 @@ TEST_F(ImagesTest, JpegKeepsSizesAndRoughlyColors) {
   EXPECT_EQ(part.shape(), TensorShape({2, 4, 3}));
 }
 
+TEST_F(ImagesTest, PartsAreOfJpegsAlone) {
+  ASSERT_OK_AND_ASSIGN(const std::string png, EncodePng("\1\2\3\4\5\6", 1, 2, 3));
+  for (const auto& [file, format] : {std::pair(png, "PNG"), {"GIF89a", "GIF"}, {"BM", "BMP"}}) {
+    EXPECT_THAT(RunOp("DecodeAndCropJpeg", {Text(file), Ints({0, 0, 1, 1})}),
+                StatusIs(kInvalid, HasSubstr(absl::StrCat("can run on JPEG only, but detected ", format))));
+  }
+}
+
+TEST_F(ImagesTest, JpegsWithoutAWholeRowAreBlackWhereNoneIsAskedFor) {
+  Tensor image(DT_UINT8, TensorShape({8, 8, 3}));
+  std::fill_n(image.data<uint8_t>(), image.NumElements(), uint8_t{100});
+  ASSERT_OK_AND_ASSIGN(Tensor file, RunOp1("EncodeJpeg", {image}));
+  const std::string whole(file.scalar<tstring>());
+  const Tensor cut = Text(whole.substr(0, whole.size() - 2));
+  EXPECT_THAT(RunOp("DecodeJpeg", {cut}, Attrs().Set("acceptable_fraction", 0.5f)), StatusIs(kInvalid));
+  ASSERT_OK_AND_ASSIGN(Tensor black, RunOp1("DecodeJpeg", {cut}, Attrs().Set("acceptable_fraction", 0.0f)));
+  ExpectTensorEqual(black, AsTensor<uint8_t>(std::vector<uint8_t>(8 * 8 * 3), {8, 8, 3}));
+}
+
 TEST_F(ImagesTest, BrokenFilesAreRefused) {
   ASSERT_OK_AND_ASSIGN(const std::string png, EncodePng("\1\2\3\4\5\6", 1, 2, 3));
   for (const std::string& file :

@@ -256,11 +256,13 @@ absl::StatusOr<Pixels> DecodeJpeg(absl::string_view contents, const JpegDecodeOp
   int64_t rows = 0;
   if (!ReadRows(reader, read.bytes.data(), width * own, height, &rows)) return reader.Error(contents);
   if (rows < height) {
-    if (rows == 0 || static_cast<float>(rows) / static_cast<float>(height) < options.acceptable_fraction) {
+    if (static_cast<float>(rows) / static_cast<float>(height) < options.acceptable_fraction) {
       return reader.Error(contents);
     }
-    const uint8_t* const last = read.bytes.data() + (rows - 1) * width * own;
-    for (int64_t y = rows; y < height; ++y) std::memcpy(read.bytes.data() + y * width * own, last, width * own);
+    // The last row goes on to the end; an image without rows is black.
+    const uint8_t* const last = read.bytes.data() + std::max<int64_t>(rows - 1, 0) * width * own;
+    for (int64_t y = std::max<int64_t>(rows, 1); y < height; ++y)
+      std::memcpy(read.bytes.data() + y * width * own, last, width * own);
   }
   if (!inked && width == window.width) return read;
   Pixels pixels;

@@ -32,7 +32,7 @@ ImageFormat ImageFormatOf(absl::string_view contents) {
   if (absl::StartsWith(contents, "\x89PNG\r\n\x1a\n")) return ImageFormat::kPng;
   if (absl::StartsWith(contents, "GIF8")) return ImageFormat::kGif;
   if (absl::StartsWith(contents, "BM")) return ImageFormat::kBmp;
-  if (absl::StartsWith(contents, "RIFF") && contents.substr(std::min<size_t>(8, contents.size()), 4) == "WEBP") {
+  if (contents.size() > 12 && absl::StartsWith(contents, "RIFF") && contents.substr(8, 4) == "WEBP") {
     return ImageFormat::kWebP;
   }
   return ImageFormat::kUnknown;

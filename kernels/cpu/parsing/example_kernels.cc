@@ -76,6 +76,32 @@ bool SkipUnknownField(google::protobuf::io::CodedInputStream& stream, uint32_t t
   }
 }
 
+// Whether each feature of a map has its key and its value and nothing else, which TensorFlow's reader asks for; the
+// rest is left to the parser.
+bool FeaturesAreWhole(absl::string_view features) {
+  constexpr uint32_t kFeature = (tensorflow::Features::kFeatureFieldNumber << 3) | 2, kKey = (1 << 3) | 2,
+                     kValue = (2 << 3) | 2;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(features.data()),
+                                                static_cast<int>(features.size()));
+  while (const uint32_t tag = stream.ReadTag()) {
+    if (tag != kFeature) {
+      if (!SkipUnknownField(stream, tag)) return true;
+      continue;
+    }
+    uint32_t length = 0, part = 0;
+    if (!stream.ReadVarint32(&length)) return true;
+    const auto limit = stream.PushLimit(static_cast<int>(length));
+    for (int parts = 0; parts < 2; ++parts) {
+      const uint32_t field = stream.ReadTag();
+      if (field != kKey && field != kValue) return false;
+      if (!stream.ReadVarint32(&part) || !stream.Skip(static_cast<int>(part))) return true;
+    }
+    if (stream.BytesUntilLimit() != 0) return false;
+    stream.PopLimit(limit);
+  }
+  return true;
+}
+
 // Several examples one after another are merged.
 bool ParseExample(absl::string_view text, tensorflow::Example* example) {
   constexpr uint32_t kFeatures = (tensorflow::Example::kFeaturesFieldNumber << 3) | 2;
@@ -90,6 +116,7 @@ bool ParseExample(absl::string_view text, tensorflow::Example* example) {
     uint32_t length = 0;
     if (!stream.ReadVarint32(&length)) return false;
     const absl::string_view features = text.substr(stream.CurrentPosition(), length);  // all that is there
+    if (!FeaturesAreWhole(features)) return false;
     if (!example->mutable_features()->MergeFromString(std::string(features))) return false;
     stream.Skip(static_cast<int>(features.size()));
   }

@@ -93,6 +93,11 @@ absl::Status EmitRagged(OpKernelContext& ctx, const RaggedFeatureSpec& spec, con
 absl::Status CheckDenseSize(const RecordBatch& batch, int64_t i, const DenseFeatureSpec& spec, int64_t size) {
   if (spec.variable) {
     if (size % std::max<int64_t>(spec.stride, 1) == 0 && (spec.stride > 0 || size == 0)) return absl::OkStatus();
+    if (!batch.batched) {
+      return errors::InvalidArgument("Error while parsing feature with key ", spec.key,
+                                     ": number of elements should be divisible by ", spec.stride, ", found ", size,
+                                     " instead");
+    }
     return BadFeature(
         batch, i, spec,
         absl::StrCat("Number of ", DataTypeName(spec.type), " values is not a multiple of stride length. Saw ", size,

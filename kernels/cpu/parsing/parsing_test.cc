@@ -90,6 +90,28 @@ TEST_F(ParsingTest, FeaturesOfABatch) {
                HasSubstr("Name: <unknown>, Feature: a (data type: float) is required but could not be found.")));
 }
 
+TEST_F(ParsingTest, FeaturesHaveAKeyAndAValue) {
+  const Attrs attrs = Attrs()
+                          .Set("Tdense", DataTypeVector{})
+                          .Set("sparse_types", DataTypeVector{DT_INT64})
+                          .Set("ragged_value_types", DataTypeVector{})
+                          .Set("ragged_split_types", DataTypeVector{})
+                          .Set("num_sparse", int64_t{1})
+                          .Set("dense_shapes", std::vector<PartialTensorShape>{});
+  const auto parse = [&](const std::string& feature) {
+    const auto size = [](size_t n) { return std::string(1, static_cast<char>(n)); };
+    const std::string features = "\n" + size(feature.size()) + feature;
+    return RunOp("ParseExampleV2", {Text("\n" + size(features.size()) + features), S({}), S({"a"}), S({}), S({})},
+                 attrs);
+  };
+  const std::string key("\n\1a"), value("\x12\5\x1a\3\n\1\7");
+  EXPECT_THAT(parse(key + value), IsOk());
+  EXPECT_THAT(parse(value + key), IsOk());
+  for (const std::string& feature : {std::string(), key, value, key + value + key, key + "\x18\1"}) {
+    EXPECT_THAT(parse(feature), StatusIs(Code::kInvalidArgument, HasSubstr("Could not parse example input")));
+  }
+}
+
 TEST_F(ParsingTest, CsvFieldsMayBeQuoted) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out,
                        RunOp("DecodeCSV", {S({"1,\"a,\"\"b\"\"\"", ",c"}), AsTensor<int32_t>({7}), Text("")}));

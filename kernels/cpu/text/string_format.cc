@@ -79,6 +79,8 @@ std::string ValueText(const Tensor& tensor, int64_t limit) {
   if (!tensor.IsInitialized()) {
     return absl::StrCat("uninitialized Tensor of ", count, " elements of type ", DataTypeName(tensor.dtype()));
   }
+  if (limit == 0 && tensor.dtype() == DT_BOOL) return "";
+  if (limit == 0 && tensor.dims() == 0) return "...";
   std::string text;
   AppendNested(tensor, 0, limit < 0 ? count : std::min(limit, count), 0, &text);
   return text;

@@ -76,6 +76,11 @@ TEST_F(TextTransformTest, ValuesAreWrittenIntoTheTemplate) {
   ASSERT_OK_AND_ASSIGN(const Tensor text, RunOp1("StringFormat", {AsTensor<float>({0.1f, 2}), S({"x\n"})},
                                                  Attrs().Set("template", "a {} {}").Set("placeholder", "{}")));
   ExpectTensorEqual(text, Text("a [0.1 2] [\"x\\n\"]"));
+  ASSERT_OK_AND_ASSIGN(
+      const Tensor nothing,
+      RunOp1("StringFormat", {AsScalar<bool>(true), AsScalar<float>(1), AsTensor<bool>({true, false})},
+             Attrs().Set("template", "<{}|{}|{}>").Set("placeholder", "{}").Set("summarize", int64_t{0})));
+  ExpectTensorEqual(nothing, Text("<|...|>"));
 }
 
 TEST_F(TextTransformTest, SegmentsAreChecked) {
