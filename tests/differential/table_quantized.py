@@ -42,8 +42,9 @@ row("UniformRequantize", 0, plain(*[
     {"input": integers((10, 3), t, *((-128, 128) if t == Q8 else (-(1 << 31), 1 << 31))), **params("input_", s, z), **params("output_", os, oz), "Tout": Q8,
      **bounds("input_", axis), **bounds("output_", oaxis, least, 127)} for t in (Q8, Q32)
     for s, z, axis in ONE + MANY + WRONG for os, oz, oaxis in ((0.5, 2, -1), (1e9, 2, -1), ([0.5, 0.7, 1.5], [1, 2, 3], 1), ([1] * 10, [0] * 10, 0)) for least in (-128, -1)]))
-known("UniformRequantize", "input=qint8[10, 3], input_scales=float32[] = 0.5, input_zero_points=int32[] = 2147483647",
-      "TensorFlow's difference leaves 32 bits, which C++ does not define; for inputs of 32 bits it wraps as Weir's")
+for zero_point in (1 << 31) - 1, -(1 << 31):
+    known("UniformRequantize", f"input_zero_points=int32[] = {zero_point}",
+          "TensorFlow's difference leaves 32 bits, which C++ does not define; Weir's wraps")
 row("UniformQuantizedClipByValue", 0, plain(*[
     {"operand": integers((4, 3), Q32), "min": Fed(a, Q32), "max": Fed(b, Q32), **params("", s, z), **wide("", axis)}
     for a, b, s, z, axis in ((-50, 50, 0.5, 1, -1), (50, -50, 0.5, 1, -1), ([-50, 0, 9], [50, 5, 9], [0.5] * 3, [1] * 3, 1), ([1], 5, 0.5, 1, -1), (1, [5], 0.5, 1, -1),
