@@ -1,17 +1,9 @@
 #include "distribute/cluster/address.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <memory>
-#include <utility>
-
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -24,25 +16,6 @@ constexpr absl::string_view kUnixPrefix = "unix:";
 absl::Status Malformed(absl::string_view text, absl::string_view why) {
   return errors::InvalidArgument("'", text, "' is not an address (", why,
                                  "): give host:port, [ipv6]:port or unix:path");
-}
-
-absl::Status BindError(const Address& address, int error) {
-  const std::string message =
-      absl::StrCat("Cannot listen on ", address.ToString(), ": ", std::string(std::strerror(error)));
-  if (error == EADDRINUSE) return errors::AlreadyExists(message, "; choose another port, or 0 for any");
-  if (error == EACCES) return errors::PermissionDenied(message);
-  return errors::InvalidArgument(message);
-}
-
-absl::Status TryBind(const Address& address, const addrinfo& info) {
-  const int fd = ::socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return BindError(address, errno);
-  const absl::Cleanup close_fd = [fd] { ::close(fd); };
-  // As gRPC does: a port in TIME_WAIT may be taken again, one that somebody listens on may not.
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (::bind(fd, info.ai_addr, info.ai_addrlen) != 0 || ::listen(fd, 1) != 0) return BindError(address, errno);
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -83,7 +56,9 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
 }
 
 bool Address::IsLoopback() const {
-  return unix_ || host_ == "localhost" || host_ == "::1" || absl::StartsWith(host_, "127.");
+  in_addr parsed;  // "127.example.com" may be anywhere
+  return unix_ || host_ == "localhost" || host_ == "::1" ||
+         (absl::StartsWith(host_, "127.") && ::inet_pton(AF_INET, host_.c_str(), &parsed) == 1);
 }
 
 Address Address::WithPort(int port) const {
@@ -96,29 +71,6 @@ std::string Address::ToString() const {
   if (unix_) return absl::StrCat(kUnixPrefix, host_);
   if (absl::StrContains(host_, ":")) return absl::StrCat("[", host_, "]:", port_);
   return absl::StrCat(host_, ":", port_);
-}
-
-absl::Status Address::CheckCanBind() const {
-  if (unix_) return absl::OkStatus();
-  addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host_.c_str(), std::to_string(port_).c_str(), &hints, &found); error != 0) {
-    return errors::InvalidArgument("Cannot listen on ", ToString(), ": ", std::string(::gai_strerror(error)));
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
-  // A name may stand for several addresses ("localhost": IPv4 and IPv6), of which the machine may lack one.
-  absl::Status first_error;
-  bool bound = false;
-  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
-    const absl::Status status = TryBind(*this, *info);
-    if (status.code() == absl::StatusCode::kAlreadyExists) return status;
-    bound = bound || status.ok();
-    first_error.Update(status);
-  }
-  return bound ? absl::OkStatus() : first_error;
 }
 
 }  // namespace weir

@@ -23,10 +23,6 @@ class Address {
   Address WithPort(int port) const;
   std::string ToString() const;
 
-  // Binds a socket for a moment. AlreadyExists when the port is taken, InvalidArgument when the address is not one of
-  // this machine's, each with the system's reason.
-  absl::Status CheckCanBind() const;
-
   friend bool operator==(const Address& a, const Address& b) = default;
 
  private:

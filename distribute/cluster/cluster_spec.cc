@@ -1,5 +1,7 @@
 #include "distribute/cluster/cluster_spec.h"
 
+#include <set>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -95,8 +97,21 @@ absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view json) {
 }
 
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, absl::string_view what) {
+  // Of a key that stands twice, the parser would take the last.
+  std::vector<std::set<std::string>> open;
+  std::string repeated;
+  const auto note = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) {
+      repeated = Quote(parsed);
+    }
+    return true;
+  };
   try {
-    return nlohmann::json::parse(text.begin(), text.end());
+    nlohmann::json parsed = nlohmann::json::parse(text.begin(), text.end(), note);
+    if (!repeated.empty()) return errors::InvalidArgument(what, " has the key ", repeated, " twice");
+    return parsed;
   } catch (const nlohmann::json::exception& error) {
     return errors::InvalidArgument(what, " is not JSON: ", error.what());
   }

@@ -21,6 +21,7 @@ TEST(AddressTest, ParsesWhatItPrints) {
   EXPECT_TRUE(Address::Parse("127.0.0.1:1")->IsLoopback());
   EXPECT_TRUE(Address::Parse("[::1]:1")->IsLoopback());
   EXPECT_FALSE(Address::Parse("0.0.0.0:1")->IsLoopback());
+  EXPECT_FALSE(Address::Parse("127.example.com:1")->IsLoopback());
 }
 
 TEST(AddressTest, QuotesWhatIsNoAddress) {
@@ -58,6 +59,7 @@ TEST(ClusterSpecTest, ErrorsQuoteKeyAndValue) {
       {R"({"worker": ["h:1", "h:1"]})", "has the address of /job:worker/replica:0/task:0: h:1"},
       {R"({"worker": {"1": "h:1", "01": "h:2"}})", "given twice"},
       {R"({"wor/ker": ["h:1"]})", "'wor/ker' is not a job name"},
+      {R"({"worker": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]})", R"(has the key "worker" twice)"},
   };
   for (const auto& [json, message] : cases) {
     EXPECT_THAT(ClusterSpec::FromJson(json), StatusIs(kInvalid, HasSubstr(message))) << json;

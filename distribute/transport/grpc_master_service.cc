@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/out_of_memory.h"
 #include "distribute/transport/message_codec.h"
 #include "distribute/transport/message_method.h"
 
@@ -26,10 +27,16 @@ ServerMethod Forward(absl::string_view name, MasterInterface* master,
                   }
                 }
               }
-              done((master->*method)(options, messages->request, &messages->response));
+              done(OrOutOfMemory([&] { return (master->*method)(options, messages->request, &messages->response); }));
             });
           },
           /*long_running=*/true};
+}
+
+// For steps to end, or for other tasks. Not those that end steps: they make room.
+ServerMethod Blocking(ServerMethod method) {
+  method.blocks = true;
+  return method;
 }
 
 }  // namespace
@@ -39,15 +46,15 @@ GrpcMasterService::GrpcMasterService(MasterInterface* master, Allocator* allocat
 
 std::vector<ServerMethod> GrpcMasterService::Methods() {
   return {
-      Forward("CreateSession", master_, &MasterInterface::CreateSession),
+      Blocking(Forward("CreateSession", master_, &MasterInterface::CreateSession)),
       Forward("ExtendSession", master_, &MasterInterface::ExtendSession),
-      Forward("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &recent_ids_),
-      {Path("RunStep"), [this](ServerCall* call) { RunStep(call); }, /*long_running=*/true},
+      Blocking(Forward("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &recent_ids_)),
+      Blocking({Path("RunStep"), [this](ServerCall* call) { RunStep(call); }, /*long_running=*/true}),
       Forward("CloseSession", master_, &MasterInterface::CloseSession),
       Forward("ListDevices", master_, &MasterInterface::ListDevices),
       Forward("Reset", master_, &MasterInterface::Reset),
-      Forward("MakeCallable", master_, &MasterInterface::MakeCallable, &recent_ids_),
-      {Path("RunCallable"), [this](ServerCall* call) { RunCallable(call); }, /*long_running=*/true},
+      Blocking(Forward("MakeCallable", master_, &MasterInterface::MakeCallable, &recent_ids_)),
+      Blocking({Path("RunCallable"), [this](ServerCall* call) { RunCallable(call); }, /*long_running=*/true}),
       Forward("ReleaseCallable", master_, &MasterInterface::ReleaseCallable),
   };
 }
@@ -57,7 +64,8 @@ void GrpcMasterService::RunStep(ServerCall* call) {
   if (!wire.ok()) return call->Fail(wire.status());
   const auto run = [&]() -> absl::StatusOr<grpc::ByteBuffer> {
     RETURN_IF_ERROR(recent_ids_.TrackUnique(wire->args.request_id, "RunStep"));
-    ASSIGN_OR_RETURN(const RunStepResult result, master_->RunStep(call->options(), wire->args));
+    ASSIGN_OR_RETURN(const RunStepResult result,
+                     OrOutOfMemory([&] { return master_->RunStep(call->options(), wire->args); }));
     return EncodeRunStepResponse(result, wire->args.fetches);
   };
   const absl::StatusOr<grpc::ByteBuffer> response = run();
@@ -70,7 +78,8 @@ void GrpcMasterService::RunCallable(ServerCall* call) {
   const auto run = [&]() -> absl::StatusOr<grpc::ByteBuffer> {
     ASSIGN_OR_RETURN(const RunCallableArgs args, DecodeRunCallableRequest(call->request(), allocator_));
     RETURN_IF_ERROR(recent_ids_.TrackUnique(args.request_id, "RunCallable"));
-    ASSIGN_OR_RETURN(const RunStepResult result, master_->RunCallable(call->options(), args));
+    ASSIGN_OR_RETURN(const RunStepResult result,
+                     OrOutOfMemory([&] { return master_->RunCallable(call->options(), args); }));
     return EncodeRunCallableResponse(result);
   };
   const absl::StatusOr<grpc::ByteBuffer> response = run();

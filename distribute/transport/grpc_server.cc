@@ -19,6 +19,7 @@
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
+#include "distribute/transport/listener.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
 #include "distribute/transport/stream/grpc_stream.h"
@@ -26,6 +27,8 @@
 namespace weir {
 namespace {
 
+// Who connects and says nothing is let go.
+constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
@@ -96,6 +99,12 @@ class GrpcServer::Core {
     ++handlers_;
     return draining_ ? Admission::kRefuse : Admission::kServe;
   }
+  absl::Status IsFull() {
+    MutexLock lock(mu_);
+    return errors::ResourceExhausted("The server has threads for no more calls that wait; ", handlers_, " run now, of ",
+                                     options_.max_threads,
+                                     " at most: end some of them, or let them end by deadlines, and try again");
+  }
   void HandlerEnds() {
     MutexLock lock(mu_);
     if (--handlers_ == 0) idle_.notify_all();
@@ -117,6 +126,8 @@ class GrpcServer::Core {
   MethodTable table_;
   grpc::AsyncGenericService unknown_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PollingThreads> threads_;
   Mutex shutdown_mu_;
@@ -187,7 +198,17 @@ class UnaryCall final : public ServerCall {
                                      &arrived_);
   }
 
-  void Arrived(bool ok) {
+  class ArrivedEvent : public CompletionEvent {
+   public:
+    explicit ArrivedEvent(UnaryCall* call) : call_(call) {}
+    void Complete(bool ok) override { call_->Arrived(ok, /*may_wait=*/true); }
+    void CompleteAlone(bool ok) override { call_->Arrived(ok, /*may_wait=*/false); }
+
+   private:
+    UnaryCall* const call_;
+  };
+
+  void Arrived(bool ok, bool may_wait) {
     if (!ok) {
       delete this;  // shut down before a call came; gRPC then drops the other events
       return;
@@ -196,6 +217,7 @@ class UnaryCall final : public ServerCall {
     switch (core_->HandlerStarts()) {
       case Core::Admission::kServe:
         Expect(core_, index_);
+        if (method().blocks && !may_wait) return Fail(core_->IsFull());
         method().handle(this);
         break;
       case Core::Admission::kRefuse:
@@ -225,7 +247,7 @@ class UnaryCall final : public ServerCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
   std::atomic<int> events_{1};  // still to come: Finished and, for some, Done
-  OwnerEvent<UnaryCall> arrived_{this, &UnaryCall::Arrived, true};
+  ArrivedEvent arrived_{this};
   OwnerEvent<UnaryCall> finished_{this, &UnaryCall::Finished, false};
   DoneEvent done_{this};
 };
@@ -313,12 +335,12 @@ class UnknownCall {
 }  // namespace
 
 absl::StatusOr<std::string> GrpcServer::Core::Start() {
-  ASSIGN_OR_RETURN(Address address, Address::Parse(options_.bind_address));
-  RETURN_IF_ERROR(address.CheckCanBind());
+  ASSIGN_OR_RETURN(const Address address, Address::Parse(options_.bind_address));
+  ASSIGN_OR_RETURN(listener_, Listener::Open(address));
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials(), &port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
   // Peers may ping as often as they need to notice that we are gone.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
@@ -330,9 +352,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
   builder.RegisterAsyncGenericService(&unknown_);
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || (port == 0 && !address.is_unix())) {
-    return errors::Unavailable("Cannot listen on ", address.ToString(), ": the address was taken meanwhile");
-  }
+  if (server_ == nullptr) return errors::Unavailable("gRPC cannot start a server on ", address.ToString());
   threads_ = std::make_unique<PollingThreads>(queue_.get(), PollingThreads::Options{.max = options_.max_threads});
   for (size_t i = 0; i < options_.methods.size(); ++i) {
     const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
@@ -340,7 +360,13 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
   }
   for (size_t i = 0; i < options_.streams.size(); ++i) ServerStream<Core>::Expect(this, static_cast<int>(i));
   UnknownCall<Core>::Expect(this);
-  return address.WithPort(port).ToString();
+  RETURN_IF_ERROR(listener_->Start([this](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    acceptor_->HandleNewConnection(&parameters);
+  }));
+  return listener_->address().ToString();
 }
 
 void GrpcServer::Core::Drain(absl::Time deadline) {
@@ -356,6 +382,7 @@ void GrpcServer::Core::Shutdown(absl::Duration patience) {
   MutexLock once(shutdown_mu_);
   if (queue_ == nullptr) return;
   Drain(absl::Now() + patience);
+  listener_.reset();
   if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
   {
     MutexLock lock(mu_);

@@ -36,6 +36,8 @@ struct ServerMethod {
   std::function<void(ServerCall*)> handle;
   // Calls that may last: several are kept ready, and their cancellation is watched.
   bool long_running = false;
+  // `handle` waits for others. Refused where no thread would be left to serve them.
+  bool blocks = false;
 };
 
 // A call that lasts, with messages both ways.

@@ -1,3 +1,9 @@
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <future>
 #include <thread>
@@ -298,6 +304,40 @@ TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
   for (std::thread& step : steps) step.join();
 }
 
+// The last thread goes on serving what does not wait, and learns that those who wait have gone.
+TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRefusesMoreAndRecovers) {
+  constexpr int kThreads = 4;
+  std::atomic<int> waiting{0};
+  fake_master_.run_step = [&](const CallOptions& options, const RunStepArgs&) -> absl::StatusOr<RunStepResult> {
+    std::promise<void> cancelled;
+    const auto token = options.cancellation->Register([&] { cancelled.set_value(); });
+    ++waiting;
+    if (token != CancellationManager::kInvalidToken) cancelled.get_future().wait();
+    return errors::Cancelled("The client went");
+  };
+  GrpcServer::Options options;
+  options.max_threads = kThreads;
+  options.methods = master_service_.Methods();
+  for (ServerMethod& method : worker_service_.Methods()) options.methods.push_back(std::move(method));
+  ASSERT_OK_AND_ASSIGN(const auto server, GrpcServer::Start(std::move(options)));
+  GrpcMasterClient client(GrpcChannelOptions{.address = server->address()});
+  CancellationManager gone;
+  std::vector<std::thread> steps;
+  for (int i = 1; i < kThreads; ++i) {
+    steps.emplace_back([&] { client.RunStep({.cancellation = &gone}, {}).IgnoreError(); });
+  }
+  while (waiting < kThreads - 1) std::this_thread::yield();
+  EXPECT_THAT(client.RunStep({}, {}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no more calls that wait")));
+  GrpcChannel channel({.address = server->address()}, nullptr);
+  ASSERT_OK_AND_ASSIGN(const grpc::ByteBuffer request, MessageToBuffer(tensorflow::GetStatusRequest()));
+  EXPECT_THAT(channel.Call("/tensorflow.WorkerService/GetStatus", {}, request).status(), IsOk());
+  gone.StartCancel(errors::Cancelled("enough"));
+  for (std::thread& step : steps) step.join();
+  fake_master_.run_step = nullptr;
+  while (!client.RunStep({}, {}).ok()) std::this_thread::yield();
+}
+
 TEST_F(GrpcTransportTest, ADeadTaskIsNamedAndFoundAgain) {
   EXPECT_THAT(GetStatus(), IsOk());
   const std::string address = server_->address();
@@ -322,6 +362,31 @@ TEST_F(GrpcTransportTest, ATakenPortIsAnError) {
   EXPECT_THAT(GrpcServer::Start(options), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(server_->address())));
   options.bind_address = "203.0.113.1:0";
   EXPECT_THAT(GrpcServer::Start(options), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// gRPC's own listener would never accept again.
+TEST_F(GrpcTransportTest, AServerWithoutFilesServesAgainOnceThereAreSome) {
+  sockaddr_in name = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  ASSERT_OK_AND_ASSIGN(const Address address, Address::Parse(server_->address()));
+  name.sin_port = htons(static_cast<uint16_t>(address.port()));
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = 200, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<int> files;
+  for (int i = 0; i < 10; ++i) files.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  while (files.back() >= 0) files.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(errno, EMFILE);
+  for (int i = 0; i < 10; ++i) connect(files[i], reinterpret_cast<sockaddr*>(&name), sizeof(name));
+  files.pop_back();
+  close(files.back());  // one file is not enough: it is for other work
+  files.pop_back();
+  char byte;
+  EXPECT_LE(recv(files[0], &byte, 1, 0), 0);
+  for (const int file : files) close(file);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  GrpcMasterClient client(GrpcChannelOptions{.address = server_->address()});
+  EXPECT_THAT(client.RunStep({.deadline = absl::Now() + absl::Seconds(30)}, {}), IsOk());
 }
 
 TEST_F(GrpcTransportTest, AServerStartsAndStopsAHundredTimes) {

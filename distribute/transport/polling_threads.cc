@@ -1,12 +1,13 @@
 #include "distribute/transport/polling_threads.h"
 
+#include <system_error>
 #include <utility>
 
 namespace weir {
 
 PollingThreads::PollingThreads(grpc::CompletionQueue* queue, Options options) : queue_(queue), options_(options) {
   MutexLock lock(mu_);
-  Start();
+  if (!Start()) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
 }
 
 PollingThreads::~PollingThreads() {
@@ -19,11 +20,18 @@ PollingThreads::~PollingThreads() {
   for (std::thread& thread : ended) thread.join();
 }
 
-void PollingThreads::Start() {
-  ++polling_;
+bool PollingThreads::Start() {
+  if (static_cast<int>(threads_.size()) >= options_.max) return false;
   threads_.emplace_back();
   auto self = std::prev(threads_.end());
-  *self = std::thread([this, self] { Poll(self); });
+  try {
+    *self = std::thread([this, self] { Poll(self); });
+  } catch (const std::system_error&) {  // the system has no thread to give
+    threads_.erase(self);
+    return false;
+  }
+  ++polling_;
+  return true;
 }
 
 void PollingThreads::Poll(std::list<std::thread>::iterator self) {
@@ -35,7 +43,10 @@ void PollingThreads::Poll(std::list<std::thread>::iterator self) {
       event->Complete(ok);
       continue;
     }
-    LeavePolling();
+    if (!LeavePolling()) {
+      event->CompleteAlone(ok);
+      continue;
+    }
     event->Complete(ok);
     if (!RejoinPolling(self)) return;
   }
@@ -44,15 +55,17 @@ void PollingThreads::Poll(std::list<std::thread>::iterator self) {
   End(self);
 }
 
-void PollingThreads::LeavePolling() {
+bool PollingThreads::LeavePolling() {
   std::list<std::thread> ended;
+  bool others_poll;
   {
     MutexLock lock(mu_);
-    --polling_;
-    if (polling_ == 0 && static_cast<int>(threads_.size()) < options_.max) Start();
+    others_poll = polling_ > 1 || Start();
+    if (others_poll) --polling_;
     ended.swap(ended_);
   }
   for (std::thread& thread : ended) thread.join();
+  return others_poll;
 }
 
 bool PollingThreads::RejoinPolling(std::list<std::thread>::iterator self) {

@@ -18,11 +18,14 @@ class CompletionEvent {
   virtual void Complete(bool ok) = 0;
   // Whether Complete may compute or block for long. Then other threads go on polling meanwhile.
   virtual bool MayBlock() const { return true; }
+  // Runs instead of Complete where there is no other thread to go on polling: what waits here may wait for ever.
+  virtual void CompleteAlone(bool ok) { Complete(ok); }
 };
 
 // Leader and followers: the thread that takes an event runs it at once, with no hop to another thread, and first makes
 // sure that somebody goes on polling. So a handler may block, and even wait for another call on the same queue. Threads
-// grow with need up to a limit, beyond which blocked handlers hold up the queue; spare ones end.
+// grow with need up to a limit, or to what the system gives; the last one tells its events that it is the last. Spare
+// ones end.
 // The queue must outlive this object and be shut down before it is destroyed. Not destroyed on one of its own threads.
 class PollingThreads {
  public:
@@ -35,9 +38,9 @@ class PollingThreads {
   ~PollingThreads();  // returns when the queue is drained
 
  private:
-  void Start() REQUIRES(mu_);
+  bool Start() REQUIRES(mu_);
   void Poll(std::list<std::thread>::iterator self);
-  void LeavePolling();
+  bool LeavePolling();  // false: nobody else would poll
   bool RejoinPolling(std::list<std::thread>::iterator self);
   void End(std::list<std::thread>::iterator self);
 

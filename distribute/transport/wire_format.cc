@@ -8,6 +8,8 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include "core/out_of_memory.h"
+
 namespace weir {
 namespace {
 
@@ -241,8 +243,9 @@ absl::Status MessageFromBuffer(const grpc::ByteBuffer& buffer, google::protobuf:
   if (!buffer.Valid()) return message->ParseFromString("") ? absl::OkStatus() : malformed();
   grpc::Slice slice;
   if (!buffer.TrySingleSlice(&slice).ok() && !buffer.DumpToSingleSlice(&slice).ok()) return malformed();
-  if (!message->ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) return malformed();
-  return absl::OkStatus();
+  return OrOutOfMemory([&] {  // a message may take many times as much as its bytes
+    return message->ParseFromArray(slice.begin(), static_cast<int>(slice.size())) ? absl::OkStatus() : malformed();
+  });
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "core/compute_pool.h"
@@ -50,10 +51,12 @@ absl::Status LinkPoller::Add(std::shared_ptr<PolledLink> link) {
     MutexLock lock(mu_);
     if (stopping_) return errors::Unavailable("The task is shutting down");
     if (links_.size() >= kMaxLinks) return errors::ResourceExhausted("The task has ", kMaxLinks, " links already");
+    if (threads_.empty() && !StartThread()) {
+      return errors::ResourceExhausted("The system has no thread to give for links");
+    }
     links_.push_back(std::move(link));
     version_.fetch_add(1);
     has_links_.store(true);
-    if (threads_.empty()) StartThread();
   }
   // What the peer has written before it could ring.
   doorbell_->WakeOne();
@@ -278,11 +281,17 @@ void LinkPoller::Rest() {
   --in_await;
 }
 
-void LinkPoller::StartThread() {
-  ++idle_;
+bool LinkPoller::StartThread() {
   threads_.emplace_back();
   const auto self = std::prev(threads_.end());
-  *self = std::thread([this, self] { Run(self); });
+  try {
+    *self = std::thread([this, self] { Run(self); });
+  } catch (const std::system_error&) {  // there are those that run
+    threads_.erase(self);
+    return false;
+  }
+  ++idle_;
+  return true;
 }
 
 bool LinkPoller::Tick() {

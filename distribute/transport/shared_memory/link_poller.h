@@ -74,7 +74,7 @@ class LinkPoller : public Progress {
 
   explicit LinkPoller(std::unique_ptr<Doorbell> doorbell) : doorbell_(std::move(doorbell)) {}
 
-  void StartThread() REQUIRES(mu_);
+  bool StartThread() REQUIRES(mu_);
   void Run(Threads::iterator self);
   // Where it is time (true), shows that the process lives, and looks whether peers do.
   bool Tick();
