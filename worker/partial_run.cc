@@ -114,13 +114,15 @@ void PartialRun::Call(const CallOptions& options, std::shared_ptr<const RunGraph
 }
 
 void PartialRun::Receive(const std::shared_ptr<Pending>& pending, size_t i, const std::string& key) {
-  local_->RecvAsync(key, {}, [pending, i, key](absl::StatusOr<Rendezvous::Received> received) {
-    if (received.ok() && received->is_dead) {
-      received = errors::InvalidArgument("The tensor returned for ", key, " was not valid.");
-    }
-    if (received.ok()) pending->result.fetches[i] = std::move(received->tensor);
-    OneDone(pending, received.status());
-  });
+  // By the call itself too: a graph that is done sends nothing more.
+  local_->RecvAsync(key, {.cancellation = pending->cancellation},
+                    [pending, i, key](absl::StatusOr<Rendezvous::Received> received) {
+                      if (received.ok() && received->is_dead) {
+                        received = errors::InvalidArgument("The tensor returned for ", key, " was not valid.");
+                      }
+                      if (received.ok()) pending->result.fetches[i] = std::move(received->tensor);
+                      OneDone(pending, received.status());
+                    });
 }
 
 void PartialRun::OneDone(const std::shared_ptr<Pending>& pending, const absl::Status& status) {

@@ -4,16 +4,39 @@
 
 namespace weir {
 
-absl::StatusOr<StepMeeting> StepTable::FindOrCreate(int64_t step_id) {
-  MutexLock lock(mu_);
+absl::StatusOr<StepTable::Entry*> StepTable::Find(int64_t step_id) {
   if (ended_.contains(step_id)) return errors::Aborted("Step ", step_id, " has ended on this worker");
   auto [it, is_new] = steps_.try_emplace(step_id);
   if (is_new) {
-    it->second.local = NewLocalRendezvous();
-    it->second.log = std::make_shared<TransferLog>();
-    it->second.remote = remote_ ? remote_(step_id, it->second) : it->second.local;
+    StepMeeting& meeting = it->second.meeting;
+    meeting.local = NewLocalRendezvous();
+    meeting.log = std::make_shared<TransferLog>();
+    meeting.remote = remote_ ? remote_(step_id, meeting) : meeting.local;
   }
-  return it->second;
+  return &it->second;
+}
+
+absl::StatusOr<StepMeeting> StepTable::FindOrCreate(int64_t step_id) {
+  MutexLock lock(mu_);
+  ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
+  entry->has_begun = true;
+  return entry->meeting;
+}
+
+absl::StatusOr<StepMeeting> StepTable::Await(int64_t step_id) {
+  MutexLock lock(mu_);
+  ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
+  ++entry->waiting;
+  return entry->meeting;
+}
+
+void StepTable::EndAwait(int64_t step_id) {
+  StepMeeting unused;  // let go of without the lock
+  MutexLock lock(mu_);
+  const auto it = steps_.find(step_id);
+  if (it == steps_.end() || --it->second.waiting > 0 || it->second.has_begun) return;
+  unused = std::move(it->second.meeting);
+  steps_.erase(it);
 }
 
 void StepTable::Cleanup(int64_t step_id) {
@@ -28,7 +51,7 @@ void StepTable::Cleanup(int64_t step_id) {
     }
     auto it = steps_.find(step_id);
     if (it == steps_.end()) return;
-    ended = std::move(it->second);
+    ended = std::move(it->second.meeting);
     steps_.erase(it);
   }
   ended.remote->StartAbort(MarkDerived(errors::Aborted("Step ", step_id, " was cleaned up")));
@@ -40,7 +63,7 @@ void StepTable::Abort(int64_t step_id, const absl::Status& status) {
     MutexLock lock(mu_);
     auto it = steps_.find(step_id);
     if (it == steps_.end()) return;
-    meeting = it->second;
+    meeting = it->second.meeting;
   }
   meeting.remote->StartAbort(status);
 }

@@ -31,8 +31,12 @@ class StepTable {
 
   explicit StepTable(RemoteFactory remote) : remote_(std::move(remote)) {}
 
-  // Aborted when the step was cleaned up.
+  // For a part of the step. Aborted when the step was cleaned up.
   absl::StatusOr<StepMeeting> FindOrCreate(int64_t step_id);
+  // For one that waits for what the step sends; EndAwait follows. The same, but a step that no part of has come is gone
+  // with the last that waited: masters clean up only what they have begun.
+  absl::StatusOr<StepMeeting> Await(int64_t step_id);
+  void EndAwait(int64_t step_id);
   // Drops the step; whoever still waits in it gets Aborted.
   void Cleanup(int64_t step_id);
   // Ends the waits in the step.
@@ -42,9 +46,17 @@ class StepTable {
  private:
   static constexpr size_t kRemembered = 16384;
 
+  struct Entry {
+    StepMeeting meeting;
+    int waiting = 0;
+    bool has_begun = false;
+  };
+
+  absl::StatusOr<Entry*> Find(int64_t step_id) REQUIRES(mu_);
+
   const RemoteFactory remote_;
   mutable Mutex mu_;
-  absl::flat_hash_map<int64_t, StepMeeting> steps_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, Entry> steps_ GUARDED_BY(mu_);
   absl::flat_hash_set<int64_t> ended_ GUARDED_BY(mu_);
   std::deque<int64_t> ended_in_order_ GUARDED_BY(mu_);
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/out_of_memory.h"
 #include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
 #include "kernels/cpu/session_tensors.h"
@@ -156,7 +157,7 @@ void Worker::RegisterGraphAsync(const CallOptions&, std::shared_ptr<const Regist
                                 ResultCallback<std::string> done) {
   auto session = FindSession(args->request.session_handle());
   if (!session.ok()) return done(session.status());
-  auto graph = RegisteredGraph::Create(std::move(args), *options_.ops, *session);
+  auto graph = OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = options_.task}));
   done((*session)->AddGraph(*std::move(graph)));
 }
@@ -323,9 +324,13 @@ void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::
   if (absl::Status status = CheckReceiveKey(key); !status.ok()) {
     return done(WithOrigin(std::move(status), {.task = options_.task}));
   }
-  auto meeting = steps_.FindOrCreate(step_id);
+  auto meeting = steps_.Await(step_id);
   if (!meeting.ok()) return done(MarkDerived(meeting.status()));
-  meeting->local->RecvAsync(key, {.cancellation = options.cancellation}, std::move(done));
+  meeting->local->RecvAsync(key, {.cancellation = options.cancellation},
+                            [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
+                              steps_.EndAwait(step_id);
+                              done(std::move(received));
+                            });
 }
 
 void Worker::KeepStats(int64_t step_id, const tensorflow::StepStats& stats) {

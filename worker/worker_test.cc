@@ -322,6 +322,21 @@ TEST_F(WorkerTest, RecvTensorOfAnEndedStepIsAborted) {
   EXPECT_EQ(late.Wait().status().code(), absl::StatusCode::kAborted);
 }
 
+// As from a peer that asks for steps that no master has begun.
+TEST_F(WorkerTest, WhoWaitsForAStepThatNeverComesLeavesNothing) {
+  CancellationManager first, second;
+  Promise<absl::StatusOr<Rendezvous::Received>> one, two;
+  worker_->RecvTensorAsync({.cancellation = &first}, 5, Key("t"), [&](auto r) { one.Set(std::move(r)); });
+  worker_->RecvTensorAsync({.cancellation = &second}, 5, Key("u"), [&](auto r) { two.Set(std::move(r)); });
+  EXPECT_EQ(worker_->num_open_steps(), 1);
+  first.StartCancel();
+  EXPECT_EQ(one.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(worker_->num_open_steps(), 1);
+  second.StartCancel();
+  EXPECT_EQ(two.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(worker_->num_open_steps(), 0);
+}
+
 TEST_F(WorkerTest, RecvTensorChecksTheKey) {
   Promise<absl::StatusOr<Rendezvous::Received>> malformed, restarted, elsewhere;
   worker_->RecvTensorAsync({}, 5, "what?", [&](auto r) { malformed.Set(std::move(r)); });
@@ -377,6 +392,20 @@ TEST_F(WorkerTest, AnAbandonedPartialRunEndsWithItsStep) {
                   .ok());
   Cleanup(3);
   EXPECT_EQ(worker_->num_open_steps(), 0);
+}
+
+TEST_F(WorkerTest, APartialRunThatFetchesWhatIsGoneEndsWithItsCall) {
+  Fetch(g_.Int(1), "x");
+  auto handle = Register({}, {"x"});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  const RunGraphArgs args{.graph_handle = *handle, .step_id = 3, .fetch_indices = {0}, .is_partial = true};
+  ASSERT_TRUE(Run(args).ok());
+  CancellationManager cancellation;
+  Promise<Fetched> again;
+  Start(args, &again, {.cancellation = &cancellation});
+  cancellation.StartCancel();
+  EXPECT_EQ(again.Wait().status().code(), absl::StatusCode::kCancelled);
+  Cleanup(3);
 }
 
 TEST_F(WorkerTest, ReportsTimings) {
