@@ -1,5 +1,6 @@
 #include "core/file_system.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,9 +156,49 @@ TEST(PosixFileSystemTest, PipesAreNotWaitedFor) {
   const World world = PosixWorld();
   const std::string path = JoinPath(world.dir, "pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  const auto file = world.fs->NewReadableFile(path);
-  char byte;
-  EXPECT_FALSE(file.ok() && (*file)->Read(0, 1, &byte).ok());
+  EXPECT_EQ(world.fs->NewReadableFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.fs->NewWritableFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.fs->NewAppendableFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  auto writer = world.fs->NewWritableFile(path);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  EXPECT_EQ((*writer)->Append(std::string(1 << 20, 'x')).code(), absl::StatusCode::kUnavailable);
+  writer->reset();
+  close(reader);
+  EXPECT_TRUE(world.fs->DeleteRecursively(world.dir).ok());
+}
+
+TEST(PosixFileSystemTest, DevicesHaveNoEndToReadTo) {
+  const World world = PosixWorld();
+  EXPECT_EQ(ReadFileToString(world.fs.get(), "/dev/null").value_or("nothing"), "");
+  const absl::Status zeros = world.fs->NewReadableFile("/dev/zero").status();
+  EXPECT_EQ(zeros.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(zeros.message()), testing::HasSubstr("/dev/zero; not a file"));
+  EXPECT_TRUE(world.fs->DeleteRecursively(world.dir).ok());
+}
+
+TEST(PosixFileSystemTest, NamesDoNotEndInTheMiddle) {
+  const World world = PosixWorld();
+  const std::string path = JoinPath(world.dir, "file");
+  ASSERT_TRUE(WriteStringToFile(world.fs.get(), path, "here").ok());
+  const std::string longer = path + std::string("\0.part", 6);
+  for (const absl::Status& status :
+       {world.fs->NewReadableFile(longer).status(), world.fs->NewWritableFile(longer).status(),
+        world.fs->NewAppendableFile(longer).status(), world.fs->Rename(longer, path + "2"),
+        world.fs->Rename(path, longer), world.fs->DeleteFile(longer), world.fs->DeleteRecursively(longer),
+        world.fs->CreateDir(longer), world.fs->List(longer).status(), world.fs->Stat(longer).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("\\000.part"));
+  }
+  EXPECT_EQ(ReadFileToString(world.fs.get(), path).value_or("gone"), "here");
+  EXPECT_TRUE(world.fs->DeleteRecursively(world.dir).ok());
+}
+
+TEST(PosixFileSystemTest, LinksThatLeadInACircleAreAPrecondition) {
+  const World world = PosixWorld();
+  const std::string path = JoinPath(world.dir, "circle");
+  ASSERT_EQ(symlink(path.c_str(), path.c_str()), 0);
+  EXPECT_EQ(world.fs->NewReadableFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(world.fs->DeleteRecursively(world.dir).ok());
 }
 

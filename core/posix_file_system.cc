@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/strip.h"
 #include "core/file_system.h"
 
@@ -41,6 +43,7 @@ absl::Status ErrnoStatus(const std::string& path, int error) {
     case ENOTDIR:
     case ENOTEMPTY:
     case EBUSY:
+    case ELOOP:
       return absl::FailedPreconditionError(message);
     case EINVAL:
     case ENAMETOOLONG:
@@ -53,6 +56,23 @@ absl::Status ErrnoStatus(const std::string& path, int error) {
 absl::Status LastError(const std::string& path) { return ErrnoStatus(path, errno); }
 
 std::string Local(const std::string& path) { return std::string(absl::StripPrefix(path, "file://")); }
+
+// The system would take what stands before the byte 0 for the whole name.
+absl::Status CheckName(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return absl::OkStatus();
+  return errors::InvalidArgument(absl::CEscape(path), "; a file's name cannot have the byte 0");
+}
+
+// What reads a file to its end must find one. Nothing is what /dev/null has.
+absl::Status CheckReadable(const std::string& path, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return LastError(path);
+  if (S_ISDIR(info.st_mode)) return ErrnoStatus(path, EISDIR);
+  const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+  if (S_ISREG(info.st_mode) || is_null) return absl::OkStatus();
+  return errors::FailedPrecondition(path,
+                                    "; not a file but a pipe, a socket or a device: copy what it gives to a file");
+}
 
 class PosixReadableFile : public ReadableFile {
  public:
@@ -124,6 +144,7 @@ class PosixWritableFile : public WritableFile {
     while (!data.empty()) {
       const ssize_t n = write(fd_, data.data(), std::min(data.size(), kMaxTransfer));
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return errors::Unavailable(path_, "; a pipe that is full, and nobody reads it");
       if (n < 0) return LastError(path_);
       data.remove_prefix(n);
       written_ += n;
@@ -146,15 +167,13 @@ class PosixWritableFile : public WritableFile {
 class PosixFileSystem : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override {
-    // A pipe would let open() wait for a writer, and cannot be read at offsets.
-    const int fd = open(Local(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    RETURN_IF_ERROR(CheckName(path));
+    // A pipe would let open() wait for a writer.
+    const int fd = open(Local(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return LastError(path);
-    struct stat info;
-    if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-      close(fd);
-      return ErrnoStatus(path, EISDIR);
-    }
-    return std::make_unique<PosixReadableFile>(path, fd);
+    auto file = std::make_unique<PosixReadableFile>(path, fd);
+    RETURN_IF_ERROR(CheckReadable(path, fd));
+    return file;
   }
 
   absl::StatusOr<std::unique_ptr<WritableFile>> NewWritableFile(const std::string& path) override {
@@ -166,15 +185,19 @@ class PosixFileSystem : public FileSystem {
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
+    RETURN_IF_ERROR(CheckName(from));
+    RETURN_IF_ERROR(CheckName(to));
     if (rename(Local(from).c_str(), Local(to).c_str()) == 0) return absl::OkStatus();
     return LastError(absl::StrCat(from, " -> ", to));
   }
 
   absl::Status DeleteFile(const std::string& path) override {
+    RETURN_IF_ERROR(CheckName(path));
     return unlink(Local(path).c_str()) == 0 ? absl::OkStatus() : LastError(path);
   }
 
   absl::Status DeleteRecursively(const std::string& path) override {
+    RETURN_IF_ERROR(CheckName(path));
     std::error_code error;
     const auto removed = std::filesystem::remove_all(Local(path), error);
     if (error) return ErrnoStatus(path, error.value());
@@ -182,12 +205,14 @@ class PosixFileSystem : public FileSystem {
   }
 
   absl::Status CreateDir(const std::string& path) override {
+    RETURN_IF_ERROR(CheckName(path));
     std::error_code error;
     std::filesystem::create_directories(Local(path), error);
     return error ? ErrnoStatus(path, error.value()) : absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override {
+    RETURN_IF_ERROR(CheckName(dir));
     std::error_code error;
     std::filesystem::directory_iterator it(Local(dir), error);
     std::vector<std::string> names;
@@ -200,6 +225,7 @@ class PosixFileSystem : public FileSystem {
   }
 
   absl::StatusOr<FileStat> Stat(const std::string& path) override {
+    RETURN_IF_ERROR(CheckName(path));
     struct stat info;
     if (stat(Local(path).c_str(), &info) != 0) return LastError(path);
     FileStat result;
@@ -219,8 +245,13 @@ class PosixFileSystem : public FileSystem {
   }
 
  private:
+  // A pipe that nobody reads is an error, where open() or write() would wait for a reader.
   static absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path, int flags) {
-    const int fd = open(Local(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+    RETURN_IF_ERROR(CheckName(path));
+    const int fd = open(Local(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0644);
+    if (fd < 0 && errno == ENXIO) {
+      return errors::FailedPrecondition(path, "; a pipe that nobody reads, or a socket: give a file");
+    }
     if (fd < 0) return LastError(path);
     return std::make_unique<PosixWritableFile>(path, fd);
   }

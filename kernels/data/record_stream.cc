@@ -166,15 +166,24 @@ absl::StatusOr<bool> ByteStream::Fill() {
   return !buffered_.empty();
 }
 
+absl::Status ByteStream::Take(size_t count, std::string* to) {
+  if (to->size() + count > max_piece_) {
+    return errors::ResourceExhausted("A record or line before byte ", position_, " is longer than ", max_piece_,
+                                     " bytes: write shorter ones");
+  }
+  to->append(buffered_.data(), count);
+  buffered_.remove_prefix(count);
+  position_ += count;
+  return absl::OkStatus();
+}
+
 absl::Status ByteStream::Read(uint64_t count, std::string* to) {
   while (count > 0) {
     ASSIGN_OR_RETURN(const bool more, Fill());
     if (!more) break;
-    const absl::string_view taken = buffered_.substr(0, count);
-    to->append(taken.data(), taken.size());
-    buffered_.remove_prefix(taken.size());
-    position_ += taken.size();
-    count -= taken.size();
+    const size_t taken = std::min<uint64_t>(count, buffered_.size());
+    RETURN_IF_ERROR(Take(taken, to));
+    count -= taken;
   }
   return absl::OkStatus();
 }
@@ -200,11 +209,10 @@ absl::StatusOr<bool> ByteStream::ReadLine(std::string* line) {
     any = true;
     const size_t end = buffered_.find('\n');
     ended = end != absl::string_view::npos;
-    const absl::string_view part = buffered_.substr(0, end);
-    line->append(part.data(), part.size());
-    const size_t taken = part.size() + (ended ? 1 : 0);
-    buffered_.remove_prefix(taken);
-    position_ += taken;
+    RETURN_IF_ERROR(Take(std::min(end, buffered_.size()), line));
+    if (!ended) continue;
+    buffered_.remove_prefix(1);
+    ++position_;
   }
   line->erase(std::remove(line->begin(), line->end(), '\r'), line->end());
   return any;

@@ -18,18 +18,22 @@ inline constexpr size_t kSnappyBlock = 256 << 10;
 // Bytes in order, with a buffer. Not thread-safe; blocks.
 class ByteStream {
  public:
+  static constexpr size_t kMaxPiece = size_t{1} << 30;
   static absl::StatusOr<std::unique_ptr<ByteStream>> Open(FileSystem* files, const std::string& path,
                                                           Compression compression, int64_t buffer_size);
   virtual ~ByteStream() = default;
 
-  // Appends `count` bytes, fewer only at the end. Memory grows with what is there, not with `count`.
+  // Appends `count` bytes, fewer only at the end. Memory grows with what is there, not with `count`, and a little
+  // compressed file may hold a lot: RESOURCE_EXHAUSTED beyond kMaxPiece.
   absl::Status Read(uint64_t count, std::string* to);
-  // A line, without its end; false when there is none left.
+  // A line, without its end; false when there is none left. The same limit.
   absl::StatusOr<bool> ReadLine(std::string* line);
   // Past `count` bytes, or to the end if that comes before.
   absl::Status Skip(uint64_t count);
   // How many bytes were taken so far.
   uint64_t position() const { return position_; }
+  // For tests, which have no patience.
+  void set_max_piece(size_t bytes) { max_piece_ = bytes; }
 
  protected:
   // More bytes; none at the end.
@@ -37,7 +41,10 @@ class ByteStream {
 
  private:
   absl::StatusOr<bool> Fill();
+  // Moves the first `count` buffered bytes.
+  absl::Status Take(size_t count, std::string* to);
 
+  size_t max_piece_ = kMaxPiece;
   absl::string_view buffered_;
   uint64_t position_ = 0;
 };

@@ -72,6 +72,20 @@ TEST_F(RecordStreamTest, ReadsRecords) {
   EXPECT_THAT(records_, ElementsAre("one", "", "three"));
 }
 
+TEST_F(RecordStreamTest, ALittleFileDoesNotFillTheMemory) {
+  constexpr size_t kMost = 1 << 20;
+  const std::string bomb = Gzip(Record("", uint64_t{1} << 40).substr(0, 12) + std::string(2 * kMost, '\0'));
+  EXPECT_LT(bomb.size(), kMost / 100);
+  auto stream = Open(bomb, Compression::kGzip);
+  stream->set_max_piece(kMost);
+  EXPECT_THAT(ReadAll(*stream, &records_), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("is longer than")));
+  stream = Open(bomb, Compression::kGzip);
+  stream->set_max_piece(kMost);
+  std::string line;
+  EXPECT_THAT(stream->ReadLine(&line).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("write shorter ones")));
+}
+
 TEST_F(RecordStreamTest, ReadsCompressedPartsOneAfterTheOther) {
   const auto stream = Open(Gzip(Record("one")) + Gzip(Record("two")), Compression::kGzip, 3);
   EXPECT_THAT(ReadAll(*stream, &records_), IsOk());
