@@ -23,32 +23,46 @@ using tensorflow::OpDef;
 
 // Functions name attributes inside attributes; nobody nests them deeper than a few levels.
 constexpr int kMaxAttrDepth = 32;
+// Of a function that is an attribute and takes one twice, the caller's grows with each call.
+constexpr size_t kMaxNestedAttrBytes = 1 << 20;
 
-absl::Status Substitute(const AttrMap& attrs, int depth, AttrValue* value);
+// Puts the caller's attributes where one node of the body has placeholders.
+class Substitution {
+ public:
+  explicit Substitution(const AttrMap& attrs) : attrs_(attrs) {}
 
-absl::Status Substitute(const AttrMap& attrs, int depth, NameAttrList* function) {
-  for (auto& [name, value] : *function->mutable_attr()) RETURN_IF_ERROR(Substitute(attrs, depth + 1, &value));
-  return absl::OkStatus();
-}
+  absl::Status In(AttrValue* value, int depth = 0) {
+    if (depth > kMaxAttrDepth) return errors::InvalidArgument("attributes are nested too deeply");
+    if (value->value_case() == AttrValue::kPlaceholder) return Replace(value, depth);
+    if (value->value_case() == AttrValue::kFunc) return In(value->mutable_func(), depth);
+    if (value->value_case() != AttrValue::kList) return absl::OkStatus();
+    for (NameAttrList& function : *value->mutable_list()->mutable_func()) RETURN_IF_ERROR(In(&function, depth));
+    return absl::OkStatus();
+  }
 
-// Puts the caller's attributes where the body has placeholders.
-absl::Status Substitute(const AttrMap& attrs, int depth, AttrValue* value) {
-  if (depth > kMaxAttrDepth) return errors::InvalidArgument("attributes are nested too deeply");
-  if (value->value_case() == AttrValue::kPlaceholder) {
-    auto it = attrs.find(value->placeholder());
-    if (it == attrs.end()) {
+ private:
+  absl::Status In(NameAttrList* function, int depth) {
+    for (auto& [name, value] : *function->mutable_attr()) RETURN_IF_ERROR(In(&value, depth + 1));
+    return absl::OkStatus();
+  }
+
+  absl::Status Replace(AttrValue* value, int depth) {
+    auto it = attrs_.find(value->placeholder());
+    if (it == attrs_.end()) {
       return errors::InvalidArgument("Attr ", value->placeholder(), " is not found from the call's attributes");
+    }
+    if (depth > 0) nested_bytes_ += it->second.ByteSizeLong();
+    if (nested_bytes_ > kMaxNestedAttrBytes) {
+      return errors::ResourceExhausted("Attributes of functions that are attributes take more than ",
+                                       kMaxNestedAttrBytes, " bytes; a recursion in which they grow?");
     }
     *value = it->second;
     return absl::OkStatus();
   }
-  if (value->value_case() == AttrValue::kFunc) return Substitute(attrs, depth, value->mutable_func());
-  if (value->value_case() != AttrValue::kList) return absl::OkStatus();
-  for (NameAttrList& function : *value->mutable_list()->mutable_func()) {
-    RETURN_IF_ERROR(Substitute(attrs, depth, &function));
-  }
-  return absl::OkStatus();
-}
+
+  const AttrMap& attrs_;
+  size_t nested_bytes_ = 0;
+};
 
 // Turns one FunctionDef into a GraphDef, where inputs have the form "node:2" instead of "node:outputs:1".
 class BodyBuilder {
@@ -147,7 +161,7 @@ absl::Status BodyBuilder::AddNode(const NodeDef& node) {
   }
   for (auto& [name, value] : *added->mutable_attr()) {
     RETURN_IF_ERROR(
-        Annotate(Substitute(attrs_, 0, &value), absl::StrCat("Node '", node.name(), "' attr '", name, "'")));
+        Annotate(Substitution(attrs_).In(&value), absl::StrCat("Node '", node.name(), "' attr '", name, "'")));
   }
   AddDefaultAttrs(*op, added);
   int output = 0;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/strings/str_replace.h"
 #include "core/attr_value.h"
 #include "gmock/gmock.h"
 #include "graph/graph_testing.h"
@@ -128,6 +129,21 @@ TEST(FunctionBody, NamesFunctionAndNodeInErrors) {
   EXPECT_THAT(
       Instantiate("function { signature { name: 'F' output_arg { name: 'y' type: DT_FLOAT } } }").status().message(),
       HasSubstr("Return y missing."));
+}
+
+// As in a recursion that gives each call twice what it was given.
+TEST(FunctionBody, AttributesDoNotGrowWithoutEnd) {
+  AttrMap attrs;
+  attrs["a"].mutable_func()->set_name(std::string(600'000, 'F'));
+  const std::string body =
+      "function { signature { name: 'F' attr { name: 'a' type: 'func' } } "
+      "node_def { name: 'n' op: 'NoOp' attr { key: '_next' value { func { name: 'F' "
+      "attr { key: 'l' value { placeholder: 'a' } } %s } } } } }";
+  EXPECT_TRUE(Instantiate(absl::StrReplaceAll(body, {{"%s", ""}}), attrs).ok());
+  const absl::Status status =
+      Instantiate(absl::StrReplaceAll(body, {{"%s", "attr { key: 'r' value { placeholder: 'a' } }"}}), attrs).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("Node 'n' attr '_next'"));
 }
 
 TEST(Inlining, PutsTheBodyInThePlaceOfTheCall) {

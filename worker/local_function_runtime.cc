@@ -51,6 +51,12 @@ absl::StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const 
   }
   MutexLock lock(mu_);
   auto [it, is_new] = handles_.try_emplace(Signature(function), items_.size());
+  if (is_new && items_.size() >= kMaxInstances) {
+    handles_.erase(it);
+    return errors::ResourceExhausted("Function ", function.name(), " would be one more than the ", kMaxInstances,
+                                     " functions, each with its attributes, that a graph may call; a recursion with ",
+                                     "other attributes each time?");
+  }
   if (is_new) {
     auto item = std::make_unique<Item>();
     item->name = function.name();

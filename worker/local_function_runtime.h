@@ -29,6 +29,8 @@ class LocalFunctionRuntime : public FunctionRuntime {
     std::function<absl::Status(Graph*, Plan::Options*)> prepare;
   };
   static constexpr int kMaxDepth = 1000;
+  // A function that calls itself with other attributes each time has instances without end.
+  static constexpr size_t kMaxInstances = 1 << 16;
 
   explicit LocalFunctionRuntime(Options options) : options_(std::move(options)) {}
 

@@ -144,6 +144,22 @@ TEST_F(FunctionTest, EndlessRecursionIsAnError) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("ForEver"));
 }
 
+// As in a recursion that calls itself with other attributes each time.
+TEST_F(FunctionTest, InstancesWithoutEndAreAnError) {
+  tensorflow::NameAttrList twice;
+  twice.set_name("Twice");
+  const auto instantiate = [&](int64_t number) {
+    (*twice.mutable_attr())["n"].set_i(number);
+    return runtime_->Instantiate(twice).status();
+  };
+  absl::Status status;
+  int64_t number = 0;
+  for (; status.ok() && number < 100'000; ++number) status = instantiate(number);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Twice"));
+  EXPECT_TRUE(instantiate(0).ok());  // those that are known still are
+}
+
 TEST_F(FunctionTest, ErrorsNameTheNodeInTheFunction) {
   g_.Ret(0, CallOf("Fails"));
   absl::Status status = Run(1).status();
