@@ -11,6 +11,9 @@
 namespace weir {
 namespace {
 
+// As deep as messages in the binary form are read.
+constexpr int kMaxDepth = 100;
+
 // Keeps the first error for the message.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
@@ -22,16 +25,22 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 
 }  // namespace
 
+absl::Status ParseProtoText(const std::string& text, google::protobuf::Message* message) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kMaxDepth);
+  if (parser.ParseFromString(text, message)) return absl::OkStatus();
+  return errors::InvalidArgument("not the text of a ", message->GetTypeName(), ": ", error.text);
+}
+
 absl::Status ReadProtoFile(const std::string& path, google::protobuf::Message* message) {
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files.get(), path, std::numeric_limits<int>::max()));
   if (message->ParseFromString(bytes)) return absl::OkStatus();
-  FirstError error;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
-  if (parser.ParseFromString(bytes, message)) return absl::OkStatus();
-  return errors::InvalidArgument(path, " is not a ", message->GetTypeName(),
-                                 ", neither binary nor text (as text: ", error.text, ")");
+  const absl::Status as_text = ParseProtoText(bytes, message);
+  if (as_text.ok()) return as_text;
+  return errors::InvalidArgument(path, " is neither binary nor text: ", as_text.message());
 }
 
 }  // namespace weir

@@ -1,6 +1,5 @@
 #include "tools/server_command.h"
 
-#include <google/protobuf/text_format.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
+#include "tools/proto_file.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
 
@@ -122,9 +122,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
                      const std::string* const value = command.environment.Find(variable);
                      return value != nullptr ? *value : std::string();
                    }));
-  if (!google::protobuf::TextFormat::ParseFromString(command.config, &options.config)) {
-    return errors::InvalidArgument("--config '", command.config, "' is no text of a ConfigProto");
-  }
+  RETURN_IF_ERROR(Annotate(ParseProtoText(command.config, &options.config), "--config"));
   if (command.simulated_gpus > 0) {
     WEIR_LOG(WARNING).With("count", command.simulated_gpus)
         << "SIMULATED GPUs: the host computes what they are asked for, slowly; for tests only";

@@ -1,8 +1,14 @@
 // The weir program.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
+#include <exception>
 #include <iostream>
+#include <limits>
 
 #include "core/cpu_info.h"
 #include "core/kernel_registry.h"
@@ -18,6 +24,9 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+
+// CLI::NonNegativeNumber tells of the largest double, in all its digits.
+const CLI::Range kNotNegative(0, std::numeric_limits<int>::max());
 
 int Report(const absl::Status& status) {
   if (status.ok()) return 0;
@@ -54,7 +63,24 @@ absl::Status RunGraphPrint(const std::string& file, bool shapes) {
   return PrintGraphFile(ops, file, shapes, std::cout);
 }
 
+// Where standard input, output or error is closed, the next file or connection would get its number, and what is
+// printed. Now what is there fails as before: one cannot write what one has opened to read.
+void OccupyStandardFiles() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// A task has a file for each connection, and the limit that shells set is for programs that use select().
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Main(int argc, char** argv) {
+  OccupyStandardFiles();
   if (absl::Status status = CheckCpuBaseline(); !status.ok()) return Report(status);
   signal(SIGPIPE, SIG_IGN);
   int result = 0;
@@ -65,7 +91,7 @@ int Main(int argc, char** argv) {
   int port = -1;
   CLI::App* server_app = app.add_subcommand("server", "Run one task of a cluster, until SIGTERM or SIGINT");
   server_app->add_option("--job", server.job, "The task's job; without --job and --cluster, the environment tells");
-  server_app->add_option("--index", server.index, "The task's index in its job")->check(CLI::NonNegativeNumber);
+  server_app->add_option("--index", server.index, "The task's index in its job")->check(kNotNegative);
   server_app->add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})");
   server_app->add_option(
       "--cluster-from", server.cluster_from,
@@ -82,7 +108,7 @@ int Main(int argc, char** argv) {
   server_app->add_flag("!--no-streams", server.streams,
                        "Send what steps consist of by a call each where it does not go through shared memory");
   server_app->add_option("--threads", server.threads, "Threads that compute; 0: one per processor")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   server_app->add_option("--cpu-devices", server.cpu_devices, "Devices that the task has: CPU:0, CPU:1 …")
       ->check(CLI::Range(1, 64));
   server_app->add_option("--config", server.config,
@@ -92,6 +118,7 @@ int Main(int argc, char** argv) {
                    "Offer so many GPU devices that the host simulates, slowly: for tests, never for speed")
       ->check(CLI::Range(0, 16));
   server_app->callback([&] {
+    RaiseFileLimit();
     if (port >= 0) server.port = port;
     server.environment = Environment::OfThisProcess();
     result = ReportUsage(RunServer(server));
@@ -111,7 +138,7 @@ int Main(int argc, char** argv) {
   launch_app->add_flag("--evaluator", launch.evaluator, "One evaluator, outside of the cluster, besides");
   launch_app->add_flag("--keep-going", launch.keep_going, "A task that fails does not end the others");
   launch_app->add_option("--restarts", launch.restarts, "Start a task that fails again, this many times")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   launch_app->add_option("--grace", grace, "Seconds between SIGTERM, or Ctrl-C, and SIGKILL")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
@@ -176,16 +203,23 @@ int Main(int argc, char** argv) {
   CLI::App* show_app = checkpoint_app->add_subcommand("show", "Values too");
   show_app->add_option("prefix", prefix, "The checkpoint: its files' names without .index")->required();
   show_app->add_option("names", names, "Tensors; all, when none is given");
-  show_app->add_option("--max-entries", max_entries, "Values to print of each")->check(CLI::NonNegativeNumber);
+  show_app->add_option("--max-entries", max_entries, "Values to print of each")->check(kNotNegative);
   show_app->callback([&] { result = Report(ShowCheckpoint(prefix, names, max_entries, std::cout)); });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
+  } catch (const std::exception& error) {  // the system has no memory, or no thread, to give
+    std::cerr << "weir: " << error.what() << "\n";
+    return kFailed;
   }
+  errno = 0;
   std::cout.flush();
-  return std::cout.good() ? result : kFailed;
+  if (std::cout.good()) return result;
+  std::cerr << "weir: standard output cannot be written" << (errno != 0 ? ": " : "")
+            << (errno != 0 ? strerror(errno) : "") << "\n";
+  return kFailed;
 }
 
 }  // namespace
