@@ -14,6 +14,18 @@ int64_t FirstRequestId() { return static_cast<int64_t>((RandomBits() >> 2) | (ui
 // The master ends a step that takes too long, and knows more about it; one of TensorFlow's may leave that to the call.
 constexpr absl::Duration kPatienceWithMaster = absl::Seconds(2);
 
+CallOptions CallWith(const SessionOptions& options) { return {.deadline = absl::Now() + options.call_timeout}; }
+
+// For a step that may take so long, or as long as the session's configuration says.
+CallOptions StepCallWith(const SessionOptions& options, int64_t timeout_in_ms) {
+  CallOptions call = CallWith(options);
+  if (timeout_in_ms <= 0) timeout_in_ms = options.config.operation_timeout_in_ms();
+  if (timeout_in_ms > 0) {
+    call.deadline = std::min(call.deadline, absl::Now() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
+  }
+  return call;
+}
+
 absl::Status CheckValid(const std::vector<Output>& outputs, absl::string_view what) {
   for (const Output& output : outputs) {
     if (!output.valid()) return errors::InvalidArgument("A ", what, " is an output that was never built");
@@ -42,11 +54,16 @@ std::vector<std::string> Names(const std::vector<Operation>& operations) {
 
 }  // namespace
 
+// May outlive the session's object: then the master knows no such session.
 class MasterSessionClient::CallableClient : public Session::Callable {
  public:
-  CallableClient(MasterSessionClient* session, int64_t handle, size_t num_feeds)
-      : session_(session), num_feeds_(num_feeds) {
-    args_.session_handle = session->handle_;
+  CallableClient(const MasterSessionClient& session, int64_t handle, size_t num_feeds)
+      : keep_alive_(session.keep_alive_),
+        master_(session.master_),
+        options_(session.options_),
+        num_feeds_(num_feeds),
+        next_request_id_(FirstRequestId()) {
+    args_.session_handle = session.handle_;
     args_.handle = handle;
   }
   ~CallableClient() override {
@@ -55,7 +72,7 @@ class MasterSessionClient::CallableClient : public Session::Callable {
     request.set_session_handle(args_.session_handle);
     request.set_handle(args_.handle);
     // A session that is closed has released its callables.
-    session_->master_->ReleaseCallable(session_->Call(), request, &response).IgnoreError();
+    master_->ReleaseCallable(CallWith(options_), request, &response).IgnoreError();
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& feeds) override {
@@ -66,14 +83,17 @@ class MasterSessionClient::CallableClient : public Session::Callable {
     }
     RunCallableArgs args = args_;
     args.feeds = feeds;
-    args.request_id = session_->NextRequestId();
-    ASSIGN_OR_RETURN(RunStepResult result, session_->master_->RunCallable(session_->StepCall(0), args));
+    args.request_id = next_request_id_.fetch_add(1, std::memory_order_relaxed);
+    ASSIGN_OR_RETURN(RunStepResult result, master_->RunCallable(StepCallWith(options_, 0), args));
     return std::move(result.fetches);
   }
 
  private:
-  MasterSessionClient* const session_;
+  const std::shared_ptr<void> keep_alive_;
+  const std::shared_ptr<MasterInterface> master_;
+  const SessionOptions options_;
   const size_t num_feeds_;
+  std::atomic<int64_t> next_request_id_;
   RunCallableArgs args_;
 };
 
@@ -114,17 +134,6 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
   return std::unique_ptr<Session>(std::move(session));
 }
 
-CallOptions MasterSessionClient::Call() const { return {.deadline = absl::Now() + options_.call_timeout}; }
-
-CallOptions MasterSessionClient::StepCall(int64_t timeout_in_ms) const {
-  CallOptions call = Call();
-  if (timeout_in_ms <= 0) timeout_in_ms = options_.config.operation_timeout_in_ms();
-  if (timeout_in_ms > 0) {
-    call.deadline = std::min(call.deadline, absl::Now() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
-  }
-  return call;
-}
-
 absl::Status MasterSessionClient::ExtendIfNeeded() {
   if (scope_.graph()->num_node_ids() == nodes_sent_.load(std::memory_order_acquire)) return absl::OkStatus();
   RETURN_IF_ERROR(scope_.status());
@@ -148,7 +157,7 @@ absl::Status MasterSessionClient::ExtendIfNeeded() {
   int known = 0;
   for (int id = 0; id < nodes_sent_; ++id) known += graph.node(id) != nullptr;
   request.mutable_graph_def()->mutable_node()->DeleteSubrange(0, known);
-  RETURN_IF_ERROR(master_->ExtendSession(Call(), request, &response));
+  RETURN_IF_ERROR(master_->ExtendSession(CallWith(options_), request, &response));
   graph_version_ = response.new_graph_version();
   changes_sent_ = graph.changed_ops().size();
   nodes_sent_.store(node_ids, std::memory_order_release);
@@ -189,7 +198,7 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFee
                    .targets = targets,
                    .options = run_options,
                    .request_id = NextRequestId()};
-  ASSIGN_OR_RETURN(RunStepResult result, master_->RunStep(StepCall(run_options.timeout_in_ms()), args));
+  ASSIGN_OR_RETURN(RunStepResult result, master_->RunStep(StepCallWith(options_, run_options.timeout_in_ms()), args));
   if (metadata != nullptr) *metadata = std::move(result.metadata);
   return std::move(result.fetches);
 }
@@ -206,15 +215,15 @@ absl::StatusOr<std::unique_ptr<Session::Callable>> MasterSessionClient::MakeCall
   for (const std::string& name : Names(feeds)) request.mutable_options()->add_feed(name);
   for (const std::string& name : Names(fetches)) request.mutable_options()->add_fetch(name);
   for (const std::string& name : Names(targets)) request.mutable_options()->add_target(name);
-  RETURN_IF_ERROR(master_->MakeCallable(Call(), request, &response));
-  return std::unique_ptr<Callable>(new CallableClient(this, response.handle(), feeds.size()));
+  RETURN_IF_ERROR(master_->MakeCallable(CallWith(options_), request, &response));
+  return std::unique_ptr<Callable>(new CallableClient(*this, response.handle(), feeds.size()));
 }
 
 absl::StatusOr<tensorflow::ListDevicesResponse> MasterSessionClient::ListDevices() {
   tensorflow::ListDevicesRequest request;
   tensorflow::ListDevicesResponse response;
   request.set_session_handle(handle_);
-  RETURN_IF_ERROR(master_->ListDevices(Call(), request, &response));
+  RETURN_IF_ERROR(master_->ListDevices(CallWith(options_), request, &response));
   return response;
 }
 

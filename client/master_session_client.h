@@ -41,9 +41,6 @@ class MasterSessionClient : public Session {
   class CallableClient;
   MasterSessionClient(std::shared_ptr<MasterInterface> master, std::shared_ptr<void> keep_alive, const Scope& scope,
                       SessionOptions options);
-  CallOptions Call() const;
-  // For a step that may take so long, or as long as the session's configuration says.
-  CallOptions StepCall(int64_t timeout_in_ms) const;
   // Sends the nodes that the scope gained since the last time.
   absl::Status ExtendIfNeeded();
   int64_t NextRequestId() { return next_request_id_.fetch_add(1, std::memory_order_relaxed); }

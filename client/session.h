@@ -57,7 +57,7 @@ class Session {
                                                        const tensorflow::RunOptions& run_options = {},
                                                        tensorflow::RunMetadata* metadata = nullptr) = 0;
 
-  // A signature prepared once: the cheapest way to run the same step many times.
+  // A signature prepared once: the cheapest way to run the same step many times. After its session, it runs no more.
   class Callable {
    public:
     virtual ~Callable() = default;

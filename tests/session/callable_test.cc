@@ -56,6 +56,15 @@ TEST_P(CallableTest, ReleasingOneLeavesOthers) {
   ExpectTensorEqual(result[0], AsScalar<int32_t>(-1));
 }
 
+TEST_P(CallableTest, ACallableMayOutliveItsSession) {
+  const Output x = ops::Placeholder(scope_, DT_INT32);
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> other, Connect());
+  ASSERT_OK_AND_ASSIGN(const auto callable, other->MakeCallable({x}, {ops::Neg(On(1), x)}));
+  EXPECT_THAT(callable->Run({AsScalar<int32_t>(1)}), IsOk());
+  other.reset();
+  EXPECT_THAT(callable->Run({AsScalar<int32_t>(1)}), StatusIs(absl::StatusCode::kAborted, HasSubstr("not found")));
+}
+
 TEST_P(CallableTest, TargetsChangeVariables) {
   const auto v = ResourceVariable::Make(On(1).WithName("v"), TensorShape(), DT_FLOAT, initializers::Zeros());
   const Output x = ops::Placeholder(On(0), DT_FLOAT);

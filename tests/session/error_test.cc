@@ -80,6 +80,16 @@ TEST_P(ErrorTest, AFeedHasTheTypeOfWhatItReplaces) {
   ExpectAlive();
 }
 
+TEST_P(ErrorTest, WhatWasNeverBuiltIsRefused) {
+  const Output x = ops::Placeholder(On(1).WithName("x"), DT_FLOAT), y = ops::Neg(On(1), x);
+  EXPECT_THAT(ErrorOf({{Output(), AsScalar<float>(1)}}, {y}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ErrorOf({}, {Output()}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ErrorOf({}, {}, {Operation()}), StatusIs(absl::StatusCode::kInvalidArgument));
+  ASSERT_OK_AND_ASSIGN(auto callable, session().MakeCallable({x}, {y}));
+  EXPECT_THAT(callable->Run({AsScalar<int32_t>(1)}), StatusIs(absl::StatusCode::kInvalidArgument));
+  ExpectAlive();
+}
+
 TEST_P(ErrorTest, AnErrorOfTheScopeIsReported) {
   ops::MatMul(scope_.WithName("bad"), scope_.Constant(int32_t{1}), scope_.Constant(1.0f));
   EXPECT_THAT(Connect(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bad")));

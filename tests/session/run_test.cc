@@ -1,4 +1,5 @@
 // Steps: what is fed and fetched, on one device and across two, and graphs that grow.
+#include <atomic>
 #include <thread>
 
 #include "client/ops.h"
@@ -244,6 +245,30 @@ TEST_P(RunTest, ACallAfterCloseIsRefused) {
   const Output a = scope_.Constant(1.0f);
   ASSERT_THAT(session().Close(), IsOk());
   EXPECT_THAT(ErrorOf({}, {a}), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(session().Close(), IsOk());
+}
+
+TEST_P(RunTest, ClosingRacesWithSteps) {
+  const Output a = ops::AddV2(On(0), ops::Neg(On(1), scope_.Constant(1.0f)), 2.0f);
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> shared, Connect());
+    std::atomic<int> ended{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        absl::Status status;
+        while (status.ok()) {
+          status = shared->Run({a}).status();
+          ++ended;
+        }
+        EXPECT_TRUE(absl::IsAborted(status) || absl::IsCancelled(status) || absl::IsFailedPrecondition(status))
+            << status;
+      });
+    }
+    while (ended < 4) std::this_thread::yield();
+    EXPECT_THAT(shared->Close(), IsOk());
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 }  // namespace
