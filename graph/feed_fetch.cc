@@ -107,14 +107,9 @@ class Rewriter {
         RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, recv, 0));
       }
     }
-    for (const Edge& edge : moved) {
-      if (!edge.is_control()) continue;
-      for (const Edge* old : fed->out_edges()) {
-        if (old->is_control() && old->dst == edge.dst) {
-          graph_->RemoveEdge(old);
-          break;
-        }
-      }
+    const std::vector<Edge*> left = fed->out_edges();
+    for (const Edge* edge : left) {
+      if (edge->is_control() && fed->op().starts_with("Placeholder")) graph_->RemoveEdge(edge);
     }
     return absl::OkStatus();
   }

@@ -36,14 +36,15 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   FeedFetchOptions rewrite{
       .feeds = signature.feeds, .targets = signature.targets, .connections = signature.connections};
   std::vector<int> fetch_position;  // of each distinct fetch, in the signature
+  absl::flat_hash_map<std::string, int> earlier;
   for (size_t i = 0; i < signature.fetches.size(); ++i) {
     ASSIGN_OR_RETURN(TensorName name, TensorName::Parse(signature.fetches[i]));
-    auto it = std::find(rewrite.fetches.begin(), rewrite.fetches.end(), name.ToString());
-    if (it == rewrite.fetches.end()) {
+    const auto [it, is_new] = earlier.try_emplace(name.ToString(), static_cast<int>(i));
+    if (is_new) {
       rewrite.fetches.push_back(name.ToString());
       fetch_position.push_back(static_cast<int>(i));
     } else {
-      client_graph->repeated_fetches_.emplace_back(i, fetch_position[it - rewrite.fetches.begin()]);
+      client_graph->repeated_fetches_.emplace_back(i, it->second);
     }
   }
   rewrite.default_device = tasks.ClientDevice();

@@ -17,6 +17,9 @@
 namespace weir {
 namespace {
 
+// For a leader's answer, which it gives without waiting for anybody.
+constexpr absl::Duration kSequencePatience = absl::Seconds(30);
+
 // Step ids are unique in the cluster with overwhelming probability: 55 random bits, then counted up. The set bit 56
 // keeps them positive and away from the small ids of tests.
 int64_t FirstStepId() { return static_cast<int64_t>((RandomBits() & ((uint64_t{1} << 55) - 1)) | (uint64_t{1} << 56)); }
@@ -237,7 +240,9 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
     sequences->Lead(key);
   } else {
     ASSIGN_OR_RETURN(const std::shared_ptr<WorkerInterface> worker, options_.tasks.workers->Get(leader));
-    RETURN_IF_ERROR(Await([&](auto done) { worker->GetStepSequenceAsync(call, &request, &response, done); }));
+    CallOptions bounded = call;
+    bounded.deadline = std::min(call.deadline, absl::Now() + kSequencePatience);
+    RETURN_IF_ERROR(Await([&](auto done) { worker->GetStepSequenceAsync(bounded, &request, &response, done); }));
     sequences->Learn(response);
   }
   if (const std::optional<int64_t> step_id = sequences->Take(key)) return *step_id;
