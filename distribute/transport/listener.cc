@@ -25,6 +25,7 @@ namespace {
 // Files that connections leave to others, at most.
 constexpr rlim_t kReserve = 256;
 constexpr int kAtOnce = 64;
+constexpr int kTries = 16;
 // Where even those are used up.
 constexpr int kPauseMillis = 100;
 // Until a machine that does not answer is taken for gone: about two minutes.
@@ -115,22 +116,43 @@ absl::Status Listener::OpenInternet() {
     return errors::InvalidArgument("Cannot listen on ", address_.ToString(), ": ", std::string(gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  // A name may stand for several addresses ("localhost": IPv4 and IPv6), of which the machine may lack one.
+  // The port that the system chooses for a name's first address may be somebody's on its second.
+  absl::Status status;
+  for (int i = 0; i < kTries; ++i) {
+    status = ListenOnAll(*found);
+    if (address_.port() != 0 || !absl::IsAlreadyExists(status)) break;
+  }
+  return status;
+}
+
+// A name may stand for several addresses ("localhost": IPv4 and IPv6), of which the machine may lack one.
+absl::Status Listener::ListenOnAll(const addrinfo& found) {
   absl::Status first_error;
+  Address address = address_;
   std::vector<std::string> seen;
-  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+  for (const addrinfo* info = &found; info != nullptr; info = info->ai_next) {
     std::string name(reinterpret_cast<const char*>(info->ai_addr), info->ai_addrlen);
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
     seen.push_back(name);
-    SetPort(address_.port(), reinterpret_cast<sockaddr*>(name.data()));
-    const auto fd = ListenOn(address_, reinterpret_cast<const sockaddr*>(name.data()), info->ai_addrlen);
-    if (absl::IsAlreadyExists(fd.status())) return fd.status();
+    SetPort(address.port(), reinterpret_cast<sockaddr*>(name.data()));
+    const auto fd = ListenOn(address, reinterpret_cast<const sockaddr*>(name.data()), info->ai_addrlen);
+    if (absl::IsAlreadyExists(fd.status())) {
+      CloseSockets();
+      return fd.status();
+    }
     first_error.Update(fd.status());
     if (!fd.ok()) continue;
     sockets_.push_back(*fd);
-    address_ = address_.WithPort(PortOf(*fd));
+    address = address.WithPort(PortOf(*fd));
   }
-  return sockets_.empty() ? first_error : absl::OkStatus();
+  if (sockets_.empty()) return first_error;
+  address_ = address;
+  return absl::OkStatus();
+}
+
+void Listener::CloseSockets() {
+  for (const int fd : sockets_) close(fd);
+  sockets_.clear();
 }
 
 Listener::~Listener() {
@@ -139,9 +161,9 @@ Listener::~Listener() {
     [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof(one));
     thread_.join();
   }
-  for (const int fd : sockets_) close(fd);
-  if (stop_ >= 0) close(stop_);
   if (address_.is_unix() && !sockets_.empty()) unlink(address_.host().c_str());
+  CloseSockets();
+  if (stop_ >= 0) close(stop_);
 }
 
 absl::Status Listener::Start(Handler handler) {

@@ -10,6 +10,8 @@
 #include "core/status.h"
 #include "distribute/cluster/address.h"
 
+struct addrinfo;
+
 namespace weir {
 
 // Accepts for gRPC, which for want of one file would not accept anything any more. Here a connection is closed at once
@@ -34,6 +36,8 @@ class Listener {
   explicit Listener(Address address) : address_(std::move(address)) {}
   absl::Status OpenUnix();
   absl::Status OpenInternet();
+  absl::Status ListenOnAll(const addrinfo& found);
+  void CloseSockets();
   void Run();
   void AcceptAll(int listener);
 
