@@ -129,6 +129,13 @@ TEST_F(FramedTest, FetchingADeadTensorIsInvalid) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("The tensor returned for Switch:1 was not valid"));
 }
 
+TEST_F(FramedTest, FetchingWhatNeverComesIsInvalid) {
+  g.Ret(0, Typed("NextIteration", g.I64("AddV2", {g.Arg(0), g.Int(1)})));
+  absl::Status status = Run({Tensor::Scalar<int64_t>(2)}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("was not valid. Retval[0] does not have value"));
+}
+
 TEST_F(FramedTest, ControlTriggerIsNeverDead) {
   auto [if_false, if_true] = Switch(g.Int(1), g.Const(Tensor::Scalar(false)));
   Out dead = Typed("Identity", if_true);

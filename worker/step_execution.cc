@@ -174,7 +174,7 @@ absl::Status StepExecution::TakeStatus() {
   } else {
     for (size_t i = 0; i < result_is_set_.size(); ++i) {
       if (result_is_set_[i]) continue;
-      status = errors::Internal("The step ended without result ", i, ", {{node ", plan_.results[i]->name(), "}}");
+      status = NoValue(*plan_.results[i], i);  // it waits for what never came
       break;
     }
   }

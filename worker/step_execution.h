@@ -98,6 +98,7 @@ class StepExecution {
   // Moves input `i` to `out`: for what the executor does itself.
   bool MoveInput(const PlanNode& node, uint32_t i, OpOutput* slots, OpOutput* out);
   bool SetResult(const PlanNode& node, OpOutput* slots, bool is_dead);
+  static absl::Status NoValue(const Node& result, size_t index);
   void ReleaseInputs(const PlanNode& node, OpOutput* slots) {
     const InputSource* source = plan_.inputs.data() + node.first_input;
     for (uint32_t i = 0; i < node.num_inputs; ++i) {

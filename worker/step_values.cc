@@ -181,11 +181,15 @@ bool StepExecution::MoveInput(const PlanNode& node, uint32_t i, OpOutput* slots,
   return true;
 }
 
+absl::Status StepExecution::NoValue(const Node& result, size_t index) {
+  const std::string name = result.num_inputs() > 0 ? InputName(result, 0) : result.name();
+  return errors::InvalidArgument("The tensor returned for ", name, " was not valid. Retval[", index,
+                                 "] does not have value");
+}
+
 bool StepExecution::SetResult(const PlanNode& node, OpOutput* slots, bool is_dead) {
   if (is_dead) {
-    const std::string name = node.node->num_inputs() > 0 ? InputName(*node.node, 0) : node.node->name();
-    Fail(node, errors::InvalidArgument("The tensor returned for ", name, " was not valid. Retval[", node.index,
-                                       "] does not have value"));
+    Fail(node, NoValue(*node.node, node.index));
     return false;
   }
   OpOutput moved;

@@ -108,7 +108,8 @@ row("SparseReduceMax SparseReduceMaxSparse", 0, each(*[
     lambda t, i=i, a=a, k=k: {**sparse(t, i, names=INPUT), "reduction_axes": Fed(a, I32), "keep_dims": k}
     for i, a, k in [(SORTED, [0], False), (SORTED, [1], True), (SORTED, [0, 1], False), (SORTED, [2], False), (INDICES[1], [1], False), (EMPTY, [1], False)]]))
 row("SparseSoftmax", 8, each(*[lambda t, i=i, s=s: sparse(t, i, s, SP)
-                               for i, s in [(SORTED, (3, 4)), (EMPTY, (3, 4)), ([[0, 0, 1], [0, 1, 1], [0, 1, 2]], (2, 2, 3)), ([[0], [2]], (3,))]]))
+                               for i, s in [(SORTED, (3, 4)), (EMPTY, (3, 4)), ([[0, 0, 1], [0, 1, 1], [0, 1, 2]], (2, 2, 3)), ([[0], [2]], (3,)),
+                                            ([[2, 1], [0, 2], [0, 0], [0, 0]], (3, 4)), ([[7, 9], [0, 9], [-1, 0]], (3, 4))]]))
 row("SparseSparseMaximum SparseSparseMinimum", 0, each(*[
     lambda t, i=i, s=s: {**sparse(t, names=A), **sparse(t, i, s, B)}
     for i, s in [([[0, 1], [2, 2]], (3, 4)), (EMPTY, (3, 4)), ([[0, 0]], (3, 5)), (np.array([[0], [1]]), (3,))]]))
@@ -152,7 +153,11 @@ program("AddSparseToTensorsMap AddManySparseToTensorsMap TakeManySparseFromTenso
 COUNTS = [([1, 2, 2, 7], []), ([0, 5], [1, 2]), ([], []), ([-1, 2], []), ([3, 3], [1])]
 row("SparseBincount", 0, plain(*[{"indices": longs(SORTED), "values": Fed(v, I32), "dense_shape": longs([3, 4]), "size": Fed(5, I32),
                                   "weights": Fed(w, u), "binary_output": b}
-                                 for u in (I32, F32) for b in (False, True) for v, w in [([1, 2, 2], []), ([1, 4, 2], [1, 2, 3])]]))
+                                 for u in (I32, F32) for b in (False, True) for v, w in [([1, 2, 2], []), ([1, 4, 2], [1, 2, 3]), ([1, -2, 2], [])]]))
+NEGATIVE = {"values": Fed([1, -2, 2], I32), "size": Fed(5, I32), "weights": Fed([], F32)}
+row("SparseBincount", WORDS, plain({"indices": longs([[0], [1], [2]]), "dense_shape": longs([4]), **NEGATIVE}))
+row("RaggedBincount", WORDS, plain({"splits": longs([0, 1, 3]), **NEGATIVE}))
+row("DenseBincount", WORDS, plain(*[{"input": Fed(v, I32), "size": Fed(5, I32), "weights": Fed([], F32)} for v in ([1, -2, 2], [[1, -2, 2]])]))
 row("RaggedBincount", 0, plain(*[{"splits": longs(s), "values": Fed([1, 2, 2], I64), "size": Fed(5, I64), "weights": Fed(w, u), "binary_output": b}
                                  for u in (I64, F64) for b in (False, True)
                                  for s, w in [([0, 1, 3], []), ([0, 0, 3], [1, 2, 3]), ([0, 1, 2], []), ([1, 3], []), ([0], [])]]))

@@ -201,8 +201,12 @@ class BincountKernel : public OpKernel {
           "case it acts as all weights equal to 1. Received ",
           weights.shape().ToString());
     }
+    // Negative values of a sparse matrix are passed over, as in TensorFlow; elsewhere they are errors.
     for (const Occurrence& item : occurrences.items) {
-      if (item.value < 0) return errors::InvalidArgument("Input arr must be non-negative!");
+      if (item.value >= 0 || (kSource == Source::kSparse && occurrences.has_rows)) continue;
+      return errors::InvalidArgument(kSource == Source::kRagged ? "Input must be non-negative"
+                                                                : "Input arr must be non-negative!",
+                                     " Got ", item.value);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, occurrences.has_rows ? TensorShape::Build({{occurrences.rows, size}})
                                                                    : TensorShape::Build({size}));
@@ -211,7 +215,7 @@ class BincountKernel : public OpKernel {
     std::fill_n(out, shape.num_elements(), W{0});
     for (size_t i = 0; i < occurrences.items.size(); ++i) {
       const Occurrence& item = occurrences.items[i];
-      if (item.value >= size) continue;
+      if (item.value < 0 || item.value >= size) continue;
       W& bin = out[item.row * size + item.value];
       bin = binary_ ? W{1} : bin + (weighted ? weights.data<W>()[i] : W{1});
     }

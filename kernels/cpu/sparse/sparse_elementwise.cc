@@ -102,7 +102,7 @@ class SparseSparseKernel : public OpKernel {
   }
 };
 
-// Over the entries of each row of the last dimension, which lie one after another.
+// Over the entries of each row of the last dimension. Results are in row-major order, whatever that of the entries.
 template <typename T>
 class SparseSoftmaxKernel : public OpKernel {
  public:
@@ -114,26 +114,28 @@ class SparseSoftmaxKernel : public OpKernel {
                                      absl::StrJoin(input.shape(), " "));
     }
     RETURN_IF_ERROR(input.DenseShape().status());
-    RETURN_IF_ERROR(input.CheckBounds());
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({input.entries()})));
     const T* const x = input.values().data<T>();
     T* const y = output->data<T>();
-    const auto row = [&input](int64_t i) { return input.index(i).first(input.rank() - 1); };
+    const std::vector<int64_t> order =
+        SortedEntries(ctx.input(0).data<int64_t>(), input.entries(), static_cast<int>(input.rank()));
+    for (size_t i = 0; i < order.size(); ++i) y[i] = x[order[i]];
+    const auto row = [&](int64_t i) { return input.index(order[i]).first(input.rank() - 1); };
     for (int64_t begin = 0, end; begin < input.entries(); begin = end) {
       end = begin + 1;
       while (end < input.entries() && row(end) == row(begin)) ++end;
-      Softmax(x + begin, end - begin, y + begin);
+      Softmax(end - begin, y + begin);
     }
     return absl::OkStatus();
   }
 
  private:
-  static void Softmax(const T* x, int64_t n, T* y) {
+  static void Softmax(int64_t n, T* y) {
     using Real = AccumulatorT<T>;
-    Real highest = static_cast<Real>(x[0]), sum = 0;
-    for (int64_t i = 1; i < n; ++i) highest = std::max(highest, static_cast<Real>(x[i]));
+    Real highest = static_cast<Real>(y[0]), sum = 0;
+    for (int64_t i = 1; i < n; ++i) highest = std::max(highest, static_cast<Real>(y[i]));
     std::vector<Real> powers(n);
-    for (int64_t i = 0; i < n; ++i) sum += powers[i] = std::exp(static_cast<Real>(x[i]) - highest);
+    for (int64_t i = 0; i < n; ++i) sum += powers[i] = std::exp(static_cast<Real>(y[i]) - highest);
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(powers[i] / sum);
   }
 };

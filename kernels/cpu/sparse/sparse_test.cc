@@ -1,5 +1,7 @@
 // Sparse kernels: what they compute, and the hostile inputs that they refuse. tests/differential/table_sparse.py
 // compares every type with TensorFlow.
+#include <cmath>
+
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/sparse/register.h"
 #include "kernels/ops/record_families.h"
@@ -168,6 +170,21 @@ TEST_F(SparseTest, CountsAreByRow) {
                 {Longs(splits), AsTensor<int32_t>({1, 2, 3}), Tensor(DT_FLOAT, TensorShape({0}))}, "plit",
                 Attrs().Set("binary_output", false));
   }
+}
+
+TEST_F(SparseTest, NegativeValuesAreCountedInNoMatrixAndRefusedElsewhere) {
+  const Tensor values = AsTensor<int32_t>({1, -2, 2}), size = AsScalar<int32_t>(3), none = Floats({});
+  ASSERT_OK_AND_ASSIGN(const Tensor counts, RunOp1("SparseBincount", {indices_, values, shape_, size, none}));
+  ExpectTensorEqual(counts, AsTensor<float>({0, 1, 0, 0, 0, 1, 0, 0, 0}, {3, 3}));
+  ExpectError("SparseBincount", {Rows({0, 1, 2}, 1), values, Longs({3}), size, none}, "Input arr must be non-negative");
+  ExpectError("RaggedBincount", {Longs({0, 1, 3}), values, size, none}, "Input must be non-negative");
+}
+
+TEST_F(SparseTest, SoftmaxIsInTheOrderOfTheIndices) {
+  const float e = std::exp(1.f);
+  ASSERT_OK_AND_ASSIGN(const Tensor out,
+                       RunOp1("SparseSoftmax", {Rows({7, 1, 0, 2, 0, 0}, 2), Floats({3, 2, 1}), shape_}));
+  ExpectTensorNear(out, Floats({1 / (1 + e), e / (1 + e), 1}), 1e-6);
 }
 
 TEST_F(SparseTest, SetsAreSorted) {
