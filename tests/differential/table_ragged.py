@@ -30,7 +30,8 @@ known("RaggedTensorToTensor", "there are 3", "TensorFlow reads behind the values
 row("RaggedGather", 0, each(*[lambda t, s=s, v=v, i=i, o=o: {"params_nested_splits": [longs(x) for x in s], "params_dense_values": V(v, t), "indices": longs(i), "OUTPUT_RAGGED_RANK": o}
                               for s, v, i, o in [([[0, 2, 2, 3]], (3,), [2, 0, 2], 1), ([[0, 2, 2, 3]], (3, 2), [[2, 0], [1, 1]], 2),
                                                  ([[0, 1, 3], [0, 0, 2, 3]], (3,), [1], 2), ([[0, 2, 2, 3]], (3,), [3], 1), ([[0, 2, 2, 3]], (3,), [-1], 1),
-                                                 ([[0, 2, 2, 3]], (3,), [], 1)]]))
+                                                 ([[0, 2, 2, 3]], (3,), [], 1), ([[0, 2, 2, 3]], (3,), 0, 0), ([[0, 2, 2, 3]], (3, 2), 2, 0),
+                                                 ([[0, 1, 3], [0, 0, 2, 3]], (3,), 1, 1)]]))
 
 
 def variants(t):

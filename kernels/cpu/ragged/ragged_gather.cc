@@ -50,7 +50,8 @@ class RaggedGatherKernel : public OpKernel {
       for (int64_t i = 0; i <= count; ++i) splits[i] = i * indices.dim_size(d + 1);
       RETURN_IF_ERROR(SetSplitsOutput(ctx, output++, splits));
     }
-    for (const DimVector& splits : nested) {
+    for (int level = 0; level < levels; ++level) {
+      const DimVector& splits = nested[level];
       // Each row in a range becomes a row; each range becomes that of its elements.
       DimVector taken = {0};
       for (Range& range : ranges) {
@@ -63,7 +64,7 @@ class RaggedGatherKernel : public OpKernel {
         }
         range = {splits[range.begin], splits[range.end]};
       }
-      RETURN_IF_ERROR(SetSplitsOutput(ctx, output++, taken));
+      if (level > 0 || outer >= 0) RETURN_IF_ERROR(SetSplitsOutput(ctx, output++, taken));  // one row is no list of rows
     }
     return GatherValues(ctx, values, ranges, output);
   }

@@ -37,6 +37,20 @@ TEST_F(RaggedTest, SplitsAreChecked) {
       StatusIs(Code::kInvalidArgument, HasSubstr("indices[0] = 2 is not in [0, 2)")));
 }
 
+TEST_F(RaggedTest, AScalarGathersOneRow) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> row,
+                       RunOp("RaggedGather", {Longs({0, 2, 3}), values_, AsScalar<int64_t>(0)},
+                             Attrs().Set("OUTPUT_RAGGED_RANK", int64_t{0})));
+  ASSERT_EQ(row.size(), 1);
+  ExpectTensorEqual(row[0], AsTensor<float>({1, 2}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> rows,
+                       RunOp("RaggedGather", {Longs({0, 1, 3}), Longs({0, 1, 1, 3}), values_, AsScalar<int64_t>(1)},
+                             Attrs().Set("OUTPUT_RAGGED_RANK", int64_t{1})));
+  ASSERT_EQ(rows.size(), 2);
+  ExpectTensorEqual(rows[0], Longs({0, 0, 2}));
+  ExpectTensorEqual(rows[1], AsTensor<float>({2, 3}));
+}
+
 TEST_F(RaggedTest, MissingElementsAreTheDefault) {
   ASSERT_OK_AND_ASSIGN(
       const Tensor dense,
