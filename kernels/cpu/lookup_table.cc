@@ -58,7 +58,7 @@ int64_t LookupTable::MemoryUsed() const {
 
 int64_t LookupTable::size() const {
   MutexLock lock(mu_);
-  return KeyCount();
+  return options_.is_mutable || filled_ ? KeyCount() : 0;
 }
 
 bool LookupTable::is_initialized() const {
@@ -355,6 +355,9 @@ absl::StatusOr<LookupTable::Entries> LookupTable::ExportBuckets(const OpKernelCo
 absl::StatusOr<LookupTable::Entries> LookupTable::Export(const OpKernelContext& ctx) const {
   MutexLock lock(mu_);
   if (buckets_ != nullptr) return ExportBuckets(ctx);
+  if (!options_.is_mutable && !filled_) {
+    return errors::Aborted("HashTable is not initialized. Table ", options_.name, " has to be filled first");
+  }
   const int64_t count = KeyCount();
   TensorShape shape = options_.value_shape;
   RETURN_IF_ERROR(shape.InsertDim(0, count));

@@ -33,7 +33,7 @@ class LookupTable : public Resource {
   absl::Status CheckOptions() const;
   std::string DebugString() const override;
   int64_t MemoryUsed() const override;
-  int64_t size() const;
+  int64_t size() const;  // 0 where a table that is filled once has not been, whatever an attempt left in it
   // Whether a table that is filled once has been.
   bool is_initialized() const;
 

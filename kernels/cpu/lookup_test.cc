@@ -1,4 +1,5 @@
 // Hash tables and strings.
+#include <fstream>
 #include <limits>
 
 #include "core/numeric_types.h"
@@ -49,6 +50,30 @@ TEST_F(LookupTest, ATableIsFilledOnce) {
   EXPECT_THAT(RunOp("InitializeTableV2", {table, S({"a"}), L({9})}),
               StatusIs(Code::kFailedPrecondition, HasSubstr("already initialized with different data")));
   EXPECT_THAT(Insert(table, S({"a"}), L({1})), StatusIs(Code::kUnimplemented));
+}
+
+TEST_F(LookupTest, ATableThatWasNotFilledIsEmptyAndGivesNothing) {
+  const Tensor table = Table("HashTableV2", DT_STRING, DT_INT64);
+  EXPECT_THAT(RunOp("InitializeTableV2", {table, S({"a", "a"}), L({1, 2})}),
+              StatusIs(Code::kFailedPrecondition, HasSubstr("HashTable has different value for same key")));
+  EXPECT_EQ(Size(table), 0);
+  EXPECT_THAT(RunOp("LookupTableExportV2", {table}, Attrs().Set("Tkeys", DT_STRING).Set("Tvalues", DT_INT64)),
+              StatusIs(Code::kAborted, HasSubstr("HashTable is not initialized.")));
+}
+
+TEST_F(LookupTest, FilesWithEmptyLinesOrNoneFillNoTable) {
+  const std::string path = ::testing::TempDir() + "/lines_of_a_table";
+  const Tensor table = Table("HashTableV2", DT_STRING, DT_INT64);
+  const auto fill = [&](absl::string_view content, int64_t size) {
+    std::ofstream(path) << content;
+    return RunOp("InitializeTableFromTextFileV2", {table, AsScalar<tstring>(path)},
+                 Attrs().Set("key_index", int64_t{-2}).Set("value_index", int64_t{-1}).Set("vocab_size", size))
+        .status();
+  };
+  EXPECT_THAT(fill("", -1), StatusIs(Code::kOutOfRange, HasSubstr("Read less bytes than requested")));
+  EXPECT_THAT(fill("", 1), StatusIs(Code::kInvalidArgument, HasSubstr("expected 1 but got 0")));
+  EXPECT_THAT(fill("a\n\nb\n", -1), StatusIs(Code::kInvalidArgument, HasSubstr("empty line found at position 3.")));
+  EXPECT_THAT(fill("a\n\nb\n", 1), IsOk());
 }
 
 TEST_F(LookupTest, AMutableTableGrowsAndShrinks) {

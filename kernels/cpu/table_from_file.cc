@@ -116,6 +116,10 @@ absl::Status ReadColumns(const OpKernelContext& ctx, const std::string& path, co
     const absl::Status status = lines.ReadLine(&line);
     if (absl::IsOutOfRange(status)) break;
     RETURN_IF_ERROR(status);
+    if (line.empty()) {
+      return errors::InvalidArgument("Invalid content in ", path, ": empty line found at position ", lines.position(),
+                                     ".");
+    }
     const int64_t number = format.offset + count;
     std::vector<std::string> parts;
     if (columns > 0) parts = absl::StrSplit(line, format.delimiter);
@@ -125,6 +129,9 @@ absl::Status ReadColumns(const OpKernelContext& ctx, const std::string& path, co
     }
     RETURN_IF_ERROR(keys->Add(line, parts, number));
     RETURN_IF_ERROR(values->Add(line, parts, number));
+  }
+  if (format.vocab_size < 0 && count == 0) {
+    return errors::OutOfRange("Read less bytes than requested: ", path, " is empty");
   }
   if (format.vocab_size >= 0 && count < format.vocab_size) {
     return errors::InvalidArgument("Invalid vocab_size in ", path, ": expected ", format.vocab_size, " but got ",

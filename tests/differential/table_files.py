@@ -79,6 +79,12 @@ def text_tables(version):
             find = getattr(raw, "LookupTableFind" + version)(
                 table_handle=made, keys=tf1.constant(asked, key_type), default_value=tf.zeros([], value_type))
             steps += [fill, find, getattr(raw, "LookupTableSize" + version)(table_handle=made), fill]
+        for i, (content, size) in enumerate([(b"", -1), (b"", 1), (b"\n", -1), (b"a\n\nb\n", -1), (b"a\n\nb\n", 1), (b"a\r\n\r\n", -1), (b"a\nb\na\n", -1)]):
+            made = getattr(raw, "HashTable" + version)(key_dtype=STRING, value_dtype=I64, shared_name="odd_%d" % i)
+            steps += [getattr(raw, "InitializeTableFromTextFile" + version)(
+                table_handle=made, filename=written("odd_%d" % i, content), key_index=-2, value_index=-1, vocab_size=size),
+                      getattr(raw, "LookupTableSize" + version)(table_handle=made),
+                      getattr(raw, "LookupTableExport" + version)(table_handle=made, Tkeys=STRING, Tvalues=I64)]
         lost = getattr(raw, "HashTable" + version)(key_dtype=STRING, value_dtype=I64, shared_name="lost")
         return steps + [getattr(raw, "InitializeTableFromTextFile" + version)(
             table_handle=lost, filename=path("none"), key_index=-2, value_index=-1)]
