@@ -192,6 +192,9 @@ TEST_F(ArrayTest, UpdatesMustFitIndicesAndShape) {
   EXPECT_THAT(RunOp1("TensorScatterAdd", {x, one, Counting({2, 2})}),
               StatusIs(kInvalid, HasSubstr("Outer dimensions of indices and update must match")));
   EXPECT_THAT(RunOp1("TensorScatterAdd", {x, one, Counting({1, 3})}),
+              StatusIs(kInvalid, HasSubstr("The inner 1 dimensions of output.shape=[3,2] must match the inner 1 "
+                                           "dimensions of updates.shape=[1,3]")));
+  EXPECT_THAT(RunOp1("TensorScatterAdd", {AsScalar<int32_t>(1), one, Counting({1})}),
               StatusIs(kInvalid, HasSubstr("Inner dimensions of output shape must match inner dimensions of updates")));
   EXPECT_THAT(RunOp1("TensorScatterAdd", {x, AsTensor<int32_t>({0, 0, 0}, {1, 3}), Counting({1})}), StatusIs(kInvalid));
 }

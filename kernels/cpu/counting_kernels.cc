@@ -52,9 +52,9 @@ class DenseBincountKernel : public OpKernel {
       }
       if (ok) return absl::OkStatus();
       const auto negative = std::find_if(values, values + n, [](auto value) { return value < 0; });
-      return errors::InvalidArgument(data.dims() == 2 ? "Input 'in' must be non-negative!"
-                                                      : "Input arr must be non-negative!",
-                                     " Negative input value found: ", *negative);
+      return errors::InvalidArgument(
+          data.dims() == 2 ? "Input 'in' must be non-negative!" : "Input arr must be non-negative!",
+          " Negative input value found: ", *negative);
     };
     if (data.dtype() == DT_INT32) return count(data.data<int32_t>());
     if (data.dtype() == DT_INT64) return count(data.data<int64_t>());

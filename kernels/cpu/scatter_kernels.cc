@@ -18,6 +18,13 @@ absl::Status CheckTensorUpdates(const TensorShape& indices, const TensorShape& u
     return errors::InvalidArgument("Outer dimensions of indices and update must match. Indices shape: ",
                                    indices.ToString(), ", updates shape:", updates.ToString());
   }
+  const int outer = indices.dims() - 1;
+  const int64_t inner = shape.dims() - indices.dim_size(outer);
+  if (inner == updates.dims() - outer) {
+    return errors::InvalidArgument("The inner ", inner, " dimensions of output.shape=", shape.ToString(),
+                                   " must match the inner ", inner,
+                                   " dimensions of updates.shape=", updates.ToString());
+  }
   return errors::InvalidArgument(
       "Inner dimensions of output shape must match inner dimensions of updates shape. Output: ", shape.ToString(),
       " updates: ", updates.ToString());
@@ -60,7 +67,7 @@ class ScatterNdKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(2)));
     if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
-      return errors::InvalidArgument("Indices and updates specified for empty output. indices shape: ",
+      return errors::InvalidArgument("Indices and updates specified for empty output.  indices shape: ",
                                      indices.shape().ToString());
     }
     RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), shape));
@@ -92,13 +99,13 @@ class TensorScatterKernel : public OpKernel {
     const TensorShape shape = ctx.input(0).shape();
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
+    if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
+      return errors::InvalidArgument("Indices and updates specified for empty output shape");
+    }
+    RETURN_IF_ERROR(CheckTensorUpdates(indices.shape(), updates.shape(), shape));
     if (shape.dims() < 1) {
       return errors::InvalidArgument("Tensor must be at least 1-D, got shape: ", shape.ToString());
     }
-    if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
-      return errors::InvalidArgument("Indices and updates specified for empty tensor");
-    }
-    RETURN_IF_ERROR(CheckTensorUpdates(indices.shape(), updates.shape(), shape));
     ASSIGN_OR_RETURN(const NdIndices nd, NdIndices::Of(indices, shape, "tensor"));
     if (nd.first_bad >= 0 && !ignore_bad_) return nd.Error("shape", shape);
     if (std::optional<Tensor> own = ctx.forward_input(0, ctx.expected_output_dtype(0), shape)) {

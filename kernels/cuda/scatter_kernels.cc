@@ -69,7 +69,7 @@ class ScatterNdKernel : public GpuOpKernel {
     }
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(2)));
     if (shape.num_elements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
-      return errors::InvalidArgument("Indices and updates specified for empty output. indices shape: ",
+      return errors::InvalidArgument("Indices and updates specified for empty output.  indices shape: ",
                                      indices.shape().ToString());
     }
     RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), shape));
@@ -96,7 +96,7 @@ class TensorScatterKernel : public GpuOpKernel {
       return errors::InvalidArgument("Tensor must be at least 1-D, got shape: ", input.shape().ToString());
     }
     if (input.NumElements() == 0 && (indices.NumElements() > 0 || updates.NumElements() > 0)) {
-      return errors::InvalidArgument("Indices and updates specified for empty tensor");
+      return errors::InvalidArgument("Indices and updates specified for empty output shape");
     }
     RETURN_IF_ERROR(CheckSliceUpdates(indices.shape(), updates.shape(), input.shape()));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, input.shape()));

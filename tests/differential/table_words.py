@@ -114,3 +114,9 @@ def lists(_):
 
 
 program("TensorListScatterV2 TensorListPushBackBatch", WORDS, lists, [None])
+
+TARGET = V((3, 2), F32)
+row("TensorScatterAdd TensorScatterUpdate", WORDS, plain(*[
+    {"tensor": t, "indices": Fed(i, I32), "updates": V(u, F32)} for t, i, u in [
+        (TARGET, [[0]], (1, 3)), (TARGET, [[0]], (1,)), (TARGET, [[3]], (1, 2)), (V((), F32), [[0]], (1,)), (V((0, 2), F32), [[0]], (1, 2))]]))
+row("ScatterNd", WORDS, plain({"indices": Fed([[0]], I32), "updates": V((1,), F32), "shape": Fed([0], I32)}))

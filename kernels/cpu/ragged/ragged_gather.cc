@@ -64,7 +64,8 @@ class RaggedGatherKernel : public OpKernel {
         }
         range = {splits[range.begin], splits[range.end]};
       }
-      if (level > 0 || outer >= 0) RETURN_IF_ERROR(SetSplitsOutput(ctx, output++, taken));  // one row is no list of rows
+      if (level > 0 || outer >= 0)
+        RETURN_IF_ERROR(SetSplitsOutput(ctx, output++, taken));  // one row is no list of rows
     }
     return GatherValues(ctx, values, ranges, output);
   }

@@ -204,9 +204,9 @@ class BincountKernel : public OpKernel {
     // Negative values of a sparse matrix are passed over, as in TensorFlow; elsewhere they are errors.
     for (const Occurrence& item : occurrences.items) {
       if (item.value >= 0 || (kSource == Source::kSparse && occurrences.has_rows)) continue;
-      return errors::InvalidArgument(kSource == Source::kRagged ? "Input must be non-negative"
-                                                                : "Input arr must be non-negative!",
-                                     " Got ", item.value);
+      return errors::InvalidArgument(
+          kSource == Source::kRagged ? "Input must be non-negative" : "Input arr must be non-negative!", " Got ",
+          item.value);
     }
     ASSIGN_OR_RETURN(const TensorShape shape, occurrences.has_rows ? TensorShape::Build({{occurrences.rows, size}})
                                                                    : TensorShape::Build({size}));
