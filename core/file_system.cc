@@ -27,7 +27,8 @@ absl::StatusOr<uint64_t> FileSystem::Size(const std::string& path) {
   return stat.size;
 }
 
-absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pattern) {
+absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pattern,
+                                                          absl::FunctionRef<absl::Status()> go_on) {
   const absl::string_view scheme = SchemeOf(pattern);
   std::string root = scheme.empty() ? "" : absl::StrCat(scheme, "://");
   absl::string_view rest = absl::string_view(pattern).substr(root.size());
@@ -36,6 +37,11 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
   for (absl::string_view part : absl::StrSplit(rest, '/', absl::SkipEmpty())) {
     std::vector<std::string> next;
     for (const std::string& dir : matches) {
+      RETURN_IF_ERROR(go_on());
+      if (next.size() > kMaxMatches) {
+        return errors::ResourceExhausted("The pattern ", pattern, " leads to more than ", kMaxMatches,
+                                         " paths: name more of what is wanted");
+      }
       if (!HasWildcard(part)) {
         next.push_back(JoinPath(dir, part));
         continue;
@@ -48,10 +54,13 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
     }
     matches = std::move(next);
   }
-  matches.erase(std::remove_if(matches.begin(), matches.end(), [this](const auto& path) { return !Exists(path); }),
-                matches.end());
-  std::sort(matches.begin(), matches.end());
-  return matches;
+  std::vector<std::string> existing;
+  for (std::string& path : matches) {
+    RETURN_IF_ERROR(go_on());
+    if (Exists(path)) existing.push_back(std::move(path));
+  }
+  std::sort(existing.begin(), existing.end());
+  return existing;
 }
 
 std::shared_ptr<FileSystemRegistry> FileSystemRegistry::Default() {

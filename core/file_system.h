@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "core/status.h"
 
@@ -67,8 +68,13 @@ class FileSystem {
 
   bool Exists(const std::string& path) { return Stat(path).ok(); }
   absl::StatusOr<uint64_t> Size(const std::string& path);
-  // Sorted paths that match a pattern with *, ? and [] in any component but the scheme.
-  absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern);
+  // Sorted paths that match a pattern with *, ? and [] in any component but the scheme. RESOURCE_EXHAUSTED where it
+  // leads to more than kMaxMatches; it ends with the first error of `go_on`, which is asked for each of them.
+  absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern, absl::FunctionRef<absl::Status()> go_on);
+  absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) {
+    return Glob(pattern, [] { return absl::OkStatus(); });
+  }
+  static constexpr size_t kMaxMatches = 1 << 20;
 };
 
 std::unique_ptr<FileSystem> NewPosixFileSystem();   // plain paths and "file://"

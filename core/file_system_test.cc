@@ -131,6 +131,10 @@ TEST_P(FileSystemConformance, GlobMatchesComponents) {
   EXPECT_THAT(*fs()->Glob(Path("d*/*.index")), ElementsAre(Path("d1/a.index"), Path("d2/c.index")));
   EXPECT_THAT(*fs()->Glob(Path("d1/[bx].data")), ElementsAre(Path("d1/b.data")));
   EXPECT_THAT(*fs()->Glob(Path("nowhere/*")), ElementsAre());
+  int asked = 0;
+  const auto tired = [&] { return ++asked < 6 ? absl::OkStatus() : absl::CancelledError("enough"); };
+  EXPECT_EQ(fs()->Glob(Path("d*/*"), tired).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 6);
 }
 
 TEST_P(FileSystemConformance, ErrorsNameThePath) {

@@ -44,6 +44,8 @@ absl::Status ErrnoStatus(const std::string& path, int error) {
     case ENOTEMPTY:
     case EBUSY:
     case ELOOP:
+    case ENXIO:
+    case ENODEV:
       return absl::FailedPreconditionError(message);
     case EINVAL:
     case ENAMETOOLONG:

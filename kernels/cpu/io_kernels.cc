@@ -213,7 +213,7 @@ class MatchingFilesKernel : public BlockingKernel {
     std::vector<tstring> paths;
     for (const tstring& pattern : ctx.input(0).flat<tstring>()) {
       ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(pattern));
-      ASSIGN_OR_RETURN(std::vector<std::string> matches, files->Glob(pattern));
+      ASSIGN_OR_RETURN(std::vector<std::string> matches, files->Glob(pattern, [&] { return CheckCancelled(ctx); }));
       paths.insert(paths.end(), matches.begin(), matches.end());
     }
     std::sort(paths.begin(), paths.end());

@@ -267,7 +267,8 @@ class MatchingFilesDataset : public DatasetBase {
       std::vector<std::string> all;
       for (const std::string& pattern : dataset().patterns_) {
         ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(pattern));
-        ASSIGN_OR_RETURN(const std::vector<std::string> found, files->Glob(pattern));
+        ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                         files->Glob(pattern, [&] { return ctx.CheckCancelled(); }));
         all.insert(all.end(), found.begin(), found.end());
       }
       std::sort(all.begin(), all.end());
