@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -26,11 +28,14 @@ constexpr absl::string_view kAuto = "auto";
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kLimit = absl::Seconds(10);
 
+// With that of a terminal that is gone, unless nohup has it ignored.
 sigset_t StopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  struct sigaction action;
+  if (sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
   return signals;
 }
 
@@ -42,9 +47,27 @@ int WaitForStopSignal() {
   return signal;
 }
 
+// Without the threads that it begins with, gRPC would wait for them for ever.
+absl::Status CheckThreads() {
+  constexpr int kFirstThreads = 16;
+  std::atomic<bool> may_end{false};
+  std::vector<std::thread> threads;
+  absl::Status status;
+  try {
+    for (int i = 0; i < kFirstThreads; ++i) threads.emplace_back([&] { may_end.wait(false); });
+  } catch (const std::system_error& error) {
+    status = errors::ResourceExhausted("The system gives ", threads.size(), " threads, and a server begins with ",
+                                       kFirstThreads, " (", error.what(), "): raise the limits (ulimit -a)");
+  }
+  may_end = true;
+  may_end.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  return status;
+}
+
 // Ends the process when an orderly stop takes too long, or when asked a second time.
 void StartWatchdog() {
-  std::thread([] {
+  const auto watch = [] {
     const sigset_t signals = StopSignals();
     const absl::Time deadline = absl::Now() + kLimit;
     int signal = 0;
@@ -57,7 +80,12 @@ void StartWatchdog() {
     [[maybe_unused]] const ssize_t written =
         signal > 0 ? write(2, kAsked, sizeof(kAsked) - 1) : write(2, kLate, sizeof(kLate) - 1);
     _exit(3);
-  }).detach();
+  };
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error&) {  // there is no thread for it: the system ends the process
+    alarm(static_cast<unsigned>(absl::ToInt64Seconds(kLimit)));
+  }
 }
 
 // gRPC receives into memory from malloc, which by default gives large blocks back to the system at once, so that each
@@ -148,6 +176,7 @@ absl::Status RunServer(const ServerCommand& command) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   KeepFreedMemory();
+  RETURN_IF_ERROR(CheckThreads());
   ASSIGN_OR_RETURN(Server::Options options, ServerOptions(command));
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));
   if (!command.ready_file.empty()) {

@@ -71,25 +71,33 @@ void OccupyStandardFiles() {
   }
 }
 
-// A task has a file for each connection, and the limit that shells set is for programs that use select().
-void RaiseFileLimit() {
+// A task has a file for each connection, and the limit that shells set is for programs that use select(). Without those
+// that it needs itself, gRPC would end the process.
+absl::Status RaiseFileLimit() {
+  constexpr rlim_t kFewest = 16;
   rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
+  if (limit.rlim_max < kFewest) {
+    return errors::ResourceExhausted("A server needs ", kFewest, " open files at least, and the limit is ",
+                                     limit.rlim_max, ": raise it (ulimit -n)");
+  }
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
   OccupyStandardFiles();
   if (absl::Status status = CheckCpuBaseline(); !status.ok()) return Report(status);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of what writes it
   int result = 0;
   CLI::App app("Weir: graphs that run on a cluster of processes");
   app.require_subcommand(1);
 
   ServerCommand server;
   int port = -1;
-  CLI::App* server_app = app.add_subcommand("server", "Run one task of a cluster, until SIGTERM or SIGINT");
+  CLI::App* server_app = app.add_subcommand("server", "Run one task of a cluster, until SIGTERM, SIGINT or SIGHUP");
   server_app->add_option("--job", server.job, "The task's job; without --job and --cluster, the environment tells");
   server_app->add_option("--index", server.index, "The task's index in its job")->check(kNotNegative);
   server_app->add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})");
@@ -118,10 +126,10 @@ int Main(int argc, char** argv) {
                    "Offer so many GPU devices that the host simulates, slowly: for tests, never for speed")
       ->check(CLI::Range(0, 16));
   server_app->callback([&] {
-    RaiseFileLimit();
     if (port >= 0) server.port = port;
     server.environment = Environment::OfThisProcess();
-    result = ReportUsage(RunServer(server));
+    const absl::Status limit = RaiseFileLimit();
+    result = ReportUsage(limit.ok() ? RunServer(server) : limit);
   });
 
   LaunchCommand launch;

@@ -37,6 +37,7 @@ absl::Status ListenError(const Address& address, int error) {
   const std::string message = absl::StrCat("Cannot listen on ", address.ToString(), ": ", Reason(error));
   if (error == EADDRINUSE) return errors::AlreadyExists(message, "; choose another port, or 0 for any");
   if (error == EACCES) return errors::PermissionDenied(message);
+  if (error == EAGAIN) return errors::ResourceExhausted(message, "; the system has no thread to give");
   if (error == EMFILE || error == ENFILE) return errors::ResourceExhausted(message, "; raise the limit (ulimit -n)");
   return errors::InvalidArgument(message);
 }

@@ -1,4 +1,5 @@
 // Programs that are started in ways that nobody means well by.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/server_process.h"
@@ -22,9 +24,10 @@ class HostileProcess : public testing::Test {
     int code = -1;  // 128 + the signal's number for one ended by a signal
     std::string errors;
   };
-  // `weir` with what a shell makes of `arguments`.
-  Ended Run(const std::string& arguments) const {
-    const int state = system(absl::StrCat("exec ", WEIR_PROGRAM, " ", arguments, " 2>", Path("errors")).c_str());
+  // `weir` with what a shell makes of `arguments`, after `before`.
+  Ended Run(const std::string& arguments, const std::string& before = "true") const {
+    const int state =
+        system(absl::StrCat(before, "; exec ", WEIR_PROGRAM, " ", arguments, " 2>", Path("errors")).c_str());
     std::ostringstream text;
     text << std::ifstream(Path("errors")).rdbuf();
     return {WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state), text.str()};
@@ -73,6 +76,34 @@ TEST_F(HostileProcess, NoFileTakesThePlaceOfAStandardOneThatIsClosed) {
     EXPECT_STREQ(name, "/dev/null");
   }
   EXPECT_EQ(*server.Terminate(absl::Seconds(30)), 0);
+}
+
+TEST_F(HostileProcess, LimitsOfTheSystemAreTold) {
+  const std::string server = absl::StrCat("server --job worker --port 0 --cluster '{\"worker\": [\"127.0.0.1:1\"]}' ",
+                                          "--ready-file ", Path("ready"));
+  const Ended files = Run(server, "ulimit -n 14");
+  EXPECT_EQ(files.code, 1);
+  EXPECT_THAT(files.errors, HasSubstr("needs 16 open files"));
+  const Ended threads = Run(server, "ulimit -d 50000");
+  EXPECT_EQ(threads.code, 1);
+  EXPECT_THAT(threads.errors, HasSubstr("threads"));
+  const Ended size = Run(server, "ulimit -f 0; exec 2>/dev/null");
+  EXPECT_EQ(size.code, 1);
+}
+
+TEST_F(HostileProcess, ATerminalThatGoesEndsAServerInOrder) {
+  ServerProcess server({.name = "server",
+                        .arguments = {WEIR_PROGRAM, "server", "--job", "worker", "--port", "0", "--cluster",
+                                      R"({"worker": ["127.0.0.1:1"]})", "--ready-file", Path("ready")},
+                        .ready_file = Path("ready"),
+                        .log_file = Path("log")});
+  ASSERT_THAT(server.Launch(), IsOk());
+  ASSERT_THAT(server.AwaitReady(absl::Seconds(60)), IsOk());
+  server.Signal(SIGHUP);
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (server.pid() >= 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(server.pid(), -1);
+  EXPECT_THAT(server.Log(), HasSubstr("stopping task=/job:worker/replica:0/task:0 signal=1"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 
 // As a process expects them that a shell has started; those that the launcher was told to ignore stay ignored.
 void ResetSignals() {
-  for (const int signal : {SIGPIPE, SIGTTOU, SIGCHLD}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGCHLD}) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
