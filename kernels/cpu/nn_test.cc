@@ -417,6 +417,8 @@ TEST_F(NnTest, Pooling) {
   const std::vector<int64_t> two = {1, 2, 2, 1}, one = {1, 1, 1, 1}, first = {1, 1, 2, 2};
   ExpectOutputs({
       {"MaxPool", {Counting({1, 3, 3, 1})}, {M({4, 5, 7, 8}, {1, 2, 2, 1})}, Window(two, one, "VALID")},
+      // A window that a stride would bring back fits nowhere.
+      {"MaxPool", {Counting({1, 1, 1, 1})}, {M({}, {1, 0, 0, 1})}, Window({1, 4, 4, 1}, {1, 2, 2, 1}, "VALID")},
       {"MaxPool", {M({-3, -1}, {1, 1, 2, 1})}, {M({-1, -1}, {1, 1, 2, 1})}, Window(two, one, "SAME")},
       {"MaxPool", {Counting({1, 1, 2, 2})}, {M({3}, {1, 1, 1, 1})}, Window(first, first, "VALID", "NCHW")},
       {"MaxPool",

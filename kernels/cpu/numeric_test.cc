@@ -252,6 +252,7 @@ TEST_F(NumericTest, RandomParametersAreChecked) {
       {"StatelessParameterizedTruncatedNormal",
        {Ints({2}), seed, AsScalar<float>(0), AsScalar<float>(-1), AsScalar<float>(0), AsScalar<float>(1)},
        "Invalid parameters"},
+      {"RandomIndexShuffle", {Int(0), Ints({1, 2, 3}), Int(-1)}, "max_index must be >= 0 but was -1"},
       {"RandomIndexShuffle", {Int(9), Ints({1, 2, 3}), Int(8)}, "must not be above"},
   });
 }

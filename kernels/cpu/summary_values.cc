@@ -157,8 +157,12 @@ absl::Status AddImages(const std::string& tag, const Tensor& tensor, int64_t max
   const int64_t count = std::min(max_images, shape.dim_size(0));
   if (count == 0) return absl::OkStatus();
   const int64_t pixels = shape.dim_size(1) * shape.dim_size(2);
-  if (pixels == 0 || pixels > INT32_MAX / 4) {
-    return errors::InvalidArgument("Tensor ", shape.ToString(), " has no pixels or is too large for summary ", tag);
+  if (pixels == 0) {
+    return errors::InvalidArgument("input tensor must have non-zero dims. Found: ", shape.ToString(), " for summary ",
+                                   tag);
+  }
+  if (pixels > INT32_MAX / 4) {
+    return errors::InvalidArgument("Tensor ", shape.ToString(), " is too large for summary ", tag);
   }
   std::vector<uint8_t> bytes(tensor.dtype() == DT_UINT8 ? 0 : pixels * depth);
   for (int64_t i = 0; i < count; ++i) {

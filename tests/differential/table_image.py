@@ -143,7 +143,8 @@ row("StatelessSampleDistortedBoundingBox", 0, each(*[
     lambda t, s=s: {"image_size": Fed([40, 50, 3], t), "bounding_boxes": Fed(_BOXES, F32), "min_object_covered": Fed(0.3, F32), "seed": Fed([s, 9], I32)}
     for s in (1, 2, 3)]))
 row("NonMaxSuppressionWithOverlaps", 0, plain(*[
-    {"overlaps": V((n, m), F32, (0, 1)), "scores": V((n,), F32), "max_output_size": 4, "overlap_threshold": 0.5, "score_threshold": -3.0} for n, m in [(8, 8), (0, 0), (3, 4)]]))
+    {"overlaps": V((n, m), F32, (0, 1)), "scores": V((n,), F32), "max_output_size": 4, "overlap_threshold": 0.5, "score_threshold": -3.0} for n, m in [(8, 8), (0, 0), (3, 4)]],
+    {"overlaps": V((8, 8), F32, (0, 1)), "scores": V((8,), F32), "max_output_size": 4, "overlap_threshold": float("nan"), "score_threshold": 0.0}))
 row("CombinedNonMaxSuppression", 8, plain(*[
     {"boxes": V((2, 6, q, 4), F32, (-0.2, 1.2)), "scores": V((2, 6, 3), F32, (0, 1)), "max_output_size_per_class": 2, "max_total_size": 5,
      "iou_threshold": 0.3, "score_threshold": 0.2, "pad_per_class": p, "clip_boxes": c} for q in (1, 3, 2) for p in (True, False) for c in (True, False)]))

@@ -145,7 +145,8 @@ row("DecodeJSONExample", 0, plain(*[{"json_examples": text(j)} for j in (
 row("DecodePaddedRaw", 0, plain(*[{"input_bytes": text("abcdefgh", "", "abcdefghijkl"), "fixed_length": Fed(n, I32), "out_type": t, "little_endian": e}
                                   for t in (U8, I16, I32, F32, F64, HALF) for e in (True, False) for n in (8, 0, -1, 6, 16)]))
 row("DecodeCompressed", 0, plain(*[{"bytes": text(*b), "compression_type": c} for c in ("", "ZLIB", "GZIP", "LZ4")
-                                   for b in ([compression.compress(b"abc" * 99), compression.compress(b"")], [gzip.compress(b"xyz" * 99, mtime=0)], ["not compressed"], [""])]))
+                                   for b in ([compression.compress(b"abc" * 99), compression.compress(b"")], [gzip.compress(b"xyz" * 99, mtime=0)], ["not compressed"], [""], [compression.compress(b"ab") * 2], [compression.compress(b"ab") + b"xyz"],
+                                             [gzip.compress(b"ab", mtime=0) * 2], [gzip.compress(b"ab", mtime=0) + b"xyz"])]))
 row("SerializeTensor", 0, each(*[lambda t, s=s: {"tensor": V(s, t)} for s in ((), (0,), (2, 3))]))
 row("ParseTensor", 0, plain(*[{"serialized": s, "out_type": t} for t in (F32, I32, STRING)
                               for s in [one(tf.make_tensor_proto([1.0, 2.0]).SerializeToString()), one(tf.make_tensor_proto([b"a"]).SerializeToString()), one("junk"), text("a"), one("")]]))

@@ -47,6 +47,12 @@ row("AvgPoolGrad", 8, plain(*[
     for s in [(1, 2, 2, 2), (1, 2, 2, 1), (1, 2, 2, 3), (2, 2, 2, 2), (1, 1, 2, 2)]]))
 row("Bincount", 0, plain(*[{"arr": Fed(a, I32), "size": Fed(4, I32), "weights": V(w, F32)} for a, w in [
     ([[0, 1], [2, 3]], (4,)), ([0, 1, 2, 3], (2, 2)), ([0, 1, 2, 3], (3,)), ([0, 1], (1,)), (1, (1,)), ([], (0,)), ([[1, 5]], (0, 7))]]))
+# Windows that a stride would bring back fit nowhere; those beyond it have no size.
+BEYOND = [{"strides": [1, s, s, 1], "padding": "VALID"} for s in (1, 2, 3)]
+row("MaxPool", 0, plain(*[{"input": V((1, 6, 6, 2), F32), "ksize": [1, 9, 3, 1], **b} for b in BEYOND]))
+row("AvgPool", 0, plain(*[{"value": V((1, 6, 6, 2), F32), "ksize": [1, 9, 3, 1], **b} for b in BEYOND]))
+row("Conv2D", 512, plain(*[{"input": V((1, 6, 6, 2), F32), "filter": V((9, 3, 2, 2), F32), **b} for b in BEYOND]))
+row("ExtractImagePatches", 0, plain(*[{"images": V((1, 6, 6, 2), F32), "ksizes": [1, 9, 3, 1], "rates": [1, 1, 1, 1], **b} for b in BEYOND]))
 known("AvgPoolGrad", "Expected grad shape", "TensorFlow writes beyond its output for some shapes, which ends its process")
 known("FractionalMaxPoolGrad", "must not be negative", "TensorFlow reads before its input")
 known("MaxPool", "static shape", "TensorFlow's shape function divides channels by a stride that its kernel ignores")

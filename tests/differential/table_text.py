@@ -49,7 +49,8 @@ row("UnicodeDecode UnicodeDecodeWithOffsets", 0, plain(*[{"input": text(*WORDS),
                                                         for e in ENCODINGS for r in ("replace", "ignore", "strict") for c, k, s in [(65533, False, I64), (63, True, I32)]]))
 row("UnicodeEncode", 0, plain(*[{"input_values": Fed(v, I32), "input_splits": Fed(s, I64), "errors": r, "output_encoding": e} for e in ("UTF-8", "UTF-16-BE", "UTF-32-BE")
                                 for r in ("replace", "ignore", "strict") for v, s in [([72, 233, 0x1F600], [0, 1, 3]), ([72, -1, 0xD800, 0x110000], [0, 4]), ([72], [0, 2]), ([72], [1, 1]),
-                                                                                      ([72, 73], [0, 2, 1, 2]), ([], [0])]]))
+                                                                                      ([72, 73], [0, 2, 1, 2]), ([], [0]), ([0xFFFE, 0xFFFF, 0xFDD0], [0, 3]),
+                                                                                      ([72, 73], [[0, 2]])]]))
 row("UnicodeTranscode", 0, plain(*[{"input": text(*WORDS), "input_encoding": i, "output_encoding": o, "errors": r, "replace_control_characters": k} for i in ENCODINGS
                                    for o in ("UTF-8", "UTF-16-BE", "UTF-32-BE") for r in ("replace", "ignore", "strict") for k in (False, True)]))
 row("UnicodeScript", 0, plain({"input": Fed([65, 233, 0x3042, 0x1F600, -1, 0x110000, 0x5D0], I32)}))

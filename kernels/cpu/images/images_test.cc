@@ -188,6 +188,13 @@ TEST_F(ImagesTest, PatchesAndRegions) {
   // A window that is one too large fits nowhere; beyond that there is no size.
   ASSERT_OK_AND_ASSIGN(patches, RunOp1("ExtractImagePatches", {F({1}, {1, 1, 1, 1})}, attrs));
   EXPECT_EQ(patches.shape(), TensorShape({1, 0, 0, 4}));
+  ASSERT_OK_AND_ASSIGN(patches, RunOp1("ExtractImagePatches", {F({1}, {1, 1, 1, 1})},
+                                       Attrs()
+                                           .Set("ksizes", std::vector<int64_t>{1, 4, 1, 1})
+                                           .Set("strides", std::vector<int64_t>{1, 2, 1, 1})
+                                           .Set("rates", std::vector<int64_t>{1, 1, 1, 1})
+                                           .Set("padding", std::string("VALID"))));
+  EXPECT_EQ(patches.shape(), TensorShape({1, 0, 1, 4}));
   EXPECT_THAT(RunOp("ExtractImagePatches", {Tensor(DT_FLOAT, TensorShape({1, 0, 1, 1}))}, attrs),
               StatusIs(kInvalid, HasSubstr("negative")));
   const Tensor one = F({1, 2, 3, 4}, {1, 2, 2, 1}), pooled = F({4}, {1, 1, 1, 1});
@@ -216,6 +223,11 @@ TEST_F(ImagesTest, BoxesAreChecked) {
                                            {F({1, .9f, 0, .9f, 1, 0, 0, 0, 1}, {3, 3}), AsTensor<float>({1, 3, 2}),
                                             AsScalar<int32_t>(3), AsScalar<float>(0.5f), AsScalar<float>(0)}));
   ExpectTensorEqual(kept, Ints({1, 2}));
+  // What is not below the threshold is suppressed, also where nothing is.
+  ASSERT_OK_AND_ASSIGN(kept, RunOp1("NonMaxSuppressionWithOverlaps",
+                                    {F({1, 0, 0, 1}, {2, 2}), AsTensor<float>({1, 3}), AsScalar<int32_t>(2),
+                                     AsScalar<float>(std::numeric_limits<float>::quiet_NaN()), AsScalar<float>(0)}));
+  ExpectTensorEqual(kept, Ints({1}));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class PatchesKernel : public OpKernel {
     const int64_t seen = slide.size + (slide.size - 1) * (slide.rate - 1);
     if (padding_ == "VALID") {
       slide.out = in < seen ? 0 : (in - seen) / slide.stride + 1;
-      if (in - seen + slide.stride < 0) {
+      if ((in - seen + slide.stride) / slide.stride < 0) {
         return errors::InvalidArgument("Computed output size would be negative: input ", in, ", window ", seen);
       }
       return slide;

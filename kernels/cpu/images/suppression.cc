@@ -66,7 +66,7 @@ class SuppressionWithOverlapsKernel : public OpKernel {
     const float* const shares = overlaps.data<float>();
     const std::vector<int32_t> chosen =
         Choose(InOrder(scores.data<float>(), n, 1, least), most,
-               [&](int32_t by, int32_t candidate) { return shares[candidate * n + by] > threshold; });
+               [&](int32_t by, int32_t candidate) { return !(shares[candidate * n + by] <= threshold); });
     ctx.set_output(0, Tensor::Vector<int32_t>(chosen));
     return absl::OkStatus();
   }

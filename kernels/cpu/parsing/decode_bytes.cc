@@ -57,7 +57,9 @@ class DecodePaddedRawKernel : public OpKernel {
 // What a few bytes can grow to has a limit.
 constexpr size_t kMostDecompressed = size_t{1} << 31;
 
-absl::Status Inflate(const tstring& in, int window_bits, tstring* out) {
+// Members of a gzip file follow each other; zlib's data ends where it says so, whatever comes then.
+absl::Status Inflate(const tstring& in, bool gzip, tstring* out) {
+  const int window_bits = gzip ? MAX_WBITS + 16 : MAX_WBITS;
   z_stream stream{};
   if (inflateInit2(&stream, window_bits) != Z_OK) return errors::ResourceExhausted("inflateInit2 failed");
   if (in.size() > UINT32_MAX) {
@@ -76,7 +78,7 @@ absl::Status Inflate(const tstring& in, int window_bits, tstring* out) {
     if (out->size() > kMostDecompressed) {
       status = errors::ResourceExhausted("Decompressed data exceeds ", kMostDecompressed, " bytes");
     } else if (result == Z_STREAM_END) {
-      if (inflateReset(&stream) != Z_OK) break;
+      if (!gzip || inflateReset(&stream) != Z_OK) break;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       status = errors::DataLoss("inflate() failed with error ", result, ": ", stream.msg == nullptr ? "" : stream.msg);
     } else if (result == Z_BUF_ERROR) {
@@ -102,9 +104,8 @@ class DecodeCompressedKernel : public OpKernel {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, in.shape()));
-    const int window_bits = type_ == "GZIP" ? MAX_WBITS + 16 : MAX_WBITS;
     for (int64_t i = 0; i < in.NumElements(); ++i) {
-      RETURN_IF_ERROR(Inflate(in.data<tstring>()[i], window_bits, &output->data<tstring>()[i]));
+      RETURN_IF_ERROR(Inflate(in.data<tstring>()[i], type_ == "GZIP", &output->data<tstring>()[i]));
     }
     return absl::OkStatus();
   }

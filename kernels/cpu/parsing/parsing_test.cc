@@ -112,6 +112,15 @@ TEST_F(ParsingTest, FeaturesHaveAKeyAndAValue) {
   }
 }
 
+TEST_F(ParsingTest, WhatFollowsCompressedDataIsNotRead) {
+  const tstring once("x\x9c\x4b\x4c\x02\0\x01\x26\0\xc4", 10);
+  for (const tstring& tail : {tstring(), once, tstring("xyz")}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor out, RunOp1("DecodeCompressed", {Text(once + tail)},
+                                                  Attrs().Set("compression_type", std::string("ZLIB"))));
+    ExpectTensorEqual(out, Text("ab"));
+  }
+}
+
 TEST_F(ParsingTest, CsvFieldsMayBeQuoted) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out,
                        RunOp("DecodeCSV", {S({"1,\"a,\"\"b\"\"\"", ",c"}), AsTensor<int32_t>({7}), Text("")}));

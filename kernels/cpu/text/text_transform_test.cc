@@ -83,6 +83,17 @@ TEST_F(TextTransformTest, ValuesAreWrittenIntoTheTemplate) {
   ExpectTensorEqual(nothing, Text("<|...|>"));
 }
 
+TEST_F(TextTransformTest, CodePointsThatAreNoCharactersAreEncoded) {
+  const auto encode = [this](const Tensor& splits) {
+    return RunOp1("UnicodeEncode", {AsTensor<int32_t>({0xFFFE, 0xFDD0}), splits},
+                  Attrs().Set("errors", std::string("strict")).Set("output_encoding", std::string("UTF-8")));
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor text, encode(AsTensor<int64_t>({0, 2})));
+  ExpectTensorEqual(text, S({"\xef\xbf\xbe\xef\xb7\x90"}));
+  EXPECT_THAT(encode(AsTensor<int64_t>({0, 2}, {1, 2})),
+              StatusIs(Code::kInvalidArgument, HasSubstr("input_splits should be of rank 1")));
+}
+
 TEST_F(TextTransformTest, SegmentsAreChecked) {
   ASSERT_OK_AND_ASSIGN(
       const Tensor joined,

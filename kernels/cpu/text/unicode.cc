@@ -159,6 +159,10 @@ class UnicodeEncodeKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
+    if (ctx.input(0).dims() != 1 || ctx.input(1).dims() != 1) {
+      return errors::InvalidArgument("Both the input_tensor and input_splits should be of rank 1. Got shapes ",
+                                     ctx.input(0).shape().ToString(), " and ", ctx.input(1).shape().ToString());
+    }
     const absl::Span<const int32_t> codes = ctx.input(0).flat<int32_t>();
     ASSIGN_OR_RETURN(const DimVector splits, ReadIntegers(ctx.input(1)));
     if (splits.empty())
@@ -178,14 +182,14 @@ class UnicodeEncodeKernel : public OpKernel {
       icu::UnicodeString text;
       for (int64_t i = splits[row]; i < splits[row + 1]; ++i) {
         UChar32 code = codes[i];
-        if (!U_IS_UNICODE_CHAR(code)) {
+        if (!IsCodePoint(code)) {
           if (options_.strict) {
             return errors::InvalidArgument("Code point is out of range for Unicode, or is a surrogate.");
           }
           if (options_.ignore) continue;
           code = options_.replacement;
         }
-        if (U_IS_UNICODE_CHAR(code)) text.append(code);
+        if (IsCodePoint(code)) text.append(code);
       }
       output->data<tstring>()[row] = Encode(text, encoding_);
     }
@@ -193,6 +197,9 @@ class UnicodeEncodeKernel : public OpKernel {
   }
 
  private:
+  // Also those that stand for no character.
+  static bool IsCodePoint(UChar32 code) { return code >= 0 && code <= UCHAR_MAX_VALUE && !U_IS_SURROGATE(code); }
+
   ErrorOptions options_;
   Encoding encoding_ = Encoding::kUtf8;
 };
