@@ -1,4 +1,6 @@
 // Parts of images: patches, glimpses, resampled and projected images, boxes and pooling regions.
+#include <limits>
+
 #include <cmath>
 
 #include "graph/common_shapes.h"
@@ -9,6 +11,17 @@ namespace weir {
 namespace {
 
 using op_shapes::kUnknown;
+
+// Whether a window that is larger than its dimension leaves no patches, which is no error as long as a stride would
+// bring it back.
+bool LeavesNone(int64_t in, int64_t size, int64_t stride, int64_t rate, const std::string& padding) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (int64_t value : {size, stride, rate}) {
+    if (value < 1 || value > kMost) return false;
+  }
+  const int64_t seen = (size - 1) * rate + 1;
+  return padding == "VALID" && in >= 0 && in < seen && (in - seen + stride) / stride == 0;
+}
 
 // Output sizes of windows that slide over all dimensions but the first and the last, which become the depth.
 absl::Status PatchesShape(InferenceContext& c) {
@@ -27,9 +40,10 @@ absl::Status PatchesShape(InferenceContext& c) {
   DimVector dims{c.Dim(input, 0)};
   int64_t depth = c.Dim(input, rank - 1);
   for (int d = 1; d < rank - 1; ++d) {
-    ASSIGN_OR_RETURN(const int64_t size,
-                     shapes::WindowedSize(c.Dim(input, d), sizes[d], strides[d], rates[d], padding));
-    dims.push_back(size);
+    dims.push_back(0);
+    if (!LeavesNone(c.Dim(input, d), sizes[d], strides[d], rates[d], padding)) {
+      ASSIGN_OR_RETURN(dims.back(), shapes::WindowedSize(c.Dim(input, d), sizes[d], strides[d], rates[d], padding));
+    }
     if (depth != kUnknown) depth = MultiplyWithoutOverflow(depth, sizes[d]);
   }
   dims.push_back(depth);

@@ -98,7 +98,7 @@ contents("ExtractJpegShape")
 row("DecodeAndCropJpeg", 0, plain(*[{"contents": Fed(np.array(_COLORED, object), STRING), "crop_window": ids(*w)}
                                     for w in [(0, 0, 12, 16), (2, 3, 5, 7), (2, 3, 5, 17), (-1, 0, 2, 2), (0, 0, 0, 2), (1, 2, 3)]]))
 row("EncodePng", 0, each(lambda t: {"image": V((5, 4, 3), t, (0, 255))}, lambda t: {"image": V((2, 5, 4, 1), t, (0, 255)), "compression": 3},
-                         lambda t: {"image": V((5, 4, 5), t)}, lambda t: {"image": V((5, 0, 3), t)}, lambda t: {"image": V((5, 3), t)}))
+                         lambda t: {"image": V((5, 4, 5), t)}, lambda t: {"image": V((5, 4, 0), t)}, lambda t: {"image": V((5, 0, 3), t)}, lambda t: {"image": V((5, 3), t)}))
 row("EncodeJpeg", 0, plain(*[{"image": Fed(_PIXELS[:, :, :c]), **a} for c in (1, 3)
                              for a in [{}, {"quality": 40}, {"progressive": True, "optimize_size": True}, {"chroma_downsampling": False},
                                        {"format": "grayscale"}, {"format": "rgb", "xmp_metadata": "x"}, {"density_unit": "cm", "x_density": 20}]],

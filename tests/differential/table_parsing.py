@@ -78,7 +78,7 @@ for _tail in (b"\x12\x05ab", b"\x12\x02ab", b"\x12", b"\x12\xff\xff\xff\xff\x0f\
               b"\x00", b"\n\x7f", b"\n\x03ab", b"\x1f", b"\x18" + b"\xff" * 12):
     row("ParseExampleV2", 0, plain(*[v2(s, sparse=[("a", F32)]) for s in (text(ROWS_OF_EXAMPLES[0] + _tail), one(ROWS_OF_EXAMPLES[0] + _tail))]))
 # Features without a key or a value, and with more than both.
-_KEY, _VALUE = b"\n\1a", b"\x12\6\x12\4\n\2\0\0"
+_KEY, _VALUE = b"\n\1a", b"\x12\x08\x12\6\n\4\0\0\x80?"
 for _feature in (b"", _KEY, _VALUE, _KEY + _VALUE, _VALUE + _KEY, _KEY + b"\x12\0", _KEY + _VALUE + _KEY, _KEY + b"\x18\1"):
     _features = b"\n" + bytes([len(_feature)]) + _feature
     row("ParseExampleV2", 0, plain(*[v2(s, sparse=[("a", F32)]) for s in (text(b"\n" + bytes([len(_features)]) + _features), one(b"\n" + bytes([len(_features)]) + _features))]))

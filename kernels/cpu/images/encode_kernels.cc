@@ -91,13 +91,13 @@ class EncodePngKernel : public OpKernel {
     if (rank < 3) {
       return errors::InvalidArgument("images must be at least rank 3", images.shape().ToString());
     }
-    if (images.NumElements() == 0) {
-      return errors::Internal("PNG encoding failed: an image cannot be empty, got shape ", images.shape().ToString());
-    }
     const int64_t height = images.dim_size(rank - 3), width = images.dim_size(rank - 2),
                   channels = images.dim_size(rank - 1);
     if (channels < 1 || channels > 4) {
       return errors::InvalidArgument("image must have 1, 2, 3, or 4 channels, got ", channels);
+    }
+    if (images.NumElements() == 0) {
+      return errors::Internal("PNG encoding failed: an image cannot be empty, got shape ", images.shape().ToString());
     }
     TensorShape shape;
     for (int i = 0; i < rank - 3; ++i) RETURN_IF_ERROR(shape.AddDim(images.dim_size(i)));

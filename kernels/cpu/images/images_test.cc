@@ -79,6 +79,11 @@ TEST_F(ImagesTest, PngComesBack) {
   EXPECT_EQ(gray.data<uint8_t>()[3], 9);
 }
 
+TEST_F(ImagesTest, PngsWithoutChannelsAreRefusedAsSuch) {
+  EXPECT_THAT(RunOp("EncodePng", {Tensor(DT_UINT8, TensorShape({2, 2, 0}))}),
+              StatusIs(kInvalid, HasSubstr("image must have 1, 2, 3, or 4 channels, got 0")));
+}
+
 TEST_F(ImagesTest, JpegKeepsSizesAndRoughlyColors) {
   const Tensor image(DT_UINT8, TensorShape({16, 24, 3}));
   std::fill_n(static_cast<uint8_t*>(image.raw_data()), image.NumElements(), uint8_t{100});
