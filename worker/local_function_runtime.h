@@ -30,7 +30,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
   };
   static constexpr int kMaxDepth = 1000;
   // A function that calls itself with other attributes each time has instances without end.
-  static constexpr size_t kMaxInstances = 1 << 16;
+  static constexpr size_t kMaxInstances = 1 << 14;
 
   explicit LocalFunctionRuntime(Options options) : options_(std::move(options)) {}
 
