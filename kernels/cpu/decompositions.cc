@@ -1,5 +1,5 @@
-// Orthogonal factors, eigenvalues and singular values; least squares. Householder reflections and Jacobi rotations:
-// short, accurate to the last digits, and of one form for real and complex matrices.
+// Orthogonal factors and least squares. Householder reflections and Jacobi rotations: short, accurate to the last
+// digits, and of one form for real and complex matrices.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -180,164 +180,6 @@ void Orthogonalise(Columns<Scalar>& a, Columns<Scalar>& v) {
   }
 }
 
-class SvdKernel : public LinearKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    RETURN_IF_ERROR(ctx.GetAttr("compute_uv", &vectors_));
-    return ctx.GetAttr("full_matrices", &full_);
-  }
-
- private:
-  absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    const int64_t rows = in[0].rows, columns = in[0].columns, inner = std::min(rows, columns);
-    if (!vectors_) return std::vector<DimVector>{{inner}, {-1}, {-1}};
-    return std::vector<DimVector>{{inner}, {rows, full_ ? rows : inner}, {columns, full_ ? columns : inner}};
-  }
-  double Cost(const std::vector<MatrixSize>& in) const override { return std::min(1e15, 20 * LinearKernel::Cost(in)); }
-
-  template <typename Scalar>
-  absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
-    const auto [rows, columns] = args.in_sizes[0];
-    const int64_t inner = std::min(rows, columns);
-    if (!AllFinite(args.in[0], rows * columns)) {
-      std::fill_n(args.out[0], inner, Scalar(NAN));
-      if (vectors_) {
-        std::fill_n(args.out[1], rows * (full_ ? rows : inner), Scalar(NAN));
-        std::fill_n(args.out[2], columns * (full_ ? columns : inner), Scalar(NAN));
-      }
-      return absl::OkStatus();
-    }
-    // Work on the tall one of the matrix and its adjoint, of which U and V change places.
-    const bool tall = rows >= columns;
-    auto a = Columns<Scalar>::FromRows(args.in[0], args.in_sizes[0]);
-    if (!tall) a = a.Adjoint();
-    auto v = Columns<Scalar>::Identity(a.columns, a.columns);
-    Orthogonalise(a, v);
-    std::vector<double> lengths(inner);
-    std::vector<int64_t> order(inner);
-    for (int64_t j = 0; j < inner; ++j) lengths[j] = std::sqrt(Real(Dot(a.column(j), a.column(j), a.rows)));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return lengths[i] > lengths[j]; });
-    for (int64_t j = 0; j < inner; ++j) args.out[0][j] = Scalar(lengths[order[j]]);
-    if (!vectors_) return absl::OkStatus();
-    Columns<Scalar> left(a.rows, full_ ? a.rows : inner), right(v.rows, inner);
-    const double least =
-        inner > 0 ? lengths[order[0]] * std::numeric_limits<double>::epsilon() * static_cast<double>(a.rows) : 0;
-    for (int64_t j = 0; j < inner; ++j) {
-      std::copy_n(v.column(order[j]), v.rows, right.column(j));
-      if (lengths[order[j]] <= least) continue;
-      for (int64_t i = 0; i < a.rows; ++i) left(i, j) = a(i, order[j]) / lengths[order[j]];
-    }
-    Complete(left);
-    left.ToRows(args.out[tall ? 1 : 2]);
-    right.ToRows(args.out[tall ? 2 : 1]);
-    return absl::OkStatus();
-  }
-
-  // Gives columns of zeros directions orthogonal to all others.
-  template <typename Scalar>
-  static void Complete(Columns<Scalar>& m) {
-    int64_t unit = 0;
-    for (int64_t j = 0; j < m.columns; ++j) {
-      Scalar* const x = m.column(j);
-      while (Real(Dot(x, x, m.rows)) < 0.25 && unit < m.rows) {
-        std::fill_n(x, m.rows, Scalar(0));
-        x[unit++] = Scalar(1);
-        for (int pass = 0; pass < 2; ++pass) {
-          for (int64_t k = 0; k < m.columns; ++k) {
-            if (k == j) continue;
-            const Scalar along = Dot(m.column(k), x, m.rows);
-            for (int64_t i = 0; i < m.rows; ++i) x[i] -= m(i, k) * along;
-          }
-        }
-        const double length = std::sqrt(Real(Dot(x, x, m.rows)));
-        const double scale = length > 1.0 / (4 * std::sqrt(static_cast<double>(m.rows))) ? 1 / length : 0;
-        for (int64_t i = 0; i < m.rows; ++i) x[i] *= scale;
-      }
-    }
-  }
-  WEIR_RUN_BOTH
-
-  bool vectors_ = true, full_ = false;
-};
-
-// SelfAdjointEigV2, and SelfAdjointEig, whose one output has the values as its first row. Reads the lower triangle.
-class SelfAdjointEigKernel : public LinearKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    joined_ = ctx.op() == "SelfAdjointEig" || ctx.op() == "BatchSelfAdjointEig";
-    return joined_ ? absl::OkStatus() : ctx.GetAttr("compute_v", &vectors_);
-  }
-
- private:
-  absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
-    RETURN_IF_ERROR(CheckSquare(in[0]));
-    const int64_t n = in[0].rows;
-    if (joined_) return std::vector<DimVector>{{n + 1, n}};
-    return std::vector<DimVector>{{n}, vectors_ ? DimVector{n, n} : DimVector{-1}};
-  }
-  double Cost(const std::vector<MatrixSize>& in) const override { return std::min(1e15, 20 * LinearKernel::Cost(in)); }
-
-  template <typename Scalar>
-  absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
-    const int64_t n = args.in_sizes[0].rows;
-    auto a = Columns<Scalar>::FromRows(args.in[0], args.in_sizes[0]);
-    for (int64_t i = 0; i < n; ++i) {
-      a(i, i) = Scalar(Real(a(i, i)));
-      for (int64_t j = i + 1; j < n; ++j) a(i, j) = Conj(a(j, i));
-    }
-    if (!AllFinite(a.data.data(), n * n)) {
-      return errors::InvalidArgument(
-          "Self-adjoint eigen decomposition was not successful. The input might not be valid.");
-    }
-    auto v = Columns<Scalar>::Identity(n, n);
-    Diagonalise(a, v);
-    std::vector<int64_t> order(n);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return Real(a(i, i)) < Real(a(j, j)); });
-    for (int64_t j = 0; j < n; ++j) args.out[0][j] = Scalar(Real(a(order[j], order[j])));
-    if (!vectors_) return absl::OkStatus();
-    Scalar* const out = joined_ ? args.out[0] + n : args.out[1];
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < n; ++j) out[i * n + j] = v(i, order[j]);
-    }
-    return absl::OkStatus();
-  }
-
-  // Two-sided Jacobi: `a` becomes diagonal, `v` collects the rotations.
-  template <typename Scalar>
-  static void Diagonalise(Columns<Scalar>& a, Columns<Scalar>& v) {
-    const int64_t n = a.rows;
-    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
-      bool rotated = false;
-      for (int64_t p = 0; p + 1 < n; ++p) {
-        for (int64_t q = p + 1; q < n; ++q) {
-          const double g = std::abs(a(p, q)), x = Real(a(p, p)), y = Real(a(q, q));
-          if (g <= std::numeric_limits<double>::epsilon() / 8 * std::sqrt(std::abs(x) * std::abs(y)) || g < 1e-300)
-            continue;
-          rotated = true;
-          double c, s;
-          Angle(x, y, g, &c, &s);
-          const Scalar phase = a(p, q) / g;
-          Rotate(a, p, q, c, s, phase);
-          // The rows by the adjoint rotation.
-          for (int64_t k = 0; k < n; ++k) {
-            const Scalar up = a(p, k), low = a(q, k) * phase;
-            a(p, k) = c * up - s * low;
-            a(q, k) = s * up + c * low;
-          }
-          a(p, q) = a(q, p) = Scalar(0);
-          Rotate(v, p, q, c, s, phase);
-        }
-      }
-      if (!rotated) return;
-    }
-  }
-  WEIR_RUN_BOTH
-
-  bool joined_ = false, vectors_ = true;
-};
-
 // Inputs: matrix, right-hand sides, l2_regularizer: the x that makes |A x - b|^2 + l2 |x|^2 least, and among several
 // the shortest. By singular values.
 class LeastSquaresKernel : public OpKernel {
@@ -423,9 +265,6 @@ class LeastSquaresKernel : public OpKernel {
 absl::Status RegisterDecompositionKernels(KernelRegistry& kernels) {
   const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128};
   RETURN_IF_ERROR(kernels.Register<QrKernel>(Kernel("Qr").Cpu().Types("T", types)));
-  RETURN_IF_ERROR(kernels.Register<SvdKernel>(Kernel("Svd").Cpu().Types("T", types)));
-  RETURN_IF_ERROR(kernels.Register<SelfAdjointEigKernel>(Kernel("SelfAdjointEigV2").Cpu().Types("T", types)));
-  RETURN_IF_ERROR(kernels.Register<SelfAdjointEigKernel>(Kernel("SelfAdjointEig").Cpu().Types("T", types)));
   return kernels.Register<LeastSquaresKernel>(
       Kernel("MatrixSolveLs").Cpu().Types("T", types).HostMemory("l2_regularizer"));
 }

@@ -80,10 +80,10 @@ WEIR_DEVICE_CODE inline double UpperFromFraction(double a, double x) {
 }
 
 WEIR_DEVICE_CODE inline double Igamma::operator()(double a, double x) const {
-  if (a != a || x != x || x < 0 || a <= 0) return kNaN;
   if (x == 0) return 0;
-  if (x == kInfinity) return a == kInfinity ? kNaN : 1;
+  if (a != a || x != x || x < 0 || a <= 0) return kNaN;
   if (a == kInfinity) return 0;
+  if (x == kInfinity) return 1;
   return UseSeries(a, x) ? LowerFromSeries(a, x) : 1 - UpperFromFraction(a, x);
 }
 
@@ -144,10 +144,11 @@ WEIR_DEVICE_CODE inline double HurwitzZeta(double x, double q) {
 }
 
 WEIR_DEVICE_CODE inline double Zeta::operator()(double x, double q) const {
-  if (x != x || q != q) return kNaN;
   if (x == 1) return kInfinity;
-  if (x < 1) return kNaN;
+  if (x != x || q != q || x < 1) return kNaN;
+  if (q == kInfinity || (x == kInfinity && q > 1)) return 0;
   if (q > 0) return HurwitzZeta(x, q);
+  if (x == kInfinity) return kInfinity;
   const bool even = std::fmod(x, 2) == 0;
   if (q == std::floor(q)) return even ? kInfinity : kNaN;
   if (x != std::floor(x)) return kNaN;

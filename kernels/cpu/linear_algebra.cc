@@ -109,7 +109,12 @@ absl::Status LinearKernel::ComputeAs(OpKernelContext& ctx, DataType type) {
         item.out.push_back(outputs[o].dims() == 0 ? outputs[o].data<Scalar>()
                                                   : outputs[o].data<Scalar>() + b * sizes[o]);
       }
-      absl::Status result = Run(item);
+      absl::Status result;
+      if constexpr (std::is_same_v<Scalar, float> || std::is_same_v<Scalar, std::complex<float>>) {
+        result = RunSingle(item);
+      } else {
+        result = Run(item);
+      }
       if (!result.ok()) {
         const std::lock_guard<std::mutex> lock(mutex);
         if (status.ok()) status = std::move(result);
@@ -124,9 +129,18 @@ absl::Status LinearKernel::ComputeAs(OpKernelContext& ctx, DataType type) {
   return absl::OkStatus();
 }
 
+absl::Status LinearKernel::RunSingle(const MatrixArgs<float>&) const {
+  return errors::Internal("This kernel does not compute in single precision.");
+}
+absl::Status LinearKernel::RunSingle(const MatrixArgs<std::complex<float>>&) const {
+  return errors::Internal("This kernel does not compute in single precision.");
+}
+
 absl::Status LinearKernel::Compute(OpKernelContext& ctx) {
-  return IsComplex(ctx.input_dtype(0)) ? ComputeAs<std::complex<double>>(ctx, DT_COMPLEX128)
-                                       : ComputeAs<double>(ctx, DT_DOUBLE);
+  const DataType type = ctx.input_dtype(0);
+  if (ComputesInSingle() && type == DT_FLOAT) return ComputeAs<float>(ctx, type);
+  if (ComputesInSingle() && type == DT_COMPLEX64) return ComputeAs<std::complex<float>>(ctx, type);
+  return IsComplex(type) ? ComputeAs<std::complex<double>>(ctx, DT_COMPLEX128) : ComputeAs<double>(ctx, DT_DOUBLE);
 }
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Dense linear algebra on batches of matrices. Everything is computed in double or complex double: narrower elements
-// are converted, which costs less than it gains in accuracy.
+// Dense linear algebra on batches of matrices, in double or complex double: narrower elements are converted, which
+// costs less than it gains in accuracy. A kernel may ask for single precision, where roundings decide what is right.
 #pragma once
 
 #include <complex>
@@ -32,6 +32,10 @@ class LinearKernel : public OpKernel {
   virtual absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const = 0;
   virtual absl::Status Run(const MatrixArgs<double>& args) const = 0;
   virtual absl::Status Run(const MatrixArgs<std::complex<double>>& args) const = 0;
+  // Whether elements of single precision stay that; then both of these are there too.
+  virtual bool ComputesInSingle() const { return false; }
+  virtual absl::Status RunSingle(const MatrixArgs<float>& args) const;
+  virtual absl::Status RunSingle(const MatrixArgs<std::complex<float>>& args) const;
   // InvalidArgument where ranks, or what else concerns more than the sizes of single matrices, are wrong.
   virtual absl::Status CheckShapes(const OpKernelContext& ctx) const;
   // How many leading inputs are batches of matrices.

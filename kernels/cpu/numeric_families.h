@@ -21,6 +21,8 @@ absl::Status RegisterRandomPoissonKernels(KernelRegistry& kernels);
 absl::Status RegisterRandomBinomialKernels(KernelRegistry& kernels);
 absl::Status RegisterTruncatedNormalKernels(KernelRegistry& kernels);
 absl::Status RegisterDecompositionKernels(KernelRegistry& kernels);
+absl::Status RegisterSelfAdjointKernels(KernelRegistry& kernels);
+absl::Status RegisterSvdKernels(KernelRegistry& kernels);
 absl::Status RegisterSolverKernels(KernelRegistry& kernels);
 absl::Status RegisterEinsumKernels(KernelRegistry& kernels);
 absl::Status RegisterVolumePoolingKernels(KernelRegistry& kernels);

@@ -18,6 +18,8 @@ absl::Status RegisterNumericKernels(KernelRegistry& kernels) {
            &RegisterRandomBinomialKernels,
            &RegisterTruncatedNormalKernels,
            &RegisterDecompositionKernels,
+           &RegisterSelfAdjointKernels,
+           &RegisterSvdKernels,
            &RegisterSolverKernels,
            &RegisterVolumePoolingKernels,
            &RegisterVolumeConvolutionKernels,

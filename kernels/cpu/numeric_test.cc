@@ -113,6 +113,9 @@ TEST_F(NumericTest, LinearAlgebra) {
   ExpectTensorNear(factor, F({2, 0, 1, std::sqrt(2.0f)}, {2, 2}), 1e-6, 1e-6);
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> svd, RunOp("Svd", {F({3, 0, 0, -2}, {2, 2})}));
   ExpectTensorNear(svd[0], AsTensor<float>({3, 2}), 1e-6, 1e-6);
+  const float inf = INFINITY;
+  ASSERT_OK_AND_ASSIGN(Tensor determinant, RunOp1("MatrixDeterminant", {F({-inf, 0, 0, 1}, {2, 2})}));
+  ExpectTensorEqual(determinant, AsScalar<float>(-inf));
   const Tensor singular = F({1, 2, 2, 4}, {2, 2});
   ExpectErrors({
       {"MatrixInverse", {singular}, "not invertible"},
@@ -126,6 +129,31 @@ TEST_F(NumericTest, LinearAlgebra) {
       {"BandedTriangularSolve", {F({}, {0, 2}), a}, "In[0] must not be an empty tensor"},
       {"MatMul", {AsTensor<float>({1, 2}), a}, "In[0] ndims must be >= 2"},
   });
+}
+
+// Signs, phases and order of the vectors are those of TensorFlow, in the precision of the elements.
+TEST_F(NumericTest, VectorsOfDecompositionsHaveTheSignsThatProgramsKnow) {
+  const float root = std::sqrt(0.5f);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> eigh, RunOp("SelfAdjointEigV2", {F({2, 1, 1, 2}, {2, 2})}));
+  ExpectTensorNear(eigh[0], AsTensor<float>({1, 3}), 1e-6, 1e-6);
+  ExpectTensorNear(eigh[1], F({-root, root, root, root}, {2, 2}), 1e-6, 1e-6);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> svd, RunOp("Svd", {F({3, 0, 0, -2}, {2, 2})}));
+  ExpectTensorNear(svd[1], F({1, 0, 0, -1}, {2, 2}), 1e-6, 1e-6);
+  ExpectTensorNear(svd[2], F({1, 0, 0, 1}, {2, 2}), 1e-6, 1e-6);
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> full, RunOp("Svd", {F({}, {2, 0})}, Attrs().Set("full_matrices", true)));
+  ExpectTensorNear(full[1], F({1, 0, 0, 1}, {2, 2}), 0, 0);
+  EXPECT_EQ(full[2].shape(), TensorShape({0, 0}));
+}
+
+TEST_F(NumericTest, SpecialFunctionsHaveLimitsAtInfinity) {
+  const double inf = INFINITY, nan = NAN;
+  const Tensor first = AsTensor<double>({2, inf, inf, 1}), second = AsTensor<double>({inf, 3, -2.5, nan});
+  ASSERT_OK_AND_ASSIGN(Tensor zeta, RunOp1("Zeta", {first, second}));
+  ExpectTensorEqual(zeta, AsTensor<double>({0, 0, inf, inf}));
+  ASSERT_OK_AND_ASSIGN(Tensor trigamma, RunOp1("Polygamma", {AsTensor<double>({1, 2}), AsTensor<double>({inf, inf})}));
+  ExpectTensorEqual(trigamma, AsTensor<double>({0, 0}));
+  ASSERT_OK_AND_ASSIGN(Tensor lower, RunOp1("Igamma", {AsTensor<double>({-1, 3, inf}), AsTensor<double>({0, inf, 2})}));
+  ExpectTensorEqual(lower, AsTensor<double>({0, 1, 0}));
 }
 
 TEST_F(NumericTest, EinsumContracts) {

@@ -11,6 +11,7 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels);
 
 absl::Status RegisterTridiagonalKernels(KernelRegistry& kernels);
 absl::Status RegisterSchurKernels(KernelRegistry& kernels);
+absl::Status RegisterEigKernels(KernelRegistry& kernels);
 absl::Status RegisterLuKernels(KernelRegistry& kernels);
 absl::Status RegisterQuantizeKernels(KernelRegistry& kernels);
 absl::Status RegisterCtcBeamKernels(KernelRegistry& kernels);

@@ -9,6 +9,7 @@ absl::Status RegisterRareKernels(KernelRegistry& kernels) {
   for (auto* family : {
            &RegisterTridiagonalKernels,
            &RegisterSchurKernels,
+           &RegisterEigKernels,
            &RegisterLuKernels,
            &RegisterQuantizeKernels,
            &RegisterCtcBeamKernels,

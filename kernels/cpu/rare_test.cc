@@ -102,6 +102,7 @@ TEST_F(RareTest, MatrixFunctions) {
   ExpectTensorNear(lu[0], F({4, 1, 0.5f, 2.5f}, {2, 2}), 1e-6, 1e-6);
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> eig, RunOp("Eig", {a}, Attrs().Set("Tout", DT_COMPLEX64)));
   const complex64* const e = eig[0].data<complex64>();
+  EXPECT_NEAR(e[0].real(), 5, 1e-5);
   EXPECT_NEAR((e[0] + e[1]).real(), 7, 1e-5);
   EXPECT_NEAR((e[0] * e[1]).real(), 10, 1e-4);
   EXPECT_THAT(RunOp("Lu", {F({0, 0, 0, 0}, {2, 2})}), StatusIs(kInvalid, HasSubstr("not invertible")));

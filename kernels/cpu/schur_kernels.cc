@@ -1,11 +1,9 @@
-// Eigenvalues of any square matrix, its square root and its logarithm: all from Schur's form.
+// The square root and the logarithm of a square matrix: both from Schur's form.
 #include <cmath>
 
 #include "kernels/cpu/linear_algebra.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/schur.h"
-#include "kernels/cpu/wide.h"
 
 namespace weir {
 namespace {
@@ -24,65 +22,6 @@ ComplexMatrix Read(const Scalar* from, int64_t n) {
   for (int64_t i = 0; i < n * n; ++i) m(i / n, i % n) = from[i];
   return m;
 }
-
-// Eigenvectors of an upper triangular matrix, of length 1, as columns.
-ComplexMatrix TriangularVectors(const ComplexMatrix& t) {
-  const int64_t n = t.size();
-  double scale = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = i; j < n; ++j) scale = std::max(scale, std::abs(t(i, j)));
-  }
-  const double least = std::max(scale * std::numeric_limits<double>::epsilon(), std::numeric_limits<double>::min());
-  ComplexMatrix vectors(n);
-  for (int64_t k = 0; k < n; ++k) {
-    vectors(k, k) = 1;
-    double squares = 1;
-    for (int64_t i = k - 1; i >= 0; --i) {
-      Complex sum = -t(i, k);
-      for (int64_t j = i + 1; j < k; ++j) sum -= t(i, j) * vectors(j, k);
-      Complex gap = t(i, i) - t(k, k);
-      if (std::abs(gap) < least) gap = least;
-      vectors(i, k) = sum / gap;
-      squares += std::norm(vectors(i, k));
-    }
-    const double length = std::sqrt(squares);
-    for (int64_t i = 0; i <= k; ++i) vectors(i, k) /= length;
-  }
-  return vectors;
-}
-
-class EigKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("compute_v", &vectors_); }
-
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const TensorShape& shape = ctx.input(0).shape();
-    const int rank = shape.dims();
-    if (rank < 2) return errors::InvalidArgument("Input tensor 0 must have rank >= 2, got ", rank);
-    const int64_t n = shape.dim_size(rank - 1);
-    if (shape.dim_size(rank - 2) != n) return errors::InvalidArgument("Input matrix must be square.");
-    ASSIGN_OR_RETURN(const Tensor input, ConvertTensor(ctx, ctx.input(0), DT_COMPLEX128));
-    TensorShape value_shape = shape;
-    value_shape.RemoveDim(rank - 1);
-    ASSIGN_OR_RETURN(Tensor values, ctx.allocate_temp(DT_COMPLEX128, value_shape));
-    ASSIGN_OR_RETURN(Tensor vectors, ctx.allocate_temp(DT_COMPLEX128, vectors_ ? shape : TensorShape({0})));
-    for (int64_t b = 0; n > 0 && b < input.NumElements() / (n * n); ++b) {
-      ASSIGN_OR_RETURN(const SchurForm form, SchurFormOf(Read(input.data<Complex>() + b * n * n, n)));
-      for (int64_t i = 0; i < n; ++i) values.data<Complex>()[b * n + i] = form.t(i, i);
-      if (!vectors_) continue;
-      const ComplexMatrix found = form.q * TriangularVectors(form.t);
-      for (int64_t i = 0; i < n * n; ++i) vectors.data<Complex>()[b * n * n + i] = found(i / n, i % n);
-    }
-    ASSIGN_OR_RETURN(Tensor e, ConvertTensor(ctx, values, ctx.expected_output_dtype(0)));
-    ASSIGN_OR_RETURN(Tensor v, ConvertTensor(ctx, vectors, ctx.expected_output_dtype(1)));
-    ctx.set_output(0, std::move(e));
-    ctx.set_output(1, std::move(v));
-    return absl::OkStatus();
-  }
-
- private:
-  bool vectors_ = true;
-};
 
 // The root of an upper triangular matrix, column by column (Björck and Hammarling, 1983).
 ComplexMatrix TriangularRoot(const ComplexMatrix& t) {
@@ -180,8 +119,6 @@ ComplexMatrix Root(ComplexMatrix t) { return TriangularRoot(t); }
 }  // namespace
 
 absl::Status RegisterSchurKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(
-      kernels.Register<EigKernel>(Kernel("Eig").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128})));
   RETURN_IF_ERROR(kernels.Register<MatrixFunctionKernel<Root>>(
       Kernel("MatrixSquareRoot").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128})));
   return kernels.Register<MatrixFunctionKernel<TriangularLogarithm>>(

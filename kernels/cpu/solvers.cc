@@ -87,6 +87,13 @@ class MatrixSolveKernel : public LinearKernel {
   bool adjoint_ = false;
 };
 
+// What is left of a number when its size is taken away; infinities have it too, where they are real.
+double Sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+std::complex<double> Sign(std::complex<double> x) {
+  const double size = std::abs(x);
+  return size == 0 ? 0 : x / size;
+}
+
 // MatrixDeterminant, and LogMatrixDeterminant: sign and logarithm of the absolute value.
 template <bool kLog>
 class DeterminantKernel : public LinearKernel {
@@ -103,9 +110,8 @@ class DeterminantKernel : public LinearKernel {
       sign = Scalar(static_cast<double>(lu.permutationP().determinant()));
       for (int64_t i = 0; i < args.in_sizes[0].rows; ++i) {
         const Scalar pivot = lu.matrixLU()(i, i);
-        const double size = std::abs(pivot);
-        sign *= size == 0 ? Scalar(0) : pivot / size;
-        log += std::log(size);
+        sign *= Sign(pivot);
+        log += std::log(std::abs(pivot));
       }
     }
     if (kLog) {
@@ -149,7 +155,7 @@ class CholeskyGradKernel : public LinearKernel {
   absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const override {
     if (in[0].rows != in[0].columns) return errors::InvalidArgument("Inputs must be a square matrices.");
     if (in[0].rows != in[1].rows || in[0].columns != in[1].columns) {
-      return errors::InvalidArgument("Inputs must have the same shape.");
+      return errors::InvalidArgument("Inputs (L and grad) must have the same shape.");
     }
     return std::vector<DimVector>{{in[0].rows, in[0].rows}};
   }
