@@ -98,6 +98,8 @@ TEST_F(RareTest, MatrixFunctions) {
   ASSERT_OK_AND_ASSIGN(Tensor root, RunOp1("MatrixSquareRoot", {a}));
   ASSERT_OK_AND_ASSIGN(Tensor square, RunOp1("MatMul", {root, root}));
   ExpectTensorNear(square, a, 1e-5, 1e-5);
+  ASSERT_OK_AND_ASSIGN(root, RunOp1("MatrixSquareRoot", {F({-4, 0, 0, 9}, {2, 2})}));  // no real matrix
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(std::isnan(root.data<float>()[i]));
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> lu, RunOp("Lu", {a}));
   ExpectTensorNear(lu[0], F({4, 1, 0.5f, 2.5f}, {2, 2}), 1e-6, 1e-6);
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> eig, RunOp("Eig", {a}, Attrs().Set("Tout", DT_COMPLEX64)));

@@ -1,5 +1,7 @@
 // The square root and the logarithm of a square matrix: both from Schur's form.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/linear_algebra.h"
 #include "kernels/cpu/rare_families.h"
@@ -105,11 +107,25 @@ class MatrixFunctionKernel : public LinearKernel {
     if (n == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const SchurForm form, SchurFormOf(Read(args.in[0], n)));
     const ComplexMatrix result = form.q * kOfTriangular(form.t) * form.q.Adjoint();
-    for (int64_t i = 0; i < n * n; ++i) Store(result(i / n, i % n), &args.out[0][i]);
+    Store(result, args.out[0]);
     return absl::OkStatus();
   }
-  static void Store(Complex from, double* to) { *to = from.real(); }
-  static void Store(Complex from, Complex* to) { *to = from; }
+  // NaN where no real matrix is the function of a real one: a root of a negative eigenvalue, say.
+  static void Store(const ComplexMatrix& from, double* to) {
+    constexpr double kRounding = 1e-6;  // the root of what is lost of an eigenvalue that should be 0
+    const int64_t n = from.size();
+    double imaginary = 0, most = 0;
+    for (int64_t i = 0; i < n * n; ++i) {
+      const Complex x = from(i / n, i % n);
+      to[i] = x.real();
+      imaginary = std::max(imaginary, std::abs(x.imag()));
+      most = std::max(most, std::abs(x));
+    }
+    if (imaginary > kRounding * most) std::fill_n(to, n * n, std::numeric_limits<double>::quiet_NaN());
+  }
+  static void Store(const ComplexMatrix& from, Complex* to) {
+    for (int64_t i = 0; i < from.size() * from.size(); ++i) to[i] = from(i / from.size(), i % from.size());
+  }
   absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); }
   absl::Status Run(const MatrixArgs<Complex>& args) const override { return RunAs(args); }
 };

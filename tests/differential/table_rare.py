@@ -89,7 +89,8 @@ row("Requantize", 2, plain(*[
      "requested_output_max": scalar(b), "out_type": t} for t in (tf.quint8, tf.qint8) for a, b in ((-1.0, 128.0), (1.0, 2.0), (-1.0, -2.0))]))
 
 _SQUARE = lambda t: Fed(np.array([[4, 1, 0.5], [2, 5, 1], [0, 1, 3]]) + np.zeros((2, 3, 3)), t)
-row("MatrixSquareRoot", 1 << 12, each(lambda t: {"input": _SQUARE(t)}, lambda t: {"input": V((2, 3), t)}, types=[F32, F64, C64, C128]))
+row("MatrixSquareRoot", 1 << 12, each(lambda t: {"input": _SQUARE(t)}, lambda t: {"input": V((2, 3), t)},
+                                      lambda t: {"input": Fed([[-4, 1], [0, 9]], t)}, types=[F32, F64, C64, C128]))
 row("MatrixLogarithm", 1 << 14, each(lambda t: {"input": _SQUARE(t)}, lambda t: {"input": V((0, 2, 2), t)}))
 row("Lu", 1 << 10, each(lambda t: {"input": _SQUARE(t)}, lambda t: {"input": V((3, 2), t)}, lambda t: {"input": Fed(np.zeros((2, 2)), t)}, types=[F32, F64, C64, C128]))
 row("TridiagonalMatMul", 64, each(*[lambda t, m=m: {"superdiag": V((2, 1, 4), t), "maindiag": V((2, 1, 4), t), "subdiag": V((2, 1, m), t), "rhs": V((2, 4, 3), t)} for m in (4, 3)]))
