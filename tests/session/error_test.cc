@@ -85,6 +85,12 @@ TEST_P(ErrorTest, WhatWasNeverBuiltIsRefused) {
   EXPECT_THAT(ErrorOf({{Output(), AsScalar<float>(1)}}, {y}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ErrorOf({}, {Output()}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ErrorOf({}, {}, {Operation()}), StatusIs(absl::StatusCode::kInvalidArgument));
+  ExpectAlive();
+}
+
+TEST_P(ErrorTest, ACallableRefusesAnotherType) {
+  const Output x = ops::Placeholder(On(1), DT_FLOAT), y = ops::Neg(On(1), x);
+  ASSERT_THAT(Connect(), IsOk());
   ASSERT_OK_AND_ASSIGN(auto callable, session().MakeCallable({x}, {y}));
   EXPECT_THAT(callable->Run({AsScalar<int32_t>(1)}), StatusIs(absl::StatusCode::kInvalidArgument));
   ExpectAlive();
