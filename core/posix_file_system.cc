@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kBufferSize = 64 << 10;
 // Linux transfers at most 2 GiB less a page in one call.
 constexpr size_t kMaxTransfer = 1 << 30;
+constexpr int kPatienceMillis = 5000;  // with who reads a pipe
 // How much is written before the kernel is told to start on it, so that the final sync finds little left to do.
 constexpr int64_t kWritebackBytes = 32 << 20;
 
@@ -146,7 +148,11 @@ class PosixWritableFile : public WritableFile {
     while (!data.empty()) {
       const ssize_t n = write(fd_, data.data(), std::min(data.size(), kMaxTransfer));
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) return errors::Unavailable(path_, "; a pipe that is full, and nobody reads it");
+      if (n < 0 && errno == EAGAIN) {
+        pollfd room = {.fd = fd_, .events = POLLOUT};
+        if (poll(&room, 1, kPatienceMillis) > 0) continue;
+        return errors::Unavailable(path_, "; a pipe that is full, and nobody reads it");
+      }
       if (n < 0) return LastError(path_);
       data.remove_prefix(n);
       written_ += n;

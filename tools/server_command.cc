@@ -68,7 +68,8 @@ absl::Status CheckThreads() {
 // Ends the process when an orderly stop takes too long, or when asked a second time.
 void StartWatchdog() {
   const auto watch = [] {
-    const sigset_t signals = StopSignals();
+    sigset_t signals = StopSignals();
+    sigdelset(&signals, SIGHUP);  // a terminal that goes sends it more than once
     const absl::Time deadline = absl::Now() + kLimit;
     int signal = 0;
     do {  // again when a debugger, or SIGCONT, interrupts it

@@ -55,6 +55,7 @@ absl::StatusOr<int> ListenOn(const Address& address, const sockaddr* name, sockl
     set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
     set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
     set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+    if (name->sa_family == AF_INET6) set(IPPROTO_IPV6, IPV6_V6ONLY, 0);  // whatever the system's setting
   }
   if (bind(fd, name, size) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
   const int error = errno;
@@ -96,7 +97,9 @@ absl::Status Listener::OpenUnix() {
   struct stat known;
   if (stat(name.sun_path, &known) == 0 && S_ISSOCK(known.st_mode)) {
     const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const bool is_left_over = connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0 && errno != EAGAIN;
+    if (peer < 0) return ListenError(address_, errno);
+    const bool is_left_over =
+        connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0 && errno == ECONNREFUSED;
     close(peer);
     if (!is_left_over) return ListenError(address_, EADDRINUSE);
     unlink(name.sun_path);
@@ -106,14 +109,23 @@ absl::Status Listener::OpenUnix() {
   return absl::OkStatus();
 }
 
+// Both kinds of addresses for "0.0.0.0", as gRPC has it, where the machine has both.
 absl::Status Listener::OpenInternet() {
+  if (address_.host() == "0.0.0.0") {
+    const absl::Status status = OpenHost("::");
+    if (status.ok() || absl::IsAlreadyExists(status)) return status;
+  }
+  return OpenHost(address_.host());
+}
+
+absl::Status Listener::OpenHost(const std::string& host) {
   addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string port = absl::StrCat(address_.port());
-  if (const int error = getaddrinfo(address_.host().c_str(), port.c_str(), &hints, &found); error != 0) {
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
     return errors::InvalidArgument("Cannot listen on ", address_.ToString(), ": ", std::string(gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);

@@ -36,6 +36,7 @@ class Listener {
   explicit Listener(Address address) : address_(std::move(address)) {}
   absl::Status OpenUnix();
   absl::Status OpenInternet();
+  absl::Status OpenHost(const std::string& host);
   absl::Status ListenOnAll(const addrinfo& found);
   void CloseSockets();
   void Run();

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/checkpoint/coding.h"
@@ -154,7 +155,10 @@ absl::StatusOr<std::unique_ptr<ByteStream>> ByteStream::Open(FileSystem* files, 
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, files->NewReadableFile(path));
   const size_t size = std::min(buffer_size > 0 ? buffer_size : kDefaultBuffer, kMaxBuffer);
   auto plain = std::make_unique<FileStream>(std::move(file), size);
-  if (compression == Compression::kNone) return plain;
+  if (compression == Compression::kNone) {
+    plain->set_max_piece(std::numeric_limits<size_t>::max());
+    return plain;
+  }
   if (compression == Compression::kSnappy) return std::make_unique<UnsnappingStream>(std::move(plain));
   return std::make_unique<InflatingStream>(std::move(plain), compression, std::max<size_t>(size, 1024));
 }

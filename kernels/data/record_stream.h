@@ -24,7 +24,7 @@ class ByteStream {
   virtual ~ByteStream() = default;
 
   // Appends `count` bytes, fewer only at the end. Memory grows with what is there, not with `count`, and a little
-  // compressed file may hold a lot: RESOURCE_EXHAUSTED beyond kMaxPiece.
+  // compressed file may hold a lot: RESOURCE_EXHAUSTED beyond kMaxPiece of one.
   absl::Status Read(uint64_t count, std::string* to);
   // A line, without its end; false when there is none left. The same limit.
   absl::StatusOr<bool> ReadLine(std::string* line);
@@ -32,7 +32,7 @@ class ByteStream {
   absl::Status Skip(uint64_t count);
   // How many bytes were taken so far.
   uint64_t position() const { return position_; }
-  // For tests, which have no patience.
+  // As much as there is, for a file that is not compressed; little, for tests.
   void set_max_piece(size_t bytes) { max_piece_ = bytes; }
 
  protected:
