@@ -92,13 +92,14 @@ class Rewriter {
   }
 
   absl::Status MoveConsumers(Node* fed, int output, Node* recv) {
+    const bool is_placeholder = fed->op().starts_with("Placeholder");
     std::vector<Edge> moved;
     for (const Edge* edge : fed->out_edges()) {
       // Who writes to a variable writes to the variable, also where a value is fed for its readers.
       const bool writes = !edge->is_control() && IsRefType(edge->dst->input_type(edge->dst_input));
       if (edge->src_output == output && !writes) moved.push_back(*edge);
       // What waited for a placeholder waits for the fed value: a placeholder itself cannot run.
-      if (edge->is_control() && fed->op().starts_with("Placeholder")) moved.push_back(*edge);
+      if (edge->is_control() && is_placeholder) moved.push_back(*edge);
     }
     for (const Edge& edge : moved) {
       if (edge.is_control()) {
@@ -107,9 +108,10 @@ class Rewriter {
         RETURN_IF_ERROR(graph_->ReplaceInput(edge.dst, edge.dst_input, recv, 0));
       }
     }
+    if (!is_placeholder) return absl::OkStatus();
     const std::vector<Edge*> left = fed->out_edges();
     for (const Edge* edge : left) {
-      if (edge->is_control() && fed->op().starts_with("Placeholder")) graph_->RemoveEdge(edge);
+      if (edge->is_control()) graph_->RemoveEdge(edge);
     }
     return absl::OkStatus();
   }

@@ -28,8 +28,8 @@ struct ServerCommand {
   Environment environment;
 };
 
-// Returns after SIGTERM or SIGINT, having let steps in flight end for a moment; a second signal, or ten seconds, ends
-// the process at once. The caller must not have started threads: they would take the signals.
+// Returns after SIGTERM, SIGINT or SIGHUP, having let steps in flight end for a moment; a second of the first two, or
+// ten seconds, ends the process at once. The caller must not have started threads: they would take the signals.
 absl::Status RunServer(const ServerCommand& command);
 
 }  // namespace weir

@@ -180,10 +180,10 @@ class RandomIndexShuffleKernel : public OpKernel {
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, scalars ? TensorShape() : TensorShape({n})));
     for (int64_t i = 0; i < n; ++i) {
       const uint64_t limit = limits[greatest.dims() == 0 ? 0 : i], from = indices[index.dims() == 0 ? 0 : i];
-      // The walk from an index within the limit comes back to it; from others it might not.
       if (limit > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) && greatest.dtype() != DT_UINT64) {
         return errors::InvalidArgument("max_index must be >= 0 but was ", static_cast<int64_t>(limit));
       }
+      // The walk from an index within the limit comes back to it; from others it might not.
       if (from > limit || limit > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
         return errors::InvalidArgument("index ", from, " must not be above max_index ", limit);
       }

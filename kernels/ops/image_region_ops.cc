@@ -1,7 +1,6 @@
 // Parts of images: patches, glimpses, resampled and projected images, boxes and pooling regions.
-#include <limits>
-
 #include <cmath>
+#include <limits>
 
 #include "graph/common_shapes.h"
 #include "kernels/ops/numeric_families.h"
