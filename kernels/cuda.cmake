@@ -1,0 +1,48 @@
+# What nvcc compiles, and the libraries of the CUDA toolkit; included by kernels/CMakeLists.txt.
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cu)
+add_library(weir_cuda_kernels STATIC ${cuda_sources})
+target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE weir_cuda_headers CUDA::cublasLt)
+
+set(exact_cuda
+  kernels/cuda/complex_cuda.cu
+  kernels/cuda/elementwise_cuda.cu
+  kernels/cuda/image_bodies_cuda.cu
+  kernels/cuda/random_bodies_cuda.cu)
+list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)
+set_source_files_properties(${exact_cuda} PROPERTIES COMPILE_OPTIONS --fmad=false)
+
+find_library(WEIR_NVRTC_LIBRARY NAMES libnvrtc.so.13 HINTS ${CUDAToolkit_LIBRARY_DIR})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/fusion/nvrtc_functions_cuda.cc PROPERTIES
+  COMPILE_DEFINITIONS WEIR_NVRTC_LIBRARY="$<$<BOOL:${WEIR_NVRTC_LIBRARY}>:${WEIR_NVRTC_LIBRARY}>")
+find_library(WEIR_CUSPARSE_LIBRARY NAMES libcusparse.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/sparse/cusparse_cuda.cc PROPERTIES
+  COMPILE_DEFINITIONS WEIR_CUSPARSE_LIBRARY="$<$<BOOL:${WEIR_CUSPARSE_LIBRARY}>:${WEIR_CUSPARSE_LIBRARY}>")
+if(WEIR_CUDNN_INCLUDE_DIR)
+  target_include_directories(weir_cuda_headers SYSTEM INTERFACE ${WEIR_CUDNN_INCLUDE_DIR})
+  target_compile_definitions(
+    weir_kernels PRIVATE WEIR_CUDNN_LIBRARY="$<$<BOOL:${WEIR_CUDNN_LIBRARY}>:${WEIR_CUDNN_LIBRARY}>")
+endif()
+
+if(WEIR_BUILD_TESTS)
+  file(GLOB_RECURSE cuda_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda_test.cc)
+  set(driver_tests ${cuda_tests})
+  list(FILTER driver_tests INCLUDE REGEX "/cudnn_(attention|norm)_cuda_test\\.cc$")
+  list(REMOVE_ITEM cuda_tests ${driver_tests})
+  if(NOT WEIR_CUDNN_INCLUDE_DIR)
+    list(FILTER cuda_tests EXCLUDE REGEX "/cudnn_[a-z_]*\\.cc$")
+  endif()
+  weir_test(cuda_kernels_test SOURCES ${cuda_tests} DEPS weir_kernels weir_cuda_headers)
+  if(WEIR_CUDNN_INCLUDE_DIR)
+    # Programs of their own: no other may load this driver.
+    file(GLOB_RECURSE driver CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/driver_testing.cc)
+    add_library(weir_test_driver MODULE ${driver})
+    set_target_properties(weir_test_driver PROPERTIES LINK_OPTIONS "-Wl,-soname,libcuda.so.1")
+    foreach(source ${driver_tests})
+      string(REGEX REPLACE ".*/(cudnn_[a-z]*)_cuda_test\\.cc$" "\\1_test" name ${source})
+      weir_test(${name} SOURCES ${source} DEPS weir_kernels weir_cuda_headers)
+      target_compile_definitions(${name} PRIVATE WEIR_TEST_DRIVER="$<TARGET_FILE:weir_test_driver>")
+      add_dependencies(${name} weir_test_driver)
+    endforeach()
+  endif()
+endif()
