@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/window.h"
+#include "kernels/convolution/window.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wide.h"

@@ -1,6 +1,6 @@
 #include "kernels/cpu/numeric_families.h"
 
-#include "kernels/cpu/fused_pad_convolution.h"
+#include "kernels/convolution/cpu_fused_pad.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "core/window_shapes.h"
+#include "kernels/convolution/args.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/parallel.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/index_tensor.h"
-#include "core/window.h"
+#include "kernels/convolution/window.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"

@@ -1,5 +1,5 @@
 // Products of matrices, and convolutions, of quantised integers; their sums have 32 bits.
-#include "core/window.h"
+#include "kernels/convolution/window.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"

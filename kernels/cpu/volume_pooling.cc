@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "core/numeric_types.h"
+#include "kernels/convolution/volume.h"
 #include "kernels/cpu/indices.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/volume.h"
 #include "kernels/cpu/wide.h"
 
 namespace weir {

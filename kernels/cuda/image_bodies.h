@@ -1,8 +1,8 @@
 // What the two halves of the kernels for images and volumes agree on. For host compilers and for nvcc.
 #pragma once
 
+#include "kernels/convolution/device.h"
 #include "kernels/crop_side.h"
-#include "kernels/cuda/window_bodies.h"
 #include "kernels/resize_grid.h"
 
 namespace weir {

@@ -8,8 +8,8 @@
 #include "core/attr_value.h"
 #include "core/logging.h"
 #include "core/op_kernel.h"
-#include "core/window_shapes.h"
-#include "kernels/cuda/convolution/library_convolution.h"
+#include "kernels/convolution/args.h"
+#include "kernels/convolution/gpu/library_convolution.h"
 #include "kernels/cuda/normalization/norm_library.h"
 
 namespace weir {

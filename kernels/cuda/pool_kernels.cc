@@ -1,11 +1,11 @@
 // Maximum and average over windows, and their gradients.
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
-#include "core/window_shapes.h"
+#include "kernels/convolution/args.h"
+#include "kernels/convolution/device.h"
+#include "kernels/convolution/window_plan.h"
 #include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/window_bodies.h"
-#include "kernels/cuda/window_plan.h"
 
 namespace weir {
 namespace {

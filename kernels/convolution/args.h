@@ -1,0 +1,53 @@
+// The problems that windows make of images: convolutions and pooling, on whatever device.
+#pragma once
+
+#include "kernels/convolution/window.h"
+
+namespace weir {
+
+// One convolution. The filter is [rows, columns, in_channels / groups, out_channels]; images are NHWC or NCHW.
+struct ConvolutionShape {
+  // InvalidArgument, which starts with `label`, unless the three are images and a filter, and have one batch.
+  static absl::Status CheckOperands(const TensorShape& input, const TensorShape& filter, const TensorShape& gradient,
+                                    absl::string_view label);
+  // That of an image of shape `input` and a filter. InvalidArgument, which starts with `label`, where they do not fit.
+  static absl::StatusOr<ConvolutionShape> Of(const WindowAttrs& attrs, const TensorShape& input,
+                                             const TensorShape& filter, absl::string_view label = "");
+  // The same of a depthwise one, whose filter is [rows, columns, in_channels, multiplier]: each channel is a group.
+  static absl::StatusOr<ConvolutionShape> Depthwise(const WindowAttrs& attrs, const TensorShape& input,
+                                                    const TensorShape& filter, absl::string_view depth);
+  absl::StatusOr<TensorShape> Output(const WindowAttrs& attrs) const {
+    return attrs.MakeShape(batch, rows.out, columns.out, out_channels);
+  }
+  // InvalidArgument, which starts with `label`, unless a gradient of the output has its shape.
+  absl::Status CheckGradient(const WindowAttrs& attrs, const TensorShape& gradient, absl::string_view label) const;
+
+  int64_t InputElements() const { return batch * in_channels * rows.in * columns.in; }
+  int64_t OutputElements() const { return batch * out_channels * rows.out * columns.out; }
+  int64_t FilterElements() const { return rows.filter * columns.filter * (in_channels / groups) * out_channels; }
+  int64_t Multiplications() const { return OutputElements() * rows.filter * columns.filter * (in_channels / groups); }
+
+  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
+  bool channels_first = false;
+  WindowDim rows, columns;
+};
+
+// One pooling. An image is split into runs of channels (NHWC) or single planes (NCHW), so that an innermost loop is
+// over `run` neighbours.
+struct PoolShape {
+  static absl::StatusOr<PoolShape> Of(const WindowAttrs& attrs, const TensorShape& in);
+  absl::StatusOr<TensorShape> Output(const WindowAttrs& attrs) const {
+    return attrs.MakeShape(batch, rows.out, columns.out, channels);
+  }
+
+  int64_t planes() const { return channels_first ? batch * channels : batch; }
+  int64_t run() const { return channels_first ? 1 : channels; }
+  int64_t InputPlane() const { return rows.in * columns.in * run(); }
+  int64_t OutputPlane() const { return rows.out * columns.out * run(); }
+
+  int64_t batch = 0, channels = 0;
+  bool channels_first = false;
+  WindowDim rows, columns;
+};
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// What the two halves of convolutions and pooling agree on. For host compilers and for nvcc.
+#pragma once
+
+#include "kernels/cuda/bodies.h"
+
+namespace weir {
+
+// As WindowDim (kernels/convolution/window.h).
+struct WindowPlan {
+  int64_t in, filter, out;
+  int64_t stride, dilation, before;
+};
+// Images, NHWC or NCHW.
+struct ConvolutionArgs {
+  const void* input;
+  const void* filter;  // [rows, columns, in_channels / groups, out_channels]
+  const void* output;  // or its gradient
+  void* result;        // a place for each of its elements
+  int64_t batch, in_channels, out_channels, groups;
+  bool channels_first;
+  WindowPlan rows, columns;
+  int64_t count;
+};
+struct PoolArgs {
+  const void* in;
+  const void* gradient;  // of the output
+  void* result;          // a place for each of its elements
+  int64_t channels;
+  bool channels_first;
+  WindowPlan rows, columns;
+  int64_t count;
+};
+
+}  // namespace weir

@@ -1,0 +1,11 @@
+// The bodies of window_table.inc for the simulated device.
+#include "kernels/convolution/device.h"
+#include "kernels/cuda/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/convolution/device.inc"
+
+namespace weir {
+
+BodyTable SimulatedWindowBodies() { return TableOf(kWindowEntries); }
+
+}  // namespace weir

@@ -1,0 +1,10 @@
+// What a build without CUDA, or without cuDNN's headers, has in place of cudnn_*.cc.
+#include "kernels/convolution/gpu/library_convolution.h"
+
+namespace weir {
+
+absl::StatusOr<std::shared_ptr<ConvolutionLibrary>> CudaConvolutions(GpuRuntime& gpu, const GpuMathSettings&) {
+  return errors::Unavailable("this build has no cuDNN for ", gpu.properties().name);
+}
+
+}  // namespace weir

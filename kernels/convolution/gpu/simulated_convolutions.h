@@ -1,0 +1,16 @@
+// A library of convolutions for simulated GPUs.
+#pragma once
+
+#include <memory>
+
+#include "kernels/convolution/gpu/convolution_library.h"
+
+namespace weir {
+
+// Loops on the host that give the same bits by each of its recipes. As other libraries it has gaps: grouped
+// convolutions in NCHW alone, and no double. Recipe 0 wants no workspace; recipe 1 wants some, uses all of it, and
+// counts as one that is not deterministic.
+std::shared_ptr<ConvolutionLibrary> NewSimulatedConvolutions(const GpuProperties& properties,
+                                                             const GpuMathSettings& settings);
+
+}  // namespace weir
