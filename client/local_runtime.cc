@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "distribute/collective/nccl/gpu_libraries.h"
-#include "kernels/cuda/layout_costs.h"
+#include "kernels/device/gpu/layout_costs.h"
 #include "kernels/register_all.h"
 
 namespace weir {

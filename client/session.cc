@@ -4,7 +4,7 @@
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
 #include "distribute/transport/grpc_master_client.h"
-#include "kernels/cuda/machine_gpus.h"
+#include "kernels/device/gpu/machine_gpus.h"
 
 namespace weir {
 

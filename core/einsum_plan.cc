@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_split.h"
-#include "core/dense_steps.h"
+#include "kernels/device/dense_steps.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/partitioned_rows.h"
 
-#include "core/element_name.h"
+#include "kernels/device/element_name.h"
 
 namespace weir {
 

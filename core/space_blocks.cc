@@ -1,7 +1,7 @@
 #include "core/space_blocks.h"
 
-#include "core/dense_steps.h"
 #include "core/index_tensor.h"
+#include "kernels/device/dense_steps.h"
 
 namespace weir {
 namespace {

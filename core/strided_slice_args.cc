@@ -1,7 +1,7 @@
 #include "core/strided_slice_args.h"
 
-#include "core/dense_steps.h"
 #include "core/index_tensor.h"
+#include "kernels/device/dense_steps.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir {
 

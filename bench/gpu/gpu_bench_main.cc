@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "bench/gpu/rows.h"
 #include "core/gpu/simulated_platform.h"
-#include "kernels/cuda/machine_gpus.h"
+#include "kernels/device/gpu/machine_gpus.h"
 
 namespace weir::bench {
 namespace {

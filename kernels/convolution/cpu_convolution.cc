@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
+#include "kernels/device/indices.h"
 
 namespace weir {
 namespace {

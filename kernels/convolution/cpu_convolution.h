@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "kernels/convolution/args.h"
-#include "kernels/cpu/epilogue.h"
+#include "kernels/device/epilogue.h"
 
 namespace weir {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "kernels/convolution/cpu_convolution.h"
-#include "kernels/cpu/float16.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/float16.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "core/index_tensor.h"
 #include "kernels/convolution/cpu_convolution.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "kernels/convolution/volume.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // The bodies of window_table.inc for CUDA.
 #include "kernels/convolution/device.h"
-#include "kernels/cuda/run_bodies_cuda.h"
+#include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.
 #include "kernels/convolution/device.inc"
 

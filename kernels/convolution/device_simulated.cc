@@ -1,6 +1,6 @@
 // The bodies of window_table.inc for the simulated device.
 #include "kernels/convolution/device.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/convolution/device.inc"
 

@@ -4,9 +4,9 @@
 #include "core/index_tensor.h"
 #include "kernels/convolution/args_volume.h"
 #include "kernels/convolution/window_plan.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/image_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

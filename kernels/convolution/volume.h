@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/convolution/args_volume.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 

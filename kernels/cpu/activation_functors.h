@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/cpu/vector_math.h"
+#include "kernels/device/vector_math.h"
 
 namespace weir::activations {
 

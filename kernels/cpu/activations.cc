@@ -4,12 +4,12 @@
 #include <limits>
 
 #include "core/pairwise.h"
-#include "core/target_clones.h"
 #include "kernels/cpu/activation_functors.h"
-#include "kernels/cpu/float16.h"
 #include "kernels/cpu/nn.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/device/float16.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/target_clones.h"
+#include "kernels/device/vector_math.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // AssignAdd and AssignSub, on references and on resources.
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

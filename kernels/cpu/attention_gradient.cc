@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "core/target_clones.h"
 #include "kernels/cpu/attention_kernel.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/softmax_rows.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/target_clones.h"
 
 namespace weir {
 namespace {

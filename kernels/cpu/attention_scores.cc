@@ -1,7 +1,7 @@
 #include "kernels/cpu/attention_scores.h"
 
-#include "core/target_clones.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/target_clones.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/fourier_transform.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/wav.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Versions 2 and 3 of MatrixDiag, MatrixDiagPart and MatrixSetDiag: bands of diagonals.
 #include "core/diagonal_args.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/numeric_families.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/kernel_registry.h"
 #include "kernels/cpu/barrier.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

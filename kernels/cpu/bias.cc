@@ -4,7 +4,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/nn.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 #include <cmath>
 
-#include "core/target_clones.h"
 #include "kernels/cpu/binary_families.h"
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/device/target_clones.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir::functor {
 

@@ -1,8 +1,8 @@
-#include "core/target_clones.h"
 #include "kernels/cpu/binary_families.h"
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/device/target_clones.h"
+#include "kernels/device/vector_math.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include <complex>
 
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/float16.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/float16.h"
+#include "kernels/device/parallel.h"
 
 namespace weir::cast_internal {
 

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_set.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/candidate_samplers.h"
 #include "kernels/cpu/domain_families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/blocking_kernel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/variant_nesting.h"
+#include "kernels/device/variant_nesting.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

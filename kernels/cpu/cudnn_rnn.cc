@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 #include "kernels/recurrent/rnn_call.h"
 #include "kernels/recurrent/rnn_loops.h"
 #include "kernels/recurrent/rnn_parameters.h"

@@ -6,7 +6,7 @@
 #include "core/debug_publisher.h"
 #include "core/device.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

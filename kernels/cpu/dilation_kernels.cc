@@ -4,8 +4,8 @@
 
 #include "kernels/convolution/window.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

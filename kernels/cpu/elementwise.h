@@ -8,8 +8,8 @@
 #include "core/broadcasting.h"
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
-#include "kernels/cpu/float16.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/float16.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include "core/fake_quant_args.h"
 #include "core/pairwise.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 #include "kernels/fake_quant_levels.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

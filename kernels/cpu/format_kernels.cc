@@ -7,7 +7,7 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

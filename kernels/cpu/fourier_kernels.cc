@@ -8,8 +8,8 @@
 #include "kernels/cpu/fourier_lines.h"
 #include "kernels/cpu/fourier_transform.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/target_clones.h"
+#include "kernels/device/target_clones.h"
 
 namespace weir {
 namespace {

@@ -6,8 +6,8 @@
 #include "core/random_bits.h"
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/random_fill.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "core/kernel_registry.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/function_call.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

@@ -5,9 +5,9 @@
 #include "core/index_tensor.h"
 #include "core/one_hot_shape.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

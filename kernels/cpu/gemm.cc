@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/float16.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/float16.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/box_overlap.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "core/crop_args.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
 #include "kernels/crop_side.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

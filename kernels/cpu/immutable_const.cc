@@ -1,8 +1,8 @@
 // ImmutableConst: a tensor whose bytes a file holds.
 #include "core/device.h"
 #include "core/file_system.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/inspection_families.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 // ParallelConcat, which puts rows together.
 #include "core/index_tensor.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

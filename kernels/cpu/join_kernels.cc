@@ -3,7 +3,7 @@
 #include "core/index_tensor.h"
 #include "core/split_sizes.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

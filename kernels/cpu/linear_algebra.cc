@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

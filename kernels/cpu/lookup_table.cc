@@ -5,7 +5,7 @@
 
 #include "absl/hash/hash.h"
 
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

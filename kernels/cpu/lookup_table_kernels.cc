@@ -2,7 +2,7 @@
 #include "absl/strings/match.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/lookup_table.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

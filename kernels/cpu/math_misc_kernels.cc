@@ -6,9 +6,9 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/binary_functors.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "core/matmul_sizes.h"
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/device/epilogue.h"
 
 namespace weir {
 namespace {

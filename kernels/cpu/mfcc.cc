@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cpu/domain_families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -6,9 +6,9 @@
 #include "core/rearrangement.h"
 #include "core/reversed_axes.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/pad.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

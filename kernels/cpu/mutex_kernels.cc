@@ -2,8 +2,8 @@
 #include "core/kernel_registry.h"
 #include "core/variant.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/named_resource.h"
-#include "kernels/cpu/request_line.h"
+#include "kernels/device/named_resource.h"
+#include "kernels/device/request_line.h"
 
 namespace weir {
 namespace {

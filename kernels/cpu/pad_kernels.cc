@@ -3,10 +3,10 @@
 
 #include "core/paddings.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/pad.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/parallel.h"
 #include "kernels/padded_dim.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 #include "core/partitioned_rows.h"
 #include "core/stitched_rows.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/where.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

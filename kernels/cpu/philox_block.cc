@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/target_clones.h"
+#include "kernels/device/target_clones.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include "core/device.h"
 #include "core/file_system.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/blocking_kernel.h"
-#include "kernels/cpu/summarize.h"
+#include "kernels/device/blocking_kernel.h"
+#include "kernels/device/summarize.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "absl/time/clock.h"
 #include "core/mutex.h"
-#include "kernels/cpu/blocking_kernel.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/rare_families.h"
+#include "kernels/device/blocking_kernel.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

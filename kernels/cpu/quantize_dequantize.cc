@@ -4,8 +4,8 @@
 
 #include "core/quantize_args.h"
 #include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/wide.h"
 #include "kernels/quantized_steps.h"
 
 namespace weir {

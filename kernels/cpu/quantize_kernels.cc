@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/resize_args.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
+#include "kernels/device/parallel.h"
 #include "kernels/resize_grid.h"
 
 namespace weir {

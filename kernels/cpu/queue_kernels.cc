@@ -1,8 +1,8 @@
 // What goes in and out of queues. Waiting is asynchronous.
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/queue.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

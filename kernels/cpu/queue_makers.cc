@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "core/kernel_registry.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/queue.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

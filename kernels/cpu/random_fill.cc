@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox_block.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

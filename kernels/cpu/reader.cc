@@ -2,7 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/out_of_memory.h"
-#include "kernels/cpu/blocking_kernel.h"
+#include "kernels/device/blocking_kernel.h"
 #include "tensorflow/core/framework/reader_base.pb.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 #include "core/op_kernel.h"
 #include "kernels/cpu/queue.h"
 #include "kernels/cpu/record_source.h"
-#include "kernels/cpu/request_line.h"
+#include "kernels/device/request_line.h"
 
 namespace weir {
 

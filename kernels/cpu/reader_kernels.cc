@@ -2,8 +2,8 @@
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/cpu/reader.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/recurrent_sizes.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/recurrent.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 #include "kernels/cpu/reduction.h"
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/families.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,12 +1,12 @@
 // ResourceGather and ResourceGatherNd: rows and slices of a resource variable.
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/row_prefetch.h"
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/row_prefetch.h"
 
 namespace weir {
 namespace {

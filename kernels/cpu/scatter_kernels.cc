@@ -4,8 +4,8 @@
 #include "core/index_tensor.h"
 #include "core/slice_updates.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 // ScatterUpdate, ScatterAdd and the like: rows of a variable, on references and on resources.
-#include "kernels/cpu/indices.h"
-#include "kernels/cpu/row_prefetch.h"
 #include "kernels/cpu/state.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/row_prefetch.h"
 
 namespace weir {
 namespace {

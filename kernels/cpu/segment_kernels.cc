@@ -7,11 +7,11 @@
 #include "core/numeric_types.h"
 #include "core/sparse_segments.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/indices.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -3,13 +3,13 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
-#include "core/broadcast_steps.h"
 #include "core/clip_bounds.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // Stacks, tensor arrays and tensor lists.
 #include "core/op_kernel_testing.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/optional.h"
+#include "kernels/device/variant_nesting.h"
 #include "kernels/ops/families.h"
 #include "kernels/sequences/stack.h"
 #include "kernels/sequences/tensor_list.h"

@@ -3,8 +3,8 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/parallel.h"
 #include "kernels/sequences/variant_arithmetic.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

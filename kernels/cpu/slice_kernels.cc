@@ -3,7 +3,7 @@
 #include "core/slice_bounds.h"
 #include "core/strided_slice_args.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/target_clones.h"
-#include "kernels/cpu/parallel.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/device/parallel.h"
+#include "kernels/device/target_clones.h"
+#include "kernels/device/vector_math.h"
 
 namespace weir {
 namespace {

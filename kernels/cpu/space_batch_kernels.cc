@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/space_blocks.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/numeric_families.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

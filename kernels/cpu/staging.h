@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/request_line.h"
+#include "kernels/device/request_line.h"
 
 namespace weir {
 

@@ -1,10 +1,10 @@
 // Assignments to a strided slice: of variables (StridedSliceAssign, ResourceStridedSliceAssign) and of values
 // (TensorStridedSliceUpdate).
-#include "core/broadcast_steps.h"
 #include "core/strided_slice_args.h"
 #include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/variable_access.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

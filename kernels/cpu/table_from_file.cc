@@ -4,10 +4,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/buffered_file.h"
 #include "kernels/cpu/lookup_table.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/blocking_kernel.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // The tables themselves: HashTable and its mutable kin, named and anonymous.
 #include "core/kernel_registry.h"
 #include "kernels/cpu/lookup_table.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/inspection_families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

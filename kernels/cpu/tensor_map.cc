@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/checkpoint/coding.h"
-#include "kernels/cpu/variant_nesting.h"
+#include "kernels/device/variant_nesting.h"
 
 namespace weir {
 namespace {

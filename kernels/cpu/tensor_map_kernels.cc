@@ -1,7 +1,7 @@
 // Tensor maps: values of type variant that hold tensors by tensors.
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/summarize.h"
 #include "kernels/cpu/tensor_map.h"
+#include "kernels/device/summarize.h"
 #include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {

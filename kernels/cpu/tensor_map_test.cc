@@ -1,7 +1,7 @@
 #include "kernels/cpu/tensor_map.h"
 
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/variant_nesting.h"
+#include "kernels/device/variant_nesting.h"
 #include "kernels/register_all.h"
 
 namespace weir {

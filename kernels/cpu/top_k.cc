@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/nn.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/indices.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir::rules {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir::functor {
 

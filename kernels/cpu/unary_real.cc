@@ -1,10 +1,10 @@
 // Unary functions of floating-point elements, and predicates on them.
-#include "core/target_clones.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/special_functions.h"
 #include "kernels/cpu/unary_families.h"
 #include "kernels/cpu/unary_functors.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/device/target_clones.h"
+#include "kernels/device/vector_math.h"
 
 namespace weir {
 namespace {

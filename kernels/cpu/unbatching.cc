@@ -6,8 +6,8 @@
 #include "absl/time/clock.h"
 #include "core/mutex.h"
 #include "kernels/cpu/batch_queue.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/unbatching.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

@@ -2,10 +2,10 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/uniform_quantized_products.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/parallel.h"
 #include "kernels/quantized_convolution.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
 // Products of affinely quantised matrices, and of a matrix of real numbers with a quantised one.
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/uniform_quantized_products.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

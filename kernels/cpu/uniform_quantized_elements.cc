@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/broadcast_steps.h"
 #include "core/broadcasting.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/cpu/uniform_quantized.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

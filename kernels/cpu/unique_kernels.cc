@@ -9,7 +9,7 @@
 #include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/where.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

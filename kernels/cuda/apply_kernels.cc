@@ -1,11 +1,11 @@
 // Optimizers' steps on variables in a GPU's memory. Learning rates and the like are read there: the host waits for
 // none of them, and refuses none.
 #include "absl/strings/strip.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/fused_apply_kernel.h"
-#include "kernels/cuda/gpu_variable.h"
 #include "kernels/cuda/update_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/gpu_variable.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {

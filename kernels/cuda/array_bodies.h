@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/diagonal_band.h"
-#include "kernels/cuda/bodies.h"
+#include "kernels/device/gpu/bodies.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/incomplete_gamma.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/fake_quant_levels.h"
 #include "kernels/quantized_steps.h"
 // Needs what is above.

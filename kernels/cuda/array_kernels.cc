@@ -1,12 +1,12 @@
 // Roll, ReverseSequence and MirrorPadGrad.
 #include <algorithm>
 
-#include "core/dense_steps.h"
 #include "core/paddings.h"
 #include "core/rearrangement.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // What the two halves of attention agree on. For host compilers and for nvcc.
 #pragma once
 
-#include "kernels/cuda/bodies.h"
+#include "kernels/device/gpu/bodies.h"
 
 namespace weir {
 

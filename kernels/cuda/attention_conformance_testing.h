@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/attention_sizes.h"
-#include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include "kernels/cuda/attention/attention_library.h"
 #include "kernels/cuda/attention_gradient_bodies.h"
 #include "kernels/cuda/attention_gradient_kernel.h"
-#include "kernels/cuda/body_kernel.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/cuda/complex_number.h"
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir::complex_functions {
 

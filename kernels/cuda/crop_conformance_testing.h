@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {
 

@@ -1,10 +1,10 @@
 // CropAndResize and its gradients. An index that names no image is an error, as on the CPU and in TensorFlow: the host
 // waits for the device to look.
 #include "core/crop_args.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/image_bodies.h"
-#include "kernels/cuda/reading_kernel.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/reading_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Diag, the MatrixDiag family and MatrixBandPart.
 #include "core/diagonal_args.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

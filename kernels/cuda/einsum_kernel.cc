@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "core/dense_steps.h"
 #include "core/einsum_plan.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/gpu_product.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/strided_source.h"
 
 namespace weir {
 namespace {

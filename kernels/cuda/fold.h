@@ -3,7 +3,7 @@
 
 #include "core/gpu/gpu_runtime.h"
 #include "core/tensor.h"
-#include "kernels/cuda/bodies.h"
+#include "kernels/device/gpu/bodies.h"
 
 namespace weir {
 

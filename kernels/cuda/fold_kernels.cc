@@ -1,9 +1,9 @@
 // Reductions along axes.
-#include "core/dense_steps.h"
 #include "core/index_tensor.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/fold.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // The bodies of image_table.inc for the simulated device.
 #include "kernels/cuda/image_bodies.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/cuda/image_table.inc"
 

@@ -1,9 +1,9 @@
 // Images resized, and local response normalisation.
 #include "absl/strings/match.h"
 #include "core/resize_args.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/image_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 // The bodies of math_table.inc for CUDA.
-#include "kernels/cuda/run_bodies_cuda.h"
+#include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.
 #include "kernels/cuda/math_table.inc"
 

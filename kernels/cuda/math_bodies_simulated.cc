@@ -1,5 +1,5 @@
 // The bodies of math_table.inc for the simulated device.
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/cuda/math_table.inc"
 

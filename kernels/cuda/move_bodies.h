@@ -1,7 +1,7 @@
 // What the two halves of the kernels that move elements agree on. For host compilers and for nvcc.
 #pragma once
 
-#include "kernels/cuda/bodies.h"
+#include "kernels/device/gpu/bodies.h"
 #include "kernels/padded_dim.h"
 
 namespace weir {

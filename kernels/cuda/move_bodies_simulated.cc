@@ -1,6 +1,6 @@
 // The bodies of move_table.inc for the simulated device.
 #include "kernels/cuda/move_bodies.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/cuda/move_table.inc"
 

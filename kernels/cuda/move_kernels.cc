@@ -1,15 +1,15 @@
 // Tensors rearranged, repeated and joined.
 #include <algorithm>
 
-#include "core/broadcast_steps.h"
-#include "core/dense_steps.h"
 #include "core/index_tensor.h"
 #include "core/rearrangement.h"
 #include "core/reversed_axes.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/strided_source.h"
 
 namespace weir {
 namespace {

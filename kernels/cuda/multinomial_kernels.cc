@@ -1,9 +1,9 @@
 // Multinomial and StatelessMultinomial: classes drawn by their logits, with the numbers that the CPU draws.
 #include <algorithm>
 
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/random_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 #include "kernels/random/multinomial.h"
 #include "kernels/random/random_stream.h"
 #include "kernels/random/stateless_random.h"

@@ -2,10 +2,10 @@
 // own. What a training step keeps for its gradient is the mean and the variance of the batch, as the CPU's kernel has
 // it, whoever computed it.
 #include "core/channel_vector.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/norm_bodies.h"
 #include "kernels/cuda/normalization/norm_library.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

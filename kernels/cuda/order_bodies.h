@@ -2,7 +2,7 @@
 // compilers and for nvcc.
 #pragma once
 
-#include "kernels/cuda/bodies.h"
+#include "kernels/device/gpu/bodies.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cuda/order_bodies.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/cuda/order_table.inc"
 

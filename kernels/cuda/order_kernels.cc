@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "core/index_tensor.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/order_bodies.h"
-#include "kernels/cuda/sort.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/sort.h"
 
 namespace weir {
 namespace {

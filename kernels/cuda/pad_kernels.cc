@@ -1,9 +1,9 @@
 // Pad, PadV2 and MirrorPad.
-#include "core/dense_steps.h"
 #include "core/paddings.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/move_bodies.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 #include "core/fake_quant_args.h"
 #include "core/pairwise.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/device/gpu/body_kernel.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -2,8 +2,8 @@
 #include "core/numeric_types.h"
 #include "core/quantize_args.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // The bodies of random_table.inc for CUDA.
 #include "kernels/cuda/random_bodies.h"
-#include "kernels/cuda/run_bodies_cuda.h"
+#include "kernels/device/gpu/run_bodies_cuda.h"
 #include "kernels/random/philox_functions.h"
 // Needs what is above.
 #include "kernels/cuda/random_table.inc"

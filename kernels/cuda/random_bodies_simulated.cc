@@ -1,6 +1,6 @@
 // The bodies of random_table.inc for the simulated device.
 #include "kernels/cuda/random_bodies.h"
-#include "kernels/cuda/run_bodies_simulated.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/random/philox_functions.h"
 // Needs what is above.
 #include "kernels/cuda/random_table.inc"

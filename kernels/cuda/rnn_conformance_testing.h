@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
 #include "kernels/recurrent/rnn_loops.h"
 
 namespace weir {

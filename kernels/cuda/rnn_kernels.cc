@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/dense_steps.h"
 #include "core/mutex.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/recurrent/rnn_library.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/strided_source.h"
 #include "kernels/recurrent/rnn_call.h"
 #include "kernels/recurrent/rnn_parameters.h"
 

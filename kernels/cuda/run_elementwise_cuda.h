@@ -5,8 +5,8 @@
 
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/unary_functors.h"
-#include "kernels/cuda/element_cuda.h"
 #include "kernels/cuda/elementwise_args.h"
+#include "kernels/device/gpu/element_cuda.h"
 
 namespace weir {
 namespace {

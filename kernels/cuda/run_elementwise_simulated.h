@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/binary_functors.h"
 #include "kernels/cpu/unary_functors.h"
-#include "kernels/cuda/element_simulated.h"
 #include "kernels/cuda/elementwise_args.h"
+#include "kernels/device/gpu/element_simulated.h"
 
 namespace weir {
 namespace {

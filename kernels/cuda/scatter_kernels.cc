@@ -7,10 +7,10 @@
 #include "core/numeric_types.h"
 #include "core/slice_updates.h"
 #include "core/sparse_segments.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_variable.h"
 #include "kernels/cuda/scatter_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/gpu_variable.h"
 
 namespace weir {
 namespace {

@@ -1,10 +1,10 @@
 // Select and SelectV2.
-#include "core/broadcast_steps.h"
 #include "core/broadcasting.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/move_bodies.h"
 #include "kernels/cuda/select.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,14 +1,14 @@
 // Tensors cut, and put into places of others: Slice, StridedSlice and its kin, Split, Pack and Unpack.
-#include "core/broadcast_steps.h"
-#include "core/dense_steps.h"
 #include "core/index_tensor.h"
 #include "core/slice_bounds.h"
 #include "core/split_sizes.h"
 #include "core/strided_slice_args.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_variable.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/gpu_variable.h"
+#include "kernels/device/gpu/strided_source.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 // Blocks of spatial dimensions moved into the batch (SpaceToBatch), into the channels (SpaceToDepth), and back.
-#include "core/dense_steps.h"
 #include "core/space_blocks.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/move_bodies.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/strided_source.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cuda/kernel_conformance_testing.h"
 #include "kernels/cuda/sparse/sparse_library.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {
 

@@ -8,9 +8,9 @@
 #include "core/index_tensor.h"
 #include "core/partitioned_rows.h"
 #include "core/sparse_segments.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/scatter_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/stitched_rows.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/move_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

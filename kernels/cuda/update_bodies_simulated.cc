@@ -1,7 +1,7 @@
 // The bodies of update_table.inc for the simulated device.
 #include "kernels/cpu/training_rules.h"
-#include "kernels/cuda/run_bodies_simulated.h"
 #include "kernels/cuda/update_bodies.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/cuda/update_table.inc"
 

@@ -5,8 +5,8 @@
 #include "core/cross_args.h"
 #include "core/index_tensor.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/gpu/gpu_capture.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_variable.h"
+#include "kernels/device/gpu/gpu_variable.h"
 
 namespace weir {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/order_bodies.h"
-#include "kernels/cuda/reading_kernel.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/reading_kernel.h"
 
 namespace weir {
 namespace {

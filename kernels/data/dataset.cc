@@ -4,9 +4,9 @@
 
 #include "core/out_of_memory.h"
 #include "core/variant_registry.h"
-#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/captured_function.h"
 #include "kernels/data/element_list.h"
+#include "kernels/device/variant_nesting.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,11 +1,11 @@
 // Ops on multi-device iterators.
 #include "core/resource_handle.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/multi_device_iterator.h"
 #include "kernels/data/rare_families.h"
 #include "kernels/data/string_handle.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 namespace {

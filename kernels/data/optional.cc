@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/variant_registry.h"
-#include "kernels/cpu/variant_nesting.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/families.h"
+#include "kernels/device/variant_nesting.h"
 
 namespace weir {
 

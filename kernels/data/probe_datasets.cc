@@ -1,10 +1,10 @@
 // Datasets that look at pipelines rather than change them: pauses, samples, thread pools; options and wrappers.
 #include "absl/time/clock.h"
 #include "core/attr_value.h"
-#include "kernels/cpu/named_resource.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/rare_families.h"
 #include "kernels/data/seed_generator.h"
+#include "kernels/device/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
 // Ops that make, reshape, join, split and rearrange tensors.
 #include <algorithm>
 
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/join_shape.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

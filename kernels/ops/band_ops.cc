@@ -1,8 +1,8 @@
 // Bands of diagonals of matrices.
 #include <algorithm>
 
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/numeric_families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

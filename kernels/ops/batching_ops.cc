@@ -1,6 +1,6 @@
 // Calls that are gathered to be computed together, and functions of each row.
 #include "graph/shape_inference.h"
-#include "kernels/ops/op_shapes.h"
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/rare_families.h"
 
 namespace weir {

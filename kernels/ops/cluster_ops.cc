@@ -1,6 +1,6 @@
 // Clusters of points.
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/domain_families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 

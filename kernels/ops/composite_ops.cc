@@ -1,6 +1,6 @@
 // Composite tensors as variants.
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/domain_families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 

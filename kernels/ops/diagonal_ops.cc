@@ -1,8 +1,8 @@
 // Ops on the diagonals of tensors and of batches of matrices.
 #include <algorithm>
 
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

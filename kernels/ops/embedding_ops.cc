@@ -1,8 +1,8 @@
 // Embedding tables that grow with their keys. TensorFlow has no such ops; arguments and attributes go by the names that
 // its extensions for them use (steps_to_live, filter_freq, versions, freqs).
 #include "core/status.h"
+#include "kernels/device/handle_ops.h"
 #include "kernels/ops/domain_families.h"
-#include "kernels/ops/handle_ops.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/strided_slice_spec.h"
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

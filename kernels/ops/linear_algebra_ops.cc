@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/numeric_types.h"
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 // Functions of matrices: factors, eigenvalues, roots, systems of three diagonals.
-#include "kernels/ops/op_shapes.h"
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/rare_families.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Queues.
 #include "core/status.h"
+#include "kernels/device/handle_ops.h"
 #include "kernels/ops/families.h"
-#include "kernels/ops/handle_ops.h"
 
 namespace weir {
 namespace {

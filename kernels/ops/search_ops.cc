@@ -1,6 +1,6 @@
 // Searches: beams over labels, the best k, records in random order.
 #include "graph/common_shapes.h"
-#include "kernels/ops/op_shapes.h"
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/rare_families.h"
 
 namespace weir {

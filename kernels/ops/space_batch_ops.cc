@@ -1,6 +1,6 @@
 // Blocks of space as batch or depth.
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/numeric_families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "kernels/ops/op_shapes.h"
+#include "kernels/device/op_shapes.h"
 
 namespace weir::sparse_shapes {
 

@@ -1,6 +1,6 @@
 // Special functions.
+#include "kernels/device/op_shapes.h"
 #include "kernels/ops/numeric_families.h"
-#include "kernels/ops/op_shapes.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/device_code.h"
+#include "kernels/device/device_code.h"
 
 namespace weir::philox {
 

@@ -5,7 +5,7 @@
 #include "core/memory_types.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/move_bodies.h"
-#include "kernels/cuda/strided_source.h"
+#include "kernels/device/gpu/strided_source.h"
 #include "kernels/sequences/sequence_memory.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
+#include "kernels/device/elements.h"
 #include "kernels/sequences/sequence_memory.h"
 
 namespace weir {

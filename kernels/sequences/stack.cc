@@ -1,6 +1,6 @@
 #include "kernels/sequences/stack.h"
 
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 #include "kernels/sequences/free_in_turn.h"
 
 namespace weir {

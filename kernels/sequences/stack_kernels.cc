@@ -5,7 +5,7 @@
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 #include "kernels/sequences/sequence_memory.h"
 #include "kernels/sequences/stack.h"
 #include "tensorflow/core/framework/node_def.pb.h"

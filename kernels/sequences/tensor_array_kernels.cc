@@ -6,7 +6,7 @@
 
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 #include "kernels/sequences/tensor_array.h"
 #include "kernels/sequences/tensor_sequence.h"
 

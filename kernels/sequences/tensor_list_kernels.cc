@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/indices.h"
+#include "kernels/device/indices.h"
 #include "kernels/sequences/tensor_list_access.h"
 #include "kernels/sequences/tensor_sequence.h"
 

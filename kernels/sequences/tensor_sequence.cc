@@ -1,7 +1,7 @@
 #include "kernels/sequences/tensor_sequence.h"
 
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@ namespace weir {
 
 const std::vector<CheckedElsewhere>& KernelsCheckedElsewhere() {
   static const auto* const elsewhere = new std::vector<CheckedElsewhere>{
-      {"no client may ask for what passes and workers make; kernels/cuda/kernel_conformance_testing.h, "
+      {"no client may ask for what passes and workers make; kernels/device/gpu/kernel_conformance_testing.h, "
        "kernels/cuda/fusion and the sessions of this folder have it",
        {"_AttentionScoresShape", "_FusedAttention", "_FusedAttentionGrad", "_FusedBatchNormEx", "_FusedBatchNormGradEx",
         "_FusedElementwise", "_FusedMatMul", "_FusedResourceApply"}},

@@ -3,7 +3,7 @@
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
-#include "kernels/cuda/machine_gpus.h"
+#include "kernels/device/gpu/machine_gpus.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "worker/capture/capture_segments.h"
 

@@ -9,7 +9,7 @@
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/transport/grpc_master_client.h"
-#include "kernels/cuda/machine_gpus.h"
+#include "kernels/device/gpu/machine_gpus.h"
 #include "tests/gpu/local_session.h"
 #include "tools/server.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/convolution/gpu/convolution_problem.h"
-#include "kernels/cuda/plans/library_planner.h"
+#include "kernels/device/plans/library_planner.h"
 
 namespace weir {
 

@@ -1,5 +1,5 @@
 #include "kernels/convolution/gpu/convolution_library.h"
-#include "kernels/cuda/plans/library_planner_definitions.h"
+#include "kernels/device/plans/library_planner_definitions.h"
 
 namespace weir {
 

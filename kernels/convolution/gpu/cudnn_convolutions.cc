@@ -4,7 +4,7 @@
 
 #include "kernels/convolution/gpu/cudnn_graph_of.h"
 #include "kernels/convolution/gpu/library_convolution.h"
-#include "kernels/cuda/cudnn/cudnn_library.h"
+#include "kernels/device/cudnn/cudnn_library.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 #include "kernels/convolution/gpu/cudnn_convolutions.h"
-#include "kernels/cuda/cudnn/described_devices_testing.h"
+#include "kernels/device/cudnn/described_devices_testing.h"
 
 namespace weir {
 namespace {

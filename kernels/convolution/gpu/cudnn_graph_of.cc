@@ -1,6 +1,6 @@
 #include "kernels/convolution/gpu/cudnn_graph_of.h"
 
-#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
+#include "kernels/device/cudnn/cudnn_graph_parts.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/convolution/gpu/convolution_problem.h"
-#include "kernels/cuda/cudnn/cudnn_target.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

@@ -6,8 +6,8 @@
 
 #include "core/gpu/simulated_gpu.h"
 #include "kernels/convolution/gpu/simulated_convolutions.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/move_bodies.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "core/out_of_memory.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

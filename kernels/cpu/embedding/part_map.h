@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/op_kernel.h"
 #include "core/resource_manager.h"
-#include "kernels/cpu/request_line.h"
+#include "kernels/device/request_line.h"
 
 namespace weir {
 

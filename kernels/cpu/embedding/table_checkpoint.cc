@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "core/checkpoint/bundle_reader.h"
-#include "kernels/cpu/blocking_kernel.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

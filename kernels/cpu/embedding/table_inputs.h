@@ -3,7 +3,7 @@
 
 #include "core/op_kernel.h"
 #include "kernels/cpu/embedding/embedding_table.h"
-#include "kernels/cpu/named_resource.h"
+#include "kernels/device/named_resource.h"
 
 namespace weir {
 

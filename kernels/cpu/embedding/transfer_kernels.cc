@@ -1,9 +1,9 @@
 // What exports and imports embedding tables, saves and restores them.
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/embedding/families.h"
 #include "kernels/cpu/embedding/joined_rows.h"
 #include "kernels/cpu/embedding/table_checkpoint.h"
 #include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

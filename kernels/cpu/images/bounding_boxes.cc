@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/device/wide.h"
 
 namespace weir {
 namespace {

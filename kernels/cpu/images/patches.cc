@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/index_tensor.h"
 #include "kernels/cpu/box_overlap.h"
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 #include "tensorflow/core/example/feature.pb.h"
 
 namespace weir {

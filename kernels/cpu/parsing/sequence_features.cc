@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 #include "tensorflow/core/example/feature.pb.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
 
 namespace weir {
 namespace {

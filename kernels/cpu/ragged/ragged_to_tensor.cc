@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 #include "kernels/cpu/ragged/ragged_variant.h"
 
-#include "kernels/cpu/variant_nesting.h"
+#include "kernels/device/variant_nesting.h"
 
 namespace weir {
 

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/memory_info.h"
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/inspection_families.h"
 #include "kernels/cpu/sparse/csr_matrix.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {

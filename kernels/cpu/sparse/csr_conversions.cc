@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_join.h"
 #include "kernels/cpu/domain_families.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/csr_matrix.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

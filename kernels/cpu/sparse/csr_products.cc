@@ -3,11 +3,11 @@
 #include <complex>
 #include <utility>
 
-#include "kernels/cpu/blocking_kernel.h"
 #include "kernels/cpu/domain_families.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sparse/csr_matrix.h"
+#include "kernels/device/blocking_kernel.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

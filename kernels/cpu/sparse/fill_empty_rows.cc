@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "core/tensor_proto.h"
 #include "core/tensor_variant.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {

@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

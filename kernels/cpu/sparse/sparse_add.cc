@@ -6,10 +6,10 @@
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

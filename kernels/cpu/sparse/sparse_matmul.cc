@@ -7,9 +7,9 @@
 #include "core/sparse_product_sizes.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/parallel.h"
 
 namespace weir {
 namespace {

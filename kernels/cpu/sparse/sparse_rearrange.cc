@@ -1,9 +1,9 @@
 // Sparse tensors sorted, joined and cut.
 #include <algorithm>
 
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/cpu/update_loops.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/reshape_indices.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

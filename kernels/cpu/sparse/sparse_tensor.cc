@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/elements.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
-#include "kernels/cpu/elements.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 #include "core/index_tensor.h"
-#include "kernels/cpu/elements.h"
-#include "kernels/cpu/indices.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
+#include "kernels/device/elements.h"
+#include "kernels/device/indices.h"
 
 namespace weir {
 namespace {

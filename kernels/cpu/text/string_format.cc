@@ -6,8 +6,8 @@
 #include "absl/strings/str_split.h"
 #include "core/variant.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/number_text.h"
 #include "kernels/cpu/text/families.h"
+#include "kernels/device/number_text.h"
 
 namespace weir {
 namespace {

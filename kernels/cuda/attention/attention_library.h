@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/cuda/attention/attention_problem.h"
-#include "kernels/cuda/plans/library_planner.h"
+#include "kernels/device/plans/library_planner.h"
 
 namespace weir {
 

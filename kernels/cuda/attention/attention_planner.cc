@@ -1,6 +1,6 @@
 #include "core/gpu/simulated_gpu.h"
 #include "kernels/cuda/attention/attention_library.h"
-#include "kernels/cuda/plans/library_planner_definitions.h"
+#include "kernels/device/plans/library_planner_definitions.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/cuda/attention/cudnn_attention_graph.h"
-#include "kernels/cuda/cudnn/cudnn_library.h"
+#include "kernels/device/cudnn/cudnn_library.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/cuda/attention/attention_library.h"
-#include "kernels/cuda/cudnn/cudnn_target.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include "core/shared_library.h"
 #include "core/testing.h"
 #include "kernels/cuda/attention/cudnn_attention.h"
-#include "kernels/cuda/cudnn/described_devices_testing.h"
+#include "kernels/device/cudnn/described_devices_testing.h"
 
 namespace weir {
 namespace {

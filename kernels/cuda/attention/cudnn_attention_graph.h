@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/attention/attention_problem.h"
-#include "kernels/cuda/cudnn/cudnn_target.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

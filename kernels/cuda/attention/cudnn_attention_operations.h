@@ -8,8 +8,8 @@
 
 #include "kernels/cuda/attention/attention_problem.h"
 #include "kernels/cuda/attention/cudnn_attention_graph.h"
-#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
-#include "kernels/cuda/cudnn/cudnn_target.h"
+#include "kernels/device/cudnn/cudnn_graph_parts.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

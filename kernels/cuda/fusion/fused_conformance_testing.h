@@ -9,7 +9,7 @@
 
 #include "core/fusion/fused_node.h"
 #include "kernels/cuda/fusion/fused_codes.h"
-#include "kernels/cuda/kernel_conformance_testing.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {
 

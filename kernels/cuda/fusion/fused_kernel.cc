@@ -5,12 +5,12 @@
 
 #include "core/fusion/fused_node.h"
 #include "core/gpu/gpu_capture.h"
-#include "kernels/cuda/body_kernel.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/fusion/fused_codes.h"
 #include "kernels/cuda/fusion/fused_program.h"
 #include "kernels/cuda/fusion/fused_source.h"
 #include "kernels/cuda/fusion/stepwise.h"
+#include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "core/broadcast_steps.h"
 #include "core/broadcasting.h"
-#include "core/dense_steps.h"
 #include "core/pairwise.h"
-#include "kernels/cuda/channels.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/select.h"
+#include "kernels/device/broadcast_steps.h"
+#include "kernels/device/dense_steps.h"
+#include "kernels/device/gpu/channels.h"
 
 namespace weir {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/body_kernel.h"
-#include "kernels/cuda/channels.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/select.h"
+#include "kernels/device/gpu/body_kernel.h"
+#include "kernels/device/gpu/channels.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
-#include "kernels/cuda/cudnn/cudnn_library.h"
+#include "kernels/device/cudnn/cudnn_graph_parts.h"
+#include "kernels/device/cudnn/cudnn_library.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/cudnn/cudnn_target.h"
 #include "kernels/cuda/normalization/norm_library.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

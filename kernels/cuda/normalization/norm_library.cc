@@ -1,7 +1,7 @@
 #include "kernels/cuda/normalization/norm_library.h"
 
 #include "core/gpu/simulated_gpu.h"
-#include "kernels/cuda/plans/library_planner_definitions.h"
+#include "kernels/device/plans/library_planner_definitions.h"
 
 namespace weir {
 

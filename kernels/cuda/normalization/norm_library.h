@@ -6,7 +6,7 @@
 #include "core/gpu/gpu_device.h"
 #include "core/op_kernel.h"
 #include "kernels/cuda/normalization/norm_problem.h"
-#include "kernels/cuda/plans/library_planner.h"
+#include "kernels/device/plans/library_planner.h"
 
 namespace weir {
 

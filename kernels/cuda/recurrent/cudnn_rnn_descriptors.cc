@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cuda/cudnn/cudnn_graph_parts.h"
+#include "kernels/device/cudnn/cudnn_graph_parts.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cudnn_adv.h>
 
-#include "kernels/cuda/cudnn/cudnn_functions.h"
+#include "kernels/device/cudnn/cudnn_functions.h"
 
 namespace weir {
 

@@ -8,8 +8,8 @@
 #include "core/cuda/cuda_status.h"
 #include "core/cuda/cuda_stream.h"
 #include "core/mutex.h"
-#include "kernels/cuda/cudnn/cudnn_library.h"
 #include "kernels/cuda/recurrent/cudnn_rnn_descriptors.h"
+#include "kernels/device/cudnn/cudnn_library.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/cudnn/cudnn_target.h"
 #include "kernels/cuda/recurrent/cudnn_rnn_functions.h"
 #include "kernels/cuda/recurrent/rnn_library.h"
+#include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {
 

@@ -1,8 +1,0 @@
-#include "core/cuda/cuda_runtime.h"
-#include "kernels/cuda/machine_gpus.h"
-
-namespace weir {
-
-GpuPlatform MachineGpus() { return CudaPlatform(); }
-
-}  // namespace weir

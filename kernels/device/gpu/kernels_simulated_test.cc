@@ -1,0 +1,29 @@
+#include "core/gpu/simulated_gpu.h"
+#include "kernels/cuda/attention_conformance_testing.h"
+#include "kernels/cuda/crop_conformance_testing.h"
+#include "kernels/cuda/fusion/fused_conformance_testing.h"
+#include "kernels/cuda/norm_conformance_testing.h"
+#include "kernels/cuda/recurrent_conformance_testing.h"
+#include "kernels/cuda/rnn_conformance_testing.h"
+#include "kernels/cuda/sparse_conformance_testing.h"
+#include "kernels/device/gpu/body_conformance_testing.h"
+#include "kernels/device/gpu/kernel_conformance_testing.h"
+#include "kernels/device/gpu/type_conformance_testing.h"
+
+namespace weir {
+namespace {
+
+const GpuKernelWorld kSimulated = {
+    .name = "Simulated",
+    .make = [] { return std::make_shared<SimulatedGpu>(SimulatedGpu::Options()); },
+    .check = [](GpuRuntime& runtime) { EXPECT_THAT(static_cast<SimulatedGpu&>(runtime).Races(), testing::IsEmpty()); }};
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuElementwise, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuKernels, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, FusedKernels, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttention, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuAttentionGrad, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuNorms, testing::Values(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Simulated, GpuRnns, testing::Values(kSimulated));
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,45 @@
+// What a build without the CUDA toolkit has in place of *.cu.
+
+#include "kernels/cuda/elementwise_args.h"
+#include "kernels/cuda/fusion/kernel_compiler.h"
+#include "kernels/cuda/matmul_args.h"
+#include "kernels/cuda/sparse/sparse_library.h"
+#include "kernels/device/gpu/bodies.h"
+#include "kernels/device/gpu/machine_gpus.h"
+#include "kernels/device/gpu/sort_args.h"
+
+namespace weir {
+
+ElementwiseTable CudaElementwiseTable() { return {}; }
+ElementwiseTable CudaIntegerTable() { return {}; }
+ElementwiseTable CudaComplexTable() { return {}; }
+BodyTable CudaArrayBodies() { return {}; }
+BodyTable CudaImageBodies() { return {}; }
+BodyTable CudaAttentionBodies() { return {}; }
+BodyTable CudaMathBodies() { return {}; }
+BodyTable CudaMoveBodies() { return {}; }
+BodyTable CudaNormBodies() { return {}; }
+BodyTable CudaOrderBodies() { return {}; }
+BodyTable CudaRandomBodies() { return {}; }
+BodyTable CudaRecurrentBodies() { return {}; }
+BodyTable CudaScatterBodies() { return {}; }
+BodyTable CudaUpdateBodies() { return {}; }
+BodyTable CudaWindowBodies() { return {}; }
+MatMulLibrary CudaMatMul() { return {}; }
+SortLibrary CudaSort() { return {}; }
+FusedLaunch CudaFusedLaunch() { return nullptr; }
+absl::StatusOr<std::unique_ptr<SparseLibrary>> CudaSparse(GpuRuntime& gpu, const GpuMathSettings&) {
+  return errors::Unavailable("this build has no cuSPARSE for ", gpu.properties().name);
+}
+absl::StatusOr<std::shared_ptr<KernelCompiler>> CudaKernelCompiler(GpuRuntime& gpu) {
+  return errors::Unavailable("this build has no NVRTC for ", gpu.properties().name);
+}
+
+GpuPlatform MachineGpus() {
+  return {.count = []() -> absl::StatusOr<int> { return errors::Unavailable("this build has no CUDA"); },
+          .open = [](int id) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> {
+            return errors::Unavailable("There is no GPU ", id, ": this build has no CUDA");
+          }};
+}
+
+}  // namespace weir
