@@ -1,7 +1,7 @@
 // The shapes of matrix products, on whatever device.
 #pragma once
 
-#include "core/broadcasting.h"
+#include "kernels/elementwise/args_broadcast.h"
 
 namespace weir {
 

@@ -5,8 +5,8 @@ target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE weir_cuda_headers CUDA::cublasLt)
 
 set(exact_cuda
-  kernels/cuda/complex_cuda.cu
-  kernels/cuda/elementwise_cuda.cu
+  kernels/elementwise/device_complex_cuda.cu
+  kernels/elementwise/device_cuda.cu
   kernels/cuda/image_bodies_cuda.cu
   kernels/cuda/random_bodies_cuda.cu)
 list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)

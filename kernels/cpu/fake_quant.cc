@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/fake_quant_args.h"
-#include "core/pairwise.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/elementwise/args_pairwise.h"
 #include "kernels/fake_quant_levels.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "core/matmul_sizes.h"
-#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/device/epilogue.h"
+#include "kernels/elementwise/cpu_elementwise.h"
 
 namespace weir {
 namespace {

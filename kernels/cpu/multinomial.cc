@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/cast.h"
 #include "kernels/cpu/random_fill.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 

@@ -8,8 +8,8 @@
 #include "absl/hash/hash.h"
 #include "core/index_tensor.h"
 #include "kernels/cpu/array_families.h"
-#include "kernels/cpu/cast.h"
 #include "kernels/device/elements.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Tensors of one value, and of another type.
-#include "core/bitcast_shape.h"
 #include "core/index_tensor.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/elementwise/cast/args_bitcast.h"
 
 namespace weir {
 namespace {

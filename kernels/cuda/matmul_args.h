@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/gpu/gpu_runtime.h"
-#include "kernels/cuda/elementwise_args.h"
+#include "kernels/elementwise/device.h"
 
 namespace weir {
 

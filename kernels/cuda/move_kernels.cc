@@ -4,12 +4,12 @@
 #include "core/index_tensor.h"
 #include "core/rearrangement.h"
 #include "core/reversed_axes.h"
-#include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"
+#include "kernels/elementwise/gpu_elementwise.h"
 
 namespace weir {
 namespace {

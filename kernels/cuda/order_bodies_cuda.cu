@@ -1,9 +1,9 @@
 // The bodies of order_table.inc for CUDA.
 #include <cstring>
 
-#include "kernels/cpu/binary_functors.h"
 #include "kernels/cuda/order_bodies.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
+#include "kernels/elementwise/binary_functors.h"
 // Needs what is above.
 #include "kernels/cuda/order_table.inc"
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/cast.h"
 #include "kernels/device/number_text.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 #include "kernels/device/wide.h"
 
-#include "kernels/cpu/cast.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 

@@ -3,9 +3,9 @@
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/memory_types.h"
-#include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/move_bodies.h"
 #include "kernels/device/gpu/strided_source.h"
+#include "kernels/elementwise/gpu_elementwise.h"
 #include "kernels/sequences/sequence_memory.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // Element-wise ops of one and two operands.
-#include "kernels/cuda/elementwise_args.h"
+#include "kernels/elementwise/device.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

@@ -27,7 +27,7 @@ const std::vector<CheckedElsewhere>& KernelsCheckedElsewhere() {
         "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather", "CollectiveGatherV2",
         "CollectiveInitializeCommunicator", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
         "CollectiveReduceV3"}},
-      {"types that GPUs have alone, as in TensorFlow; kernels/cuda/elementwise_conformance_testing.h",
+      {"types that GPUs have alone, as in TensorFlow; kernels/elementwise/elementwise_conformance_testing.h",
        {"Rint of T=bfloat16", "Rint of T=half"}}};
   return *elsewhere;
 }

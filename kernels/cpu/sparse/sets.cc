@@ -3,10 +3,10 @@
 #include <iterator>
 
 #include "absl/strings/ascii.h"
-#include "kernels/cpu/cast.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/device/elements.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 namespace {

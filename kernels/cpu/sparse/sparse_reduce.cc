@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/cast.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 
 namespace weir {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "core/broadcasting.h"
-#include "core/pairwise.h"
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/select.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/channels.h"
+#include "kernels/elementwise/args_broadcast.h"
+#include "kernels/elementwise/args_pairwise.h"
+#include "kernels/elementwise/gpu_elementwise.h"
+#include "kernels/elementwise/gpu_select.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/testing.h"
-#include "kernels/cuda/elementwise_args.h"
+#include "kernels/elementwise/device.h"
 
 namespace weir {
 namespace {

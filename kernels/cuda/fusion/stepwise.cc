@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/select.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/channels.h"
+#include "kernels/elementwise/gpu_elementwise.h"
+#include "kernels/elementwise/gpu_select.h"
 
 namespace weir {
 namespace {

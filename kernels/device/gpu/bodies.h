@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/elementwise_args.h"
+#include "kernels/elementwise/device.h"
 
 namespace weir {
 

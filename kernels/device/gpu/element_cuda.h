@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/binary_functors.h"
-#include "kernels/cuda/complex_number.h"
+#include "kernels/elementwise/binary_functors.h"
+#include "kernels/elementwise/complex_number.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/binary_functors.h"
-#include "kernels/cuda/complex_number.h"
+#include "kernels/elementwise/binary_functors.h"
+#include "kernels/elementwise/complex_number.h"
 
 namespace weir {
 namespace {

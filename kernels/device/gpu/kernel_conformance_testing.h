@@ -14,8 +14,8 @@
 #include "core/resource_handle.h"
 #include "core/variable.h"
 #include "kernels/cuda/array_bodies.h"
-#include "kernels/cuda/elementwise_conformance_testing.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/elementwise/elementwise_conformance_testing.h"
 #include "kernels/random/philox.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/elementwise_args.h"
 #include "kernels/device/device_code.h"
+#include "kernels/elementwise/device.h"
 
 namespace weir {
 

@@ -1,0 +1,12 @@
+// The element-wise ops of elementwise_table.inc for CUDA.
+#include "kernels/elementwise/run_device_cuda.h"
+#include "kernels/elementwise/special/incomplete_gamma.h"
+#include "kernels/elementwise/special/special_functions.h"
+// Needs what is above.
+#include "kernels/elementwise/device.inc"
+
+namespace weir {
+
+ElementwiseTable CudaElementwiseTable() { return TableOf(kElementwiseEntries); }
+
+}  // namespace weir
