@@ -3,9 +3,9 @@
 
 #include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/order_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/reading_kernel.h"
+#include "kernels/reduction/device_order.h"
 
 namespace weir {
 namespace {

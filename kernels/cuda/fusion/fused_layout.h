@@ -7,8 +7,8 @@
 
 #include "core/fusion/fused_node.h"
 #include "core/tensor_shape.h"
-#include "kernels/cuda/fold.h"
 #include "kernels/cuda/fusion/fused_args.h"
+#include "kernels/reduction/gpu_fold.h"
 
 namespace weir {
 

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/reduction.h"
 #include "kernels/device/elements.h"
+#include "kernels/reduction/cpu_reduction.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Reductions along axes.
+#include "kernels/reduction/gpu_fold.h"
 #include "core/index_tensor.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/fold.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 

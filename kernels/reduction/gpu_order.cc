@@ -5,9 +5,9 @@
 
 #include "core/index_tensor.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/order_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/sort.h"
+#include "kernels/reduction/device_order.h"
 
 namespace weir {
 namespace {

@@ -1,11 +1,11 @@
 // The bodies of order_table.inc for the simulated device.
 #include <cstring>
 
-#include "kernels/cuda/order_bodies.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/elementwise/binary_functors.h"
+#include "kernels/reduction/device_order.h"
 // Needs what is above.
-#include "kernels/cuda/order_table.inc"
+#include "kernels/reduction/device_order.inc"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 #include <complex>
 #include <limits>
 
-#include "kernels/cpu/reduction.h"
+#include "kernels/reduction/cpu_reduction.h"
 
 namespace weir {
 namespace {

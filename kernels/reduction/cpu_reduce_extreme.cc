@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/cpu/reduction.h"
+#include "kernels/reduction/cpu_reduction.h"
 
 namespace weir {
 namespace {

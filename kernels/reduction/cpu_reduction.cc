@@ -1,4 +1,4 @@
-#include "kernels/cpu/reduction.h"
+#include "kernels/reduction/cpu_reduction.h"
 
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"

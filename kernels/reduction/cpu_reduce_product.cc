@@ -6,7 +6,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "kernels/cpu/reduction.h"
+#include "kernels/reduction/cpu_reduction.h"
 
 namespace weir {
 namespace {

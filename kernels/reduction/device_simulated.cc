@@ -1,7 +1,7 @@
 // The bodies of math_table.inc for the simulated device.
 #include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
-#include "kernels/cuda/math_table.inc"
+#include "kernels/reduction/device.inc"
 
 namespace weir {
 
