@@ -6,11 +6,11 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "core/slice_updates.h"
-#include "core/sparse_segments.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/scatter_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
+#include "kernels/segment/args.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/sparse_segments.h"
+#include "kernels/segment/args.h"
 
 #include <algorithm>
 #include <limits>
