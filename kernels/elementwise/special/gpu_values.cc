@@ -1,8 +1,8 @@
 // Functions of a few values: ClipByValue, Betainc, Cross, Bucketize, InTopK.
 #include <algorithm>
 
-#include "core/cross_args.h"
 #include "core/index_tensor.h"
+#include "kernels/counting/args_cross.h"
 #include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"

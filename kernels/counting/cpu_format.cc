@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
-#include "core/cross_args.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
+#include "kernels/counting/args_cross.h"
 #include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 
