@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/transpose_block.h"
+#include "kernels/array/moving/transpose_block.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include "core/partitioned_rows.h"
 #include "core/stitched_rows.h"
-#include "kernels/cpu/array_families.h"
+#include "kernels/array/shape/family_parts.h"
 #include "kernels/cpu/where.h"
 #include "kernels/device/elements.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "core/slice_updates.h"
-#include "kernels/cpu/array_families.h"
+#include "kernels/array/shape/family_parts.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
 

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "core/index_tensor.h"
-#include "kernels/cpu/array_families.h"
+#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 

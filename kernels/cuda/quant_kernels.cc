@@ -1,7 +1,7 @@
 // Fake quantisation and its gradients.
 #include "absl/strings/match.h"
 #include "core/fake_quant_args.h"
-#include "kernels/cuda/array_bodies.h"
+#include "kernels/array/moving/device.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/args_pairwise.h"

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/stitched_rows.h"
+#include "kernels/array/moving/device_move.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/move_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // What depends on values: Where, and CheckNumerics with its second version.
 #include <algorithm>
 
-#include "kernels/cuda/array_bodies.h"
+#include "kernels/array/moving/device.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/reading_kernel.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/cpu/transpose_block.h"
+#include "kernels/array/moving/transpose_block.h"
 #include "kernels/device/parallel.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Ops that select, gather, scatter and partition elements.
 #include <algorithm>
 
-#include "core/strided_slice_spec.h"
+#include "kernels/array/slicing/strided_slice_spec.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/ops/families.h"
 

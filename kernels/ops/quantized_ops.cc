@@ -1,7 +1,7 @@
 // Real numbers as small integers over a range.
 #include "graph/common_shapes.h"
+#include "kernels/array/joining/join_shape.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/join_shape.h"
 #include "kernels/ops/rare_families.h"
 
 namespace weir {

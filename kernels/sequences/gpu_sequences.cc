@@ -3,7 +3,7 @@
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/memory_types.h"
-#include "kernels/cuda/move_bodies.h"
+#include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/strided_source.h"
 #include "kernels/elementwise/gpu_elementwise.h"
 #include "kernels/sequences/sequence_memory.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/gpu/simulated_gpu.h"
+#include "kernels/array/moving/device_move.h"
 #include "kernels/convolution/gpu/simulated_convolutions.h"
-#include "kernels/cuda/move_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

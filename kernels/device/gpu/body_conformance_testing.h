@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cuda/move_bodies.h"
+#include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {

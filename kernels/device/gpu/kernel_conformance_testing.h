@@ -13,7 +13,7 @@
 #include "core/memory_types.h"
 #include "core/resource_handle.h"
 #include "core/variable.h"
-#include "kernels/cuda/array_bodies.h"
+#include "kernels/array/moving/device.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/elementwise_conformance_testing.h"
 #include "kernels/random/philox.h"

@@ -1,6 +1,6 @@
 #include "kernels/device/gpu/strided_source.h"
 
-#include "kernels/cuda/move_bodies.h"
+#include "kernels/array/moving/device_move.h"
 
 namespace weir {
 

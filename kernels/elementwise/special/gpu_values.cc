@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
+#include "kernels/array/moving/device.h"
 #include "kernels/counting/args_cross.h"
-#include "kernels/cuda/array_bodies.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/args_clip.h"

@@ -1,0 +1,15 @@
+// The bodies of array_table.inc for CUDA.
+#include "kernels/array/moving/device.h"
+#include "kernels/device/gpu/run_bodies_cuda.h"
+#include "kernels/elementwise/binary_functors.h"
+#include "kernels/elementwise/special/incomplete_gamma.h"
+#include "kernels/fake_quant_levels.h"
+#include "kernels/quantized_steps.h"
+// Needs what is above.
+#include "kernels/array/moving/device.inc"
+
+namespace weir {
+
+BodyTable CudaArrayBodies() { return TableOf(kArrayEntries); }
+
+}  // namespace weir
