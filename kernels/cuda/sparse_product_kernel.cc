@@ -7,11 +7,11 @@
 #include "core/logging.h"
 #include "core/sparse_product_sizes.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/scatter_bodies.h"
 #include "kernels/cuda/sparse/sparse_library.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/sort.h"
 #include "kernels/device/plans/gpu_library.h"
+#include "kernels/indexing/device.h"
 
 namespace weir {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
-#include "core/partitioned_rows.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/scatter_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/indexing/args_partition.h"
+#include "kernels/indexing/device.h"
 #include "kernels/segment/args.h"
 
 namespace weir {

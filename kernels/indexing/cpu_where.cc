@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/where.h"
 #include "kernels/device/parallel.h"
+#include "kernels/indexing/cpu_where.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/partitioned_rows.h"
+#include "kernels/indexing/args_partition.h"
 
 #include "kernels/device/element_name.h"
 

@@ -2,10 +2,10 @@
 // on them.
 #include <vector>
 
-#include "core/stitched_rows.h"
 #include "kernels/array/moving/device_move.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/indexing/args_stitch.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/one_hot_shape.h"
+#include "kernels/indexing/args_one_hot.h"
 
 #include "core/index_tensor.h"
 

@@ -1,4 +1,4 @@
-#include "core/slice_updates.h"
+#include "kernels/indexing/args_scatter.h"
 
 namespace weir {
 

@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "core/index_tensor.h"
-#include "core/slice_updates.h"
 #include "kernels/array/shape/family_parts.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
+#include "kernels/indexing/args_scatter.h"
 
 namespace weir {
 namespace {

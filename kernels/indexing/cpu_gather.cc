@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
-#include "core/one_hot_shape.h"
 #include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/indexing/args_one_hot.h"
 
 namespace weir {
 namespace {

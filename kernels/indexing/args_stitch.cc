@@ -1,4 +1,4 @@
-#include "core/stitched_rows.h"
+#include "kernels/indexing/args_stitch.h"
 
 #include <algorithm>
 

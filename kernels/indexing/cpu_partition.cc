@@ -1,11 +1,11 @@
 // DynamicPartition and DynamicStitch: rows sent to places that data decide.
 #include <algorithm>
 
-#include "core/partitioned_rows.h"
-#include "core/stitched_rows.h"
 #include "kernels/array/shape/family_parts.h"
-#include "kernels/cpu/where.h"
 #include "kernels/device/elements.h"
+#include "kernels/indexing/args_partition.h"
+#include "kernels/indexing/args_stitch.h"
+#include "kernels/indexing/cpu_where.h"
 
 namespace weir {
 namespace {
