@@ -1,7 +1,7 @@
 #include "core/attention_sizes.h"
 
-#include "core/matmul_sizes.h"
 #include "core/status.h"
+#include "kernels/linalg/matmul/args.h"
 
 namespace weir {
 namespace {

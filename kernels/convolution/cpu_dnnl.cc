@@ -10,9 +10,9 @@
 
 #include "core/mutex.h"
 #include "kernels/convolution/cpu_convolution.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/convolution/cpu_convolution.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

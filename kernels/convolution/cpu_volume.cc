@@ -2,11 +2,11 @@
 #include <vector>
 
 #include "kernels/convolution/volume.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/attention_sizes.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/device/float16.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "kernels/cpu/candidate_samplers.h"
-#include "kernels/cpu/numeric_families.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

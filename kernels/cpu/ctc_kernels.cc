@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

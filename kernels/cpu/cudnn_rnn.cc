@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 #include "kernels/recurrent/rnn_call.h"
 #include "kernels/recurrent/rnn_loops.h"
 #include "kernels/recurrent/rnn_parameters.h"

@@ -1,7 +1,7 @@
 // Recurrent networks with their parameters in one buffer. Expected values are those of Keras's layers.
 #include "core/op_kernel_testing.h"
 #include "core/rnn_sizes.h"
-#include "kernels/cpu/numeric_families.h"
+#include "kernels/linalg/family_parts.h"
 #include "kernels/ops/numeric_families.h"
 
 namespace weir {

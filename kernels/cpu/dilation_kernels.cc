@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "kernels/convolution/window.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

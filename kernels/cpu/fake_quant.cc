@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "core/fake_quant_args.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/args_pairwise.h"
 #include "kernels/fake_quant_levels.h"
+#include "kernels/linalg/family_parts.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -7,9 +7,9 @@
 
 #include "kernels/cpu/fourier_lines.h"
 #include "kernels/cpu/fourier_transform.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

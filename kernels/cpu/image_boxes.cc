@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/cpu/box_overlap.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

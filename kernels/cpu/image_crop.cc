@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "core/crop_args.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/crop_side.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/resize_args.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 #include "kernels/resize_grid.h"
 
 namespace weir {

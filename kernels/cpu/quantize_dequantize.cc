@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "core/quantize_args.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 #include "kernels/quantized_steps.h"
 
 namespace weir {

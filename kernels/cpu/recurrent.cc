@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/gemm.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir::recurrent {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/recurrent_sizes.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/cpu/recurrent.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

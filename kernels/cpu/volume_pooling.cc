@@ -4,10 +4,10 @@
 
 #include "core/numeric_types.h"
 #include "kernels/convolution/volume.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gpu/gpu_op_kernel.h"
-#include "kernels/cuda/gpu_product.h"
+#include "kernels/linalg/matmul/gpu_product.h"
 
 namespace weir {
 

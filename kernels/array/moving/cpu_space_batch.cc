@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kernels/array/moving/args_space_batch.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/elements.h"
+#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

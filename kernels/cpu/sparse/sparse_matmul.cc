@@ -5,11 +5,11 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "core/sparse_product_sizes.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/sparse/families.h"
 #include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

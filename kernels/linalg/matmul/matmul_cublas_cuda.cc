@@ -8,7 +8,7 @@
 
 #include "core/cuda/cuda_runtime.h"
 #include "core/cuda/cuda_stream.h"
-#include "kernels/cuda/matmul_args.h"
+#include "kernels/linalg/matmul/device.h"
 
 namespace weir {
 namespace {

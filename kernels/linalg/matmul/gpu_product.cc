@@ -1,4 +1,4 @@
-#include "kernels/cuda/gpu_product.h"
+#include "kernels/linalg/matmul/gpu_product.h"
 
 #include <algorithm>
 #include <complex>

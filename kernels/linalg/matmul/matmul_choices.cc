@@ -1,4 +1,4 @@
-#include "kernels/cuda/matmul_choices.h"
+#include "kernels/linalg/matmul/matmul_choices.h"
 
 #include "absl/strings/str_cat.h"
 

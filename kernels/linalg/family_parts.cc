@@ -1,4 +1,4 @@
-#include "kernels/cpu/numeric_families.h"
+#include "kernels/linalg/family_parts.h"
 
 #include "kernels/convolution/cpu_fused_pad.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/linear_algebra.h"
+#include "kernels/linalg/linear_algebra.h"
 
 #include <algorithm>
 #include <mutex>

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cpu/linear_algebra.h"
 #include "kernels/cpu/rare_families.h"
+#include "kernels/linalg/linear_algebra.h"
 
 namespace weir {
 namespace {

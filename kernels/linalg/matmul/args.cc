@@ -1,4 +1,4 @@
-#include "core/matmul_sizes.h"
+#include "kernels/linalg/matmul/args.h"
 
 #include "core/status.h"
 

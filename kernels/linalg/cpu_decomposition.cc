@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/cpu/linear_algebra.h"
-#include "kernels/cpu/numeric_families.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/linear_algebra.h"
 
 namespace weir {
 namespace {

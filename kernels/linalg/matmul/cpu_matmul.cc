@@ -1,11 +1,11 @@
 // MatMul and the batched products.
 #include <algorithm>
 
-#include "core/matmul_sizes.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/device/epilogue.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/linalg/matmul/args.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
 #include "core/tensor.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 
-#include "kernels/cpu/linear_algebra.h"
-#include "kernels/cpu/numeric_families.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/linear_algebra.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "core/mutex.h"
 #include "core/resource_manager.h"
-#include "kernels/cuda/matmul_args.h"
+#include "kernels/linalg/matmul/device.h"
 
 namespace weir {
 

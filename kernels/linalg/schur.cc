@@ -1,4 +1,4 @@
-#include "kernels/cpu/schur.h"
+#include "kernels/linalg/schur.h"
 
 #include <cmath>
 #include <limits>

@@ -3,11 +3,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "core/matmul_sizes.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_product.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/gpu_elementwise.h"
+#include "kernels/linalg/matmul/args.h"
+#include "kernels/linalg/matmul/gpu_product.h"
 
 namespace weir {
 namespace {

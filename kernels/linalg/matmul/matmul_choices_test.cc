@@ -1,4 +1,4 @@
-#include "kernels/cuda/matmul_choices.h"
+#include "kernels/linalg/matmul/matmul_choices.h"
 
 #include "core/testing.h"
 

@@ -1,6 +1,6 @@
 // Products of double and complex matrices by Eigen, whose kernels each take seconds to compile.
 #include "core/numeric_types.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

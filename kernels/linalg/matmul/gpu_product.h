@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/gpu/gpu_op_kernel.h"
-#include "core/matmul_sizes.h"
-#include "kernels/cuda/matmul_args.h"
-#include "kernels/cuda/matmul_choices.h"
+#include "kernels/linalg/matmul/args.h"
+#include "kernels/linalg/matmul/device.h"
+#include "kernels/linalg/matmul/matmul_choices.h"
 
 namespace weir {
 

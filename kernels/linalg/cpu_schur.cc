@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/linear_algebra.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/schur.h"
+#include "kernels/linalg/linear_algebra.h"
+#include "kernels/linalg/schur.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/linear_algebra.h"
 #include "kernels/cpu/rare_families.h"
+#include "kernels/linalg/linear_algebra.h"
 
 namespace weir {
 namespace {

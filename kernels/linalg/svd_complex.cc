@@ -1,7 +1,7 @@
 // Singular values of matrices of complex numbers.
 #include <complex>
 
-#include "kernels/cpu/svd_bodies.h"
+#include "kernels/linalg/svd_bodies.h"
 
 namespace weir {
 

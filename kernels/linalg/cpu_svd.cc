@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/linear_algebra.h"
-#include "kernels/cpu/numeric_families.h"
-#include "kernels/cpu/svd.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/linear_algebra.h"
+#include "kernels/linalg/svd.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/gemm.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 #include <dnnl.h>
 #include <omp.h>

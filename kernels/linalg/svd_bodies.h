@@ -4,7 +4,7 @@
 #include <Eigen/SVD>
 #include <algorithm>
 
-#include "kernels/cpu/svd.h"
+#include "kernels/linalg/svd.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "core/einsum_plan.h"
+#include "kernels/linalg/matmul/einsum_plan.h"
 
 #include <algorithm>
 

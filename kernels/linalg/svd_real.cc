@@ -1,5 +1,5 @@
 // Singular values of matrices of real numbers.
-#include "kernels/cpu/svd_bodies.h"
+#include "kernels/linalg/svd_bodies.h"
 
 namespace weir {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "core/einsum_plan.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/numeric_families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/matmul/einsum_plan.h"
+#include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {
 namespace {

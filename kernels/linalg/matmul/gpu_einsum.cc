@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "core/einsum_plan.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/gpu_product.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"
+#include "kernels/linalg/matmul/einsum_plan.h"
+#include "kernels/linalg/matmul/gpu_product.h"
 
 namespace weir {
 namespace {
