@@ -10,7 +10,7 @@
 #include "core/op_kernel.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/gpu/library_convolution.h"
-#include "kernels/cuda/normalization/norm_library.h"
+#include "kernels/normalization/gpu/norm_library.h"
 
 namespace weir {
 namespace {

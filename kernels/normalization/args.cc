@@ -1,4 +1,4 @@
-#include "core/channel_vector.h"
+#include "kernels/normalization/args.h"
 
 namespace weir {
 

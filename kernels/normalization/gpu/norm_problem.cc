@@ -1,4 +1,4 @@
-#include "kernels/cuda/normalization/norm_problem.h"
+#include "kernels/normalization/gpu/norm_problem.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/lrn.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/device/vector_math.h"
+#include "kernels/normalization/cpu_lrn.h"
 
 namespace weir {
 namespace {

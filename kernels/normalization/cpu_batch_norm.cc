@@ -5,11 +5,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/channel_vector.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/lrn.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/device/parallel.h"
+#include "kernels/normalization/args.h"
+#include "kernels/normalization/cpu_lrn.h"
 
 namespace weir {
 namespace {

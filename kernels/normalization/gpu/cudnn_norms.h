@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/normalization/norm_library.h"
 #include "kernels/device/cudnn/cudnn_target.h"
+#include "kernels/normalization/gpu/norm_library.h"
 
 namespace weir {
 

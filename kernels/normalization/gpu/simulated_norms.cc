@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/numeric_types.h"
-#include "kernels/cuda/normalization/norm_library.h"
+#include "kernels/normalization/gpu/norm_library.h"
 
 namespace weir {
 namespace {

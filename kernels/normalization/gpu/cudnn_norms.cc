@@ -1,4 +1,4 @@
-#include "kernels/cuda/normalization/cudnn_norms.h"
+#include "kernels/normalization/gpu/cudnn_norms.h"
 
 #include <array>
 #include <utility>

@@ -5,8 +5,8 @@
 
 #include "core/gpu/gpu_device.h"
 #include "core/op_kernel.h"
-#include "kernels/cuda/normalization/norm_problem.h"
 #include "kernels/device/plans/library_planner.h"
+#include "kernels/normalization/gpu/norm_problem.h"
 
 namespace weir {
 

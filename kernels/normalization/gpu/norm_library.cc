@@ -1,4 +1,4 @@
-#include "kernels/cuda/normalization/norm_library.h"
+#include "kernels/normalization/gpu/norm_library.h"
 
 #include "core/gpu/simulated_gpu.h"
 #include "kernels/device/plans/library_planner_definitions.h"

@@ -3,8 +3,8 @@
 #include "core/gpu/simulated_gpu.h"
 #include "core/shared_library.h"
 #include "core/testing.h"
-#include "kernels/cuda/normalization/cudnn_norms.h"
 #include "kernels/device/cudnn/described_devices_testing.h"
+#include "kernels/normalization/gpu/cudnn_norms.h"
 
 namespace weir {
 namespace {

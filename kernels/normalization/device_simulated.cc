@@ -1,8 +1,8 @@
 // The bodies of norm_table.inc for the simulated device.
-#include "kernels/cuda/norm_bodies.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
+#include "kernels/normalization/device.h"
 // Needs what is above.
-#include "kernels/cuda/norm_table.inc"
+#include "kernels/normalization/device.inc"
 
 namespace weir {
 
