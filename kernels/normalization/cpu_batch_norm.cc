@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/nn.h"
 #include "kernels/device/parallel.h"
+#include "kernels/nn/family_parts.h"
 #include "kernels/normalization/args.h"
 #include "kernels/normalization/cpu_lrn.h"
 

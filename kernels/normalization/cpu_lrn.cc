@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/nn.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/device/vector_math.h"
+#include "kernels/nn/family_parts.h"
 #include "kernels/normalization/cpu_lrn.h"
 
 namespace weir {

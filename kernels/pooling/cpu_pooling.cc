@@ -5,9 +5,9 @@
 
 #include "core/numeric_types.h"
 #include "kernels/convolution/args.h"
-#include "kernels/cpu/nn.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/nn/family_parts.h"
 
 namespace weir {
 namespace {

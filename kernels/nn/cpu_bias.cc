@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/nn.h"
 #include "kernels/device/parallel.h"
+#include "kernels/nn/family_parts.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/nn.h"
+#include "kernels/nn/family_parts.h"
 
 #include "kernels/cpu/families.h"
 
