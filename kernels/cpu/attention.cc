@@ -9,8 +9,8 @@
 #include "kernels/cpu/attention_kernel.h"
 #include "kernels/cpu/attention_scores.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/softmax_rows.h"
 #include "kernels/device/parallel.h"
+#include "kernels/softmax/softmax_rows.h"
 
 namespace weir {
 namespace {

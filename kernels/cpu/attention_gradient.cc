@@ -5,9 +5,9 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/attention_kernel.h"
-#include "kernels/cpu/softmax_rows.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
+#include "kernels/softmax/softmax_rows.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/softmax_rows.h"
+#include "kernels/softmax/softmax_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/softmax_rows.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/nn/family_parts.h"
+#include "kernels/softmax/softmax_rows.h"
 
 namespace weir {
 namespace {
