@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_set.h"
-#include "kernels/cpu/candidate_samplers.h"
+#include "kernels/candidate_sampling/cpu_candidate_sampling.h"
 #include "kernels/cpu/domain_families.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/parallel.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/mutex.h"
-#include "kernels/cpu/candidate_samplers.h"
+#include "kernels/candidate_sampling/cpu_candidate_sampling.h"
 
 namespace weir {
 namespace {

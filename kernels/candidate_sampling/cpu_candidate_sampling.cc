@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "kernels/cpu/candidate_samplers.h"
+#include "kernels/candidate_sampling/cpu_candidate_sampling.h"
 #include "kernels/linalg/family_parts.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "core/device.h"
 #include "core/file_system.h"
-#include "kernels/cpu/candidate_samplers.h"
+#include "kernels/candidate_sampling/cpu_candidate_sampling.h"
 
 namespace weir {
 namespace {
