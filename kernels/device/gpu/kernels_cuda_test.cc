@@ -1,7 +1,6 @@
 #include "core/cuda/cuda_runtime.h"
 #include "kernels/cuda/attention_conformance_testing.h"
 #include "kernels/cuda/crop_conformance_testing.h"
-#include "kernels/cuda/fusion/fused_conformance_testing.h"
 #include "kernels/cuda/recurrent_conformance_testing.h"
 #include "kernels/cuda/rnn_conformance_testing.h"
 #include "kernels/cuda/sparse_conformance_testing.h"
@@ -9,6 +8,7 @@
 #include "kernels/device/gpu/body_conformance_testing.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
 #include "kernels/device/gpu/type_conformance_testing.h"
+#include "kernels/fusion/fused_conformance_testing.h"
 #include "kernels/normalization/norm_conformance_testing.h"
 
 namespace weir {

@@ -1,11 +1,11 @@
 // What a build without the CUDA toolkit has in place of *.cu.
 
-#include "kernels/cuda/fusion/kernel_compiler.h"
 #include "kernels/cuda/sparse/sparse_library.h"
 #include "kernels/device/gpu/bodies.h"
 #include "kernels/device/gpu/machine_gpus.h"
 #include "kernels/device/gpu/sort_args.h"
 #include "kernels/elementwise/device.h"
+#include "kernels/fusion/kernel_compiler.h"
 #include "kernels/linalg/matmul/device.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 
 #include "core/fusion/fused_node.h"
 #include "core/tensor_shape.h"
-#include "kernels/cuda/fusion/fused_args.h"
+#include "kernels/fusion/fused_args.h"
 #include "kernels/reduction/gpu_fold.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/fused_source.h"
+#include "kernels/fusion/fused_source.h"
 
 #include <algorithm>
 

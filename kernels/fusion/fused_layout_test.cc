@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/fused_layout.h"
+#include "kernels/fusion/fused_layout.h"
 
 #include "core/testing.h"
 

@@ -10,8 +10,8 @@
 #include "core/gpu/gpu_device.h"
 #include "core/mutex.h"
 #include "core/resource_manager.h"
-#include "kernels/cuda/fusion/code_cache.h"
-#include "kernels/cuda/fusion/kernel_compiler.h"
+#include "kernels/fusion/code_cache.h"
+#include "kernels/fusion/kernel_compiler.h"
 
 namespace weir {
 

@@ -6,11 +6,11 @@
 #include "core/fusion/fused_node.h"
 #include "core/gpu/gpu_capture.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/fusion/fused_codes.h"
-#include "kernels/cuda/fusion/fused_program.h"
-#include "kernels/cuda/fusion/fused_source.h"
-#include "kernels/cuda/fusion/stepwise.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/fusion/fused_codes.h"
+#include "kernels/fusion/fused_program.h"
+#include "kernels/fusion/fused_source.h"
+#include "kernels/fusion/stepwise.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/scalar_code.h"
+#include "kernels/fusion/scalar_code.h"
 
 #include <cmath>
 #include <string>

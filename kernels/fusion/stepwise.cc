@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/stepwise.h"
+#include "kernels/fusion/stepwise.h"
 
 #include <algorithm>
 #include <utility>

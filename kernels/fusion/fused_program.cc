@@ -1,11 +1,11 @@
-#include "kernels/cuda/fusion/fused_program.h"
+#include "kernels/fusion/fused_program.h"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/numeric_types.h"
-#include "kernels/cuda/fusion/scalar_code.h"
+#include "kernels/fusion/scalar_code.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/fusion/nvrtc_compiler.h"
-#include "kernels/cuda/fusion/nvrtc_functions.h"
+#include "kernels/fusion/nvrtc_compiler.h"
+#include "kernels/fusion/nvrtc_functions.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // NVRTC compiles what is generated, for GPUs of several generations; no GPU is needed.
 #include "core/testing.h"
-#include "kernels/cuda/fusion/fused_source.h"
-#include "kernels/cuda/fusion/nvrtc_compiler.h"
+#include "kernels/fusion/fused_source.h"
+#include "kernels/fusion/nvrtc_compiler.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/fused_codes.h"
+#include "kernels/fusion/fused_codes.h"
 
 #include "core/testing.h"
 

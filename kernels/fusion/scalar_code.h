@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/fusion/fused_expression.h"
-#include "kernels/cuda/fusion/fused_program.h"
+#include "kernels/fusion/fused_program.h"
 
 namespace weir {
 

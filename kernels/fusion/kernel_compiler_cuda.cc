@@ -6,10 +6,10 @@
 #include "core/cuda/cuda_runtime.h"
 #include "core/cuda/cuda_status.h"
 #include "core/cuda/cuda_stream.h"
-#include "kernels/cuda/fusion/fused_args.h"
-#include "kernels/cuda/fusion/fused_source.h"
-#include "kernels/cuda/fusion/kernel_compiler.h"
-#include "kernels/cuda/fusion/nvrtc_compiler.h"
+#include "kernels/fusion/fused_args.h"
+#include "kernels/fusion/fused_source.h"
+#include "kernels/fusion/kernel_compiler.h"
+#include "kernels/fusion/nvrtc_compiler.h"
 
 namespace weir {
 namespace {

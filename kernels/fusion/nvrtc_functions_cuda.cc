@@ -1,5 +1,5 @@
 #include "core/shared_library.h"
-#include "kernels/cuda/fusion/nvrtc_functions.h"
+#include "kernels/fusion/nvrtc_functions.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 namespace weir {
 
 #define WEIR_SHARED_CODE(...) __VA_ARGS__
-#include "kernels/cuda/fusion/fused_args.inc"
+#include "kernels/fusion/fused_args.inc"
 #undef WEIR_SHARED_CODE
 
 inline constexpr int kMaxFusedRank = std::extent_v<decltype(FusedArgs::sizes)>;

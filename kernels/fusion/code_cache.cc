@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/code_cache.h"
+#include "kernels/fusion/code_cache.h"
 
 #include <utility>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/fusion/fused_node.h"
-#include "kernels/cuda/fusion/fused_codes.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
+#include "kernels/fusion/fused_codes.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/fusion/fused_expression.h"
-#include "kernels/cuda/fusion/fused_layout.h"
+#include "kernels/fusion/fused_layout.h"
 
 namespace weir {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/fusion/fused_expression.h"
-#include "kernels/cuda/fusion/fused_args.h"
-#include "kernels/cuda/fusion/fused_layout.h"
+#include "kernels/fusion/fused_args.h"
+#include "kernels/fusion/fused_layout.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/fusion/fused_source.h"
+#include "kernels/fusion/fused_source.h"
 
 #include <set>
 #include <vector>
@@ -34,7 +34,7 @@ constexpr char kFunctions[] =
 #include "core/fusion/scalar_functions.inc"
     ;
 constexpr char kArgs[] =
-#include "kernels/cuda/fusion/fused_args.inc"
+#include "kernels/fusion/fused_args.inc"
     ;
 #undef WEIR_SHARED_FUNCTION
 #undef WEIR_SHARED_CODE
