@@ -1,5 +1,5 @@
 #include "core/gpu/simulated_gpu.h"
-#include "kernels/cuda/attention_conformance_testing.h"
+#include "kernels/attention/attention_conformance_testing.h"
 #include "kernels/cuda/crop_conformance_testing.h"
 #include "kernels/cuda/recurrent_conformance_testing.h"
 #include "kernels/cuda/rnn_conformance_testing.h"

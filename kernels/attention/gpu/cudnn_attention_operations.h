@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/attention/attention_problem.h"
-#include "kernels/cuda/attention/cudnn_attention_graph.h"
+#include "kernels/attention/gpu/attention_problem.h"
+#include "kernels/attention/gpu/cudnn_attention_graph.h"
 #include "kernels/device/cudnn/cudnn_graph_parts.h"
 #include "kernels/device/cudnn/cudnn_target.h"
 

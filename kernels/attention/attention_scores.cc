@@ -1,4 +1,4 @@
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/attention/attention_scores.h"
 
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"

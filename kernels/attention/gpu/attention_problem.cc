@@ -1,4 +1,4 @@
-#include "kernels/cuda/attention/attention_problem.h"
+#include "kernels/attention/gpu/attention_problem.h"
 
 #include "absl/strings/str_cat.h"
 

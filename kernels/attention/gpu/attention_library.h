@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/cuda/attention/attention_problem.h"
+#include "kernels/attention/gpu/attention_problem.h"
 #include "kernels/device/plans/library_planner.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Attention as cuDNN's graph.
 #pragma once
 
-#include "kernels/cuda/attention/attention_problem.h"
+#include "kernels/attention/gpu/attention_problem.h"
 #include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {

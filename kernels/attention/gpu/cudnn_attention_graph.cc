@@ -1,6 +1,6 @@
-#include "kernels/cuda/attention/cudnn_attention_graph.h"
+#include "kernels/attention/gpu/cudnn_attention_graph.h"
 
-#include "kernels/cuda/attention/cudnn_attention_operations.h"
+#include "kernels/attention/gpu/cudnn_attention_operations.h"
 
 namespace weir {
 namespace {

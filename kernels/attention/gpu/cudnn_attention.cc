@@ -1,8 +1,8 @@
-#include "kernels/cuda/attention/cudnn_attention.h"
+#include "kernels/attention/gpu/cudnn_attention.h"
 
 #include <utility>
 
-#include "kernels/cuda/attention/cudnn_attention_graph.h"
+#include "kernels/attention/gpu/cudnn_attention_graph.h"
 #include "kernels/device/cudnn/cudnn_library.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 #include "core/gpu/simulated_gpu.h"
-#include "kernels/cuda/attention/attention_library.h"
+#include "kernels/attention/gpu/attention_library.h"
 #include "kernels/device/plans/library_planner_definitions.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
 // The attributes of attention and of its gradient, for the kernels of all devices.
 #pragma once
 
-#include "core/attention_sizes.h"
 #include "core/op_kernel.h"
 #include "core/status.h"
+#include "kernels/attention/args.h"
 
 namespace weir {
 

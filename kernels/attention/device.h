@@ -5,8 +5,8 @@
 
 namespace weir {
 
-// softmax(q k' scale + mask) v, as core/attention_sizes.h has it; a place is a block of queries of one batch, and some
-// columns of its output.
+// softmax(q k' scale + mask) v, as kernels/attention/args.h has it; a place is a block of queries of one batch, and
+// some columns of its output.
 struct AttentionArgs {
   const void* q;
   const void* k;

@@ -1,4 +1,4 @@
-#include "core/attention_sizes.h"
+#include "kernels/attention/args.h"
 
 #include "core/testing.h"
 

@@ -2,10 +2,10 @@
 // keys and values, each by tiles of its own.
 #include <algorithm>
 
-#include "kernels/attention_attrs.h"
-#include "kernels/cuda/attention/attention_library.h"
-#include "kernels/cuda/attention_gradient_bodies.h"
-#include "kernels/cuda/attention_gradient_kernel.h"
+#include "kernels/attention/attention_attrs.h"
+#include "kernels/attention/device_gradient.h"
+#include "kernels/attention/gpu/attention_library.h"
+#include "kernels/attention/gpu_attention_gradient.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/attention_sizes.h"
+#include "kernels/attention/args.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
 
 namespace weir {

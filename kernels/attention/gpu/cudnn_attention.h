@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/attention/attention_library.h"
+#include "kernels/attention/gpu/attention_library.h"
 #include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/attention_sizes.h"
 #include "core/types.h"
+#include "kernels/attention/args.h"
 
 namespace weir {
 

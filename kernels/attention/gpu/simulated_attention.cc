@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/numeric_types.h"
-#include "kernels/cuda/attention/attention_library.h"
+#include "kernels/attention/gpu/attention_library.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // What the two halves of attention's gradient agree on. For host compilers and for nvcc.
 #pragma once
 
-#include "kernels/cuda/attention_bodies.h"
+#include "kernels/attention/device.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/attention_sizes.h"
+#include "kernels/attention/args.h"
 #include "kernels/device/float16.h"
 #include "kernels/linalg/matmul/gemm.h"
 

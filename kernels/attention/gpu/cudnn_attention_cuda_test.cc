@@ -3,7 +3,7 @@
 #include "core/gpu/simulated_gpu.h"
 #include "core/shared_library.h"
 #include "core/testing.h"
-#include "kernels/cuda/attention/cudnn_attention.h"
+#include "kernels/attention/gpu/cudnn_attention.h"
 #include "kernels/device/cudnn/described_devices_testing.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // _FusedAttention: by a library for half and bfloat16 where it has a plan, and by tiles of its own.
-#include "kernels/attention_attrs.h"
-#include "kernels/cuda/attention/attention_library.h"
-#include "kernels/cuda/attention_bodies.h"
-#include "kernels/cuda/attention_gradient_kernel.h"
+#include "kernels/attention/attention_attrs.h"
+#include "kernels/attention/device.h"
+#include "kernels/attention/gpu/attention_library.h"
+#include "kernels/attention/gpu_attention_gradient.h"
 #include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 

@@ -1,11 +1,11 @@
 // What the kernels of attention and of its gradient share on CPUs.
 #pragma once
 
-#include "core/attention_sizes.h"
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
-#include "kernels/attention_attrs.h"
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/attention/args.h"
+#include "kernels/attention/attention_attrs.h"
+#include "kernels/attention/attention_scores.h"
 
 namespace weir {
 

@@ -6,8 +6,8 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/attention_kernel.h"
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/attention/attention_scores.h"
+#include "kernels/attention/cpu_attention.h"
 #include "kernels/cpu/families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/softmax/softmax_rows.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/attention_kernel.h"
+#include "kernels/attention/cpu_attention.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/softmax/softmax_rows.h"
