@@ -1,10 +1,10 @@
-#include "graph/gradients/cell_gradients.h"
 #include "graph/gradients/container_families.h"
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_registry.h"
 #include "graph/gradients/numeric_families.h"
 #include "graph/gradients/rare_gradients.h"
 #include "graph/gradients/record_families.h"
+#include "kernels/recurrent/gradients.h"
 
 namespace weir {
 

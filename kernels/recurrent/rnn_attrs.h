@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/op_kernel.h"
-#include "core/rnn_sizes.h"
+#include "kernels/recurrent/args_rnn.h"
 
 namespace weir {
 

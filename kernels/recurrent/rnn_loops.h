@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/rnn_sizes.h"
+#include "kernels/recurrent/args_rnn.h"
 
 namespace weir {
 

@@ -1,5 +1,5 @@
 // Recurrent networks with their parameters in one buffer.
-#include "core/rnn_sizes.h"
+#include "kernels/recurrent/args_rnn.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Recurrent networks of cuDNN in sessions on GPUs: their gradients, and what they refuse.
 #include "client/gradients.h"
 #include "core/attr_value.h"
-#include "core/rnn_sizes.h"
+#include "kernels/recurrent/args_rnn.h"
 #include "tests/gpu/gpu_session_testing.h"
 
 namespace weir {

@@ -1,8 +1,6 @@
 #include "core/cuda/cuda_runtime.h"
 #include "kernels/attention/attention_conformance_testing.h"
 #include "kernels/cuda/crop_conformance_testing.h"
-#include "kernels/cuda/recurrent_conformance_testing.h"
-#include "kernels/cuda/rnn_conformance_testing.h"
 #include "kernels/cuda/sparse_conformance_testing.h"
 #include "kernels/device/gpu/bodies.h"
 #include "kernels/device/gpu/body_conformance_testing.h"
@@ -10,6 +8,8 @@
 #include "kernels/device/gpu/type_conformance_testing.h"
 #include "kernels/fusion/fused_conformance_testing.h"
 #include "kernels/normalization/norm_conformance_testing.h"
+#include "kernels/recurrent/recurrent_conformance_testing.h"
+#include "kernels/recurrent/rnn_conformance_testing.h"
 
 namespace weir {
 namespace {

@@ -1,14 +1,14 @@
 #include "core/gpu/simulated_gpu.h"
 #include "kernels/attention/attention_conformance_testing.h"
 #include "kernels/cuda/crop_conformance_testing.h"
-#include "kernels/cuda/recurrent_conformance_testing.h"
-#include "kernels/cuda/rnn_conformance_testing.h"
 #include "kernels/cuda/sparse_conformance_testing.h"
 #include "kernels/device/gpu/body_conformance_testing.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
 #include "kernels/device/gpu/type_conformance_testing.h"
 #include "kernels/fusion/fused_conformance_testing.h"
 #include "kernels/normalization/norm_conformance_testing.h"
+#include "kernels/recurrent/recurrent_conformance_testing.h"
+#include "kernels/recurrent/rnn_conformance_testing.h"
 
 namespace weir {
 namespace {

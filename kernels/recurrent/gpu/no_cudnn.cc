@@ -1,6 +1,6 @@
 // What a build without CUDA, or without cuDNN's headers, has in place of cudnn_*.cc.
 #include "core/status.h"
-#include "kernels/cuda/recurrent/rnn_library.h"
+#include "kernels/recurrent/gpu/rnn_library.h"
 
 namespace weir {
 

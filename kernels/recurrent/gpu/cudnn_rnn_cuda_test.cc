@@ -4,9 +4,9 @@
 
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
-#include "kernels/cuda/recurrent/cudnn_rnn_descriptors.h"
-#include "kernels/cuda/recurrent/cudnn_rnns.h"
 #include "kernels/device/cudnn/described_devices_testing.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_descriptors.h"
+#include "kernels/recurrent/gpu/cudnn_rnns.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // The bodies of recurrent_table.inc for CUDA.
-#include "kernels/cuda/recurrent_bodies.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
+#include "kernels/recurrent/device.h"
 // Needs what is above.
-#include "kernels/cuda/recurrent_table.inc"
+#include "kernels/recurrent/device.inc"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "graph/gradients/cell_gradients.h"
+#include "kernels/recurrent/gradients.h"
 
 #include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_registry.h"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/recurrent/cudnn_rnn_functions.h"
-#include "kernels/cuda/recurrent/rnn_library.h"
 #include "kernels/device/cudnn/cudnn_target.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_functions.h"
+#include "kernels/recurrent/gpu/rnn_library.h"
 
 namespace weir {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "core/recurrent_sizes.h"
-#include "kernels/cpu/recurrent.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/recurrent/args.h"
+#include "kernels/recurrent/gate_math.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "kernels/cuda/recurrent/cudnn_rnn_functions.h"
-#include "kernels/cuda/recurrent/rnn_library.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_functions.h"
+#include "kernels/recurrent/gpu/rnn_library.h"
 
 namespace weir {
 

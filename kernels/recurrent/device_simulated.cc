@@ -1,8 +1,8 @@
 // The bodies of recurrent_table.inc for the simulated device.
-#include "kernels/cuda/recurrent_bodies.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
+#include "kernels/recurrent/device.h"
 // Needs what is above.
-#include "kernels/cuda/recurrent_table.inc"
+#include "kernels/recurrent/device.inc"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/recurrent/cudnn_rnn_functions.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_functions.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/recurrent/rnn_library.h"
+#include "kernels/recurrent/gpu/rnn_library.h"
 
 #include "core/gpu/simulated_gpu.h"
 

@@ -1,9 +1,9 @@
 // A gated recurrent cell and its gradient: products, and a kernel for each set of gates.
-#include "core/recurrent_sizes.h"
-#include "kernels/cuda/cell_products.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/recurrent_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/recurrent/args.h"
+#include "kernels/recurrent/cell_products.h"
+#include "kernels/recurrent/device.h"
 
 namespace weir {
 namespace {

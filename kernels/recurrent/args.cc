@@ -1,4 +1,4 @@
-#include "core/recurrent_sizes.h"
+#include "kernels/recurrent/args.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/recurrent_sizes.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/recurrent.h"
+#include "kernels/recurrent/args.h"
+#include "kernels/recurrent/gate_math.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "kernels/cuda/recurrent/rnn_library.h"
+#include "kernels/recurrent/gpu/rnn_library.h"
 
 namespace weir {
 namespace {

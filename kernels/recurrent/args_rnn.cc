@@ -1,4 +1,4 @@
-#include "core/rnn_sizes.h"
+#include "kernels/recurrent/args_rnn.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/recurrent/cudnn_rnn_descriptors.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_descriptors.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kernels/cuda/recurrent/cudnn_rnns.h"
+#include "kernels/recurrent/gpu/cudnn_rnns.h"
 
 #include <cuda_runtime_api.h>
 
@@ -8,8 +8,8 @@
 #include "core/cuda/cuda_status.h"
 #include "core/cuda/cuda_stream.h"
 #include "core/mutex.h"
-#include "kernels/cuda/recurrent/cudnn_rnn_descriptors.h"
 #include "kernels/device/cudnn/cudnn_library.h"
+#include "kernels/recurrent/gpu/cudnn_rnn_descriptors.h"
 
 namespace weir {
 namespace {

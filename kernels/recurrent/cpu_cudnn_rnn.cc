@@ -1,5 +1,5 @@
 // CudnnRNN and its like, which TensorFlow computes on GPUs alone: by plain loops, with parameters where cuDNN has them.
-// GPUs have kernels of their own (kernels/cuda/rnn_kernels.cc).
+// GPUs have kernels of their own (kernels/recurrent/gpu_cudnn_rnn.cc).
 #include <algorithm>
 #include <cstring>
 #include <limits>

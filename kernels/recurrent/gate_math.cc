@@ -1,4 +1,4 @@
-#include "kernels/cpu/recurrent.h"
+#include "kernels/recurrent/gate_math.h"
 
 #include <algorithm>
 #include <cmath>
