@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/random_fill.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 

@@ -13,7 +13,7 @@
 #include "core/resource_manager.h"
 #include "core/status.h"
 #include "core/tensor.h"
-#include "kernels/cpu/random_fill.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 

@@ -9,7 +9,7 @@
 
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/philox_block.h"
+#include "kernels/random/philox_block.h"
 #include "kernels/register_all.h"
 
 namespace weir {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/random_bits.h"
-#include "kernels/cpu/random_fill.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/index_tensor.h"
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/random_fill.h"
+#include "kernels/random/random_fill.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

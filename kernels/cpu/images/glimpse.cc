@@ -4,8 +4,8 @@
 #include <random>
 
 #include "kernels/cpu/images/families.h"
-#include "kernels/cpu/random_fill.h"
 #include "kernels/random/philox.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Random numbers from a generator that each stateful op owns.
 #include "core/index_tensor.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/multinomial.h"
-#include "kernels/cpu/random_fill.h"
+#include "kernels/random/cpu_multinomial.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/philox_block.h"
+#include "kernels/random/philox_block.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "kernels/cpu/sobol.h"
+#include "kernels/random/cpu_sobol.h"
 
 namespace weir::sobol {
 

@@ -2,12 +2,12 @@
 // (Hoermann, 1993).
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/random/random_fill.h"
+#include "kernels/random/random_samples.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
-#include "kernels/cpu/random_fill.h"
+#include "kernels/random/random_fill.h"
 
 #include <algorithm>
 
-#include "kernels/cpu/philox_block.h"
 #include "kernels/device/parallel.h"
+#include "kernels/random/philox_block.h"
 
 namespace weir {
 namespace {

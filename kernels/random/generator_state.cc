@@ -1,4 +1,4 @@
-#include "kernels/cpu/generator_state.h"
+#include "kernels/random/generator_state.h"
 
 #include <algorithm>
 

@@ -2,12 +2,12 @@
 // (Hoermann, 1993). All in double.
 #include "absl/functional/function_ref.h"
 #include "core/index_tensor.h"
-#include "kernels/cpu/generator_state.h"
-#include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/random/generator_state.h"
+#include "kernels/random/random_samples.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

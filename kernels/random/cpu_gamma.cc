@@ -1,11 +1,11 @@
 // Gamma-distributed numbers (Marsaglia and Tsang, 2000).
 #include "core/index_tensor.h"
-#include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/random/random_fill.h"
+#include "kernels/random/random_samples.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

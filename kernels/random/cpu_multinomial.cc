@@ -1,12 +1,12 @@
-#include "kernels/cpu/multinomial.h"
+#include "kernels/random/cpu_multinomial.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/random_fill.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
+#include "kernels/random/random_fill.h"
 
 namespace weir {
 

@@ -1,9 +1,9 @@
 // The bodies of random_table.inc for CUDA.
-#include "kernels/cuda/random_bodies.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
+#include "kernels/random/device.h"
 #include "kernels/random/philox_functions.h"
 // Needs what is above.
-#include "kernels/cuda/random_table.inc"
+#include "kernels/random/device.inc"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/sobol.h"
+#include "kernels/random/cpu_sobol.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/random_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/random/device.h"
 #include "kernels/random/multinomial.h"
 #include "kernels/random/random_stream.h"
 #include "kernels/random/stateless_random.h"

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/random_fill.h"
-#include "kernels/cpu/random_samples.h"
 #include "kernels/cpu/shape_suffix.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/random/random_fill.h"
+#include "kernels/random/random_samples.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {
