@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/quantization.h"
+#include "kernels/quantized/quantization.h"
 #include "kernels/register_all.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/special/incomplete_gamma.h"
-#include "kernels/fake_quant_levels.h"
-#include "kernels/quantized_steps.h"
+#include "kernels/quantized/fake_quant_levels.h"
+#include "kernels/quantized/quantized_steps.h"
 // Needs what is above.
 #include "kernels/array/moving/device.inc"
 

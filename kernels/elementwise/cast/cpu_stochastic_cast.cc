@@ -5,7 +5,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/uniform_quantized.h"
+#include "kernels/quantized/uniform/uniform_quantized.h"
 #include "kernels/random/stateless_random.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "core/fake_quant_args.h"
+#include "kernels/quantized/args_fake_quant.h"
 
 namespace weir {
 

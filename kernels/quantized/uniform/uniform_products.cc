@@ -1,4 +1,4 @@
-#include "kernels/cpu/uniform_quantized_products.h"
+#include "kernels/quantized/uniform/uniform_products.h"
 
 #include <utility>
 

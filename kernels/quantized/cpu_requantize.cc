@@ -1,9 +1,9 @@
 // From 32-bit sums of products back to few bits, over a range that is given or found.
 #include <algorithm>
 
-#include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/quantization.h"
 
 namespace weir {
 namespace {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/uniform_quantized.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_broadcast.h"
+#include "kernels/quantized/quantization.h"
+#include "kernels/quantized/uniform/uniform_quantized.h"
 
 namespace weir {
 namespace {

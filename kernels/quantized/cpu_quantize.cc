@@ -3,9 +3,9 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/device/wide.h"
+#include "kernels/quantized/quantization.h"
 
 namespace weir {
 namespace {

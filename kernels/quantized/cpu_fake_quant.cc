@@ -2,11 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "core/fake_quant_args.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/args_pairwise.h"
-#include "kernels/fake_quant_levels.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/quantized/args_fake_quant.h"
+#include "kernels/quantized/fake_quant_levels.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "core/quantize_args.h"
+#include "kernels/quantized/args.h"
 
 #include <string>
 

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/quantize_args.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"
-#include "kernels/quantized_steps.h"
+#include "kernels/quantized/args.h"
+#include "kernels/quantized/quantized_steps.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/uniform_quantized_products.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/uniform/uniform_products.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/cpu/uniform_quantized.h"
+#include "kernels/quantized/uniform/uniform_quantized.h"
 
 namespace weir {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/resize_args.h"
-#include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/quantization.h"
 #include "kernels/resize_grid.h"
 
 namespace weir {

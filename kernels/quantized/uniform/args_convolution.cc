@@ -1,4 +1,4 @@
-#include "kernels/quantized_convolution.h"
+#include "kernels/quantized/uniform/args_convolution.h"
 
 #include <algorithm>
 

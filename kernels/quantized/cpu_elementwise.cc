@@ -3,11 +3,11 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/quantization.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_broadcast.h"
+#include "kernels/quantized/quantization.h"
 
 namespace weir {
 namespace {

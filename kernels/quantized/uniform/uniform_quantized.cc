@@ -1,4 +1,4 @@
-#include "kernels/cpu/uniform_quantized.h"
+#include "kernels/quantized/uniform/uniform_quantized.h"
 
 #include <algorithm>
 

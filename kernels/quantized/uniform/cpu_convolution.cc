@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/uniform_quantized_products.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
-#include "kernels/quantized_convolution.h"
+#include "kernels/quantized/uniform/args_convolution.h"
+#include "kernels/quantized/uniform/uniform_products.h"
 
 namespace weir {
 namespace {
