@@ -7,7 +7,7 @@ target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE we
 set(exact_cuda
   kernels/elementwise/device_complex_cuda.cu
   kernels/elementwise/device_cuda.cu
-  kernels/cuda/image_bodies_cuda.cu
+  kernels/image/device_cuda.cu
   kernels/random/device_cuda.cu)
 list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)
 set_source_files_properties(${exact_cuda} PROPERTIES COMPILE_OPTIONS --fmad=false)

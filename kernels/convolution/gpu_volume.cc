@@ -5,8 +5,8 @@
 #include "kernels/convolution/args_volume.h"
 #include "kernels/convolution/window_plan.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/image_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/image/device.h"
 
 namespace weir {
 namespace {

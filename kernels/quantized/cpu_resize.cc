@@ -2,11 +2,11 @@
 #include <cstring>
 #include <vector>
 
-#include "core/resize_args.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/image/args_resize.h"
+#include "kernels/image/resize_grid.h"
 #include "kernels/quantized/quantization.h"
-#include "kernels/resize_grid.h"
 
 namespace weir {
 namespace {
