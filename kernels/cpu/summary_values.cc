@@ -6,8 +6,8 @@
 
 #include "core/numeric_types.h"
 #include "core/tensor_proto.h"
-#include "kernels/cpu/wav.h"
 #include "kernels/image/codec/png_codec.h"
+#include "kernels/signal/wav.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "xla/tsl/protobuf/histogram.pb.h"

@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/wav.h"
 #include "kernels/register_all.h"
+#include "kernels/signal/wav.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/fourier_transform.h"
+#include "kernels/signal/fourier_transform.h"
 
 #include <algorithm>
 #include <cmath>

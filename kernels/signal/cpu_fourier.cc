@@ -5,11 +5,11 @@
 #include <mutex>
 #include <type_traits>
 
-#include "kernels/cpu/fourier_lines.h"
-#include "kernels/cpu/fourier_transform.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"
+#include "kernels/signal/fourier_lines.h"
+#include "kernels/signal/fourier_transform.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "kernels/cpu/domain_families.h"
-#include "kernels/cpu/fourier_transform.h"
-#include "kernels/cpu/wav.h"
 #include "kernels/device/parallel.h"
+#include "kernels/signal/fourier_transform.h"
+#include "kernels/signal/wav.h"
 
 namespace weir {
 namespace {

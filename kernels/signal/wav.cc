@@ -1,4 +1,4 @@
-#include "kernels/cpu/wav.h"
+#include "kernels/signal/wav.h"
 
 #include <algorithm>
 #include <cmath>
