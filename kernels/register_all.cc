@@ -14,8 +14,6 @@
 #include "kernels/cpu/sparse/csr_matrix.h"
 #include "kernels/cpu/sparse/register.h"
 #include "kernels/cpu/tensor_map.h"
-#include "kernels/cpu/text/register.h"
-#include "kernels/cpu/text_kernels.h"
 #include "kernels/cuda/families.h"
 #include "kernels/data/compressed_element.h"
 #include "kernels/data/families.h"
@@ -29,9 +27,11 @@
 #include "kernels/ops/numeric_families.h"
 #include "kernels/ops/rare_families.h"
 #include "kernels/ops/record_families.h"
-#include "kernels/ops/text_ops.h"
 #include "kernels/sequences/tensor_list.h"
 #include "kernels/sequences/variant_arithmetic.h"
+#include "kernels/strings/ops_regex.h"
+#include "kernels/strings/register.h"
+#include "kernels/strings/text_kernels.h"
 #include "kernels/wire/register.h"
 
 namespace weir {

@@ -2,9 +2,9 @@
 #include <mutex>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/text/families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {

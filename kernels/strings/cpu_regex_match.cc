@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/text_kernels.h"
+#include "kernels/strings/text_kernels.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/text/unicode_case.h"
+#include "kernels/strings/unicode_case.h"
 
 #include <unicode/unistr.h>
 

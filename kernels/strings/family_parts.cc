@@ -1,6 +1,6 @@
-#include "kernels/cpu/text/register.h"
+#include "kernels/strings/register.h"
 
-#include "kernels/cpu/text/families.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 

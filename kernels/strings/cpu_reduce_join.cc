@@ -1,9 +1,9 @@
 // Strings joined along axes and by segment.
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
-#include "kernels/cpu/text/families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "core/numeric_types.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/text/unicode_case.h"
 #include "kernels/device/parallel.h"
+#include "kernels/strings/unicode_case.h"
 
 namespace weir {
 namespace {

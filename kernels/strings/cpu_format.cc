@@ -5,9 +5,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "core/variant.h"
-#include "kernels/cpu/text/families.h"
 #include "kernels/device/number_text.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/fingerprint.h"
-#include "kernels/cpu/text/families.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/ops/text_ops.h"
+#include "kernels/strings/ops_regex.h"
 
 #include "graph/shape_inference.h"
 

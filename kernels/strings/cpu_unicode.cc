@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/text/families.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/text/families.h"
+#include "kernels/strings/family_parts.h"
 
 namespace weir {
 namespace {
