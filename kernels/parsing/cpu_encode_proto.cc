@@ -4,8 +4,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include "kernels/cpu/parsing/proto_families.h"
-#include "kernels/cpu/parsing/proto_message.h"
+#include "kernels/parsing/proto_families.h"
+#include "kernels/parsing/proto_message.h"
 
 namespace weir {
 namespace {

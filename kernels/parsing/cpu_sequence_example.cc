@@ -1,7 +1,7 @@
 // Serialised sequence examples as tensors.
 #include "absl/strings/escaping.h"
-#include "kernels/cpu/parsing/families.h"
-#include "kernels/cpu/parsing/sequence_features.h"
+#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/sequence_features.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace weir {

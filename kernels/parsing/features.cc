@@ -1,4 +1,4 @@
-#include "kernels/cpu/parsing/features.h"
+#include "kernels/parsing/features.h"
 
 #include <algorithm>
 

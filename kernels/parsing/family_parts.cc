@@ -1,7 +1,7 @@
-#include "kernels/cpu/parsing/register.h"
+#include "kernels/parsing/register.h"
 
-#include "kernels/cpu/parsing/families.h"
-#include "kernels/cpu/parsing/proto_families.h"
+#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/proto_families.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/parsing/families.h"
+#include "kernels/parsing/family_parts.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace weir {

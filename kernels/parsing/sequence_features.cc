@@ -1,4 +1,4 @@
-#include "kernels/cpu/parsing/sequence_features.h"
+#include "kernels/parsing/sequence_features.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "absl/strings/escaping.h"
-#include "kernels/cpu/parsing/example_batch.h"
-#include "kernels/cpu/parsing/families.h"
-#include "kernels/cpu/parsing/features.h"
+#include "kernels/parsing/example_batch.h"
+#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/features.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

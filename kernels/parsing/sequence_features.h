@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/parsing/features.h"
+#include "kernels/parsing/features.h"
 
 namespace weir {
 

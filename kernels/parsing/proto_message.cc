@@ -1,4 +1,4 @@
-#include "kernels/cpu/parsing/proto_message.h"
+#include "kernels/parsing/proto_message.h"
 
 #include <google/protobuf/descriptor.pb.h>
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_split.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/file_system.h"
-#include "kernels/cpu/parsing/families.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/parsing/family_parts.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 #include "absl/strings/numbers.h"
-#include "kernels/cpu/parsing/families.h"
+#include "kernels/parsing/family_parts.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "kernels/cpu/parsing/proto_families.h"
-#include "kernels/cpu/parsing/proto_message.h"
+#include "kernels/parsing/proto_families.h"
+#include "kernels/parsing/proto_message.h"
 
 namespace weir {
 namespace {
