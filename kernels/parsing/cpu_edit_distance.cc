@@ -4,10 +4,10 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/cpu/sparse/sparse_tensor.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/elements.h"
 #include "kernels/parsing/family_parts.h"
+#include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Ops that turn bytes into tensors.
 #include "graph/common_shapes.h"
 #include "kernels/ops/record_families.h"
-#include "kernels/ops/sparse_shapes.h"
+#include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Ops that read serialised examples.
 #include "kernels/ops/record_families.h"
-#include "kernels/ops/sparse_shapes.h"
+#include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {
 namespace {

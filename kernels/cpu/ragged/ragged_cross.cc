@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/ragged/families.h"
 #include "kernels/cpu/ragged/row_splits.h"
-#include "kernels/cpu/sparse/feature_cross.h"
+#include "kernels/sparse/feature_cross.h"
 
 namespace weir {
 namespace {

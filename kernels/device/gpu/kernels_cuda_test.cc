@@ -1,6 +1,5 @@
 #include "core/cuda/cuda_runtime.h"
 #include "kernels/attention/attention_conformance_testing.h"
-#include "kernels/cuda/sparse_conformance_testing.h"
 #include "kernels/device/gpu/bodies.h"
 #include "kernels/device/gpu/body_conformance_testing.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
@@ -10,6 +9,7 @@
 #include "kernels/normalization/norm_conformance_testing.h"
 #include "kernels/recurrent/recurrent_conformance_testing.h"
 #include "kernels/recurrent/rnn_conformance_testing.h"
+#include "kernels/sparse/sparse_conformance_testing.h"
 
 namespace weir {
 namespace {

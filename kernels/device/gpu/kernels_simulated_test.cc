@@ -1,6 +1,5 @@
 #include "core/gpu/simulated_gpu.h"
 #include "kernels/attention/attention_conformance_testing.h"
-#include "kernels/cuda/sparse_conformance_testing.h"
 #include "kernels/device/gpu/body_conformance_testing.h"
 #include "kernels/device/gpu/kernel_conformance_testing.h"
 #include "kernels/device/gpu/type_conformance_testing.h"
@@ -9,6 +8,7 @@
 #include "kernels/normalization/norm_conformance_testing.h"
 #include "kernels/recurrent/recurrent_conformance_testing.h"
 #include "kernels/recurrent/rnn_conformance_testing.h"
+#include "kernels/sparse/sparse_conformance_testing.h"
 
 namespace weir {
 namespace {

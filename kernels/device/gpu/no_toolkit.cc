@@ -1,12 +1,12 @@
 // What a build without the CUDA toolkit has in place of *.cu.
 
-#include "kernels/cuda/sparse/sparse_library.h"
 #include "kernels/device/gpu/bodies.h"
 #include "kernels/device/gpu/machine_gpus.h"
 #include "kernels/device/gpu/sort_args.h"
 #include "kernels/elementwise/device.h"
 #include "kernels/fusion/kernel_compiler.h"
 #include "kernels/linalg/matmul/device.h"
+#include "kernels/sparse/gpu/sparse_library.h"
 
 namespace weir {
 
