@@ -2,11 +2,11 @@
 #include <map>
 
 #include "core/tensor_variant.h"
-#include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/map_function.h"
 #include "kernels/data/rare_families.h"
 #include "kernels/parsing/example_batch.h"
+#include "kernels/ragged/ragged_variant.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "kernels/cpu/composite_variant.h"
-#include "kernels/cpu/ragged/ragged_variant.h"
 #include "kernels/cpu/tensor_map.h"
 #include "kernels/data/optional.h"
+#include "kernels/ragged/ragged_variant.h"
 #include "kernels/sequences/tensor_list.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/ragged/row_splits.h"
 
 #include "core/index_tensor.h"
 

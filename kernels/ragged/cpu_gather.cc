@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/ragged/families.h"
-#include "kernels/cpu/ragged/row_splits.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/row_splits.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // RaggedCross: crosses of features in ragged, sparse and dense columns.
 #include <algorithm>
 
-#include "kernels/cpu/ragged/families.h"
-#include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/row_splits.h"
 #include "kernels/sparse/feature_cross.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/ragged/ragged_variant.h"
+#include "kernels/ragged/ragged_variant.h"
 
 #include "kernels/device/variant_nesting.h"
 

@@ -1,5 +1,5 @@
-#include "kernels/cpu/ragged/register.h"
-#include "kernels/cpu/ragged/families.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/register.h"
 
 namespace weir {
 

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/ragged/families.h"
-#include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/row_splits.h"
 
 namespace weir {
 namespace {

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/ragged/families.h"
-#include "kernels/cpu/ragged/ragged_variant.h"
-#include "kernels/cpu/ragged/row_splits.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/variant_nesting.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/ragged_variant.h"
+#include "kernels/ragged/row_splits.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/cpu/ragged/families.h"
-#include "kernels/cpu/ragged/row_splits.h"
+#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/row_splits.h"
 
 namespace weir {
 namespace {
