@@ -2,8 +2,8 @@
 // which finds the gradient that the library has for the function. Without one it computes again what the call computed
 // on its way: a call that may have effects, or draw random numbers, must not do so a second time.
 #include "graph/function_library.h"
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/gradient_registry.h"
+#include "kernels/containers/gradients_parts.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

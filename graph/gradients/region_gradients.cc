@@ -4,9 +4,9 @@
 
 #include "absl/algorithm/container.h"
 #include "graph/function_library.h"
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/loop_gradient.h"
 #include "graph/gradients/loop_structure.h"
+#include "kernels/containers/gradients_parts.h"
 
 namespace weir {
 

@@ -1,9 +1,9 @@
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_registry.h"
 #include "graph/gradients/numeric_families.h"
 #include "graph/gradients/rare_gradients.h"
 #include "graph/gradients/record_families.h"
+#include "kernels/containers/gradients_parts.h"
 #include "kernels/recurrent/gradients.h"
 
 namespace weir {

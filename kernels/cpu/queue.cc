@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/random_bits.h"
-#include "kernels/sequences/tensor_sequence.h"
+#include "kernels/containers/tensor_sequence.h"
 
 namespace weir {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/composite_variant.h"
-#include "kernels/cpu/tensor_map.h"
+#include "kernels/containers/composite_variant.h"
+#include "kernels/containers/tensor_list.h"
+#include "kernels/containers/tensor_map.h"
 #include "kernels/data/optional.h"
 #include "kernels/ragged/ragged_variant.h"
-#include "kernels/sequences/tensor_list.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Tensor lists, tensor arrays and stacks in a GPU's memory.
 #include "client/gradients.h"
 #include "client/while_loop.h"
-#include "kernels/sequences/tensor_list.h"
+#include "kernels/containers/tensor_list.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

@@ -3,9 +3,9 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/array/shape/family_parts.h"
+#include "kernels/containers/variant_arithmetic.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
-#include "kernels/sequences/variant_arithmetic.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

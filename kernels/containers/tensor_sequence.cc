@@ -1,4 +1,4 @@
-#include "kernels/sequences/tensor_sequence.h"
+#include "kernels/containers/tensor_sequence.h"
 
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"

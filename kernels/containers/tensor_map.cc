@@ -1,4 +1,4 @@
-#include "kernels/cpu/tensor_map.h"
+#include "kernels/containers/tensor_map.h"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/memory_types.h"
 #include "kernels/array/moving/device_move.h"
+#include "kernels/containers/sequence_memory.h"
 #include "kernels/device/gpu/strided_source.h"
 #include "kernels/elementwise/gpu_elementwise.h"
-#include "kernels/sequences/sequence_memory.h"
 
 namespace weir {
 namespace {

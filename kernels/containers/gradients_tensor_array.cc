@@ -2,8 +2,8 @@
 // TensorArrayGrad finds by the array's handle and the run of gradients: what reads an element adds to that array, what
 // writes one reads there. The flow's gradient, a number of no meaning, orders the steps.
 #include "absl/strings/strip.h"
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/gradient_registry.h"
+#include "kernels/containers/gradients_parts.h"
 
 namespace weir {
 namespace {

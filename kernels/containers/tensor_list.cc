@@ -1,4 +1,4 @@
-#include "kernels/sequences/tensor_list.h"
+#include "kernels/containers/tensor_list.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Composite tensors into variants and out of them.
 #include <google/protobuf/unknown_field_set.h>
 
-#include "kernels/cpu/composite_variant.h"
+#include "kernels/containers/composite_variant.h"
 #include "kernels/cpu/domain_families.h"
 #include "tensorflow/core/protobuf/struct.pb.h"
 

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "core/index_tensor.h"
+#include "kernels/containers/tensor_array.h"
+#include "kernels/containers/tensor_sequence.h"
 #include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
-#include "kernels/sequences/tensor_array.h"
-#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
-#include "kernels/sequences/stack.h"
+#include "kernels/containers/stack.h"
 
+#include "kernels/containers/free_in_turn.h"
 #include "kernels/device/named_resource.h"
-#include "kernels/sequences/free_in_turn.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/tensor_map.h"
+#include "kernels/containers/tensor_map.h"
 
 #include "core/op_kernel_testing.h"
 #include "kernels/device/variant_nesting.h"

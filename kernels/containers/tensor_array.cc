@@ -1,8 +1,8 @@
-#include "kernels/sequences/tensor_array.h"
+#include "kernels/containers/tensor_array.h"
 
 #include <utility>
 
-#include "kernels/sequences/free_in_turn.h"
+#include "kernels/containers/free_in_turn.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 
 #include "core/op_kernel.h"
 #include "core/tensor.h"
-#include "kernels/sequences/sequence_memory.h"
+#include "kernels/containers/sequence_memory.h"
 
 namespace weir {
 

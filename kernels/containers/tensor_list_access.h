@@ -5,8 +5,8 @@
 
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
-#include "kernels/sequences/sequence_memory.h"
-#include "kernels/sequences/tensor_list.h"
+#include "kernels/containers/sequence_memory.h"
+#include "kernels/containers/tensor_list.h"
 
 namespace weir {
 

@@ -2,9 +2,9 @@
 #include <iterator>
 #include <optional>
 
+#include "kernels/containers/tensor_list_access.h"
+#include "kernels/containers/tensor_sequence.h"
 #include "kernels/device/indices.h"
-#include "kernels/sequences/tensor_list_access.h"
-#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/composite_variant.h"
+#include "kernels/containers/composite_variant.h"
 
 #include <algorithm>
 

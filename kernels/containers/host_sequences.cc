@@ -1,7 +1,7 @@
+#include "kernels/containers/sequence_memory.h"
 #include "kernels/cpu/update_loops.h"
 #include "kernels/cpu/variable_access.h"
 #include "kernels/device/elements.h"
-#include "kernels/sequences/sequence_memory.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Tensor maps: values of type variant that hold tensors by tensors.
+#include "kernels/containers/tensor_map.h"
+#include "kernels/containers/tensor_sequence.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/tensor_map.h"
 #include "kernels/device/summarize.h"
-#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {

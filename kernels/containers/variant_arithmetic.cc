@@ -1,12 +1,12 @@
-#include "kernels/sequences/variant_arithmetic.h"
+#include "kernels/containers/variant_arithmetic.h"
 
 #include <algorithm>
 
 #include "core/variant_registry.h"
-#include "kernels/cpu/tensor_map.h"
+#include "kernels/containers/tensor_list.h"
+#include "kernels/containers/tensor_map.h"
 #include "kernels/data/optional.h"
 #include "kernels/ragged/ragged_variant.h"
-#include "kernels/sequences/tensor_list.h"
 
 namespace weir {
 namespace {

@@ -1,12 +1,12 @@
 // Stacks, tensor arrays and tensor lists.
 #include "core/op_kernel_testing.h"
+#include "kernels/containers/stack.h"
+#include "kernels/containers/tensor_list.h"
+#include "kernels/containers/variant_arithmetic.h"
 #include "kernels/cpu/families.h"
 #include "kernels/data/optional.h"
 #include "kernels/device/variant_nesting.h"
 #include "kernels/ops/families.h"
-#include "kernels/sequences/stack.h"
-#include "kernels/sequences/tensor_list.h"
-#include "kernels/sequences/variant_arithmetic.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Gradients through tensor maps: the gradient of a map is a map of gradients, in which a key that is missing has zeros.
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/gradient_registry.h"
+#include "kernels/containers/gradients_parts.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // AddN and ZerosLike of variants.
 #include "core/variant.h"
-#include "kernels/sequences/variant_arithmetic.h"
+#include "kernels/containers/variant_arithmetic.h"
 
 namespace weir {
 namespace {

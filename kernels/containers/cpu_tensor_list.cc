@@ -1,10 +1,10 @@
 // Tensor lists: values of type variant that loops build up element by element.
 #include <algorithm>
 
+#include "kernels/containers/tensor_list_access.h"
+#include "kernels/containers/tensor_sequence.h"
 #include "kernels/cpu/families.h"
 #include "kernels/device/indices.h"
-#include "kernels/sequences/tensor_list_access.h"
-#include "kernels/sequences/tensor_sequence.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/sequences/free_in_turn.h"
+#include "kernels/containers/free_in_turn.h"
 
 #include <utility>
 #include <vector>

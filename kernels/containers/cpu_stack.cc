@@ -4,10 +4,10 @@
 #include "core/gpu/cancellable_copy.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/index_tensor.h"
+#include "kernels/containers/sequence_memory.h"
+#include "kernels/containers/stack.h"
 #include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
-#include "kernels/sequences/sequence_memory.h"
-#include "kernels/sequences/stack.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

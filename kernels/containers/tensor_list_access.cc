@@ -1,4 +1,4 @@
-#include "kernels/sequences/tensor_list_access.h"
+#include "kernels/containers/tensor_list_access.h"
 
 #include <utility>
 

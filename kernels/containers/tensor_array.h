@@ -8,7 +8,7 @@
 
 #include "core/mutex.h"
 #include "core/op_kernel.h"
-#include "kernels/sequences/sequence_memory.h"
+#include "kernels/containers/sequence_memory.h"
 
 namespace weir {
 

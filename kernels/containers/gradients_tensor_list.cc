@@ -1,7 +1,7 @@
 // Gradients through tensor lists: the gradient of a list is a list of the same length, whose elements are gradients of
 // its elements.
-#include "graph/gradients/container_families.h"
 #include "graph/gradients/gradient_registry.h"
+#include "kernels/containers/gradients_parts.h"
 
 namespace weir {
 namespace {
