@@ -1,9 +1,9 @@
 // Ops that go through datasets on their own: reduce, cardinality, single elements, tables.
-#include "kernels/cpu/lookup_table.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/element_shapes.h"
 #include "kernels/data/families.h"
+#include "kernels/lookup/lookup_table.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
 #include "core/op_kernel.h"
-#include "kernels/cpu/dense_buckets.h"
+#include "kernels/lookup/dense_buckets.h"
 
 namespace weir {
 

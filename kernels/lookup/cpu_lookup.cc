@@ -1,8 +1,8 @@
 // What looks up in hash tables and changes them.
 #include "absl/strings/match.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/lookup_table.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/lookup/lookup_table.h"
 
 namespace weir {
 namespace {

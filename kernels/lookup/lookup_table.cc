@@ -1,4 +1,4 @@
-#include "kernels/cpu/lookup_table.h"
+#include "kernels/lookup/lookup_table.h"
 
 #include <algorithm>
 #include <cstring>
