@@ -5,7 +5,7 @@
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/tensor_map.h"
 #include "kernels/containers/variant_arithmetic.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/embedding/register.h"
 #include "kernels/cpu/families.h"

@@ -3,7 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 
 namespace weir {
 namespace {

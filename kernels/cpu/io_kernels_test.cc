@@ -3,7 +3,7 @@
 
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/families.h"
 #include "kernels/ops/coordination_families.h"
 #include "kernels/ops/families.h"

@@ -1,5 +1,5 @@
 // HistogramSummary, ImageSummary, AudioSummary, TensorSummary.
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 

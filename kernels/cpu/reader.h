@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/queue.h"
+#include "kernels/coordination/queue.h"
 #include "kernels/cpu/record_source.h"
 #include "kernels/device/request_line.h"
 

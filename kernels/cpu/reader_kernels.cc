@@ -1,7 +1,7 @@
 // Readers and what asks them for records.
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/reader.h"
 #include "kernels/device/named_resource.h"
 

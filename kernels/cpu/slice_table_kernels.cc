@@ -1,7 +1,7 @@
 // Save, SaveSlices, Restore, RestoreSlice: checkpoints in the first format.
 #include "core/checkpoint/slice_table.h"
 #include "core/out_of_memory.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/device/blocking_kernel.h"
 
 namespace weir {

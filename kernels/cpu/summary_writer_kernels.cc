@@ -1,6 +1,6 @@
 // SummaryWriter, what opens and closes its file, and what writes to it.
 #include "core/index_tensor.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/event_writer.h"
 #include "kernels/cpu/summary_values.h"
 #include "kernels/device/blocking_kernel.h"

@@ -2,7 +2,7 @@
 // (Hoermann, 1993). All in double.
 #include "absl/functional/function_ref.h"
 #include "core/index_tensor.h"
-#include "kernels/cpu/shape_suffix.h"
+#include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/linalg/family_parts.h"

@@ -1,6 +1,6 @@
 // Gamma-distributed numbers (Marsaglia and Tsang, 2000).
 #include "core/index_tensor.h"
-#include "kernels/cpu/shape_suffix.h"
+#include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"

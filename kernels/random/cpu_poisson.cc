@@ -2,7 +2,7 @@
 // (Hoermann, 1993).
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/shape_suffix.h"
+#include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/linalg/family_parts.h"

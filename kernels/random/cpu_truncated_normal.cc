@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/shape_suffix.h"
+#include "kernels/coordination/shape_suffix.h"
 #include "kernels/linalg/family_parts.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/random_samples.h"

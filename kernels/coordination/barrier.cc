@@ -1,4 +1,4 @@
-#include "kernels/cpu/barrier.h"
+#include "kernels/coordination/barrier.h"
 
 #include <limits>
 

@@ -1,8 +1,8 @@
 // Conditional accumulators and what goes in and out of them. Taking is asynchronous.
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/accumulator.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/accumulator.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

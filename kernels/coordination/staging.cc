@@ -1,4 +1,4 @@
-#include "kernels/cpu/staging.h"
+#include "kernels/coordination/staging.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/queue.h"
+#include "kernels/coordination/queue.h"
 
 namespace weir {
 

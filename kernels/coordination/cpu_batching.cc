@@ -3,7 +3,7 @@
 #include <random>
 
 #include "core/out_of_memory.h"
-#include "kernels/cpu/batch_queue.h"
+#include "kernels/coordination/batch_queue.h"
 #include "kernels/cpu/function_call.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/data/element_buffer.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/queue.h"
+#include "kernels/coordination/queue.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/accumulator.h"
+#include "kernels/coordination/accumulator.h"
 
 #include "core/numeric_types.h"
 #include "kernels/cpu/update_loops.h"

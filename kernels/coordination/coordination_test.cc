@@ -3,7 +3,7 @@
 
 #include "core/op_kernel_testing.h"
 #include "core/variant.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/ops/coordination_families.h"
 
 namespace weir {

@@ -2,8 +2,8 @@
 #include "absl/algorithm/container.h"
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/barrier.h"
-#include "kernels/cpu/coordination_families.h"
+#include "kernels/coordination/barrier.h"
+#include "kernels/coordination/family_parts.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

@@ -5,8 +5,8 @@
 
 #include "absl/time/clock.h"
 #include "core/mutex.h"
-#include "kernels/cpu/batch_queue.h"
-#include "kernels/cpu/unbatching.h"
+#include "kernels/coordination/batch_queue.h"
+#include "kernels/coordination/cpu_unbatching.h"
 #include "kernels/device/blocking_kernel.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "core/kernel_registry.h"
-#include "kernels/cpu/queue.h"
+#include "kernels/coordination/queue.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

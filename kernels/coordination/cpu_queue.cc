@@ -1,7 +1,7 @@
 // What goes in and out of queues. Waiting is asynchronous.
 #include "core/index_tensor.h"
+#include "kernels/coordination/queue.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/queue.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

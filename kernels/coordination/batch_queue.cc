@@ -1,4 +1,4 @@
-#include "kernels/cpu/batch_queue.h"
+#include "kernels/coordination/batch_queue.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 // asynchronous.
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/coordination_families.h"
-#include "kernels/cpu/staging.h"
+#include "kernels/coordination/family_parts.h"
+#include "kernels/coordination/staging.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {
