@@ -1,7 +1,7 @@
 #include "kernels/containers/sequence_memory.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/elements.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

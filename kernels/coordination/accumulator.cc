@@ -1,8 +1,8 @@
 #include "kernels/coordination/accumulator.h"
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 

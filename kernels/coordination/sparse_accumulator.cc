@@ -1,9 +1,9 @@
 // An accumulator of gradients that are rows of a tensor. Both sides of an addition are taken to be in the order of
 // their rows; the mean of a row is over the gradients that have it.
 #include "kernels/coordination/accumulator.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/elements.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 #include "kernels/cpu/training.h"
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/state/variable_access.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {

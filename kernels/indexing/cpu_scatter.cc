@@ -3,9 +3,9 @@
 
 #include "core/index_tensor.h"
 #include "kernels/array/shape/family_parts.h"
-#include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
 #include "kernels/indexing/args_scatter.h"
+#include "kernels/state/update_loops.h"
 
 namespace weir {
 namespace {

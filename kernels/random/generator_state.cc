@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/variable_access.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/family_parts.h"
 #include "kernels/sparse/sparse_tensor.h"
+#include "kernels/state/update_loops.h"
 
 namespace weir {
 namespace {

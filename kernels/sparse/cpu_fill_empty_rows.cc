@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/family_parts.h"
 #include "kernels/sparse/sparse_tensor.h"
+#include "kernels/state/update_loops.h"
 
 namespace weir {
 namespace {

@@ -5,9 +5,9 @@
 #include "kernels/array/moving/cpu_pad.h"
 #include "kernels/array/moving/padded_dim.h"
 #include "kernels/array/shape/family_parts.h"
-#include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
+#include "kernels/state/update_loops.h"
 
 namespace weir {
 namespace {

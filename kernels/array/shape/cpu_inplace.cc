@@ -2,8 +2,8 @@
 // ParallelConcat, which puts rows together.
 #include "core/index_tensor.h"
 #include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/update_loops.h"
 #include "kernels/device/elements.h"
+#include "kernels/state/update_loops.h"
 
 namespace weir {
 namespace {

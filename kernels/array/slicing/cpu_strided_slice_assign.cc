@@ -2,9 +2,9 @@
 // (TensorStridedSliceUpdate).
 #include "kernels/array/slicing/args_strided_slice.h"
 #include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

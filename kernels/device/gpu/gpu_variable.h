@@ -7,8 +7,8 @@
 
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/variable.h"
-#include "kernels/variables/reference_variables.h"
-#include "kernels/variables/variable_kernels.h"
+#include "kernels/state/reference_variables.h"
+#include "kernels/state/variable_kernels.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/update_loops.h"
+#include "kernels/state/update_loops.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Variables that flow along edges as references: VariableV2, Assign, temporary variables, counters.
 #include <cstring>
 
-#include "kernels/cpu/state.h"
-#include "kernels/cpu/variable_access.h"
+#include "kernels/state/family_parts.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

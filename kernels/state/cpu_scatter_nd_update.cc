@@ -1,9 +1,9 @@
 // ScatterNdUpdate and the like: slices of a variable named by several coordinates, on references and on resources.
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/state.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/indices.h"
+#include "kernels/state/family_parts.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/variable_access.h"
+#include "kernels/state/variable_access.h"
 
 #include <algorithm>
 

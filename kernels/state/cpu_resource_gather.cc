@@ -1,12 +1,12 @@
 // ResourceGather and ResourceGatherNd: rows and slices of a resource variable.
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/state.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/row_prefetch.h"
+#include "kernels/state/family_parts.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

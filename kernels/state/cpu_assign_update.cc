@@ -1,8 +1,8 @@
 // AssignAdd and AssignSub, on references and on resources.
-#include "kernels/cpu/state.h"
-#include "kernels/cpu/update_loops.h"
-#include "kernels/cpu/variable_access.h"
 #include "kernels/device/parallel.h"
+#include "kernels/state/family_parts.h"
+#include "kernels/state/update_loops.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

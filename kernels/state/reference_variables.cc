@@ -1,4 +1,4 @@
-#include "kernels/variables/reference_variables.h"
+#include "kernels/state/reference_variables.h"
 
 #include <optional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "kernels/cpu/state.h"
+#include "kernels/state/family_parts.h"
 
 #include "kernels/cpu/families.h"
 

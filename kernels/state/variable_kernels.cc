@@ -1,4 +1,4 @@
-#include "kernels/variables/variable_kernels.h"
+#include "kernels/state/variable_kernels.h"
 
 #include "core/resource_handle.h"
 #include "core/variable.h"

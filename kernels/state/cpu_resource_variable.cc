@@ -1,8 +1,8 @@
 // Variables that are named by a handle: VarHandleOp and what reads and assigns through one.
 #include <atomic>
 
-#include "kernels/cpu/state.h"
-#include "kernels/cpu/variable_access.h"
+#include "kernels/state/family_parts.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/op_kernel.h"
 #include "core/resource_handle.h"
 #include "core/variable.h"
-#include "kernels/variables/reference_variables.h"
-#include "kernels/variables/variable_kernels.h"
+#include "kernels/state/reference_variables.h"
+#include "kernels/state/variable_kernels.h"
 
 namespace weir {
 
