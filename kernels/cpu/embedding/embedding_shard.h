@@ -14,7 +14,7 @@
 #include "kernels/cpu/embedding/embedding_options.h"
 #include "kernels/cpu/embedding/key_hash.h"
 #include "kernels/cpu/embedding/row_slabs.h"
-#include "kernels/cpu/training.h"
+#include "kernels/training/cpu_training.h"
 
 namespace weir {
 

@@ -1,8 +1,8 @@
 // Rules with L1 and L2 regularisation in the step itself: proximal descent and Adagrad, Adagrad's dual averaging, FTRL.
 #include <algorithm>
 
-#include "kernels/cpu/training.h"
-#include "kernels/cpu/training_rules.h"
+#include "kernels/training/cpu_training.h"
+#include "kernels/training/training_rules.h"
 
 namespace weir {
 namespace {

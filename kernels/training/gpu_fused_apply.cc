@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/fused_apply_kernel.h"
-#include "kernels/cuda/update_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
+#include "kernels/training/device.h"
+#include "kernels/training/gpu_fused_apply.h"
 
 namespace weir {
 namespace {

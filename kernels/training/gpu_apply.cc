@@ -2,10 +2,10 @@
 // none of them, and refuses none.
 #include "absl/strings/strip.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/fused_apply_kernel.h"
-#include "kernels/cuda/update_bodies.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
+#include "kernels/training/device.h"
+#include "kernels/training/gpu_fused_apply.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {

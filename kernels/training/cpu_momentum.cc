@@ -1,6 +1,6 @@
 // Gradient descent, momentum, and rules that look at the gradient's sign.
-#include "kernels/cpu/training.h"
-#include "kernels/cpu/training_rules.h"
+#include "kernels/training/cpu_training.h"
+#include "kernels/training/training_rules.h"
 
 namespace weir {
 FloatRule GradientDescentRule() { return {&RunRule<rules::GradientDescent, float>, nullptr}; }

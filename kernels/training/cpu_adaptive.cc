@@ -1,6 +1,6 @@
 // Rules that scale each element by the history of its gradients: Adam and its kin, Adagrad, RMSProp, Adadelta.
-#include "kernels/cpu/training.h"
-#include "kernels/cpu/training_rules.h"
+#include "kernels/training/cpu_training.h"
+#include "kernels/training/training_rules.h"
 
 namespace weir {
 FloatRule AdagradRule() { return {&RunRule<rules::Adagrad, float>, nullptr}; }

@@ -1,9 +1,9 @@
 // The bodies of update_table.inc for CUDA.
-#include "kernels/cpu/training_rules.h"
-#include "kernels/cuda/update_bodies.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
+#include "kernels/training/device.h"
+#include "kernels/training/training_rules.h"
 // Needs what is above.
-#include "kernels/cuda/update_table.inc"
+#include "kernels/training/device.inc"
 
 namespace weir {
 

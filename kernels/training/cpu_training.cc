@@ -1,4 +1,4 @@
-#include "kernels/cpu/training.h"
+#include "kernels/training/cpu_training.h"
 
 #include "kernels/cpu/families.h"
 #include "kernels/device/indices.h"
