@@ -4,9 +4,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "core/kernel_registry.h"
-#include "kernels/cpu/buffered_file.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/io/buffered_file.h"
 #include "kernels/lookup/lookup_table.h"
 
 namespace weir {

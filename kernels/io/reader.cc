@@ -1,4 +1,4 @@
-#include "kernels/cpu/reader.h"
+#include "kernels/io/reader.h"
 
 #include "absl/strings/escaping.h"
 #include "core/out_of_memory.h"

@@ -1,8 +1,8 @@
-#include "kernels/cpu/record_source.h"
+#include "kernels/io/record_source.h"
 
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
-#include "kernels/cpu/buffered_file.h"
+#include "kernels/io/buffered_file.h"
 
 namespace weir {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/op_kernel.h"
 #include "kernels/coordination/queue.h"
-#include "kernels/cpu/record_source.h"
 #include "kernels/device/request_line.h"
+#include "kernels/io/record_source.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 #include <zlib.h>
 
 #include "core/mutex.h"
-#include "kernels/cpu/buffered_file.h"
+#include "kernels/io/buffered_file.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/record_source.h"
+#include "kernels/io/record_source.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/buffered_file.h"
+#include "kernels/io/buffered_file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/reader.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/io/reader.h"
 
 namespace weir {
 namespace {
