@@ -6,7 +6,7 @@
 
 #include "client/estimator/train_and_evaluate.h"
 #include "core/file_system.h"
-#include "kernels/cpu/event_writer.h"
+#include "kernels/summary/event_writer.h"
 
 namespace weir {
 

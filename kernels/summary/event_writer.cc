@@ -1,4 +1,4 @@
-#include "kernels/cpu/event_writer.h"
+#include "kernels/summary/event_writer.h"
 
 #include <unistd.h>
 

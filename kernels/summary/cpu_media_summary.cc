@@ -1,6 +1,6 @@
 // HistogramSummary, ImageSummary, AudioSummary, TensorSummary.
 #include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/summary_values.h"
+#include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 
 namespace weir {

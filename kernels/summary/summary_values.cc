@@ -1,4 +1,4 @@
-#include "kernels/cpu/summary_values.h"
+#include "kernels/summary/summary_values.h"
 
 #include <algorithm>
 #include <cfloat>
