@@ -5,12 +5,14 @@
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/tensor_map.h"
 #include "kernels/containers/variant_arithmetic.h"
+#include "kernels/control/ops.h"
+#include "kernels/control/session_tensors.h"
+#include "kernels/control/wire.h"
 #include "kernels/coordination/family_parts.h"
 #include "kernels/cpu/domain_families.h"
 #include "kernels/cpu/embedding/register.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/cpu/session_tensors.h"
 #include "kernels/cuda/families.h"
 #include "kernels/data/compressed_element.h"
 #include "kernels/data/families.h"
@@ -18,7 +20,6 @@
 #include "kernels/image/register.h"
 #include "kernels/linalg/family_parts.h"
 #include "kernels/ops/coordination_families.h"
-#include "kernels/ops/core_ops.h"
 #include "kernels/ops/domain_families.h"
 #include "kernels/ops/families.h"
 #include "kernels/ops/numeric_families.h"
@@ -32,7 +33,6 @@
 #include "kernels/strings/ops_regex.h"
 #include "kernels/strings/register.h"
 #include "kernels/strings/text_kernels.h"
-#include "kernels/wire/register.h"
 
 namespace weir {
 

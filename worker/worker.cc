@@ -5,7 +5,7 @@
 #include "core/out_of_memory.h"
 #include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
-#include "kernels/cpu/session_tensors.h"
+#include "kernels/control/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "worker/registered_graph.h"
 

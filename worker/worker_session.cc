@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "graph/graph.h"
-#include "kernels/cpu/session_tensors.h"
+#include "kernels/control/session_tensors.h"
 #include "worker/node_kernel.h"
 #include "worker/registered_graph.h"
 #include "worker/session_device.h"

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "core/out_of_memory.h"
+#include "kernels/control/function_call.h"
 #include "kernels/coordination/batch_queue.h"
-#include "kernels/cpu/function_call.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/data/element_buffer.h"
 

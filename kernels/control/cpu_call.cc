@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
+#include "kernels/control/function_call.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/function_call.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

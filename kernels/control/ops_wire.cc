@@ -1,6 +1,6 @@
 #include "graph/common_shapes.h"
 #include "graph/shape_inference.h"
-#include "kernels/wire/register.h"
+#include "kernels/control/wire.h"
 
 namespace weir {
 

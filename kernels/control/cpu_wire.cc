@@ -2,7 +2,7 @@
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
 #include "core/wire/wire_tensor.h"
-#include "kernels/wire/register.h"
+#include "kernels/control/wire.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/session_tensors.h"
+#include "kernels/control/session_tensors.h"
 
 #include <atomic>
 

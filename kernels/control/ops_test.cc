@@ -1,4 +1,4 @@
-#include "kernels/ops/core_ops.h"
+#include "kernels/control/ops.h"
 
 #include "graph/graph.h"
 #include "gtest/gtest.h"

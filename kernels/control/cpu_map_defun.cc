@@ -5,7 +5,7 @@
 
 #include "core/mutex.h"
 #include "core/out_of_memory.h"
-#include "kernels/cpu/function_call.h"
+#include "kernels/control/function_call.h"
 #include "kernels/cpu/rare_families.h"
 #include "kernels/data/element_buffer.h"
 

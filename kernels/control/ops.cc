@@ -1,4 +1,4 @@
-#include "kernels/ops/core_ops.h"
+#include "kernels/control/ops.h"
 
 #include "core/attr_value.h"
 #include "core/fusion/fused_node.h"

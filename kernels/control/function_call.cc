@@ -1,4 +1,4 @@
-#include "kernels/cpu/function_call.h"
+#include "kernels/control/function_call.h"
 
 #include "tensorflow/core/framework/attr_value.pb.h"
 
