@@ -1,5 +1,5 @@
 // Collectives whose group and instance are attributes (the first versions) or inputs (V2).
-#include "kernels/cpu/collective_kernel.h"
+#include "kernels/collective/collective_kernel.h"
 
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_format.h"
 #include "core/kernel_registry.h"
+#include "kernels/collective/collective_kernel.h"
 #include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/collective_kernel.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

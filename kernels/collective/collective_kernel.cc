@@ -1,4 +1,4 @@
-#include "kernels/cpu/collective_kernel.h"
+#include "kernels/collective/collective_kernel.h"
 
 #include <optional>
 #include <utility>
