@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/out_of_memory.h"
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
-#include "kernels/cpu/embedding/admission_filter.h"
+#include "kernels/embedding/admission_filter.h"
 
 #include <algorithm>
 
-#include "kernels/cpu/embedding/key_hash.h"
+#include "kernels/embedding/key_hash.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/row_slabs.h"
+#include "kernels/embedding/row_slabs.h"
 
 #include <algorithm>
 #include <new>

@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/table_checkpoint.h"
+#include "kernels/embedding/table_checkpoint.h"
 
 #include <map>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/embedding/embedding_table.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/embedding/embedding_table.h"
 
 namespace weir {
 

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "core/random_bits.h"
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/key_hash.h"
-#include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/key_hash.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/embedding_table.h"
+#include "kernels/embedding/embedding_table.h"
 
 #include <algorithm>
 #include <bit>

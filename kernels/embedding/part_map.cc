@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/part_map.h"
+#include "kernels/embedding/part_map.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // A shard's way from one task to another.
 #include <algorithm>
 
-#include "kernels/cpu/embedding/embedding_shard.h"
+#include "kernels/embedding/embedding_shard.h"
 
 namespace weir {
 

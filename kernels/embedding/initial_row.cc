@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/initial_row.h"
+#include "kernels/embedding/initial_row.h"
 
 #include <algorithm>
 #include <cmath>

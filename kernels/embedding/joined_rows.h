@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/embedding/embedding_shard.h"
+#include "kernels/embedding/embedding_shard.h"
 
 namespace weir {
 

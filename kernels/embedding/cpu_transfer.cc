@@ -1,9 +1,9 @@
 // What exports and imports embedding tables, saves and restores them.
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/joined_rows.h"
-#include "kernels/cpu/embedding/table_checkpoint.h"
-#include "kernels/cpu/embedding/table_inputs.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/joined_rows.h"
+#include "kernels/embedding/table_checkpoint.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
-#include "kernels/cpu/embedding/embedding_table.h"
+#include "kernels/embedding/embedding_table.h"
 
 namespace weir {
 

@@ -10,10 +10,10 @@
 #include "absl/types/span.h"
 #include "core/mutex.h"
 #include "core/tensor.h"
-#include "kernels/cpu/embedding/admission_filter.h"
-#include "kernels/cpu/embedding/embedding_options.h"
-#include "kernels/cpu/embedding/key_hash.h"
-#include "kernels/cpu/embedding/row_slabs.h"
+#include "kernels/embedding/admission_filter.h"
+#include "kernels/embedding/embedding_options.h"
+#include "kernels/embedding/key_hash.h"
+#include "kernels/embedding/row_slabs.h"
 #include "kernels/training/cpu_training.h"
 
 namespace weir {

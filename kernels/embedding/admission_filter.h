@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cpu/embedding/embedding_options.h"
+#include "kernels/embedding/embedding_options.h"
 
 namespace weir {
 

@@ -1,8 +1,8 @@
 // What takes parts of a table from one task to another.
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/joined_rows.h"
-#include "kernels/cpu/embedding/table_inputs.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/joined_rows.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/joined_rows.h"
+#include "kernels/embedding/joined_rows.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Embedding tables themselves, and what reads them.
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/register.h"
-#include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/register.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // What leaves a shard, and how it comes back.
 #include <algorithm>
 
-#include "kernels/cpu/embedding/embedding_shard.h"
+#include "kernels/embedding/embedding_shard.h"
 
 namespace weir {
 

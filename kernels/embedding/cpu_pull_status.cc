@@ -1,6 +1,6 @@
 // Fails a step for what happened to the pull that it needs.
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

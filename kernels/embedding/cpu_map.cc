@@ -1,7 +1,7 @@
 // The map of an embedding's parts, and the way that keys take by it.
-#include "kernels/cpu/embedding/families.h"
-#include "kernels/cpu/embedding/part_map.h"
-#include "kernels/cpu/embedding/table_inputs.h"
+#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/part_map.h"
+#include "kernels/embedding/table_inputs.h"
 
 namespace weir {
 namespace {

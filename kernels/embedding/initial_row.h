@@ -1,7 +1,7 @@
 // The values of a key that was never pushed.
 #pragma once
 
-#include "kernels/cpu/embedding/embedding_options.h"
+#include "kernels/embedding/embedding_options.h"
 
 namespace weir {
 

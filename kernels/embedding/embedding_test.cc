@@ -7,8 +7,8 @@
 #include "core/checkpoint/bundle_writer.h"
 #include "core/op_kernel_testing.h"
 #include "core/scratch_directory_testing.h"
-#include "kernels/cpu/embedding/key_hash.h"
-#include "kernels/cpu/embedding/register.h"
+#include "kernels/embedding/key_hash.h"
+#include "kernels/embedding/register.h"
 #include "kernels/ops/domain_families.h"
 
 namespace weir {

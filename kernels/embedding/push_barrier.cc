@@ -1,4 +1,4 @@
-#include "kernels/cpu/embedding/push_barrier.h"
+#include "kernels/embedding/push_barrier.h"
 
 #include <algorithm>
 #include <utility>

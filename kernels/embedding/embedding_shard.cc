@@ -1,11 +1,11 @@
-#include "kernels/cpu/embedding/embedding_shard.h"
+#include "kernels/embedding/embedding_shard.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "absl/cleanup/cleanup.h"
-#include "kernels/cpu/embedding/initial_row.h"
+#include "kernels/embedding/initial_row.h"
 
 namespace weir {
 namespace {

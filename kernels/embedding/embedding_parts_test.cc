@@ -7,9 +7,9 @@
 
 #include "core/mutex.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/embedding/embedding_table.h"
-#include "kernels/cpu/embedding/key_hash.h"
-#include "kernels/cpu/embedding/register.h"
+#include "kernels/embedding/embedding_table.h"
+#include "kernels/embedding/key_hash.h"
+#include "kernels/embedding/register.h"
 #include "kernels/ops/domain_families.h"
 
 namespace weir {

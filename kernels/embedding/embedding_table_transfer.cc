@@ -1,7 +1,7 @@
 // Rows on their way out of a table and back.
 #include <algorithm>
 
-#include "kernels/cpu/embedding/embedding_table.h"
+#include "kernels/embedding/embedding_table.h"
 
 namespace weir {
 namespace {

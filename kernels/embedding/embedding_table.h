@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/op_kernel.h"
-#include "kernels/cpu/embedding/embedding_shard.h"
-#include "kernels/cpu/embedding/push_barrier.h"
+#include "kernels/embedding/embedding_shard.h"
+#include "kernels/embedding/push_barrier.h"
 
 namespace weir {
 

@@ -1,6 +1,6 @@
 // Tables in parts, and the parts that move.
 #include "core/out_of_memory.h"
-#include "kernels/cpu/embedding/embedding_table.h"
+#include "kernels/embedding/embedding_table.h"
 
 namespace weir {
 
