@@ -1,7 +1,7 @@
 #include "kernels/cpu/rare_families.h"
 
 #include "kernels/coordination/cpu_unbatching.h"
-#include "kernels/cpu/inspection_families.h"
+#include "kernels/debug/inspection_families.h"
 
 namespace weir {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/memory_info.h"
-#include "kernels/cpu/inspection_families.h"
+#include "kernels/debug/inspection_families.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/sparse/csr/csr_matrix.h"
 
