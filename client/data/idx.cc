@@ -3,7 +3,7 @@
 
 #include "client/data/dataset.h"
 #include "client/ops.h"
-#include "kernels/data/record_stream.h"
+#include "kernels/data/sources/record_stream.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/variant_arithmetic.h"
 #include "kernels/cpu/families.h"
-#include "kernels/data/optional.h"
+#include "kernels/data/iterators/optional.h"
 #include "kernels/device/variant_nesting.h"
 #include "kernels/ops/families.h"
 

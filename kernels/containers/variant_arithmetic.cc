@@ -5,7 +5,7 @@
 #include "core/variant_registry.h"
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/tensor_map.h"
-#include "kernels/data/optional.h"
+#include "kernels/data/iterators/optional.h"
 #include "kernels/ragged/ragged_variant.h"
 
 namespace weir {

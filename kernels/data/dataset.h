@@ -11,7 +11,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "core/variant.h"
-#include "kernels/data/iterator_state.h"
+#include "kernels/data/iterators/iterator_state.h"
 
 namespace tensorflow {
 class NodeDef;

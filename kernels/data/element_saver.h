@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/data/captured_function.h"
-#include "kernels/data/snapshot_files.h"
+#include "kernels/data/saved/snapshot_files.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include "core/logging.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/families.h"
+#include "kernels/data/family_parts.h"
 
 namespace weir {
 namespace {

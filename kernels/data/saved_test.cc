@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/data/compressed_element.h"
-#include "kernels/data/snapshot_files.h"
+#include "kernels/data/saved/snapshot_files.h"
 #include "kernels/register_all.h"
 #include "tensorflow/core/framework/dataset.pb.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"

@@ -7,7 +7,7 @@
 #include "core/file_system.h"
 #include "core/mutex.h"
 #include "kernels/cpu/rare_families.h"
-#include "kernels/data/record_stream.h"
+#include "kernels/data/sources/record_stream.h"
 #include "kernels/device/blocking_kernel.h"
 
 namespace weir {
