@@ -4,7 +4,7 @@
 #include "core/device.h"
 #include "core/device_name.h"
 #include "core/work_queue.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "master/graph_preparation.h"
 
 namespace weir {

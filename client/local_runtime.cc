@@ -4,7 +4,7 @@
 
 #include "distribute/collective/nccl/gpu_libraries.h"
 #include "kernels/device/gpu/layout_costs.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/device_name.h"
 #include "graph/literal.h"
 #include "graph/op_builder.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include "gmock/gmock.h"
 #include "graph/text/graph_text.h"
 #include "gtest/gtest.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

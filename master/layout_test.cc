@@ -7,7 +7,7 @@
 #include "core/attr_value.h"
 #include "core/testing.h"
 #include "graph/text/graph_text.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "master/graph_preparation.h"
 
 namespace weir {

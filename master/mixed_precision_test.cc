@@ -1,7 +1,7 @@
 // The pass with the ops and kernels of this build, through what a session's options ask for.
 #include "core/testing.h"
 #include "graph/text/graph_text.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "master/graph_preparation.h"
 
 namespace weir {

@@ -42,8 +42,8 @@ class LayeringTest(unittest.TestCase):
         self.assertIn("CUDA", messages("worker/a.cc", "<cublasLt.h>")[0])
         self.assertEqual(messages("core/cuda/a.cc", "<cuda_runtime_api.h>", '"core/gpu/gpu_runtime.h"'), [])
         self.assertEqual(messages("core/cuda/a_testing.cu", '"core/gpu/b_testing.h"', "<cuda_runtime.h>"), [])
-        self.assertIn("kernels", messages("distribute/transport/a.cc", '"kernels/register_all.h"')[0])
-        self.assertIn("kernels", messages("master/a.cc", '"kernels/register_all.h"')[0])
+        self.assertIn("kernels", messages("distribute/transport/a.cc", '"kernels/library.h"')[0])
+        self.assertIn("kernels", messages("master/a.cc", '"kernels/library.h"')[0])
         self.assertEqual(messages("worker/a.cc", "<thread>", "<grpcpp/grpcpp.h>"), [])
 
     def test_tests_use_all_and_nothing_uses_them(self):

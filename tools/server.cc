@@ -22,7 +22,7 @@
 #include "distribute/transport/transport_service.h"
 #include "kernels/device/gpu/layout_costs.h"
 #include "kernels/device/gpu/machine_gpus.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "master/master.h"
 #include "worker/worker.h"
 

@@ -14,7 +14,7 @@
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
 #include "graph/gradients/gradient_registry.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tools/commands.h"
 #include "tools/launch/launch.h"
 #include "tools/server_command.h"

@@ -8,7 +8,7 @@
 
 #include "core/attr_value.h"
 #include "core/tensor_proto.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

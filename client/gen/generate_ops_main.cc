@@ -7,7 +7,7 @@
 
 #include "client/gen/op_wrapper_writer.h"
 #include "core/op_registry.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace {

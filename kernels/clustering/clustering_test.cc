@@ -1,7 +1,7 @@
 #include <set>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

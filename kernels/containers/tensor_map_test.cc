@@ -2,7 +2,7 @@
 
 #include "core/op_kernel_testing.h"
 #include "kernels/device/variant_nesting.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "kernels/quantized/quantization.h"
-#include "kernels/register_all.h"
 
 namespace weir {
 namespace {

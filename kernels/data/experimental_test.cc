@@ -5,7 +5,7 @@
 #include "core/op_kernel_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "kernels/data/compressed_element.h"
 #include "kernels/data/saved/snapshot_files.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/dataset.pb.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
 

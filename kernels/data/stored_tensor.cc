@@ -2,7 +2,7 @@
 
 #include "core/tensor_proto.h"
 #include "core/variant_registry.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

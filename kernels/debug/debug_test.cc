@@ -1,7 +1,7 @@
 // tests/differential/table_saved.py has more cases.
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "kernels/random/philox_block.h"
-#include "kernels/register_all.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Fused ops give what their parts give one after another.
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

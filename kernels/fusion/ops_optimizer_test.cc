@@ -3,7 +3,7 @@
 #include "core/testing.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/text/graph_text.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

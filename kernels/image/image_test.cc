@@ -1,6 +1,6 @@
 #include "core/op_kernel_testing.h"
 #include "kernels/image/codec/png_codec.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include "core/testing.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/text/graph_text.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

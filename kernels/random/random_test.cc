@@ -1,8 +1,8 @@
 #include <set>
 
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "kernels/random/philox.h"
-#include "kernels/register_all.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "kernels/signal/wav.h"
 
 namespace weir {

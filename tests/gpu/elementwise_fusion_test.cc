@@ -5,7 +5,7 @@
 #include "core/testing.h"
 #include "graph/graph_import.h"
 #include "graph/text/graph_text.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"
 

@@ -1,5 +1,5 @@
 // Every kernel for GPUs gives what the CPU's gives.
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tests/gpu/gpu_agreement_elsewhere_testing.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 #include "tests/gpu/kernel_coverage_testing.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "core/numeric_types.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tests/gpu/local_session.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "graph/gradients/gradient_registry.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tests/gradients/op_case.h"
 

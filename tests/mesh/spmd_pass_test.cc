@@ -8,7 +8,7 @@
 #include "graph/spmd/mesh.h"
 #include "graph/text/graph_text.h"
 #include "gtest/gtest.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {

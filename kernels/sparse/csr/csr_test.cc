@@ -1,5 +1,5 @@
 #include "core/op_kernel_testing.h"
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 #include "kernels/sparse/csr/csr_matrix.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 #include "core/tensor_variant.h"
 #include "kernels/containers/composite_variant.h"

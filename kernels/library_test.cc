@@ -1,4 +1,4 @@
-#include "kernels/register_all.h"
+#include "kernels/library.h"
 
 #include "core/memory_types.h"
 #include "core/op_kernel_testing.h"
