@@ -5,10 +5,8 @@ namespace weir {
 std::vector<Gradient> Gradients(const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
                                 GradientOptions options) {
   if (!scope.ok()) return {};
-  GradientRegistry registry;
-  scope.UpdateStatus(RegisterAllGradients(registry));
   options.name_scope = scope.UniqueName(options.name_scope);
-  auto gradients = AddGradients(registry, ys, xs, options, scope.graph());
+  auto gradients = AddGradients(ys, xs, options, scope.graph());
   if (!gradients.ok()) {
     scope.UpdateStatus(gradients.status());
     return {};

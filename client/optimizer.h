@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "client/scope.h"
 #include "client/variables.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 
 namespace weir {
 

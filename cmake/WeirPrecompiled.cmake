@@ -1,6 +1,6 @@
 # Most of a small file's compile time goes into reading the system's headers. GCC reads them once, into precompiled
-# headers that every library and every program shares, but for kernels, which have other flags. Only headers that are not
-# ours are in them: a file includes what it uses all the same, which clang-tidy sees without them.
+# headers that every library and every program shares. Only headers that are not ours are in them: a file includes what
+# it uses all the same, which clang-tidy sees without them.
 option(WEIR_PRECOMPILED_HEADERS "Compile the system's headers once" ON)
 set(WEIR_PRECOMPILES OFF)
 if(WEIR_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -20,21 +20,14 @@ set(WEIR_PRECOMPILED_SYSTEM
     <tensorflow/core/framework/op_def.pb.h> <tensorflow/core/framework/tensor.pb.h>
     <tensorflow/core/framework/tensor_shape.pb.h>)
 
-# weir_precompile(TARGET library|program|own): TARGET reads the precompiled headers; "own" makes some of its own, for a
-# target with flags of its own.
+# weir_precompile(TARGET library|program): TARGET reads the precompiled headers.
 function(weir_precompile name kind)
   if(NOT WEIR_PRECOMPILES)
     return()
   endif()
   # ccache wants it.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-  if(kind STREQUAL "own")
-    # A bare ">" would end the expression.
-    string(REPLACE ">" "$<ANGLE-R>" headers "${WEIR_PRECOMPILED_SYSTEM}")
-    target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${headers}>")
-  else()
-    target_precompile_headers(${name} REUSE_FROM weir_precompiled_${kind})
-  endif()
+  target_precompile_headers(${name} REUSE_FROM weir_precompiled_${kind})
 endfunction()
 
 # weir_source_options(OPTION SOURCES…): OPTION for some files of the folder's library, which cannot use headers that were

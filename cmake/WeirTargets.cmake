@@ -1,11 +1,30 @@
-# weir_library(NAME [OWN_PRECOMPILED] [DEPS …] [TEST_DEPS …] [EXCLUDE …]): one static library from the folder's sources,
+# Several sources of one folder are compiled at a time: most of a small file's compile time goes into templates that its
+# neighbours instantiate too. Names in unnamed namespaces of such neighbours must therefore differ.
+option(WEIR_UNITY_BUILD "Compile several small sources at a time" ON)
+
+# weir_unity(TARGET SOURCES…): SOURCES of TARGET in batches of eight. What has options of its own is compiled alone.
+function(weir_unity name)
+  if(NOT WEIR_UNITY_BUILD)
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(SORT ARGN)
+  set(count 0)
+  foreach(source ${ARGN})
+    math(EXPR batch "${count} / 8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${name}_${batch}")
+    math(EXPR count "${count} + 1")
+  endforeach()
+endfunction()
+
+# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ALONE …]): one static library from the folder's sources,
 # and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
 
 set(WEIR_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
     absl::inlined_vector absl::span absl::time absl::any_invocable absl::hash absl::cord absl::btree absl::cleanup)
 
 function(weir_library name)
-  cmake_parse_arguments(ARG "OWN_PRECOMPILED" "" "DEPS;TEST_DEPS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_testing\\.cc$|_main\\.cc$")
@@ -18,11 +37,11 @@ function(weir_library name)
     add_library(weir_${name} STATIC ${sources})
     target_include_directories(weir_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(weir_${name} PUBLIC ${ARG_DEPS} ${WEIR_ABSL} Threads::Threads PRIVATE weir_warnings)
-    if(ARG_OWN_PRECOMPILED)
-      weir_precompile(weir_${name} own)
-    else()
-      weir_precompile(weir_${name} library)
-    endif()
+    weir_precompile(weir_${name} library)
+    foreach(pattern ${ARG_ALONE})
+      list(FILTER sources EXCLUDE REGEX ${pattern})
+    endforeach()
+    weir_unity(weir_${name} ${sources})
   else()
     add_library(weir_${name} INTERFACE)
     target_include_directories(weir_${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -53,6 +72,7 @@ function(weir_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} weir_testing weir_warnings GTest::gmock_main)
   weir_precompile(${name} program)
+  weir_unity(${name} ${ARG_SOURCES})
   weir_sanitized(${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${WEIR_SANITIZER_ENVIRONMENT})
 endfunction()

@@ -103,6 +103,11 @@ absl::string_view DirName(absl::string_view path) {
   return path.substr(0, std::max(slash, root));
 }
 
+std::string DirectoryOf(absl::string_view path) {
+  const absl::string_view dir = DirName(path);
+  return dir.empty() ? "." : std::string(dir);
+}
+
 absl::string_view BaseName(absl::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);

@@ -98,6 +98,7 @@ class FileSystemRegistry {
 absl::string_view SchemeOf(absl::string_view path);
 std::string JoinPath(absl::string_view dir, absl::string_view name);
 absl::string_view DirName(absl::string_view path);  // "" without a slash
+std::string DirectoryOf(absl::string_view path);    // DirName, "." without a slash
 absl::string_view BaseName(absl::string_view path);
 
 // ResourceExhausted when the file is larger than `max_size`.

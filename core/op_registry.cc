@@ -49,6 +49,28 @@ absl::Status OpRegistry::Register(const tensorflow::OpDef& op_def, ShapeFn shape
   return absl::OkStatus();
 }
 
+absl::StatusOr<OpRegistration*> OpRegistry::WithoutGradient(absl::string_view op) {
+  auto it = ops_.find(op);
+  if (it == ops_.end()) return errors::NotFound("A gradient is registered for op ", op, ", which is not defined");
+  OpRegistration& found = it->second;
+  if (found.gradient != nullptr || !found.differentiable) {
+    return errors::AlreadyExists("The gradient of op ", op, " is registered twice");
+  }
+  return &found;
+}
+
+absl::Status OpRegistry::RegisterGradient(absl::string_view op, GradientFn fn) {
+  ASSIGN_OR_RETURN(OpRegistration * found, WithoutGradient(op));
+  found->gradient = fn;
+  return absl::OkStatus();
+}
+
+absl::Status OpRegistry::RegisterNotDifferentiable(absl::string_view op) {
+  ASSIGN_OR_RETURN(OpRegistration * found, WithoutGradient(op));
+  found->differentiable = false;
+  return absl::OkStatus();
+}
+
 const OpRegistration* OpRegistry::Find(absl::string_view name) const {
   auto it = ops_.find(name);
   return it == ops_.end() ? nullptr : &it->second;

@@ -19,6 +19,8 @@ namespace weir {
 
 class InferenceContext;  // graph/shape_inference.h
 using ShapeFn = std::function<absl::Status(InferenceContext&)>;
+class GradientContext;  // graph/gradients/gradient_context.h
+using GradientFn = absl::Status (*)(GradientContext&);
 
 // Describes an op in TensorFlow's notation; errors in a specification surface when it is registered.
 //   Op("MatMul").Input("a: T").Input("b: T").Output("product: T")
@@ -69,7 +71,9 @@ class Op {
 
 struct OpRegistration {
   std::unique_ptr<tensorflow::OpDef> op_def;
-  ShapeFn shape_fn;  // empty: every output's shape is unknown
+  ShapeFn shape_fn;               // empty: every output's shape is unknown
+  GradientFn gradient = nullptr;  // null: none is registered, or nothing flows through the op
+  bool differentiable = true;     // false: nothing flows through the op (Shape, comparisons, StopGradient)
 
   OpRegistration();
   ~OpRegistration();
@@ -83,6 +87,10 @@ class OpRegistry {
   // InvalidArgument for a malformed specification, AlreadyExists for a second op of that name.
   absl::Status Register(const Op& op);
   absl::Status Register(const tensorflow::OpDef& op_def, ShapeFn shape_fn);
+  // How the gradient of a registered op is built. NotFound where there is no such op, AlreadyExists for a second rule.
+  absl::Status RegisterGradient(absl::string_view op, GradientFn fn);
+  // No gradient flows through the op.
+  absl::Status RegisterNotDifferentiable(absl::string_view op);
   // nullptr when there is no such op.
   const OpRegistration* Find(absl::string_view name) const;
   // NotFound naming the op.
@@ -91,6 +99,8 @@ class OpRegistry {
   std::vector<const OpRegistration*> All() const;
 
  private:
+  absl::StatusOr<OpRegistration*> WithoutGradient(absl::string_view op);
+
   absl::btree_map<std::string, OpRegistration> ops_;
 };
 

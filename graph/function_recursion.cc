@@ -11,10 +11,10 @@ namespace {
 using tensorflow::AttrValue;
 
 // Attributes name functions inside of attributes; deeper ones name none that a body could call.
-constexpr int kMaxAttrDepth = 32;
+constexpr int kMaxScannedDepth = 32;
 
 void CollectNames(const AttrValue& value, int depth, std::vector<std::string>* names) {
-  if (depth > kMaxAttrDepth) return;
+  if (depth > kMaxScannedDepth) return;
   auto collect = [&](const tensorflow::NameAttrList& function) {
     names->push_back(function.name());
     for (const auto& [name, attr] : function.attr()) CollectNames(attr, depth + 1, names);

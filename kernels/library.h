@@ -1,16 +1,18 @@
-// Every op and kernel of this build, by explicit registration.
+// The families of ops in this build, one line each in library.cc.
 #pragma once
 
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
-#include "core/status.h"
-#include "core/variant_registry.h"
+#include <vector>
+
+#include "kernels/op_family.h"
 
 namespace weir {
 
+std::vector<OpFamily> AllFamilies();
+
+// Definitions and gradients of every family.
 absl::Status RegisterAllOps(OpRegistry& ops);
 absl::Status RegisterAllKernels(KernelRegistry& kernels);
-// What variants that came from elsewhere are decoded with.
+// Decoders of variants that another task sent or that a file holds.
 absl::Status RegisterAllVariants(VariantRegistry& variants);
 
 }  // namespace weir

@@ -10,7 +10,6 @@
 
 namespace weir {
 
-class GradientRegistry;
 class KernelRegistry;
 class OpRegistry;
 
@@ -29,7 +28,6 @@ absl::Status PrintResolvedCluster(const std::string& from, std::ostream& out);
 struct OpRegistries {
   const OpRegistry& ops;
   const KernelRegistry& kernels;
-  const GradientRegistry& gradients;
 };
 // weir ops: every op with its types, the devices that have kernels for it, and whether it has a gradient.
 absl::Status PrintOps(const OpRegistries& registries, std::ostream& out);

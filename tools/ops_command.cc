@@ -10,7 +10,7 @@
 #include "core/device.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tools/commands.h"
 #include "tools/proto_file.h"
@@ -109,16 +109,11 @@ Support SupportOf(const OpRegistries& registries, const std::string& op) {
       for (DataType type : constraint.allowed) types[constraint.attr].insert(DataTypeName(type));
     }
   }
-  GradientFn function;
-  switch (registries.gradients.Lookup(op, &function)) {
-    case GradientRegistry::Kind::kDifferentiable:
-      support.gradient = kHasGradient;
-      break;
-    case GradientRegistry::Kind::kNotDifferentiable:
-      support.gradient = "nothing flows";
-      break;
-    default:
-      support.gradient = ControlFlowOps().contains(op) ? kHasGradient : "no";
+  const OpRegistration* registration = registries.ops.Find(op);
+  if (registration->gradient != nullptr || ControlFlowOps().contains(op)) {
+    support.gradient = kHasGradient;
+  } else {
+    support.gradient = registration->differentiable ? "no" : "nothing flows";
   }
   return support;
 }

@@ -13,7 +13,7 @@
 #include "core/cpu_info.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
 #include "tools/commands.h"
 #include "tools/launch/launch.h"
@@ -46,10 +46,8 @@ absl::Status RunOps(const std::string& against, bool markdown, bool* difference)
   RETURN_IF_ERROR(RegisterAllOps(ops));
   if (against.empty()) {
     KernelRegistry kernels;
-    GradientRegistry gradients;
     RETURN_IF_ERROR(RegisterAllKernels(kernels));
-    RETURN_IF_ERROR(RegisterAllGradients(gradients));
-    const OpRegistries registries{ops, kernels, gradients};
+    const OpRegistries registries{ops, kernels};
     return markdown ? PrintOpsPage(registries, std::cout) : PrintOps(registries, std::cout);
   }
   ASSIGN_OR_RETURN(const int differing, CompareOps(ops, against, std::cout));

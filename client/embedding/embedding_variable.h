@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "client/scope.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "graph/output.h"
 
 namespace weir {

@@ -5,11 +5,6 @@
 namespace weir {
 namespace {
 
-std::string DirOf(absl::string_view path) {
-  const absl::string_view dir = DirName(path);
-  return dir.empty() ? "." : std::string(dir);
-}
-
 absl::Status Clash(const std::string& prefix, const std::string& key, absl::string_view reason) {
   return errors::InvalidArgument("Cannot merge checkpoint ", prefix, ": tensor '", key, "' ", reason);
 }
@@ -54,7 +49,7 @@ void RemoveRemains(FileSystem* file_system, absl::Span<const std::string> prefix
   for (const std::string& prefix : prefixes) {
     if (prefix == destination) continue;
     file_system->DeleteFile(BundleIndexPath(prefix)).IgnoreError();
-    if (DirOf(prefix) != DirOf(destination)) dirs.insert(DirOf(prefix));
+    if (DirectoryOf(prefix) != DirectoryOf(destination)) dirs.insert(DirectoryOf(prefix));
   }
   if (!delete_dirs) return;
   for (const std::string& dir : dirs) {
@@ -78,7 +73,7 @@ absl::Status MergeBundles(FileSystem* file_system, absl::Span<const std::string>
     shards.push_back(part.num_shards);
     merged.num_shards += part.num_shards;
   }
-  RETURN_IF_ERROR(file_system->CreateDir(DirOf(destination)));
+  RETURN_IF_ERROR(file_system->CreateDir(DirectoryOf(destination)));
   const std::string index = BundleIndexPath(destination), temporary = index + ".merging";
   RETURN_IF_ERROR(WriteBundleIndex(file_system, temporary, merged, options.sync));
   if (file_system->Exists(index)) RETURN_IF_ERROR(file_system->DeleteFile(index));
@@ -88,7 +83,7 @@ absl::Status MergeBundles(FileSystem* file_system, absl::Span<const std::string>
     first_shard += shards[i];
   }
   RETURN_IF_ERROR(file_system->Rename(temporary, index));
-  if (options.sync) RETURN_IF_ERROR(file_system->SyncDir(DirOf(destination)));
+  if (options.sync) RETURN_IF_ERROR(file_system->SyncDir(DirectoryOf(destination)));
   RemoveRemains(file_system, prefixes, destination, options.delete_old_dirs);
   return absl::OkStatus();
 }

@@ -15,7 +15,7 @@ namespace weir {
 namespace {
 
 // Read and summed at a time: few enough calls, small enough to share among threads.
-constexpr uint64_t kPiece = 2 << 20;
+constexpr uint64_t kReadPiece = 2 << 20;
 constexpr int64_t kNanosPerPiece = 500'000;
 
 // Any byte but 0 would be no bool to C++.
@@ -205,13 +205,13 @@ absl::StatusOr<uint32_t> BundleReader::ReadContent(const ReadableFile& file, con
 
 absl::StatusOr<uint32_t> BundleReader::ReadBytes(const ReadableFile& file, uint64_t offset, uint64_t size,
                                                  char* buffer) const {
-  const int64_t pieces = (size + kPiece - 1) / kPiece;
+  const int64_t pieces = (size + kReadPiece - 1) / kReadPiece;
   std::vector<uint32_t> crcs(pieces);
   Mutex mu;
   absl::Status status;
   auto read = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const uint64_t start = i * kPiece, length = std::min(kPiece, size - start);
+      const uint64_t start = i * kReadPiece, length = std::min(kReadPiece, size - start);
       absl::Status read_status = file.ReadFully(offset + start, length, buffer + start);
       crcs[i] = read_status.ok() ? crc32c::Extend(0, buffer + start, length) : 0;
       if (read_status.ok()) continue;
@@ -226,7 +226,7 @@ absl::StatusOr<uint32_t> BundleReader::ReadBytes(const ReadableFile& file, uint6
   }
   RETURN_IF_ERROR(status);
   uint32_t crc = 0;
-  for (int64_t i = 0; i < pieces; ++i) crc = crc32c::Combine(crc, crcs[i], std::min(kPiece, size - i * kPiece));
+  for (int64_t i = 0; i < pieces; ++i) crc = crc32c::Combine(crc, crcs[i], std::min(kReadPiece, size - i * kReadPiece));
   return crc;
 }
 

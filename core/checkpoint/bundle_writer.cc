@@ -14,14 +14,9 @@ namespace weir {
 namespace {
 
 // Summed and written piece by piece: the write finds the piece in the cache.
-constexpr size_t kPiece = 256 << 10;
+constexpr size_t kWritePiece = 256 << 10;
 
 std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
-
-std::string DirOf(absl::string_view path) {
-  const absl::string_view dir = DirName(path);
-  return dir.empty() ? "." : std::string(dir);
-}
 
 }  // namespace
 
@@ -35,7 +30,7 @@ BundleWriter::BundleWriter(FileSystem* file_system, std::string prefix, BundleWr
 absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem* file_system, const std::string& prefix,
                                                                    BundleWriterOptions options) {
   if (prefix.empty()) return errors::InvalidArgument("The checkpoint's prefix is empty");
-  RETURN_IF_ERROR(file_system->CreateDir(DirOf(prefix)));
+  RETURN_IF_ERROR(file_system->CreateDir(DirectoryOf(prefix)));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(file_system, prefix, options));
   ASSIGN_OR_RETURN(writer->data_, file_system->NewWritableFile(writer->data_temporary_));
   return writer;
@@ -130,8 +125,8 @@ absl::Status BundleWriter::WritePlain(const Tensor& tensor, BundleEntry* entry) 
   const char* bytes = tensor.data<char>();
   entry->size = tensor.TotalBytes();
   uint32_t crc = 0;
-  for (uint64_t done = 0; done < entry->size; done += kPiece) {
-    const size_t piece = std::min<uint64_t>(kPiece, entry->size - done);
+  for (uint64_t done = 0; done < entry->size; done += kWritePiece) {
+    const size_t piece = std::min<uint64_t>(kWritePiece, entry->size - done);
     crc = crc32c::Extend(crc, bytes + done, piece);
     RETURN_IF_ERROR(data_->Append({bytes + done, piece}));
   }
@@ -203,7 +198,7 @@ absl::Status BundleWriter::Publish() {
   if (file_system_->Exists(index)) RETURN_IF_ERROR(file_system_->DeleteFile(index));
   RETURN_IF_ERROR(file_system_->Rename(data_temporary_, BundleDataPath(prefix_, 0, 1)));
   RETURN_IF_ERROR(file_system_->Rename(index_temporary_, index));
-  return options_.sync ? file_system_->SyncDir(DirOf(prefix_)) : absl::OkStatus();
+  return options_.sync ? file_system_->SyncDir(DirectoryOf(prefix_)) : absl::OkStatus();
 }
 
 }  // namespace weir

@@ -11,6 +11,10 @@
 
 namespace weir {
 
+// The last eight bytes of a table, and the mark of a block that is not compressed.
+inline constexpr uint64_t kTableMagic = 0xdb4775248b80fb57;
+inline constexpr char kTableNoCompression = 0;
+
 // Where a block lies in its file, without its trailer.
 struct BlockHandle {
   uint64_t offset = 0;

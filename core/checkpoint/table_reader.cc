@@ -6,11 +6,9 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr size_t kFooterSize = 48;
 constexpr size_t kTrailerSize = 5;  // compression, checksum
 constexpr uint64_t kMaxBlockSize = 256 << 20;
-constexpr char kNoCompression = 0;
 constexpr char kSnappy = 1;
 
 class TableReader {
@@ -56,7 +54,7 @@ class TableReader {
       return Corrupt("its ", file_size_, " bytes are too few for a footer; it is truncated");
     char footer[kFooterSize];
     RETURN_IF_ERROR(file_.ReadFully(file_size_ - kFooterSize, kFooterSize, footer));
-    if (coding::DecodeFixed64(footer + kFooterSize - 8) != kMagic) {
+    if (coding::DecodeFixed64(footer + kFooterSize - 8) != kTableMagic) {
       return Corrupt("bad magic number; it is truncated or of another format");
     }
     absl::string_view handles(footer, kFooterSize - 8);
@@ -83,7 +81,7 @@ class TableReader {
       auto uncompressed = SnappyUncompress(bytes, kMaxBlockSize);
       if (!uncompressed.ok()) return Corrupt("block at ", handle.offset, ": ", uncompressed.status().message());
       bytes = *std::move(uncompressed);
-    } else if (compression != kNoCompression) {
+    } else if (compression != kTableNoCompression) {
       return Corrupt("unknown compression ", static_cast<int>(compression));
     }
     return ParseBlock(bytes);

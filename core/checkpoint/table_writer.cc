@@ -8,8 +8,6 @@ namespace weir {
 namespace {
 
 constexpr size_t kBlockSize = 256 << 10;  // TensorFlow's
-constexpr char kNoCompression = 0;
-constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr size_t kHandlesSize = 40;  // of the footer, padded
 
 size_t CommonPrefix(absl::string_view a, absl::string_view b) {
@@ -104,7 +102,7 @@ void TableWriter::AddToIndex(absl::string_view separator) {
 absl::StatusOr<BlockHandle> TableWriter::WriteBlock(BlockBuilder* block) {
   std::string bytes = block->Finish();
   const BlockHandle handle{offset_, bytes.size()};
-  bytes.push_back(kNoCompression);
+  bytes.push_back(kTableNoCompression);
   coding::PutFixed32(&bytes, crc32c::Mask(crc32c::Value(bytes)));
   RETURN_IF_ERROR(file_->Append(bytes));
   offset_ += bytes.size();
@@ -121,8 +119,8 @@ absl::Status TableWriter::Finish() {
   PutHandle(&footer, meta_handle);
   PutHandle(&footer, index_handle);
   footer.resize(kHandlesSize);
-  coding::PutFixed32(&footer, static_cast<uint32_t>(kMagic));
-  coding::PutFixed32(&footer, static_cast<uint32_t>(kMagic >> 32));
+  coding::PutFixed32(&footer, static_cast<uint32_t>(kTableMagic));
+  coding::PutFixed32(&footer, static_cast<uint32_t>(kTableMagic >> 32));
   return file_->Append(footer);
 }
 

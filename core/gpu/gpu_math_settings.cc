@@ -6,9 +6,9 @@
 namespace weir {
 namespace {
 
-using Find = std::function<const char*(const char* name)>;
+using FindVariable = std::function<const char*(const char* name)>;
 
-absl::Status ReadFlag(const Find& find, const char* name, bool* value) {
+absl::Status ReadFlag(const FindVariable& find, const char* name, bool* value) {
   const char* const text = find(name);
   if (text == nullptr) return absl::OkStatus();
   const std::string lower = absl::AsciiStrToLower(text);
@@ -21,7 +21,7 @@ absl::Status ReadFlag(const Find& find, const char* name, bool* value) {
 
 }  // namespace
 
-absl::StatusOr<GpuMathSettings> GpuMathSettings::FromEnvironment(const Find& find) {
+absl::StatusOr<GpuMathSettings> GpuMathSettings::FromEnvironment(const FindVariable& find) {
   GpuMathSettings settings;
   RETURN_IF_ERROR(ReadFlag(find, "TF_CUDNN_USE_AUTOTUNE", &settings.autotune));
   bool cudnn = false, ops = false;

@@ -5,7 +5,7 @@
 
 #include "client/scope.h"
 #include "distribute/strategy/per_replica.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 
 namespace weir {
 

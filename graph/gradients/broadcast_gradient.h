@@ -1,7 +1,7 @@
 // What the gradients of ops that broadcast two operands share.
 #pragma once
 
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 
 namespace weir {
 

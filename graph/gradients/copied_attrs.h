@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 
 namespace weir {
 

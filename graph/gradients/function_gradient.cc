@@ -76,9 +76,7 @@ absl::Status Differentiate(FunctionBody* body) {
     ys.push_back(y);
     options.grad_ys.emplace_back(dy, 0);
   }
-  GradientRegistry registry;
-  RETURN_IF_ERROR(RegisterAllGradients(registry));
-  ASSIGN_OR_RETURN(std::vector<Gradient> dxs, AddGradients(registry, ys, xs, options, body->graph.get()));
+  ASSIGN_OR_RETURN(std::vector<Gradient> dxs, AddGradients(ys, xs, options, body->graph.get()));
   for (size_t i = 0; i < xs.size(); ++i) {
     Output dx = dxs[i].values;
     if (!dx.valid()) {

@@ -30,12 +30,11 @@ absl::StatusOr<int> CommonFrame(const ControlFlowInfo& info, const std::vector<O
 
 }  // namespace
 
-absl::StatusOr<std::vector<Gradient>> AddGradients(const GradientRegistry& registry, const std::vector<Output>& ys,
-                                                   const std::vector<Output>& xs, const GradientOptions& options,
-                                                   Graph* graph) {
+absl::StatusOr<std::vector<Gradient>> AddGradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
+                                                   const GradientOptions& options, Graph* graph) {
   RETURN_IF_ERROR(CheckBuilt(ys));
   RETURN_IF_ERROR(CheckBuilt(xs));
-  GradientWorkspace workspace(registry, options, graph);
+  GradientWorkspace workspace(options, graph);
   RETURN_IF_ERROR(workspace.Init(ys, xs));
   ASSIGN_OR_RETURN(const int frame, CommonFrame(workspace.info(), ys, xs));
   RegionGradients region(&workspace, frame, frame);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "graph/graph.h"
 #include "graph/output.h"
 
@@ -26,8 +26,7 @@ struct GradientOptions {
 // called hand on the results, and a session that knew them as calls cannot be extended any more. An x that no y depends
 // on gets an invalid Gradient. InvalidArgument names an op on the way that has no gradient; Unimplemented one whose
 // gradient is not built.
-absl::StatusOr<std::vector<Gradient>> AddGradients(const GradientRegistry& registry, const std::vector<Output>& ys,
-                                                   const std::vector<Output>& xs, const GradientOptions& options,
-                                                   Graph* graph);
+absl::StatusOr<std::vector<Gradient>> AddGradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
+                                                   const GradientOptions& options, Graph* graph);
 
 }  // namespace weir

@@ -8,19 +8,18 @@
 #include "graph/control_flow.h"
 #include "graph/gradients/branch_contexts.h"
 #include "graph/gradients/gradient_builder.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 
 namespace weir {
 
 // The graph, the nodes on the way from the xs to the ys, and the loop frame of every node, new ones included.
 class GradientWorkspace {
  public:
-  GradientWorkspace(const GradientRegistry& registry, const GradientOptions& options, Graph* graph)
-      : registry_(registry), options_(options), graph_(graph), branches_(graph, &info_) {}
+  GradientWorkspace(const GradientOptions& options, Graph* graph)
+      : options_(options), graph_(graph), branches_(graph, &info_) {}
 
   absl::Status Init(const std::vector<Output>& ys, const std::vector<Output>& xs);
 
-  const GradientRegistry& registry() const { return registry_; }
   const GradientOptions& options() const { return options_; }
   const std::string& run() const { return run_; }
   Graph* graph() const { return graph_; }
@@ -54,7 +53,6 @@ class GradientWorkspace {
   // Until none is left on the way; the way goes on inside them.
   absl::Status WriteOutCalls(const std::vector<Output>& ys, const std::vector<Output>& xs);
 
-  const GradientRegistry& registry_;
   const GradientOptions& options_;
   Graph* const graph_;
   std::string run_;  // as GradientContext's

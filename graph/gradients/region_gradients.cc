@@ -4,9 +4,9 @@
 
 #include "absl/algorithm/container.h"
 #include "graph/function_library.h"
+#include "graph/gradients/function_call_gradient.h"
 #include "graph/gradients/loop_gradient.h"
 #include "graph/gradients/loop_structure.h"
-#include "kernels/containers/gradients_parts.h"
 
 namespace weir {
 
@@ -121,19 +121,17 @@ absl::Status RegionGradients::VisitLoop(int frame) {
 absl::StatusOr<std::vector<Gradient>> RegionGradients::Differentiate(Node* node, std::vector<Gradient> grad_outputs) {
   if (node->IsMerge()) return DifferentiateMerge(node, grad_outputs[0]);
   if (node->IsSwitch()) return DifferentiateSwitch(node, grad_outputs);
+  const OpRegistration* op = workspace_.graph()->ops().Find(node->op());
   GradientFn fn = nullptr;
-  switch (workspace_.registry().Lookup(node->op(), &fn)) {
-    case GradientRegistry::Kind::kNotDifferentiable:
-      return std::vector<Gradient>(node->num_inputs());
-    case GradientRegistry::Kind::kUnknown:
-      if (workspace_.graph()->functions().Find(node->op()) != nullptr) {
-        fn = FunctionCallGradient;
-        break;
-      }
-      return errors::Unimplemented("No gradient defined for operation '", node->name(), "' (op type: ", node->op(),
-                                   "). Stop the gradient before it, or register one.");
-    case GradientRegistry::Kind::kDifferentiable:
-      break;
+  if (op != nullptr) {
+    if (!op->differentiable) return std::vector<Gradient>(node->num_inputs());
+    fn = op->gradient;
+  } else if (workspace_.graph()->functions().Find(node->op()) != nullptr) {
+    fn = FunctionCallGradient;
+  }
+  if (fn == nullptr) {
+    return errors::Unimplemented("No gradient defined for operation '", node->name(), "' (op type: ", node->op(),
+                                 "). Stop the gradient before it, or register one.");
   }
   GradientContext context(workspace_.graph(), node, std::move(grad_outputs), workspace_.options().name_scope);
   context.set_run(workspace_.run());

@@ -18,7 +18,7 @@ namespace weir {
 namespace {
 
 constexpr char kGroupAttr[] = "_weir_update_group";
-constexpr char kPrefix[] = "ResourceApply";
+constexpr char kApplyPrefix[] = "ResourceApply";
 
 // Rules that have a kernel for many variables at a time, and their boolean attribute.
 const char* FlagOf(absl::string_view op) {
@@ -36,7 +36,7 @@ const char* FlagOf(absl::string_view op) {
                                                           {"Adadelta", ""},
                                                           {"Ftrl", "multiply_linear_by_lr"},
                                                           {"FtrlV2", "multiply_linear_by_lr"}};
-  if (!absl::ConsumePrefix(&op, kPrefix)) return nullptr;
+  if (!absl::ConsumePrefix(&op, kApplyPrefix)) return nullptr;
   const auto found = rules->find(op);
   return found == rules->end() ? nullptr : found->second;
 }
@@ -210,7 +210,7 @@ class FusedUpdatesPass : public Pass {
     def.set_name(graph->UniqueName(absl::StrCat(first.name(), "/fused")));
     def.set_op("_FusedResourceApply");
     def.set_device(first.requested_device());
-    SetNodeAttr("rule", std::string(absl::StripPrefix(first.op(), kPrefix)), &def);
+    SetNodeAttr("rule", std::string(absl::StripPrefix(first.op(), kApplyPrefix)), &def);
     SetNodeAttr("T", first.input_type(gradient), &def);
     SetNodeAttr("N", static_cast<int64_t>(updates.size()), &def);
     SetNodeAttr("num_variables", static_cast<int64_t>(num_variables * updates.size()), &def);

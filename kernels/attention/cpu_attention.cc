@@ -8,7 +8,7 @@
 #include "core/numeric_types.h"
 #include "kernels/attention/attention_scores.h"
 #include "kernels/attention/cpu_attention.h"
-#include "kernels/cpu/families.h"
+#include "kernels/attention/family.h"
 #include "kernels/device/parallel.h"
 #include "kernels/softmax/softmax_rows.h"
 
@@ -153,7 +153,6 @@ class ScoresShapeKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterAttentionKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterAttentionGradientKernels(kernels));
   RETURN_IF_ERROR(kernels.Register<ScoresShapeKernel>(
       Kernel("_AttentionScoresShape").Cpu().Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16})));
   return kernels.Register<FusedAttentionKernel>(

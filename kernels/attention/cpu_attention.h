@@ -40,6 +40,4 @@ class AttentionKernel : public OpKernel {
   Gemm gemm_ = nullptr;
 };
 
-absl::Status RegisterAttentionGradientKernels(KernelRegistry& kernels);
-
 }  // namespace weir

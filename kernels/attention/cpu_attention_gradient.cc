@@ -5,6 +5,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/attention/cpu_attention.h"
+#include "kernels/attention/family.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/softmax/softmax_rows.h"

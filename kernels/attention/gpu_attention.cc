@@ -1,9 +1,8 @@
 // _FusedAttention: by a library for half and bfloat16 where it has a plan, and by tiles of its own.
 #include "kernels/attention/attention_attrs.h"
 #include "kernels/attention/device.h"
+#include "kernels/attention/family.h"
 #include "kernels/attention/gpu/attention_library.h"
-#include "kernels/attention/gpu_attention_gradient.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {
@@ -145,7 +144,6 @@ class FusedAttentionKernel : public GpuOpKernel {
 }  // namespace
 
 absl::Status RegisterGpuAttentionKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterGpuAttentionGradientKernels(kernels));
   return kernels.Register<FusedAttentionKernel>(
       Kernel("_FusedAttention").Device(kDeviceGpu).Types("T", {DT_FLOAT, DT_HALF, DT_BFLOAT16}));
 }

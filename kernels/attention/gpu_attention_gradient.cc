@@ -4,8 +4,8 @@
 
 #include "kernels/attention/attention_attrs.h"
 #include "kernels/attention/device_gradient.h"
+#include "kernels/attention/family.h"
 #include "kernels/attention/gpu/attention_library.h"
-#include "kernels/attention/gpu_attention_gradient.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "kernels/candidate_sampling/cpu_candidate_sampling.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/candidate_sampling/family.h"
 
 namespace weir {
 namespace {

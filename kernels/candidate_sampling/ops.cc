@@ -1,6 +1,6 @@
 // Sampling of candidate classes.
+#include "kernels/candidate_sampling/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 namespace {

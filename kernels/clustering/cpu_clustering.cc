@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "kernels/candidate_sampling/cpu_candidate_sampling.h"
-#include "kernels/cpu/domain_families.h"
+#include "kernels/clustering/family.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/parallel.h"
 

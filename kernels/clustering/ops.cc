@@ -1,6 +1,6 @@
 // Clusters of points.
+#include "kernels/clustering/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/domain_families.h"
 
 namespace weir {
 

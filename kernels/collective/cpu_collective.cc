@@ -3,7 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/coordination/family_parts.h"
+#include "kernels/collective/family.h"
 
 namespace weir {
 namespace {

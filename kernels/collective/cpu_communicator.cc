@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/kernel_registry.h"
 #include "kernels/collective/collective_kernel.h"
-#include "kernels/coordination/family_parts.h"
+#include "kernels/collective/family.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "graph/common_shapes.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/coordination_families.h"
+#include "kernels/collective/family.h"
 
 namespace weir {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/containers/family.h"
 #include "kernels/device/variant_nesting.h"
 
 namespace weir {

@@ -29,6 +29,4 @@ struct CompositeVariant final : public VariantValue {
   int depth = 1;  // of variants, this one included
 };
 
-absl::Status RegisterCompositeVariants(VariantRegistry& variants);
-
 }  // namespace weir

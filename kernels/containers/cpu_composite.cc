@@ -2,7 +2,7 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include "kernels/containers/composite_variant.h"
-#include "kernels/cpu/domain_families.h"
+#include "kernels/containers/family.h"
 #include "tensorflow/core/protobuf/struct.pb.h"
 
 namespace weir {

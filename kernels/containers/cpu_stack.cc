@@ -4,9 +4,9 @@
 #include "core/gpu/cancellable_copy.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/index_tensor.h"
+#include "kernels/containers/family.h"
 #include "kernels/containers/sequence_memory.h"
 #include "kernels/containers/stack.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

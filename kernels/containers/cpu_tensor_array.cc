@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "core/index_tensor.h"
+#include "kernels/containers/family.h"
 #include "kernels/containers/tensor_array.h"
 #include "kernels/containers/tensor_sequence.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

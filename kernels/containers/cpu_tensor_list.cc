@@ -1,9 +1,9 @@
 // Tensor lists: values of type variant that loops build up element by element.
 #include <algorithm>
 
+#include "kernels/containers/family.h"
 #include "kernels/containers/tensor_list_access.h"
 #include "kernels/containers/tensor_sequence.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/indices.h"
 
 namespace weir {
@@ -279,7 +279,7 @@ absl::Status RegisterTensorListKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterSequenceKernel<ConcatListsKernel>(kernels, on("TensorListConcatLists", {}), kType));
   RETURN_IF_ERROR(RegisterSequenceKernel<PushBackBatchKernel>(kernels, on("TensorListPushBackBatch", {}), kType));
   RETURN_IF_ERROR(RegisterSequenceKernel<ResizeKernel>(kernels, on("TensorListResize", {"size"})));
-  return RegisterTensorListRowKernels(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <optional>
 
+#include "kernels/containers/family.h"
 #include "kernels/containers/tensor_list_access.h"
 #include "kernels/containers/tensor_sequence.h"
 #include "kernels/device/indices.h"

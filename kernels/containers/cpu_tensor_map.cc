@@ -1,7 +1,7 @@
 // Tensor maps: values of type variant that hold tensors by tensors.
+#include "kernels/containers/family.h"
 #include "kernels/containers/tensor_map.h"
 #include "kernels/containers/tensor_sequence.h"
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/summarize.h"
 
 namespace weir {

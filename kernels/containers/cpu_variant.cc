@@ -1,5 +1,6 @@
 // AddN and ZerosLike of variants.
 #include "core/variant.h"
+#include "kernels/containers/family.h"
 #include "kernels/containers/variant_arithmetic.h"
 
 namespace weir {

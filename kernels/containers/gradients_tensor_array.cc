@@ -2,8 +2,8 @@
 // TensorArrayGrad finds by the array's handle and the run of gradients: what reads an element adds to that array, what
 // writes one reads there. The flow's gradient, a number of no meaning, orders the steps.
 #include "absl/strings/strip.h"
-#include "graph/gradients/gradient_registry.h"
-#include "kernels/containers/gradients_parts.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/containers/family.h"
 
 namespace weir {
 namespace {
@@ -69,18 +69,18 @@ constexpr char kWrite[] = "TensorArrayWrite", kScatter[] = "TensorArrayScatter",
 
 }  // namespace
 
-absl::Status RegisterTensorArrayGradients(GradientRegistry& registry) {
+absl::Status RegisterTensorArrayGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"TensorArrayRead", Take<kWrite>}, {"TensorArrayGather", Take<kScatter>}, {"TensorArrayConcat", Concat},
       {"TensorArrayWrite", Put<kRead>},  {"TensorArrayScatter", Put<kGather>},  {"TensorArraySplit", Split},
   };
   for (const char* version : {"", "V2", "V3"}) {
-    for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(absl::StrCat(op, version), fn));
+    for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(absl::StrCat(op, version), fn));
     for (const char* op : {"TensorArray", "TensorArrayGrad", "TensorArraySize", "TensorArrayClose"}) {
-      RETURN_IF_ERROR(registry.RegisterNotDifferentiable(absl::StrCat(op, version)));
+      RETURN_IF_ERROR(ops.RegisterNotDifferentiable(absl::StrCat(op, version)));
     }
   }
-  return registry.RegisterNotDifferentiable("TensorArrayGradWithShape");
+  return ops.RegisterNotDifferentiable("TensorArrayGradWithShape");
 }
 
 }  // namespace weir

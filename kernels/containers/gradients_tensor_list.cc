@@ -1,7 +1,7 @@
 // Gradients through tensor lists: the gradient of a list is a list of the same length, whose elements are gradients of
 // its elements.
-#include "graph/gradients/gradient_registry.h"
-#include "kernels/containers/gradients_parts.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/containers/family.h"
 
 namespace weir {
 namespace {
@@ -97,7 +97,7 @@ absl::Status ScatterInto(G& g) {
 
 }  // namespace
 
-absl::Status RegisterTensorListGradients(GradientRegistry& registry) {
+absl::Status RegisterTensorListGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"TensorListPushBack", PushBack}, {"TensorListPopBack", PopBack},
       {"TensorListStack", Stack},       {"TensorListFromTensor", FromTensor},
@@ -107,10 +107,10 @@ absl::Status RegisterTensorListGradients(GradientRegistry& registry) {
       {"TensorListGather", Gather},     {"TensorListScatter", Scatter},
       {"TensorListScatterV2", Scatter}, {"TensorListScatterIntoExistingList", ScatterInto},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   for (const char* op :
        {"TensorListConcatLists", "TensorListElementShape", "TensorListLength", "TensorListPushBackBatch"}) {
-    RETURN_IF_ERROR(registry.RegisterNotDifferentiable(op));
+    RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,6 @@
 // Gradients through tensor maps: the gradient of a map is a map of gradients, in which a key that is missing has zeros.
-#include "graph/gradients/gradient_registry.h"
-#include "kernels/containers/gradients_parts.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/containers/family.h"
 
 namespace weir {
 namespace {
@@ -32,11 +32,11 @@ absl::Status Erase(G& g) {
 
 }  // namespace
 
-absl::Status RegisterTensorMapGradients(GradientRegistry& registry) {
-  RETURN_IF_ERROR(registry.Register("TensorMapLookup", Lookup));
-  RETURN_IF_ERROR(registry.Register("TensorMapInsert", Insert));
-  RETURN_IF_ERROR(registry.Register("TensorMapErase", Erase));
-  return registry.RegisterNotDifferentiable("EmptyTensorMap");
+absl::Status RegisterTensorMapGradients(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.RegisterGradient("TensorMapLookup", Lookup));
+  RETURN_IF_ERROR(ops.RegisterGradient("TensorMapInsert", Insert));
+  RETURN_IF_ERROR(ops.RegisterGradient("TensorMapErase", Erase));
+  return ops.RegisterNotDifferentiable("EmptyTensorMap");
 }
 
 }  // namespace weir

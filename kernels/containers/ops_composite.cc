@@ -1,6 +1,6 @@
 // Composite tensors as variants.
+#include "kernels/containers/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/domain_families.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // The first versions of stacks and tensor arrays. Their handles are strings, [container, name], or references to such.
 #include "core/status.h"
+#include "kernels/containers/family.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/coordination_families.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Tensor maps, as values of type variant.
 #include "graph/common_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/containers/family.h"
 
 namespace weir {
 absl::Status RegisterTensorMapOps(OpRegistry& ops) {

@@ -3,10 +3,8 @@
 #include "kernels/containers/stack.h"
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/variant_arithmetic.h"
-#include "kernels/cpu/families.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/device/variant_nesting.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

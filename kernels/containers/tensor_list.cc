@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checkpoint/coding.h"
+#include "kernels/containers/family.h"
 #include "kernels/device/variant_nesting.h"
 #include "tensorflow/core/framework/tensor_shape.pb.h"
 

@@ -37,6 +37,4 @@ struct TensorList final : public VariantValue, public VariantOnDevice {
   int depth = 1;  // of variants, this one included; never too small
 };
 
-absl::Status RegisterTensorListVariants(VariantRegistry& variants);
-
 }  // namespace weir

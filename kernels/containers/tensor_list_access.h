@@ -36,6 +36,4 @@ class ListKernel : public OpKernel {
   const SequenceMemory& memory_;
 };
 
-absl::Status RegisterTensorListRowKernels(KernelRegistry& kernels);
-
 }  // namespace weir

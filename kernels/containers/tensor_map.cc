@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checkpoint/coding.h"
+#include "kernels/containers/family.h"
 #include "kernels/device/variant_nesting.h"
 
 namespace weir {

@@ -47,6 +47,4 @@ class TensorMap final : public VariantValue, public VariantOnDevice {
   int depth_ = 1;  // of variants, this one included; never too small
 };
 
-absl::Status RegisterTensorMapVariants(VariantRegistry& variants);
-
 }  // namespace weir

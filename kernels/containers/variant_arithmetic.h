@@ -18,6 +18,5 @@ absl::StatusOr<Variant> AddVariants(const OpKernelContext& ctx, const SequenceMe
                                     const Variant& b);
 
 // AddN and ZerosLike.
-absl::Status RegisterVariantArithmeticKernels(KernelRegistry& kernels);
 
 }  // namespace weir

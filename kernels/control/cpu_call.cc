@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
+#include "kernels/control/family.h"
 #include "kernels/control/function_call.h"
-#include "kernels/cpu/families.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {
@@ -214,7 +214,6 @@ absl::Status RegisterCallKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SymbolicGradientKernel>(Kernel(kSymbolicGradient).Cpu()));
   RETURN_IF_ERROR(kernels.Register<TargetDeviceKernel>(Kernel("_TargetDevice").Cpu()));
   RETURN_IF_ERROR(kernels.Register<RemoteCallKernel>(Kernel("RemoteCall").Cpu()));
-  RETURN_IF_ERROR(RegisterFunctionLoopKernels(kernels));
   RETURN_IF_ERROR(kernels.Register<ToBoolKernel>(Kernel("ToBool").Cpu()));
   RETURN_IF_ERROR(kernels.Register<FakeParamKernel>(Kernel("FakeParam").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DeviceIndexKernel>(Kernel("DeviceIndex").Cpu()));

@@ -1,5 +1,6 @@
 // The executor does control flow itself; these kernels are for other callers, and say what the ops compute.
-#include "kernels/cpu/families.h"
+
+#include "kernels/control/family.h"
 
 namespace weir {
 namespace {

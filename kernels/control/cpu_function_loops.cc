@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/kernel_registry.h"
+#include "kernels/control/family.h"
 #include "kernels/control/function_call.h"
 #include "kernels/device/blocking_kernel.h"
 

@@ -5,8 +5,8 @@
 
 #include "core/mutex.h"
 #include "core/out_of_memory.h"
+#include "kernels/control/family.h"
 #include "kernels/control/function_call.h"
-#include "kernels/cpu/rare_families.h"
 #include "kernels/data/element_buffer.h"
 
 namespace weir {

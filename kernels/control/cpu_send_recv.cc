@@ -1,4 +1,4 @@
-#include "kernels/cpu/families.h"
+#include "kernels/control/family.h"
 #include "kernels/device/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "core/resource_handle.h"
+#include "kernels/control/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

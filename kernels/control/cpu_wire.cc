@@ -2,7 +2,7 @@
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
 #include "core/wire/wire_tensor.h"
-#include "kernels/control/wire.h"
+#include "kernels/control/family.h"
 
 namespace weir {
 namespace {

@@ -31,6 +31,5 @@ namespace weir {
 class KernelRegistry;
 
 // While and For.
-absl::Status RegisterFunctionLoopKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -5,7 +5,7 @@
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/gpu/variant_copies.h"
-#include "kernels/cuda/families.h"
+#include "kernels/control/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,4 +1,3 @@
-#include "kernels/control/ops.h"
 
 #include "graph/graph.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 #include "graph/common_shapes.h"
 #include "graph/shape_inference.h"
-#include "kernels/control/wire.h"
+#include "kernels/control/family.h"
 
 namespace weir {
 

@@ -18,6 +18,5 @@ inline std::string SessionTensorContainer(absl::string_view session_handle) {
 absl::Status ResolveSessionTensor(Device* device, absl::string_view session_handle, Tensor* fed);
 
 // GetSessionHandle, GetSessionHandleV2, GetSessionTensor, DeleteSessionTensor.
-absl::Status RegisterSessionTensorKernels(KernelRegistry& kernels);
 
 }  // namespace weir

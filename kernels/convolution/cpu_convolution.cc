@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/convolution/family.h"
 #include "kernels/device/indices.h"
-#include "kernels/nn/family_parts.h"
 
 namespace weir {
 namespace {

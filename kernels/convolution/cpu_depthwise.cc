@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "kernels/convolution/cpu_convolution.h"
+#include "kernels/convolution/family.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
 
 namespace weir {
 namespace {

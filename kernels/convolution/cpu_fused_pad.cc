@@ -1,10 +1,10 @@
 // FusedPadConv2D and FusedResizeAndPadConv2D: an image is resized (bilinearly), mirrored at its edges and convolved.
-#include "kernels/convolution/cpu_fused_pad.h"
 
 #include <cmath>
 
 #include "core/index_tensor.h"
 #include "kernels/convolution/cpu_convolution.h"
+#include "kernels/convolution/family.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 

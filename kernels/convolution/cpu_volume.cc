@@ -1,11 +1,11 @@
 // Convolutions over up to three spatial dimensions: matrix products over patches.
 #include <vector>
 
+#include "kernels/convolution/family.h"
 #include "kernels/convolution/volume.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
 #include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {

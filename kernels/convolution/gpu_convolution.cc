@@ -2,9 +2,9 @@
 #include "core/index_tensor.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/device.h"
+#include "kernels/convolution/family.h"
 #include "kernels/convolution/gpu/library_convolution.h"
 #include "kernels/convolution/window_plan.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "kernels/convolution/args_volume.h"
+#include "kernels/convolution/family.h"
 #include "kernels/convolution/window_plan.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/image/device.h"
 

@@ -1,8 +1,8 @@
 // Gradients of convolutions, pooling and normalisation.
 
 #include "graph/gradients/copied_attrs.h"
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/convolution/family.h"
 
 namespace weir {
 namespace {
@@ -103,7 +103,7 @@ absl::Status Lrn(G& g) {
 
 }  // namespace
 
-absl::Status RegisterWindowGradients(GradientRegistry& registry) {
+absl::Status RegisterWindowGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Conv2D", Conv2D},
       {"Conv2DBackpropInput", Conv2DBackpropInput},
@@ -120,7 +120,7 @@ absl::Status RegisterWindowGradients(GradientRegistry& registry) {
       {"FusedBatchNormV3", FusedBatchNormV3},
       {"LRN", Lrn},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

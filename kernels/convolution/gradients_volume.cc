@@ -1,8 +1,8 @@
 // Gradients of convolutions and pooling over three dimensions, and of pooling with its places.
 
 #include "graph/gradients/copied_attrs.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/convolution/family.h"
 
 namespace weir {
 namespace {
@@ -130,7 +130,7 @@ absl::Status GlobalNormalization(G& g) {
 
 }  // namespace
 
-absl::Status RegisterVolumeGradients(GradientRegistry& registry) {
+absl::Status RegisterVolumeGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Conv3D", Conv3D},
       {"Conv3DBackpropInputV2", Conv3DBackpropInput},
@@ -154,7 +154,7 @@ absl::Status RegisterVolumeGradients(GradientRegistry& registry) {
       {"CTCLoss", CtcLoss},
       {"CTCLossV2", CtcLoss},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -1,7 +1,7 @@
 // Windows over three dimensions, and forms of pooling that only training needs.
 #include "graph/common_shapes.h"
+#include "kernels/convolution/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,6 @@
 
 #include "core/op_kernel_testing.h"
 #include "core/variant.h"
-#include "kernels/coordination/family_parts.h"
-#include "kernels/ops/coordination_families.h"
 
 namespace weir {
 namespace {

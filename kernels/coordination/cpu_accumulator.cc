@@ -2,7 +2,7 @@
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
 #include "kernels/coordination/accumulator.h"
-#include "kernels/coordination/family_parts.h"
+#include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include "core/out_of_memory.h"
 #include "kernels/control/function_call.h"
 #include "kernels/coordination/batch_queue.h"
-#include "kernels/cpu/rare_families.h"
+#include "kernels/coordination/family.h"
 #include "kernels/data/element_buffer.h"
 
 namespace weir {

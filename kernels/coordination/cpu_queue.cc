@@ -1,7 +1,7 @@
 // What goes in and out of queues. Waiting is asynchronous.
 #include "core/index_tensor.h"
+#include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
 
 namespace weir {
@@ -132,7 +132,6 @@ class QueueStateKernel : public OpKernel {  // QueueSize, QueueIsClosed
 }  // namespace
 
 absl::Status RegisterQueueKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterQueueMakers(kernels));
   for (const std::string version : {"", "V2"}) {
     const auto on = [&version](const char* op) { return Kernel(op + version).Cpu(); };
     RETURN_IF_ERROR(kernels.Register<EnqueueKernel<false>>(on("QueueEnqueue")));

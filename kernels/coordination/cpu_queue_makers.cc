@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/kernel_registry.h"
+#include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
 #include "kernels/device/named_resource.h"
 

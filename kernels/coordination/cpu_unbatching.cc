@@ -6,7 +6,7 @@
 #include "absl/time/clock.h"
 #include "core/mutex.h"
 #include "kernels/coordination/batch_queue.h"
-#include "kernels/coordination/cpu_unbatching.h"
+#include "kernels/coordination/family.h"
 #include "kernels/device/blocking_kernel.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Barriers.
 #include "core/status.h"
+#include "kernels/coordination/family.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/coordination_families.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Calls that are gathered to be computed together, and functions of each row.
 #include "graph/shape_inference.h"
+#include "kernels/coordination/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/rare_families.h"
 
 namespace weir {
 namespace {

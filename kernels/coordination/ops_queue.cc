@@ -1,7 +1,7 @@
 // Queues.
 #include "core/status.h"
+#include "kernels/coordination/family.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Staging areas and mutexes.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/coordination_families.h"
+#include "kernels/coordination/family.h"
 
 namespace weir {
 namespace {

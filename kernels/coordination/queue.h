@@ -99,6 +99,5 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
 
 class KernelRegistry;
 // The part of RegisterQueueKernels that makes queues.
-absl::Status RegisterQueueMakers(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -1,8 +1,6 @@
 #include <atomic>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/cpu/families.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

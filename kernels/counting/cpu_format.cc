@@ -6,8 +6,8 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/counting/args_cross.h"
+#include "kernels/counting/family.h"
 #include "kernels/device/parallel.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

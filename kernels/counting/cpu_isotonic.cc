@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
+#include "kernels/counting/family.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Counting, searching, and small ops on indices and formats.
+#include "kernels/counting/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 namespace {

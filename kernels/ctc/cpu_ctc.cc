@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "kernels/ctc/family.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kernels/cpu/rare_families.h"
+#include "kernels/ctc/family.h"
 #include "kernels/device/wide.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // auto_shard: the part of a dataset that is one worker's.
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

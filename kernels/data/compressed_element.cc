@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/tensor_proto.h"
+#include "kernels/data/family.h"
 #include "kernels/data/stored_tensor.h"
 #include "tensorflow/core/framework/dataset.pb.h"
 #include "tensorflow/core/framework/tensor.pb.h"

@@ -32,6 +32,4 @@ class CompressedElement final : public VariantValue {
   std::string serialized_;  // the message
 };
 
-absl::Status RegisterCompressedElementVariants(VariantRegistry& variants);
-
 }  // namespace weir

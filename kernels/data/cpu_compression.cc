@@ -1,7 +1,7 @@
 // CompressElement and UncompressElement.
 #include "kernels/data/compressed_element.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/element_shapes.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/lookup/lookup_table.h"
 
 namespace weir {

@@ -11,7 +11,7 @@
 #include "core/fingerprint.h"
 #include "kernels/data/dataset_graph.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/graph.pb.h"

@@ -10,11 +10,9 @@
 #include "gtest/gtest.h"
 #include "kernels/data/background.h"
 #include "kernels/data/element_list.h"
-#include "kernels/data/family_parts.h"
 #include "kernels/data/index_shuffle.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/data/seed_generator.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

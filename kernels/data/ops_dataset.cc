@@ -1,7 +1,7 @@
 // Datasets: what makes them from tensors, files and other datasets.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Datasets and iterators that few programs use.
 #include "graph/shape_inference.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

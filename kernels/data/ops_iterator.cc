@@ -1,7 +1,7 @@
 // Iterators, optionals, and what else uses datasets.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

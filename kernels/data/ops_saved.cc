@@ -1,6 +1,6 @@
 // Datasets that are saved, loaded, compressed, asserted and flattened by index.
 #include "graph/shape_inference.h"
-#include "kernels/ops/saved_families.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/logging.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

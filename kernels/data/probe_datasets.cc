@@ -2,7 +2,7 @@
 #include "absl/time/clock.h"
 #include "core/attr_value.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/seed_generator.h"
 #include "kernels/device/named_resource.h"
 #include "tensorflow/core/framework/node_def.pb.h"

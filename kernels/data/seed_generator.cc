@@ -3,7 +3,7 @@
 #include "core/random_bits.h"
 #include "core/resource_handle.h"
 #include "kernels/data/anonymous.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 
 #include "core/debug_publisher.h"
 #include "core/device.h"
-#include "kernels/cpu/rare_families.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/wide.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // ImmutableConst: a tensor whose bytes a file holds.
 #include "core/device.h"
 #include "core/file_system.h"
-#include "kernels/debug/inspection_families.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/blocking_kernel.h"
 
 namespace weir {

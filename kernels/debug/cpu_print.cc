@@ -4,7 +4,7 @@
 
 #include "core/device.h"
 #include "core/file_system.h"
-#include "kernels/array/shape/family_parts.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/summarize.h"
 

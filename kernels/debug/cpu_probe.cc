@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "core/mutex.h"
-#include "kernels/cpu/rare_families.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
 

@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "core/index_tensor.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"
-#include "kernels/linalg/family_parts.h"
 #include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {

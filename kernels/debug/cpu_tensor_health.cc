@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/debug/inspection_families.h"
+#include "kernels/debug/family.h"
 #include "kernels/device/wide.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Ops that debuggers put into graphs, and relatives of Identity and Const.
 #include "core/attr_value.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/debug/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Ops that look at a runtime rather than compute.
 #include "graph/common_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/debug/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Ops that tell about the graph and its device.
+#include "kernels/debug/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 

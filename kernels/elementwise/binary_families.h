@@ -6,13 +6,6 @@
 
 namespace weir {
 
-absl::Status RegisterArithmeticKernels(KernelRegistry& kernels);  // add, subtract, multiply, maximum, minimum
-absl::Status RegisterDivisionKernels(KernelRegistry& kernels);    // quotients, remainders, powers
-absl::Status RegisterComparisonKernels(KernelRegistry& kernels);
-absl::Status RegisterBitwiseKernels(KernelRegistry& kernels);       // and logic
-absl::Status RegisterRealFunctionKernels(KernelRegistry& kernels);  // the dear functions, and gradients
-absl::Status RegisterComplexFunctionKernels(KernelRegistry& kernels);
-
 // --- Entries for their tables ---
 
 // One type; 16-bit floats go through float. `Make` makes the kernel: MakeBinary broadcasts.

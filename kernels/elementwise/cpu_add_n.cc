@@ -4,11 +4,11 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/cast/args_bitcast.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

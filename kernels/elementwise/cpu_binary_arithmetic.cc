@@ -1,7 +1,7 @@
-#include "kernels/cpu/families.h"
 #include "kernels/elementwise/binary_families.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
@@ -43,15 +43,6 @@ absl::Status RegisterArithmeticKernels(KernelRegistry& kernels) {
   };
   // clang-format on
   return RegisterEntries(kernels, kEntries);
-}
-
-absl::Status RegisterBinaryKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterArithmeticKernels(kernels));
-  RETURN_IF_ERROR(RegisterDivisionKernels(kernels));
-  RETURN_IF_ERROR(RegisterComparisonKernels(kernels));
-  RETURN_IF_ERROR(RegisterBitwiseKernels(kernels));
-  RETURN_IF_ERROR(RegisterRealFunctionKernels(kernels));
-  return RegisterComplexFunctionKernels(kernels);
 }
 
 }  // namespace weir

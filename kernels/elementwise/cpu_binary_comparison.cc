@@ -1,6 +1,7 @@
 #include "kernels/elementwise/binary_families.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

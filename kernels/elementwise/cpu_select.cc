@@ -5,11 +5,11 @@
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_clip.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

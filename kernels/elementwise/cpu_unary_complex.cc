@@ -1,6 +1,6 @@
 // Unary functions of complex elements.
 #include "kernels/elementwise/cpu_elementwise.h"
-#include "kernels/elementwise/unary_families.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/elementwise/unary_functors.h"
 
 namespace weir {

@@ -1,7 +1,6 @@
 // Unary functions of integers and booleans; the family's entry point.
-#include "kernels/cpu/families.h"
 #include "kernels/elementwise/cpu_elementwise.h"
-#include "kernels/elementwise/unary_families.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/elementwise/unary_functors.h"
 
 namespace weir {
@@ -41,8 +40,7 @@ absl::Status RegisterUnaryKernels(KernelRegistry& kernels) {
   };
   // clang-format on
   RETURN_IF_ERROR(RegisterEntries(kernels, kEntries));
-  RETURN_IF_ERROR(RegisterRealUnaryKernels(kernels));
-  return RegisterComplexUnaryKernels(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -2,8 +2,8 @@
 #include "kernels/device/target_clones.h"
 #include "kernels/device/vector_math.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/elementwise/special/special_functions.h"
-#include "kernels/elementwise/unary_families.h"
 #include "kernels/elementwise/unary_functors.h"
 
 namespace weir {

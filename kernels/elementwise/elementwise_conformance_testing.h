@@ -16,7 +16,6 @@
 #include "core/numeric_types.h"
 #include "core/op_registry.h"
 #include "core/testing.h"
-#include "kernels/cuda/families.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"

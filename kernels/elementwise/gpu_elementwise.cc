@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "core/gpu/gpu_op_kernel.h"
-#include "kernels/cuda/families.h"
 #include "kernels/elementwise/args_broadcast.h"
 #include "kernels/elementwise/args_pairwise.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/elementwise/gpu_elementwise.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

@@ -1,10 +1,10 @@
 // Select and SelectV2.
 #include "kernels/elementwise/gpu_select.h"
 #include "kernels/array/moving/device_move.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/args_broadcast.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,8 @@
 // spread along.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
@@ -157,7 +157,7 @@ absl::Status BroadcastTo(G& g) {
 
 }  // namespace
 
-absl::Status RegisterBinaryGradients(GradientRegistry& registry) {
+absl::Status RegisterBinaryGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Add", Add},
       {"AddV2", Add},
@@ -184,7 +184,7 @@ absl::Status RegisterBinaryGradients(GradientRegistry& registry) {
       {"AccumulateNV2", AddN},
       {"BroadcastTo", BroadcastTo},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -1,8 +1,8 @@
 // d(loss)/dx for y = f(x): dy times f'(x), conjugated for complex x.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
@@ -186,7 +186,7 @@ absl::Status ComplexAbs(G& g) {
 
 }  // namespace
 
-absl::Status RegisterUnaryGradients(GradientRegistry& registry) {
+absl::Status RegisterUnaryGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Identity", Identity},
       {"Snapshot", Identity},
@@ -240,7 +240,7 @@ absl::Status RegisterUnaryGradients(GradientRegistry& registry) {
       {"DeepCopy", Identity},
       {"Print", Identity},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "graph/common_shapes.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

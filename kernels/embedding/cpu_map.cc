@@ -1,5 +1,5 @@
 // The map of an embedding's parts, and the way that keys take by it.
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/part_map.h"
 #include "kernels/embedding/table_inputs.h"
 

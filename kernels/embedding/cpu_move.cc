@@ -1,6 +1,6 @@
 // What takes parts of a table from one task to another.
 #include "kernels/device/blocking_kernel.h"
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/joined_rows.h"
 #include "kernels/embedding/table_inputs.h"
 

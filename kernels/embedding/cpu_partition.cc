@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/random_bits.h"
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/key_hash.h"
 #include "kernels/embedding/table_inputs.h"
 

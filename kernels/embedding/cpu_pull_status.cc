@@ -1,5 +1,5 @@
 // Fails a step for what happened to the pull that it needs.
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
 
 namespace weir {

@@ -1,6 +1,5 @@
 // Embedding tables themselves, and what reads them.
-#include "kernels/embedding/family_parts.h"
-#include "kernels/embedding/register.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
 
 namespace weir {
@@ -186,12 +185,7 @@ absl::Status RegisterEmbeddingKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SizeKernel>(Kernel("EmbeddingTableSize").Cpu()));
   RETURN_IF_ERROR(kernels.Register<StatisticsKernel>(Kernel("EmbeddingTableStatistics").Cpu()));
   RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("EmbeddingTableGather").Cpu()));
-  RETURN_IF_ERROR(RegisterEmbeddingUpdateKernels(kernels));
-  RETURN_IF_ERROR(RegisterEmbeddingTransferKernels(kernels));
-  RETURN_IF_ERROR(RegisterEmbeddingMapKernels(kernels));
-  RETURN_IF_ERROR(RegisterEmbeddingMoveKernels(kernels));
-  RETURN_IF_ERROR(RegisterEmbeddingPullStatusKernel(kernels));
-  return RegisterEmbeddingPartitionKernels(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

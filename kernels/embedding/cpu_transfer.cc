@@ -1,6 +1,6 @@
 // What exports and imports embedding tables, saves and restores them.
 #include "kernels/device/blocking_kernel.h"
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/joined_rows.h"
 #include "kernels/embedding/table_checkpoint.h"
 #include "kernels/embedding/table_inputs.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/out_of_memory.h"
-#include "kernels/embedding/family_parts.h"
+#include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
 
 namespace weir {

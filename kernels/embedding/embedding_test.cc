@@ -8,8 +8,6 @@
 #include "core/op_kernel_testing.h"
 #include "core/scratch_directory_testing.h"
 #include "kernels/embedding/key_hash.h"
-#include "kernels/embedding/register.h"
-#include "kernels/ops/domain_families.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 // its extensions for them use (steps_to_live, filter_freq, versions, freqs).
 #include "core/status.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/domain_families.h"
+#include "kernels/embedding/family.h"
 
 namespace weir {
 namespace {

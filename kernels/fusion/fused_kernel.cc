@@ -5,8 +5,8 @@
 
 #include "core/fusion/fused_node.h"
 #include "core/gpu/gpu_capture.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/fusion/family.h"
 #include "kernels/fusion/fused_codes.h"
 #include "kernels/fusion/fused_program.h"
 #include "kernels/fusion/fused_source.h"

@@ -2,7 +2,7 @@
 // those that none but a worker makes: attention (graph/passes/attention.cc), and an optimizer's step on many variables
 // (graph/passes/fused_updates.h).
 #include "graph/common_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/fusion/family.h"
 
 namespace weir {
 

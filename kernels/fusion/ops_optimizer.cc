@@ -1,7 +1,7 @@
 // Ops that TensorFlow's optimizer puts in the place of several, beside those of fused_ops.cc. Where a
 // device has no kernel for one its worker expands it (graph/fused/expand_fused_ops.h).
 #include "graph/common_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/fusion/family.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/device/wide.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

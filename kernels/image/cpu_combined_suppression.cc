@@ -7,7 +7,7 @@
 #include "core/index_tensor.h"
 #include "kernels/device/parallel.h"
 #include "kernels/image/box_overlap.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

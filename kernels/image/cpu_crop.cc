@@ -6,7 +6,7 @@
 #include "kernels/device/wide.h"
 #include "kernels/image/args_crop.h"
 #include "kernels/image/crop_side.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

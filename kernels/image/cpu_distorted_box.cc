@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/index_tensor.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/stateless_random.h"
 

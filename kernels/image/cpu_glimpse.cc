@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 #include "kernels/random/philox.h"
 #include "kernels/random/random_fill.h"
 

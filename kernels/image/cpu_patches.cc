@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kernels/device/parallel.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

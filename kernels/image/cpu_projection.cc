@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/device/parallel.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

@@ -8,8 +8,8 @@
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
 #include "kernels/image/args_resize.h"
+#include "kernels/image/family.h"
 #include "kernels/image/resize_grid.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

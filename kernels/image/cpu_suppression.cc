@@ -6,7 +6,7 @@
 
 #include "kernels/device/wide.h"
 #include "kernels/image/box_overlap.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

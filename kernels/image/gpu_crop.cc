@@ -1,10 +1,10 @@
 // CropAndResize and its gradients. An index that names no image is an error, as on the CPU and in TensorFlow: the host
 // waits for the device to look.
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/reading_kernel.h"
 #include "kernels/image/args_crop.h"
 #include "kernels/image/device.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 // Images resized, and local response normalisation.
 #include "absl/strings/match.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/image/args_resize.h"
 #include "kernels/image/device.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

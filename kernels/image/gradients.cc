@@ -1,7 +1,7 @@
 // Gradients of resizing and cropping images, and of Fourier transforms.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {
@@ -115,24 +115,24 @@ constexpr char kFft[] = "FFT", kFft2d[] = "FFT2D", kFft3d[] = "FFT3D", kIfft[] =
 
 }  // namespace
 
-absl::Status RegisterImageGradients(GradientRegistry& registry) {
+absl::Status RegisterImageGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"ResizeBilinear", Resize<kBilinearGrad>}, {"ResizeBicubic", Resize<kBicubicGrad>},
       {"ResizeNearestNeighbor", ResizeNearest},  {"ResizeBilinearGrad", ResizeBilinearGrad},
       {"CropAndResize", CropAndResize},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 
-absl::Status RegisterFourierGradients(GradientRegistry& registry) {
+absl::Status RegisterFourierGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"FFT", Fft<1, kIfft>},     {"FFT2D", Fft<2, kIfft2d>},     {"FFT3D", Fft<3, kIfft3d>},
       {"IFFT", Ifft<1, kFft>},    {"IFFT2D", Ifft<2, kFft2d>},    {"IFFT3D", Ifft<3, kFft3d>},
       {"RFFT", Rfft<1, kIfft>},   {"RFFT2D", Rfft<2, kIfft2d>},   {"RFFT3D", Rfft<3, kIfft3d>},
       {"IRFFT", Irfft<1, kRfft>}, {"IRFFT2D", Irfft<2, kRfft2d>}, {"IRFFT3D", Irfft<3, kRfft3d>},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

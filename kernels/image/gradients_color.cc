@@ -1,7 +1,7 @@
 // The gradient of RGBToHSV.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {
@@ -73,6 +73,6 @@ absl::Status RgbToHsv(G& g) {
 
 }  // namespace
 
-absl::Status RegisterColorGradients(GradientRegistry& registry) { return registry.Register("RGBToHSV", RgbToHsv); }
+absl::Status RegisterColorGradients(OpRegistry& ops) { return ops.RegisterGradient("RGBToHSV", RgbToHsv); }
 
 }  // namespace weir

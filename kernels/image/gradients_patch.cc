@@ -1,8 +1,8 @@
 // Gradients of patches of images and volumes, and of projections of images.
 
 #include "graph/gradients/copied_attrs.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {
@@ -82,14 +82,14 @@ absl::Status ImageProjectiveTransform(G& g) {
 
 }  // namespace
 
-absl::Status RegisterPatchGradients(GradientRegistry& registry) {
+absl::Status RegisterPatchGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"ExtractImagePatches", Patches<2>},
       {"ExtractVolumePatches", Patches<3>},
       {"ImageProjectiveTransformV2", ImageProjectiveTransform<false>},
       {"ImageProjectiveTransformV3", ImageProjectiveTransform<true>},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

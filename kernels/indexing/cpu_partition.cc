@@ -1,11 +1,10 @@
 // DynamicPartition and DynamicStitch: rows sent to places that data decide.
 #include <algorithm>
 
-#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/indexing/args_partition.h"
 #include "kernels/indexing/args_stitch.h"
-#include "kernels/indexing/cpu_where.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {
@@ -65,7 +64,7 @@ absl::Status RegisterPartitionKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<DynamicPartitionKernel>(Kernel("DynamicPartition").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DynamicStitchKernel>(Kernel("DynamicStitch").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DynamicStitchKernel>(Kernel("ParallelDynamicStitch").Cpu()));
-  return RegisterWhereKernel(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -7,9 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "core/index_tensor.h"
-#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/device/parallel.h"
-#include "kernels/indexing/cpu_where.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {

@@ -1,10 +1,10 @@
 // Gather, GatherV2, GatherNd and ResourceGather, OneHot: elements that indices on the device choose.
 #include "core/index_tensor.h"
 #include "kernels/array/moving/device_move.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/indexing/args_one_hot.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {

@@ -5,11 +5,11 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/indexing/args_scatter.h"
 #include "kernels/indexing/device.h"
+#include "kernels/indexing/family.h"
 #include "kernels/segment/args.h"
 
 namespace weir {

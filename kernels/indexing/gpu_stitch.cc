@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "kernels/array/moving/device_move.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/indexing/args_stitch.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "kernels/array/moving/device.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/reading_kernel.h"
+#include "kernels/indexing/family.h"
 #include "kernels/reduction/device_order.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Gradients of gathers, scatters, stitching and partitioning.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {
@@ -150,7 +150,7 @@ absl::Status DynamicPartition(G& g) {
 
 }  // namespace
 
-absl::Status RegisterIndexingGradients(GradientRegistry& registry) {
+absl::Status RegisterIndexingGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Gather", Gather},
       {"GatherV2", GatherV2},
@@ -168,7 +168,7 @@ absl::Status RegisterIndexingGradients(GradientRegistry& registry) {
       {"ParallelDynamicStitch", DynamicStitch},
       {"DynamicPartition", DynamicPartition},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -3,7 +3,7 @@
 
 #include "kernels/array/slicing/strided_slice_spec.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/indexing/family.h"
 
 namespace weir {
 namespace {

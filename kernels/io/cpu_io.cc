@@ -9,8 +9,8 @@
 #include "core/checkpoint/slice_table.h"
 #include "core/file_system.h"
 #include "core/out_of_memory.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Readers and what asks them for records.
 #include "core/index_tensor.h"
 #include "core/kernel_registry.h"
-#include "kernels/coordination/family_parts.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/io/family.h"
 #include "kernels/io/reader.h"
 
 namespace weir {

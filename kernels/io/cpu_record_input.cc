@@ -6,9 +6,9 @@
 #include "core/device.h"
 #include "core/file_system.h"
 #include "core/mutex.h"
-#include "kernels/cpu/rare_families.h"
 #include "kernels/data/sources/record_stream.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {

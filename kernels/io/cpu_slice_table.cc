@@ -1,8 +1,8 @@
 // Save, SaveSlices, Restore, RestoreSlice: checkpoints in the first format.
 #include "core/checkpoint/slice_table.h"
 #include "core/out_of_memory.h"
-#include "kernels/coordination/family_parts.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {

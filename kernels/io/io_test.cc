@@ -3,10 +3,6 @@
 
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/coordination/family_parts.h"
-#include "kernels/cpu/families.h"
-#include "kernels/ops/coordination_families.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

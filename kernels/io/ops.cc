@@ -2,7 +2,7 @@
 #include "core/checkpoint/tensor_slice.h"
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {

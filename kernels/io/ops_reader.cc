@@ -1,7 +1,7 @@
 // Readers.
 #include "core/status.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/coordination_families.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {

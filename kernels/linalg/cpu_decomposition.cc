@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {

@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/strip.h"
-#include "kernels/cpu/domain_families.h"
+
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {

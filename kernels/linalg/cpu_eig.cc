@@ -3,9 +3,9 @@
 #include <Eigen/Eigenvalues>
 #include <atomic>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {

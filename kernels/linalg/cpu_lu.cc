@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {

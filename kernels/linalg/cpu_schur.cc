@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/rare_families.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 #include "kernels/linalg/schur.h"
 

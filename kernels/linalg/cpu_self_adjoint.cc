@@ -3,7 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 
-#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {

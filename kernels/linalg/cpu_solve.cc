@@ -2,7 +2,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 
-#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {

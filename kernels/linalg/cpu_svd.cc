@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 #include "kernels/linalg/svd.h"
 

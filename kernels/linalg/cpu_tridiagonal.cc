@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // Gradients of linear algebra.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
@@ -207,7 +207,7 @@ absl::Status CumulativeLogsumexp(G& g) {
 
 }  // namespace
 
-absl::Status RegisterDecompositionGradients(GradientRegistry& registry) {
+absl::Status RegisterDecompositionGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"MatrixInverse", MatrixInverse},
       {"MatrixDeterminant", MatrixDeterminant},
@@ -222,7 +222,7 @@ absl::Status RegisterDecompositionGradients(GradientRegistry& registry) {
       {"BatchMatMulV3", BatchMatMulV3},
       {"CumulativeLogsumexp", CumulativeLogsumexp},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

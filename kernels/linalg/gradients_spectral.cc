@@ -1,7 +1,7 @@
 // Gradients of eigenvalues and of matrix functions.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
@@ -77,9 +77,9 @@ absl::Status MatrixSquareRoot(G& g) {
 
 }  // namespace
 
-absl::Status RegisterSpectralGradients(GradientRegistry& registry) {
-  RETURN_IF_ERROR(registry.Register("Eig", Eig));
-  return registry.Register("MatrixSquareRoot", MatrixSquareRoot);
+absl::Status RegisterSpectralGradients(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.RegisterGradient("Eig", Eig));
+  return ops.RegisterGradient("MatrixSquareRoot", MatrixSquareRoot);
 }
 
 }  // namespace weir

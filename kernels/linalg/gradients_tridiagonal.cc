@@ -1,8 +1,8 @@
 // Gradients of products and systems with few diagonals.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
@@ -94,10 +94,10 @@ absl::Status BandedTriangularSolve(G& g) {
 
 }  // namespace
 
-absl::Status RegisterTridiagonalGradients(GradientRegistry& registry) {
-  RETURN_IF_ERROR(registry.Register("TridiagonalMatMul", TridiagonalMatMul));
-  RETURN_IF_ERROR(registry.Register("TridiagonalSolve", TridiagonalSolve));
-  return registry.Register("BandedTriangularSolve", BandedTriangularSolve);
+absl::Status RegisterTridiagonalGradients(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.RegisterGradient("TridiagonalMatMul", TridiagonalMatMul));
+  RETURN_IF_ERROR(ops.RegisterGradient("TridiagonalSolve", TridiagonalSolve));
+  return ops.RegisterGradient("BandedTriangularSolve", BandedTriangularSolve);
 }
 
 }  // namespace weir

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {

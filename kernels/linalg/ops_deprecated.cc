@@ -1,6 +1,6 @@
 // Ops that graphs of TensorFlow 1 have under names that it gave up.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/domain_families.h"
+#include "kernels/linalg/family.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Functions of matrices: factors, eigenvalues, roots, systems of three diagonals.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // What looks up in hash tables and changes them.
 #include "absl/strings/match.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/lookup/family.h"
 #include "kernels/lookup/lookup_table.h"
 
 namespace weir {
@@ -80,8 +80,6 @@ class SizeKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterLookupKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterTableMakers(kernels));
-  RETURN_IF_ERROR(RegisterTableInitializers(kernels));
   for (const std::string version : {"", "V2"}) {
     const auto on = [&version](const char* op) { return Kernel(op + version).Cpu(); };
     RETURN_IF_ERROR(kernels.Register<FindKernel>(on("LookupTableFind")));

@@ -7,6 +7,7 @@
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/io/buffered_file.h"
+#include "kernels/lookup/family.h"
 #include "kernels/lookup/lookup_table.h"
 
 namespace weir {

@@ -1,6 +1,7 @@
 // The tables themselves: HashTable and its mutable kin, named and anonymous.
 #include "core/kernel_registry.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/lookup/family.h"
 #include "kernels/lookup/lookup_table.h"
 
 namespace weir {

@@ -91,7 +91,5 @@ class LookupTable : public Resource {
 
 class KernelRegistry;
 // The parts of RegisterLookupKernels: what makes tables, and what fills them from files.
-absl::Status RegisterTableMakers(KernelRegistry& kernels);
-absl::Status RegisterTableInitializers(KernelRegistry& kernels);
 
 }  // namespace weir

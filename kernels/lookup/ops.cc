@@ -1,7 +1,7 @@
 // Hash tables.
 #include "core/status.h"
 #include "kernels/device/handle_ops.h"
-#include "kernels/ops/families.h"
+#include "kernels/lookup/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include "kernels/device/vector_math.h"
 #include "kernels/elementwise/args_pairwise.h"
 #include "kernels/nn/activation_functors.h"
-#include "kernels/nn/family_parts.h"
+#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

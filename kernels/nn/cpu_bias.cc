@@ -4,7 +4,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
+#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

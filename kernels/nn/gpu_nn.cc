@@ -1,7 +1,7 @@
 // Biases, softmax and its losses.
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/channels.h"
+#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

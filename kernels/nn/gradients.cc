@@ -1,7 +1,7 @@
 // Gradients of neural-network ops.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {
@@ -147,7 +147,7 @@ absl::Status TopK(G& g) {
 
 }  // namespace
 
-absl::Status RegisterNnGradients(GradientRegistry& registry) {
+absl::Status RegisterNnGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Relu", Activation<kReluGrad, true>},
       {"Relu6", Activation<kRelu6Grad, true>},
@@ -174,7 +174,7 @@ absl::Status RegisterNnGradients(GradientRegistry& registry) {
       {"TopK", TopK},
       {"TopKV2", TopK},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

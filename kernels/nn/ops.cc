@@ -3,7 +3,7 @@
 #include "core/status.h"
 #include "graph/common_shapes.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

@@ -7,9 +7,8 @@
 
 #include "core/numeric_types.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
 #include "kernels/normalization/args.h"
-#include "kernels/normalization/cpu_lrn.h"
+#include "kernels/normalization/family.h"
 
 namespace weir {
 namespace {
@@ -315,7 +314,7 @@ absl::Status RegisterNormalizationKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(RegisterBatchNorm<float>(kernels));
   RETURN_IF_ERROR(RegisterBatchNorm<half>(kernels));
   RETURN_IF_ERROR(RegisterBatchNorm<bfloat16>(kernels));
-  return RegisterLrnKernels(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

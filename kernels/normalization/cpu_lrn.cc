@@ -8,8 +8,7 @@
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/device/vector_math.h"
-#include "kernels/nn/family_parts.h"
-#include "kernels/normalization/cpu_lrn.h"
+#include "kernels/normalization/family.h"
 
 namespace weir {
 namespace {

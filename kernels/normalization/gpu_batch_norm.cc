@@ -1,10 +1,10 @@
 // Batch normalisation and its gradient: training steps by a library where it has a plan, and all else by kernels of its
 // own. What a training step keeps for its gradient is the mean and the variance of the batch, as the CPU's kernel has
 // it, whoever computed it.
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/normalization/args.h"
 #include "kernels/normalization/device.h"
+#include "kernels/normalization/family.h"
 #include "kernels/normalization/gpu/norm_library.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // The gradient of the gradient of batch normalisation.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/normalization/family.h"
 
 namespace weir {
 namespace {
@@ -93,9 +93,9 @@ absl::Status FusedBatchNormGrad(G& g) { return g.Attr<bool>("is_training") ? Tra
 
 }  // namespace
 
-absl::Status RegisterBatchNormGradients(GradientRegistry& registry) {
+absl::Status RegisterBatchNormGradients(OpRegistry& ops) {
   for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
-    RETURN_IF_ERROR(registry.Register(op, FusedBatchNormGrad));
+    RETURN_IF_ERROR(ops.RegisterGradient(op, FusedBatchNormGrad));
   }
   return absl::OkStatus();
 }

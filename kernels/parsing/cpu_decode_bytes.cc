@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "core/index_tensor.h"
 #include "core/tensor_proto.h"
-#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/family.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {

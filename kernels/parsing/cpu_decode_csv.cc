@@ -1,5 +1,6 @@
 #include "absl/strings/numbers.h"
-#include "kernels/parsing/family_parts.h"
+
+#include "kernels/parsing/family.h"
 
 namespace weir {
 namespace {

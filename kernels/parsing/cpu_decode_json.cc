@@ -5,8 +5,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/parsing/family_parts.h"
 #include "tensorflow/core/example/example.pb.h"
+
+#include "kernels/parsing/family.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "kernels/parsing/proto_families.h"
+#include "kernels/parsing/family.h"
 #include "kernels/parsing/proto_message.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include "kernels/parsing/proto_families.h"
+#include "kernels/parsing/family.h"
 #include "kernels/parsing/proto_message.h"
 
 namespace weir {

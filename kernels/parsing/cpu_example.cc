@@ -3,7 +3,7 @@
 
 #include "absl/strings/escaping.h"
 #include "kernels/parsing/example_batch.h"
-#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/family.h"
 #include "kernels/parsing/features.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"

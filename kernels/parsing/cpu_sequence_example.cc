@@ -1,6 +1,6 @@
 // Serialised sequence examples as tensors.
 #include "absl/strings/escaping.h"
-#include "kernels/parsing/family_parts.h"
+#include "kernels/parsing/family.h"
 #include "kernels/parsing/sequence_features.h"
 #include "tensorflow/core/example/example.pb.h"
 

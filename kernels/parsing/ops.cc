@@ -1,6 +1,6 @@
 // Ops that turn bytes into tensors.
 #include "graph/common_shapes.h"
-#include "kernels/ops/record_families.h"
+#include "kernels/parsing/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

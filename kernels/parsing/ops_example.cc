@@ -1,5 +1,5 @@
 // Ops that read serialised examples.
-#include "kernels/ops/record_families.h"
+#include "kernels/parsing/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

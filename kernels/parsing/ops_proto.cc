@@ -1,6 +1,6 @@
 // Serialised protocol buffers from tensors and back.
 #include "graph/shape_inference.h"
-#include "kernels/ops/saved_families.h"
+#include "kernels/parsing/family.h"
 
 namespace weir {
 namespace {

@@ -2,8 +2,6 @@
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
-#include "kernels/ops/record_families.h"
-#include "kernels/parsing/register.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace weir {

@@ -2,8 +2,6 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/ops/saved_families.h"
-#include "kernels/parsing/proto_families.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include "kernels/convolution/window.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/pooling/family.h"
 
 namespace weir {
 namespace {

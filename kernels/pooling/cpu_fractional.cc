@@ -6,7 +6,7 @@
 #include "core/random_bits.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/binary_functors.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/pooling/family.h"
 #include "kernels/random/random_fill.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include "kernels/convolution/args.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
+#include "kernels/pooling/family.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/device.h"
 #include "kernels/convolution/window_plan.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/pooling/family.h"
 
 namespace weir {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/index_tensor.h"
 #include "kernels/convolution/window.h"
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

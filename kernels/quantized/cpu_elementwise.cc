@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_broadcast.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

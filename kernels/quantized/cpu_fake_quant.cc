@@ -4,9 +4,9 @@
 
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/args_pairwise.h"
-#include "kernels/linalg/family_parts.h"
 #include "kernels/quantized/args_fake_quant.h"
 #include "kernels/quantized/fake_quant_levels.h"
+#include "kernels/quantized/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Products of matrices, and convolutions, of quantised integers; their sums have 32 bits.
 #include "kernels/convolution/window.h"
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

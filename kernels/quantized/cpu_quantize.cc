@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/wide.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

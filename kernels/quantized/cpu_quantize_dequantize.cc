@@ -4,8 +4,8 @@
 
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
 #include "kernels/quantized/args.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantized_steps.h"
 
 namespace weir {

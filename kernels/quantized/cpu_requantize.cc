@@ -1,8 +1,8 @@
 // From 32-bit sums of products back to few bits, over a range that is given or found.
 #include <algorithm>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

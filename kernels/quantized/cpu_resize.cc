@@ -2,10 +2,10 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/image/args_resize.h"
 #include "kernels/image/resize_grid.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 
 namespace weir {

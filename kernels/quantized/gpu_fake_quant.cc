@@ -1,10 +1,10 @@
 // Fake quantisation and its gradients.
 #include "absl/strings/match.h"
 #include "kernels/array/moving/device.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/args_pairwise.h"
 #include "kernels/quantized/args_fake_quant.h"
+#include "kernels/quantized/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

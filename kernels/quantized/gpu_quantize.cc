@@ -1,9 +1,9 @@
 // QuantizeAndDequantize and its gradient. A given range lies in host memory, as in TensorFlow, which looks at it.
 #include "core/numeric_types.h"
 #include "kernels/array/moving/device.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/quantized/args.h"
+#include "kernels/quantized/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Rounding to few bits and back, and normalisation with given moments.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/quantized/family.h"
 
 namespace weir {
 namespace {

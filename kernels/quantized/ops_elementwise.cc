@@ -1,6 +1,6 @@
 // Arithmetic on quantised integers, element by element, and normalised images of them.
 #include "graph/common_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/quantized/family.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include "graph/common_shapes.h"
 #include "kernels/array/joining/join_shape.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/quantized/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // RaggedCross: crosses of features in ragged, sparse and dense columns.
 #include <algorithm>
 
-#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/family.h"
 #include "kernels/ragged/row_splits.h"
 #include "kernels/sparse/feature_cross.h"
 

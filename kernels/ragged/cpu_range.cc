@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/family.h"
 #include "kernels/ragged/row_splits.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/family.h"
 #include "kernels/ragged/row_splits.h"
 
 namespace weir {

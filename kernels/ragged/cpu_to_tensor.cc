@@ -3,7 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "kernels/device/elements.h"
-#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/family.h"
 #include "kernels/ragged/row_splits.h"
 
 namespace weir {

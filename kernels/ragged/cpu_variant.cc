@@ -4,7 +4,7 @@
 #include "core/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/variant_nesting.h"
-#include "kernels/ragged/family_parts.h"
+#include "kernels/ragged/family.h"
 #include "kernels/ragged/ragged_variant.h"
 #include "kernels/ragged/row_splits.h"
 

@@ -1,7 +1,7 @@
 // Gradients of ragged tensors: of their values, for row splits have none.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/record_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/ragged/family.h"
 
 namespace weir {
 namespace {
@@ -87,7 +87,7 @@ absl::Status RaggedFromVariant(G& g) {
 
 }  // namespace
 
-absl::Status RegisterRaggedGradients(GradientRegistry& registry) {
+absl::Status RegisterRaggedGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"RaggedTensorToSparse", RaggedToSparse},
       {"RaggedTensorToTensor", RaggedToTensor},
@@ -95,7 +95,7 @@ absl::Status RegisterRaggedGradients(GradientRegistry& registry) {
       {"RaggedTensorToVariant", RaggedToVariant},
       {"RaggedTensorFromVariant", RaggedFromVariant},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 // Ops of ragged tensors: nested row splits and dense values.
 #include "graph/common_shapes.h"
-#include "kernels/ops/record_families.h"
+#include "kernels/ragged/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

@@ -1,8 +1,6 @@
 // Ragged kernels and the splits that they refuse. tests/differential/table_ragged.py compares them with TensorFlow.
 #include "core/op_kernel_testing.h"
-#include "kernels/ops/record_families.h"
 #include "kernels/ragged/ragged_variant.h"
-#include "kernels/ragged/register.h"
 
 namespace weir {
 namespace {

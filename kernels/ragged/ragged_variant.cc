@@ -1,6 +1,7 @@
 #include "kernels/ragged/ragged_variant.h"
 
 #include "kernels/device/variant_nesting.h"
+#include "kernels/ragged/family.h"
 
 namespace weir {
 

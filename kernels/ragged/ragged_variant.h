@@ -34,6 +34,4 @@ struct RaggedVariant final : public VariantValue, public VariantOnDevice {
 // The ragged tensor in `variant`, also where that came from another process and is still encoded; nullptr: none.
 std::shared_ptr<const RaggedVariant> RaggedIn(const Variant& variant);
 
-absl::Status RegisterRaggedVariants(VariantRegistry& variants);
-
 }  // namespace weir

@@ -7,7 +7,7 @@
 #include "core/index_tensor.h"
 #include "core/random_bits.h"
 #include "kernels/device/elements.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/random/family.h"
 #include "kernels/random/philox_block.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/stateless_random.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/random/cpu_sobol.h"
+#include "kernels/random/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Random numbers from a generator whose state is a variable: RngSkip, RngReadAndSkip, StatefulUniform and the like.
 #include "core/index_tensor.h"
-#include "kernels/coordination/family_parts.h"
+#include "kernels/random/family.h"
 #include "kernels/random/generator_state.h"
 #include "kernels/random/random_fill.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "kernels/coordination/shape_suffix.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/random/family.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/random_samples.h"
 #include "kernels/random/stateless_random.h"

@@ -1,9 +1,9 @@
 // Multinomial and StatelessMultinomial: classes drawn by their logits, with the numbers that the CPU draws.
 #include <algorithm>
 
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/random/device.h"
+#include "kernels/random/family.h"
 #include "kernels/random/multinomial.h"
 #include "kernels/random/random_stream.h"
 #include "kernels/random/stateless_random.h"

@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/random/device.h"
+#include "kernels/random/family.h"
 #include "kernels/random/random_stream.h"
 #include "kernels/random/stateless_random.h"
 

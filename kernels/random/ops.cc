@@ -1,6 +1,6 @@
 // Random numbers: stateful ops draw from a generator of their own, stateless ones from the seed that they are given.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/random/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Random numbers of given distributions, and random orders.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/random/family.h"
 
 namespace weir {
 namespace {

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/ranking/family.h"
 
 namespace weir {
 namespace {

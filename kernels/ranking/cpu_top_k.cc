@@ -7,7 +7,7 @@
 #include "core/numeric_types.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
+#include "kernels/ranking/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Searches: beams over labels, the best k, records in random order.
 #include "graph/common_shapes.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/ranking/family.h"
 
 namespace weir {
 namespace {

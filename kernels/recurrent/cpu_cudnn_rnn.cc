@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/recurrent/family.h"
 #include "kernels/recurrent/rnn_call.h"
 #include "kernels/recurrent/rnn_loops.h"
 #include "kernels/recurrent/rnn_parameters.h"

@@ -1,7 +1,5 @@
 // Recurrent networks with their parameters in one buffer. Expected values are those of Keras's layers.
 #include "core/op_kernel_testing.h"
-#include "kernels/linalg/family_parts.h"
-#include "kernels/ops/numeric_families.h"
 #include "kernels/recurrent/args_rnn.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/recurrent/args.h"
+#include "kernels/recurrent/family.h"
 #include "kernels/recurrent/gate_math.h"
 
 namespace weir {

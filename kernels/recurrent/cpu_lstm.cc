@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
 #include "kernels/recurrent/args.h"
+#include "kernels/recurrent/family.h"
 #include "kernels/recurrent/gate_math.h"
 
 namespace weir {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/mutex.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"
+#include "kernels/recurrent/family.h"
 #include "kernels/recurrent/gpu/rnn_library.h"
 #include "kernels/recurrent/rnn_call.h"
 #include "kernels/recurrent/rnn_parameters.h"

@@ -1,9 +1,9 @@
 // A gated recurrent cell and its gradient: products, and a kernel for each set of gates.
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/recurrent/args.h"
 #include "kernels/recurrent/cell_products.h"
 #include "kernels/recurrent/device.h"
+#include "kernels/recurrent/family.h"
 
 namespace weir {
 namespace {

@@ -1,9 +1,9 @@
 // Long short-term memory cells, one step or a whole block of steps: products, and a kernel for all gates of a step.
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/recurrent/args.h"
 #include "kernels/recurrent/cell_products.h"
 #include "kernels/recurrent/device.h"
+#include "kernels/recurrent/family.h"
 
 namespace weir {
 namespace {

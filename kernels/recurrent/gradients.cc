@@ -1,7 +1,7 @@
-#include "kernels/recurrent/gradients.h"
 
 #include "graph/gradients/copied_attrs.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/recurrent/family.h"
 
 namespace weir {
 namespace {
@@ -67,7 +67,7 @@ constexpr char kBlock[] = "BlockLSTMGrad", kBlockV2[] = "BlockLSTMGradV2";
 
 }  // namespace
 
-absl::Status RegisterCellGradients(GradientRegistry& registry) {
+absl::Status RegisterCellGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Dilation2D", Dilation2D},
       {"FakeQuantWithMinMaxArgs", FakeQuantArgs},
@@ -79,7 +79,7 @@ absl::Status RegisterCellGradients(GradientRegistry& registry) {
       {"CudnnRNNV2", CudnnRnn<2>},
       {"CudnnRNNV3", CudnnRnn<3>},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

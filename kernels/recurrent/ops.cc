@@ -1,6 +1,6 @@
 // Sequences: connectionist temporal classification and recurrent cells.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/recurrent/family.h"
 
 namespace weir {
 namespace {

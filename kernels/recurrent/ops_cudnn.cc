@@ -1,6 +1,6 @@
 // Recurrent networks with their parameters in one buffer, as cuDNN has them.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/recurrent/family.h"
 
 namespace weir {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/reduction/cpu_reduction.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

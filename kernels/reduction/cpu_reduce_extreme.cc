@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/reduction/cpu_reduction.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

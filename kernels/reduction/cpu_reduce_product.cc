@@ -7,6 +7,7 @@
 #endif
 
 #include "kernels/reduction/cpu_reduction.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/reduction/cpu_reduction.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

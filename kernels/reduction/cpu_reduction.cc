@@ -1,7 +1,6 @@
 #include "kernels/reduction/cpu_reduction.h"
 
 #include "core/index_tensor.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/elements.h"
 
 namespace weir {
@@ -99,14 +98,6 @@ absl::Status RegisterReductions(KernelRegistry& kernels, absl::Span<const Reduct
     RETURN_IF_ERROR(kernels.Register(kernel, entry.factory));
   }
   return absl::OkStatus();
-}
-
-absl::Status RegisterReductionKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterSumKernels(kernels));
-  RETURN_IF_ERROR(RegisterProductKernels(kernels));
-  RETURN_IF_ERROR(RegisterExtremeKernels(kernels));
-  RETURN_IF_ERROR(RegisterArgKernels(kernels));
-  return RegisterScanKernels(kernels);
 }
 
 }  // namespace weir

@@ -36,11 +36,6 @@ struct ReductionEntry {
   KernelFactory factory;
 };
 absl::Status RegisterReductions(KernelRegistry& kernels, absl::Span<const ReductionEntry> entries);
-absl::Status RegisterSumKernels(KernelRegistry& kernels);
-absl::Status RegisterProductKernels(KernelRegistry& kernels);
-absl::Status RegisterExtremeKernels(KernelRegistry& kernels);
-absl::Status RegisterArgKernels(KernelRegistry& kernels);
-absl::Status RegisterScanKernels(KernelRegistry& kernels);
 
 template <Fold kFold, bool kIdempotent>
 std::unique_ptr<OpKernel> MakeReduction() {

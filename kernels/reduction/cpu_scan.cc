@@ -3,6 +3,7 @@
 
 #include "core/index_tensor.h"
 #include "kernels/reduction/cpu_reduction.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

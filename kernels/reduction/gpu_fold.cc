@@ -1,9 +1,9 @@
 // Reductions along axes.
 #include "kernels/reduction/gpu_fold.h"
 #include "core/index_tensor.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

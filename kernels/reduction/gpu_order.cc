@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "core/index_tensor.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/sort.h"
 #include "kernels/reduction/device_order.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Gradients of reductions and scans.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {
@@ -105,13 +105,13 @@ absl::Status EuclideanNorm(G& g) {
 
 }  // namespace
 
-absl::Status RegisterReductionGradients(GradientRegistry& registry) {
+absl::Status RegisterReductionGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Sum", Sum},       {"Mean", Mean},       {"Min", MinOrMax},
       {"Max", MinOrMax},  {"Prod", Prod},       {"EuclideanNorm", EuclideanNorm},
       {"Cumsum", Cumsum}, {"Cumprod", Cumprod},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

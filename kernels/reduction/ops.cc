@@ -1,6 +1,6 @@
 // Ops that fold dimensions away, and running totals.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/segment/args.h"
+#include "kernels/segment/family.h"
 #include "kernels/state/update_loops.h"
 
 namespace weir {

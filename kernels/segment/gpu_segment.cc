@@ -6,11 +6,11 @@
 
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/indexing/args_partition.h"
 #include "kernels/indexing/device.h"
 #include "kernels/segment/args.h"
+#include "kernels/segment/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Gradients of reductions by segment.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/segment/family.h"
 
 namespace weir {
 namespace {
@@ -134,7 +134,7 @@ constexpr char kMeanGrad[] = "SparseSegmentMeanGrad", kSqrtNGrad[] = "SparseSegm
 
 }  // namespace
 
-absl::Status RegisterSegmentGradients(GradientRegistry& registry) {
+absl::Status RegisterSegmentGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"SegmentSum", SegmentSum},
       {"SegmentMean", SegmentMean},
@@ -152,7 +152,7 @@ absl::Status RegisterSegmentGradients(GradientRegistry& registry) {
       {"SparseSegmentSqrtN", SparseSegment<kSqrtNGrad, kSqrtNGradV2>},
       {"SparseSegmentSqrtNWithNumSegments", SparseSegment<kSqrtNGrad, kSqrtNGradV2>},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

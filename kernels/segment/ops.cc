@@ -1,6 +1,6 @@
 // Ops that fold rows together by segment.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/segment/family.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/signal/family.h"
 #include "kernels/signal/fourier_lines.h"
 #include "kernels/signal/fourier_transform.h"
 

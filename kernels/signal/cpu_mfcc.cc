@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/domain_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/signal/family.h"
 
 namespace weir {
 namespace {

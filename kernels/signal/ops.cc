@@ -1,6 +1,6 @@
 // Discrete Fourier transforms.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/signal/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Sounds: WAV files, spectra, and what recognisers of speech make of them.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/domain_families.h"
+#include "kernels/signal/family.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/device/float16.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family_parts.h"
+#include "kernels/softmax/family.h"
 #include "kernels/softmax/softmax_rows.h"
 
 namespace weir {

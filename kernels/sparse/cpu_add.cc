@@ -7,7 +7,7 @@
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 #include "kernels/state/update_loops.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/index_tensor.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 #include "kernels/state/update_loops.h"
 

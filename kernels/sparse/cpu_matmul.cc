@@ -8,7 +8,7 @@
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/linalg/matmul/gemm.h"
 #include "kernels/sparse/args_matmul.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

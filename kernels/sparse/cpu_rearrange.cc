@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/reshape_indices.h"
 #include "kernels/sparse/sparse_tensor.h"
 

@@ -4,7 +4,7 @@
 #include "core/tensor_proto.h"
 #include "core/tensor_variant.h"
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 

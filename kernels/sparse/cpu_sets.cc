@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
 #include "kernels/device/elements.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

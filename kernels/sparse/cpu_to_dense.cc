@@ -1,7 +1,7 @@
 #include "core/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
-#include "kernels/sparse/family_parts.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "core/logging.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/sort.h"
 #include "kernels/device/plans/gpu_library.h"
 #include "kernels/indexing/device.h"
 #include "kernels/sparse/args_matmul.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/gpu/sparse_library.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Gradients of sparse tensors: of their values, for indices and shapes have none.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/record_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/sparse/family.h"
 
 namespace weir {
 namespace {
@@ -155,7 +155,7 @@ absl::Status SparseMatMul(G& g) {
 
 }  // namespace
 
-absl::Status RegisterSparseGradients(GradientRegistry& registry) {
+absl::Status RegisterSparseGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"SparseToDense", SparseToDense},
       {"SparseReorder", SparseReorder},
@@ -171,7 +171,7 @@ absl::Status RegisterSparseGradients(GradientRegistry& registry) {
       {"SparseSoftmax", SparseSoftmax},
       {"SparseMatMul", SparseMatMul},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   // What TensorFlow does not differentiate either.
   return absl::OkStatus();
 }

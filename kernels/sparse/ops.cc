@@ -1,5 +1,5 @@
 // Ops that rearrange sparse tensors: indices [entries, rank], values [entries], shape [rank].
-#include "kernels/ops/record_families.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

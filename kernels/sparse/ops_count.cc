@@ -1,5 +1,5 @@
 // Ops that count values, cross features and combine sets.
-#include "kernels/ops/record_families.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Arithmetic of sparse tensors.
 #include "graph/common_shapes.h"
-#include "kernels/ops/record_families.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

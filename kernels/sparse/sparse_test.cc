@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "core/op_kernel_testing.h"
-#include "kernels/ops/record_families.h"
-#include "kernels/sparse/register.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // AssignAdd and AssignSub, on references and on resources.
 #include "kernels/device/parallel.h"
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 

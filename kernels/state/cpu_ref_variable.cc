@@ -1,7 +1,7 @@
 // Variables that flow along edges as references: VariableV2, Assign, temporary variables, counters.
 #include <cstring>
 
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/variable_access.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/row_prefetch.h"
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 

@@ -1,7 +1,7 @@
 // Variables that are named by a handle: VarHandleOp and what reads and assigns through one.
 #include <atomic>
 
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/variable_access.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // ScatterNdUpdate and the like: slices of a variable named by several coordinates, on references and on resources.
 #include "absl/strings/str_join.h"
 #include "kernels/device/indices.h"
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 

@@ -1,7 +1,7 @@
 // ScatterUpdate, ScatterAdd and the like: rows of a variable, on references and on resources.
 #include "kernels/device/indices.h"
 #include "kernels/device/row_prefetch.h"
-#include "kernels/state/family_parts.h"
+#include "kernels/state/family.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 

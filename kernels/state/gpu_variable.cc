@@ -3,9 +3,9 @@
 
 #include "absl/strings/match.h"
 #include "core/gpu/gpu_capture.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/elementwise/gpu_elementwise.h"
+#include "kernels/state/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Reading a variable.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/state/family.h"
 
 namespace weir {
 namespace {
@@ -14,8 +14,6 @@ absl::Status ReadVariable(GradientContext& g) {
 
 }  // namespace
 
-absl::Status RegisterStateGradients(GradientRegistry& registry) {
-  return registry.Register("ReadVariableOp", ReadVariable);
-}
+absl::Status RegisterStateGradients(OpRegistry& ops) { return ops.RegisterGradient("ReadVariableOp", ReadVariable); }
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // Variables, of both kinds, and what reads and updates them.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/state/family.h"
 
 namespace weir {
 namespace {

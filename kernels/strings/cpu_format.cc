@@ -7,7 +7,7 @@
 #include "core/variant.h"
 #include "kernels/device/number_text.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

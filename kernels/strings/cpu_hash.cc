@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/fingerprint.h"
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include "core/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

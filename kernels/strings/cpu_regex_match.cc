@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/strings/text_kernels.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

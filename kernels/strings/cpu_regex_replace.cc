@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

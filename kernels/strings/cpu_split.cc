@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "kernels/strings/family_parts.h"
+
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "core/numeric_types.h"
-#include "kernels/cpu/families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/strings/family.h"
 #include "kernels/strings/unicode_case.h"
 
 namespace weir {

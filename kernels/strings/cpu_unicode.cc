@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/index_tensor.h"
-#include "kernels/strings/family_parts.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Strings.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernels/strings/ops_regex.h"
 
 #include "graph/shape_inference.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Ops that split, join, hash, format and convert text.
 #include "graph/common_shapes.h"
-#include "kernels/ops/record_families.h"
 #include "kernels/sparse/sparse_shapes.h"
+#include "kernels/strings/family.h"
 
 namespace weir {
 namespace {

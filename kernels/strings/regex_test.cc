@@ -1,6 +1,4 @@
 #include "core/op_kernel_testing.h"
-#include "kernels/strings/ops_regex.h"
-#include "kernels/strings/text_kernels.h"
 #include "tensorflow/core/framework/summary.pb.h"
 
 namespace weir {

@@ -1,7 +1,5 @@
 // tests/differential/table_text.py compares these kernels with TensorFlow.
 #include "core/op_kernel_testing.h"
-#include "kernels/ops/record_families.h"
-#include "kernels/strings/register.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 // HistogramSummary, ImageSummary, AudioSummary, TensorSummary.
-#include "kernels/coordination/family_parts.h"
+#include "kernels/summary/family.h"
 #include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 

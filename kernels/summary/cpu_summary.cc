@@ -1,7 +1,7 @@
 // Summaries: the serialised tensorflow.Summary that TensorBoard's events carry.
 #include "absl/container/flat_hash_set.h"
 #include "core/numeric_types.h"
-#include "kernels/strings/text_kernels.h"
+#include "kernels/summary/family.h"
 #include "tensorflow/core/framework/summary.pb.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
 // SummaryWriter, what opens and closes its file, and what writes to it.
 #include "core/index_tensor.h"
-#include "kernels/coordination/family_parts.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/summary/event_writer.h"
+#include "kernels/summary/family.h"
 #include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/framework/summary.pb.h"

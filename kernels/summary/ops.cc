@@ -1,7 +1,7 @@
 // Summaries of histograms, images and sounds, and the writer of event files.
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/coordination_families.h"
+#include "kernels/summary/family.h"
 
 namespace weir {
 namespace {

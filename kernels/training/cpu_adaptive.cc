@@ -1,5 +1,6 @@
 // Rules that scale each element by the history of its gradients: Adam and its kin, Adagrad, RMSProp, Adadelta.
 #include "kernels/training/cpu_training.h"
+#include "kernels/training/family.h"
 #include "kernels/training/training_rules.h"
 
 namespace weir {

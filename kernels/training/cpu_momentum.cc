@@ -1,5 +1,6 @@
 // Gradient descent, momentum, and rules that look at the gradient's sign.
 #include "kernels/training/cpu_training.h"
+#include "kernels/training/family.h"
 #include "kernels/training/training_rules.h"
 
 namespace weir {

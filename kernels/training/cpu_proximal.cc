@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/training/cpu_training.h"
+#include "kernels/training/family.h"
 #include "kernels/training/training_rules.h"
 
 namespace weir {

@@ -1,6 +1,5 @@
 #include "kernels/training/cpu_training.h"
 
-#include "kernels/cpu/families.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/state/variable_access.h"
@@ -143,12 +142,6 @@ absl::Status TrainingKernel::CheckSparse(const TensorShape& shape, const Tensor&
     return errors::InvalidArgument(names_[gradient_], " must be the same size as indices in the first dimension.");
   }
   return absl::OkStatus();
-}
-
-absl::Status RegisterTrainingKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterMomentumRules(kernels));
-  RETURN_IF_ERROR(RegisterAdaptiveRules(kernels));
-  return RegisterProximalRules(kernels);
 }
 
 }  // namespace weir

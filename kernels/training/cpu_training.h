@@ -150,8 +150,5 @@ FloatRule AdamRule();
 FloatRule FtrlRule();
 
 // The parts of RegisterTrainingKernels.
-absl::Status RegisterMomentumRules(KernelRegistry& kernels);
-absl::Status RegisterAdaptiveRules(KernelRegistry& kernels);
-absl::Status RegisterProximalRules(KernelRegistry& kernels);
 
 }  // namespace weir

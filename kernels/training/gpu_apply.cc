@@ -1,11 +1,10 @@
 // Optimizers' steps on variables in a GPU's memory. Learning rates and the like are read there: the host waits for
 // none of them, and refuses none.
 #include "absl/strings/strip.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/training/device.h"
-#include "kernels/training/gpu_fused_apply.h"
+#include "kernels/training/family.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {
@@ -123,7 +122,6 @@ class ApplyKernel : public GpuOpKernel {
 }  // namespace
 
 absl::Status RegisterGpuApplyKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(RegisterGpuFusedApplyKernels(kernels));
   struct Rule {
     const char* name;
     std::vector<const char*> variables;

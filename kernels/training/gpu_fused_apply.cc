@@ -8,7 +8,7 @@
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/training/device.h"
-#include "kernels/training/gpu_fused_apply.h"
+#include "kernels/training/family.h"
 
 namespace weir {
 namespace {

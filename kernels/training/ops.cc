@@ -4,7 +4,7 @@
 
 #include "core/status.h"
 #include "graph/shape_inference.h"
-#include "kernels/ops/families.h"
+#include "kernels/training/family.h"
 
 namespace weir {
 namespace {

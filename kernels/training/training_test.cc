@@ -4,8 +4,6 @@
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
 #include "core/variable.h"
-#include "kernels/cpu/families.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

@@ -259,9 +259,7 @@ class EffectsTest : public CallGradientsTest {
     y_ = Output(loop, 1);
   }
   absl::StatusOr<std::vector<Gradient>> Differentiate() {
-    GradientRegistry registry;
-    RETURN_IF_ERROR(RegisterAllGradients(registry));
-    return AddGradients(registry, {y_}, {x_, variable_}, {}, scope_.graph());
+    return AddGradients({y_}, {x_, variable_}, {}, scope_.graph());
   }
   const Output x_ = scope_.Constant(AsTensor<double>({2, 3}));
   const Output variable_ = ops::VarHandleOp(scope_, DT_DOUBLE, TensorShape());
@@ -304,9 +302,7 @@ TEST_F(CallGradientsTest, AFunctionWithAGradientOfItsOwn) {
     SetNodeAttr("f", Function("Product"), &attrs);
     SetNodeAttr("Tout", one_, &attrs);
     const Output z(Call(op, {{x, y}}, attrs), 0);
-    GradientRegistry registry;
-    ASSERT_THAT(RegisterAllGradients(registry), IsOk());
-    ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients(registry, {z}, {y}, {}, scope_.graph()));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients({z}, {y}, {}, scope_.graph()));
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Local(scope_));
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session->Run({gradients[0].values}));
     ExpectTensorEqual(values[0], AsScalar<double>(3));
@@ -336,9 +332,7 @@ TEST_F(CallGradientsTest, RecursionIsRefused) {
   SetNodeAttr("f", Function("Again"), &attrs);
   SetNodeAttr("Tout", one_, &attrs);
   const Output z(Call("PartitionedCall", {{x, y}}, attrs), 0);
-  GradientRegistry registry;
-  ASSERT_THAT(RegisterAllGradients(registry), IsOk());
-  ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients(registry, {z}, {x, y}, {}, scope_.graph()));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients({z}, {x, y}, {}, scope_.graph()));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Local(scope_));
   EXPECT_THAT(session->Run({gradients[0].values}).status(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("functions that call themselves")));

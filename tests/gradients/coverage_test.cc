@@ -1,7 +1,7 @@
 // No op is forgotten: each is differentiable and checked, or known to have no gradient, or named here with the reason.
 #include <set>
 
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tests/gradients/op_case.h"
@@ -92,9 +92,7 @@ bool MayCarryGradient(const tensorflow::OpDef& op) {
 
 TEST(GradientCoverage, EveryOpIsAccountedFor) {
   OpRegistry ops;
-  GradientRegistry gradients;
   ASSERT_THAT(RegisterAllOps(ops), IsOk());
-  ASSERT_THAT(RegisterAllGradients(gradients), IsOk());
   std::set<std::string> checked = {
       // In variable_gradients_test.cc.
       "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
@@ -134,16 +132,10 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
   for (const OpRegistration* registration : ops.All()) {
     const std::string& op = registration->op_def->name();
     if (!MayCarryGradient(*registration->op_def) || WithoutGradient().count(op) > 0) continue;
-    GradientFn fn = nullptr;
-    switch (gradients.Lookup(op, &fn)) {
-      case GradientRegistry::Kind::kNotDifferentiable:
-        break;
-      case GradientRegistry::Kind::kDifferentiable:
-        EXPECT_TRUE(checked.count(op) > 0) << op << " has a gradient that no table checks";
-        break;
-      case GradientRegistry::Kind::kUnknown:
-        EXPECT_TRUE(IsStateOrControlFlow(op)) << op << " has neither a gradient nor a note that it has none";
-        break;
+    if (registration->gradient != nullptr) {
+      EXPECT_TRUE(checked.count(op) > 0) << op << " has a gradient that no table checks";
+    } else if (registration->differentiable) {
+      EXPECT_TRUE(IsStateOrControlFlow(op)) << op << " has neither a gradient nor a note that it has none";
     }
   }
 }

@@ -7,7 +7,7 @@
 
 #include "core/testing.h"
 #include "graph/gradients/gradient_builder.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
 #include "tests/gradients/graph_function.h"
 
 namespace weir {
@@ -47,11 +47,9 @@ double Dot(const std::vector<Tensor>& weights, const std::vector<Tensor>& values
 
 std::vector<Output> AddWeightedGradients(const Scope& scope, const std::vector<Output>& xs,
                                          const std::vector<Output>& ys, const std::vector<Tensor>& weights) {
-  GradientRegistry registry;
-  EXPECT_THAT(RegisterAllGradients(registry), IsOk());
   GradientOptions options;
   for (const Tensor& weight : weights) options.grad_ys.push_back(scope.WithName("weights").Constant(weight));
-  absl::StatusOr<std::vector<Gradient>> gradients = AddGradients(registry, ys, xs, options, scope.graph());
+  absl::StatusOr<std::vector<Gradient>> gradients = AddGradients(ys, xs, options, scope.graph());
   EXPECT_THAT(gradients.status(), IsOk());
   std::vector<Output> dense(xs.size());
   if (!gradients.ok()) return dense;

@@ -40,9 +40,7 @@ void Check(const std::string& op, const std::vector<Tensor>& inputs, const std::
   def.set_op(op);
   const Output samples(scope.AddOp(std::move(def), arguments), 0);
   ASSERT_THAT(scope.status(), IsOk());
-  GradientRegistry registry;
-  ASSERT_THAT(RegisterAllGradients(registry), IsOk());
-  ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients(registry, {samples}, xs, {}, scope.graph()));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Gradient> gradients, AddGradients({samples}, xs, {}, scope.graph()));
   std::vector<Output> fetches = {samples};
   for (const Gradient& gradient : gradients) fetches.push_back(gradient.values);
   ASSERT_OK_AND_ASSIGN(auto function, GraphFunction::Compile(*scope.graph(), fetches));

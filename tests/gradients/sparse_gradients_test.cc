@@ -16,9 +16,7 @@ Output Gather(const Scope& scope, const Output& table, const Input& rows) {
 class SparseGradientsTest : public ::testing::Test {
  protected:
   Gradient GradientOf(const std::vector<Output>& ys) {
-    GradientRegistry registry;
-    EXPECT_THAT(RegisterAllGradients(registry), IsOk());
-    auto gradients = AddGradients(registry, ys, {table_}, {}, scope_.graph());
+    auto gradients = AddGradients(ys, {table_}, {}, scope_.graph());
     EXPECT_THAT(gradients.status(), IsOk());
     return gradients.ok() ? (*gradients)[0] : Gradient();
   }

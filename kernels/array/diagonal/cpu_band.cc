@@ -1,7 +1,7 @@
 // Versions 2 and 3 of MatrixDiag, MatrixDiagPart and MatrixSetDiag: bands of diagonals.
 #include "kernels/array/diagonal/args.h"
+#include "kernels/array/family.h"
 #include "kernels/device/elements.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

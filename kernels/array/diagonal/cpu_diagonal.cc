@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/array/diagonal/args.h"
-#include "kernels/array/shape/family_parts.h"
+#include "kernels/array/family.h"
 #include "kernels/device/elements.h"
 
 namespace weir {

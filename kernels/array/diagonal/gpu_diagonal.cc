@@ -1,7 +1,7 @@
 // Diag, the MatrixDiag family and MatrixBandPart.
 #include "kernels/array/diagonal/args.h"
+#include "kernels/array/family.h"
 #include "kernels/array/moving/device.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 
 namespace weir {

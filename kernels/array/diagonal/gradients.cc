@@ -1,7 +1,7 @@
 // Gradients of diagonals and bands of matrices.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/array/family.h"
 
 namespace weir {
 namespace {
@@ -39,7 +39,7 @@ absl::Status MatrixBandPart(G& g) {
 
 }  // namespace
 
-absl::Status RegisterDiagonalGradients(GradientRegistry& registry) {
+absl::Status RegisterDiagonalGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Diag", Diag},
       {"DiagPart", DiagPart},
@@ -48,7 +48,7 @@ absl::Status RegisterDiagonalGradients(GradientRegistry& registry) {
       {"MatrixSetDiag", MatrixSetDiag},
       {"MatrixBandPart", MatrixBandPart},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

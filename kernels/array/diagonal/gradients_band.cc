@@ -1,7 +1,7 @@
 // Gradients of bands of diagonals and of blocks of space in the batch or the channels: each moves elements back.
 
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/array/family.h"
 
 namespace weir {
 namespace {
@@ -67,7 +67,7 @@ absl::Status Cross(G& g) {
 
 }  // namespace
 
-absl::Status RegisterBandGradients(GradientRegistry& registry) {
+absl::Status RegisterBandGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"MatrixDiagV2", MatrixDiag<kPartV2>},
       {"MatrixDiagV3", MatrixDiag<kPartV3>},
@@ -83,7 +83,7 @@ absl::Status RegisterBandGradients(GradientRegistry& registry) {
       {"DepthToSpace", DepthBack<kSpaceToDepth>},
       {"Cross", Cross},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

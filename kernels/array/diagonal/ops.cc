@@ -1,8 +1,8 @@
 // Ops on the diagonals of tensors and of batches of matrices.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Bands of diagonals of matrices.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 // Concat, Split, Pack, Unpack and their kin: tensors joined and cut along one dimension.
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
+#include "kernels/array/family.h"
 #include "kernels/array/joining/args_split.h"
-#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 
 namespace weir {

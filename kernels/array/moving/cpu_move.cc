@@ -3,10 +3,9 @@
 #include <complex>
 
 #include "core/index_tensor.h"
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_move.h"
 #include "kernels/array/moving/args_reverse.h"
-#include "kernels/array/moving/cpu_pad.h"
-#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 
@@ -228,7 +227,7 @@ absl::Status RegisterMoveKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<RollKernel>(Kernel("Roll").Cpu().HostMemory("shift").HostMemory("axis")));
   RETURN_IF_ERROR(kernels.Register<TileKernel>(Kernel("Tile").Cpu().HostMemory("multiples")));
   RETURN_IF_ERROR(kernels.Register<ReverseSequenceKernel>(Kernel("ReverseSequence").Cpu()));
-  return RegisterPadKernels(kernels);
+  return absl::OkStatus();
 }
 
 }  // namespace weir

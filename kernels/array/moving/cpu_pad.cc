@@ -1,10 +1,9 @@
 // Pad, MirrorPad and its gradient: tensors with frames.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_pad.h"
-#include "kernels/array/moving/cpu_pad.h"
 #include "kernels/array/moving/padded_dim.h"
-#include "kernels/array/shape/family_parts.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/state/update_loops.h"

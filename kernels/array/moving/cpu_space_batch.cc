@@ -1,9 +1,9 @@
 // Blocks of spatial dimensions moved into the batch (SpaceToBatch), into the channels (SpaceToDepth), and back.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_space_batch.h"
 #include "kernels/device/elements.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

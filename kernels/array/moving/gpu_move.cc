@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "core/index_tensor.h"
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_move.h"
 #include "kernels/array/moving/args_reverse.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"

@@ -1,7 +1,7 @@
 // Pad, PadV2 and MirrorPad.
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_pad.h"
 #include "kernels/array/moving/device_move.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 

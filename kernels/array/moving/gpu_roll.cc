@@ -1,10 +1,10 @@
 // Roll, ReverseSequence and MirrorPadGrad.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_move.h"
 #include "kernels/array/moving/args_pad.h"
 #include "kernels/array/moving/device.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 

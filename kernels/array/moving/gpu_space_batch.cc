@@ -1,7 +1,7 @@
 // Blocks of spatial dimensions moved into the batch (SpaceToBatch), into the channels (SpaceToDepth), and back.
+#include "kernels/array/family.h"
 #include "kernels/array/moving/args_space_batch.h"
 #include "kernels/array/moving/device_move.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/strided_source.h"
 

@@ -1,6 +1,6 @@
 // Blocks of space as batch or depth.
+#include "kernels/array/family.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,6 @@
-#include "kernels/cpu/families.h"
 #include "tensorflow/core/framework/node_def.pb.h"
+
+#include "kernels/array/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // InplaceUpdate, InplaceAdd, InplaceSub: rows of a value, in its own memory where nobody else holds it; and
 // ParallelConcat, which puts rows together.
 #include "core/index_tensor.h"
-#include "kernels/coordination/family_parts.h"
+#include "kernels/array/family.h"
 #include "kernels/device/elements.h"
 #include "kernels/state/update_loops.h"
 

@@ -2,7 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
-#include "kernels/array/shape/family_parts.h"
+#include "kernels/array/family.h"
 #include "kernels/containers/variant_arithmetic.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"

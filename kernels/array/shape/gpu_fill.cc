@@ -1,6 +1,6 @@
 // Tensors of one value, and of another type.
 #include "core/index_tensor.h"
-#include "kernels/cuda/families.h"
+#include "kernels/array/family.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/cast/args_bitcast.h"
 

@@ -1,7 +1,7 @@
 // Gradients of ops that move elements about: each moves them back.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/array/family.h"
 
 namespace weir {
 namespace {
@@ -182,7 +182,7 @@ absl::Status IdentityN(G& g) {
 
 }  // namespace
 
-absl::Status RegisterArrayGradients(GradientRegistry& registry) {
+absl::Status RegisterArrayGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Reshape", ReshapeBack},
       {"ExpandDims", ReshapeBack},
@@ -211,7 +211,7 @@ absl::Status RegisterArrayGradients(GradientRegistry& registry) {
       {"Roll", Roll},
       {"IdentityN", IdentityN},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -1,9 +1,9 @@
 // Ops that make, reshape, join, split and rearrange tensors.
 #include <algorithm>
 
+#include "kernels/array/family.h"
 #include "kernels/array/joining/join_shape.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
 
 namespace weir {
 namespace {

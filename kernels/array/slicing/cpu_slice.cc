@@ -1,6 +1,6 @@
 // Slice, StridedSlice and its gradient.
 #include "core/index_tensor.h"
-#include "kernels/array/shape/family_parts.h"
+#include "kernels/array/family.h"
 #include "kernels/array/slicing/args_slice.h"
 #include "kernels/array/slicing/args_strided_slice.h"
 #include "kernels/device/elements.h"

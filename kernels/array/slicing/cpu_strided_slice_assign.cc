@@ -1,7 +1,7 @@
 // Assignments to a strided slice: of variables (StridedSliceAssign, ResourceStridedSliceAssign) and of values
 // (TensorStridedSliceUpdate).
+#include "kernels/array/family.h"
 #include "kernels/array/slicing/args_strided_slice.h"
-#include "kernels/coordination/family_parts.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/state/variable_access.h"

@@ -1,9 +1,9 @@
 // Tensors cut, and put into places of others: Slice, StridedSlice and its kin, Split, Pack and Unpack.
 #include "core/index_tensor.h"
+#include "kernels/array/family.h"
 #include "kernels/array/joining/args_split.h"
 #include "kernels/array/slicing/args_slice.h"
 #include "kernels/array/slicing/args_strided_slice.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"

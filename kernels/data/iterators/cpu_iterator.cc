@@ -4,7 +4,7 @@
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_shapes.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/iterators/iterator_handle.h"
 #include "kernels/data/iterators/iterator_resource.h"
 #include "kernels/data/iterators/optional.h"

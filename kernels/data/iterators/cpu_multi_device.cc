@@ -2,7 +2,7 @@
 #include "core/resource_handle.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/iterators/multi_device_iterator.h"
 #include "kernels/data/string_handle.h"
 #include "kernels/device/named_resource.h"

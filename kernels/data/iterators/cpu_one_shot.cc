@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/iterators/iterator_handle.h"
 
 namespace weir {

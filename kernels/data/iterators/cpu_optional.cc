@@ -4,7 +4,7 @@
 
 #include "core/variant_registry.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/device/variant_nesting.h"
 
 namespace weir {

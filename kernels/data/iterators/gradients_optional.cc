@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "core/tensor_shape.h"
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {
@@ -30,9 +30,9 @@ absl::Status OptionalGetValue(G& g) {
 
 }  // namespace
 
-absl::Status RegisterOptionalGradients(GradientRegistry& registry) {
-  RETURN_IF_ERROR(registry.Register("OptionalFromValue", OptionalFromValue));
-  RETURN_IF_ERROR(registry.Register("OptionalGetValue", OptionalGetValue));
+absl::Status RegisterOptionalGradients(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.RegisterGradient("OptionalFromValue", OptionalFromValue));
+  RETURN_IF_ERROR(ops.RegisterGradient("OptionalGetValue", OptionalGetValue));
   return absl::OkStatus();
 }
 

@@ -2,7 +2,7 @@
 #include "core/device.h"
 #include "core/file_system.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/saved/record_sink.h"
 
 namespace weir {

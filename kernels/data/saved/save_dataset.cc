@@ -2,7 +2,7 @@
 #include "core/device.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_saver.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

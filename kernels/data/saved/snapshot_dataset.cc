@@ -3,7 +3,7 @@
 #include "kernels/data/dataset_fingerprint.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_saver.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
 
 namespace weir {

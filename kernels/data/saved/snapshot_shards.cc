@@ -3,9 +3,9 @@
 
 #include "core/device.h"
 #include "kernels/data/dataset_kernel.h"
+#include "kernels/data/family.h"
 #include "kernels/data/indexed_dataset.h"
 #include "kernels/data/saved/snapshot_files.h"
-#include "kernels/data/saved_parts.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/device.h"
 #include "core/file_system.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/sources/record_stream.h"
 
 namespace weir {

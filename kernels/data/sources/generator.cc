@@ -1,5 +1,5 @@
 // A dataset of what a function yields until it ends the sequence.
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 
 #include "core/device.h"
 #include "kernels/data/dataset_output.h"
+#include "kernels/data/family.h"
 #include "kernels/data/saved/snapshot_files.h"
-#include "kernels/data/saved_parts.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include "core/file_system.h"
 #include "core/logging.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/indexed_dataset.h"
 #include "kernels/data/sources/record_stream.h"
 

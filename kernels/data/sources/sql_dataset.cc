@@ -3,7 +3,7 @@
 
 #include "core/file_system.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/sources/sql_query.h"
 
 namespace weir {

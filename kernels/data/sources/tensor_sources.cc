@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/indexed_dataset.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
 #include "kernels/data/sources/read_ahead.h"
 #include "kernels/data/transformations/batching.h"

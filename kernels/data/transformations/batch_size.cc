@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

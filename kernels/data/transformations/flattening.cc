@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_list.h"
-#include "kernels/data/saved_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

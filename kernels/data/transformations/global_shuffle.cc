@@ -3,7 +3,7 @@
 
 #include "core/resource_handle.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/index_shuffle.h"
 #include "kernels/data/seed_generator.h"
 

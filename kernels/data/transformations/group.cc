@@ -6,7 +6,7 @@
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/element_list.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

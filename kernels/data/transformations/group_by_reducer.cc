@@ -4,7 +4,7 @@
 
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "kernels/data/buffered_iterator.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 
 namespace weir {
 namespace {

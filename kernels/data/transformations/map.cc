@@ -1,5 +1,5 @@
 // map, one element after the other.
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/transformations/batching.h"
 
 namespace weir {

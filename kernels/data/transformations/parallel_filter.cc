@@ -1,6 +1,6 @@
 // filter with several calls of the predicate at a time.
 
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/transformations/parallel_mapper.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // map with several calls at a time, and map_and_batch.
 
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/transformations/batching.h"
 #include "kernels/data/transformations/parallel_mapper.h"
 

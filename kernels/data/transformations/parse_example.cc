@@ -3,7 +3,7 @@
 
 #include "core/tensor_variant.h"
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
 #include "kernels/parsing/example_batch.h"
 #include "kernels/ragged/ragged_variant.h"

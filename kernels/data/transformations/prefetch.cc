@@ -1,6 +1,6 @@
 // prefetch: reads its input ahead.
 #include "kernels/data/dataset_kernel.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/sources/read_ahead.h"
 
 namespace weir {

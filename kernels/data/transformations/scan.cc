@@ -1,5 +1,5 @@
 // scan: a map that carries a state along.
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include "core/tensor_variant.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
-#include "kernels/data/experimental_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/transformations/batching.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // window: datasets of the elements that a window sees as it moves over its input.
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_list.h"
-#include "kernels/data/family_parts.h"
+#include "kernels/data/family.h"
 #include "kernels/data/transformations/moving_window.h"
 
 namespace weir {

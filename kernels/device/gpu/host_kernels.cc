@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 
 #include "core/memory_types.h"
-#include "kernels/cuda/families.h"
+#include "kernels/device/family.h"
 #include "kernels/device/gpu/gpu_variable.h"
 
 namespace weir {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "kernels/cpu/families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

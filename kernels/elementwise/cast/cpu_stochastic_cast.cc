@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "core/numeric_types.h"
-#include "kernels/cpu/rare_families.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/quantized/uniform/uniform_quantized.h"
 #include "kernels/random/stateless_random.h"
 

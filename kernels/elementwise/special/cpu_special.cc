@@ -1,8 +1,8 @@
 // Special functions as ops.
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/elementwise/family.h"
 #include "kernels/elementwise/special/bessel.h"
 #include "kernels/elementwise/special/incomplete_gamma.h"
-#include "kernels/linalg/family_parts.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include "core/index_tensor.h"
 #include "kernels/array/moving/device.h"
 #include "kernels/counting/args_cross.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/args_clip.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

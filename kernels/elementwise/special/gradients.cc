@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
@@ -155,7 +155,7 @@ absl::Status ParameterizedTruncatedNormal(G& g) {
 
 }  // namespace
 
-absl::Status RegisterSpecialGradients(GradientRegistry& registry) {
+absl::Status RegisterSpecialGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"BesselI0", BesselI0},
       {"BesselI0e", BesselI0e},
@@ -185,7 +185,7 @@ absl::Status RegisterSpecialGradients(GradientRegistry& registry) {
       {"StatelessRandomGammaV3", StatelessGamma},
       {"StatelessParameterizedTruncatedNormal", ParameterizedTruncatedNormal},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 // Special functions.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include "kernels/image/codec/png_codec.h"
 #include "kernels/image/codec/simple_formats.h"
 #include "kernels/image/codec/webp_codec.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

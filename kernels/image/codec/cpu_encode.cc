@@ -1,7 +1,7 @@
 // EncodeJpeg, EncodeJpegVariableQuality and EncodePng.
 #include "kernels/image/codec/jpeg_codec.h"
 #include "kernels/image/codec/png_codec.h"
-#include "kernels/image/family_parts.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // Image files: what reads and writes them.
 #include "graph/common_shapes.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/numeric_families.h"
+#include "kernels/image/family.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
-#include "kernels/linalg/family_parts.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/matmul/einsum_plan.h"
 #include "kernels/linalg/matmul/gemm.h"
 

@@ -1,9 +1,9 @@
 // MatMul and the batched products.
 #include <algorithm>
 
-#include "kernels/cpu/families.h"
 #include "kernels/device/epilogue.h"
 #include "kernels/elementwise/cpu_elementwise.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/matmul/args.h"
 #include "kernels/linalg/matmul/gemm.h"
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/families.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/matmul/einsum_plan.h"
 #include "kernels/linalg/matmul/gpu_product.h"
 

@@ -3,9 +3,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "kernels/cuda/families.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/gpu_elementwise.h"
+#include "kernels/linalg/family.h"
 #include "kernels/linalg/matmul/args.h"
 #include "kernels/linalg/matmul/gpu_product.h"
 

@@ -1,7 +1,7 @@
 // Gradients of matrix products.
 
-#include "graph/gradients/families.h"
-#include "graph/gradients/gradient_registry.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
@@ -68,10 +68,10 @@ absl::Status BatchMatMulV2(G& g) {
 
 }  // namespace
 
-absl::Status RegisterMatMulGradients(GradientRegistry& registry) {
-  RETURN_IF_ERROR(registry.Register("MatMul", MatMul));
-  RETURN_IF_ERROR(registry.Register("BatchMatMul", BatchMatMul));
-  return registry.Register("BatchMatMulV2", BatchMatMulV2);
+absl::Status RegisterMatMulGradients(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.RegisterGradient("MatMul", MatMul));
+  RETURN_IF_ERROR(ops.RegisterGradient("BatchMatMul", BatchMatMul));
+  return ops.RegisterGradient("BatchMatMulV2", BatchMatMulV2);
 }
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // The gradient of Einsum, by Einsum.
 #include "absl/strings/str_replace.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/numeric_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
@@ -84,6 +84,6 @@ absl::Status Einsum(G& g) {
 
 }  // namespace
 
-absl::Status RegisterEinsumGradients(GradientRegistry& registry) { return registry.Register("Einsum", Einsum); }
+absl::Status RegisterEinsumGradients(OpRegistry& ops) { return ops.RegisterGradient("Einsum", Einsum); }
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 
 #include "core/numeric_types.h"
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/families.h"
+#include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {

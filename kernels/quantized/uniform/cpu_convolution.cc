@@ -2,9 +2,9 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/uniform/args_convolution.h"
 #include "kernels/quantized/uniform/uniform_products.h"
 

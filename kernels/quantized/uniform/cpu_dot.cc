@@ -1,8 +1,8 @@
 // Products of affinely quantised matrices, and of a matrix of real numbers with a quantised one.
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/parallel.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/uniform/uniform_products.h"
 
 namespace weir {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/rare_families.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_broadcast.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/quantization.h"
 #include "kernels/quantized/uniform/uniform_quantized.h"
 

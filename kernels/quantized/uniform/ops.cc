@@ -1,6 +1,6 @@
 // Arithmetic on integers that stand for real numbers by an affine rule, scale * (q - zero_point).
 #include "graph/common_shapes.h"
-#include "kernels/ops/rare_families.h"
+#include "kernels/quantized/family.h"
 #include "kernels/quantized/uniform/args_convolution.h"
 
 namespace weir {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/memory_info.h"
-#include "kernels/debug/inspection_families.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/sparse/csr/csr_matrix.h"
+#include "kernels/sparse/family.h"
 
 namespace weir {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "kernels/cpu/domain_families.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/csr/csr_matrix.h"
+#include "kernels/sparse/family.h"
 
 namespace weir {
 namespace {

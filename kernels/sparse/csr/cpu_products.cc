@@ -3,11 +3,11 @@
 #include <complex>
 #include <utility>
 
-#include "kernels/cpu/domain_families.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/sparse/csr/csr_matrix.h"
+#include "kernels/sparse/family.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,5 @@
 #include "kernels/sparse/csr/csr_matrix.h"
+#include "kernels/sparse/family.h"
 
 #include <algorithm>
 #include <cstring>

@@ -84,6 +84,4 @@ class CsrBuilder {
   std::vector<int32_t> next_;
 };
 
-absl::Status RegisterCsrVariants(VariantRegistry& variants);
-
 }  // namespace weir

@@ -1,8 +1,8 @@
 // Gradients through sparse matrices by rows, and through variants of composite tensors. The gradient of such a matrix
 // is one with entries in the same places.
 #include "graph/gradients/copied_attrs.h"
-#include "graph/gradients/gradient_registry.h"
-#include "graph/gradients/record_families.h"
+#include "graph/gradients/gradient_context.h"
+#include "kernels/sparse/family.h"
 
 namespace weir {
 namespace {
@@ -97,7 +97,7 @@ absl::Status ToComponents(G& g) {
 
 }  // namespace
 
-absl::Status RegisterCsrGradients(GradientRegistry& registry) {
+absl::Status RegisterCsrGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"SparseTensorToCSRSparseMatrix", FromSparse},
       {"DenseToCSRSparseMatrix", FromDense},
@@ -109,8 +109,8 @@ absl::Status RegisterCsrGradients(GradientRegistry& registry) {
       {"CompositeTensorVariantFromComponents", FromComponents},
       {"CompositeTensorVariantToComponents", ToComponents},
   };
-  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(registry.Register(op, fn));
-  return registry.RegisterNotDifferentiable("SparseMatrixNNZ");
+  for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
+  return ops.RegisterNotDifferentiable("SparseMatrixNNZ");
 }
 
 }  // namespace weir

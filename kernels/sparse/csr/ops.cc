@@ -1,6 +1,6 @@
 // Sparse matrices by rows, as variants.
 #include "kernels/device/op_shapes.h"
-#include "kernels/ops/domain_families.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
 namespace weir {

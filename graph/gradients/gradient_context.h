@@ -1,0 +1,93 @@
+// How the gradient of each op is written as more ops.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/attr_value.h"
+#include "core/op_registry.h"
+#include "core/status.h"
+#include "graph/graph.h"
+#include "graph/output.h"
+
+namespace weir {
+
+// The gradient with respect to one tensor: dense (`values` alone), or sparse as TensorFlow's IndexedSlices: row
+// indices[i] of a tensor of shape `dense_shape` has the gradient values[i], repeated indices add up. Not valid: zero.
+struct Gradient {
+  Output values;
+  Output indices;
+  Output dense_shape;
+
+  Gradient() = default;
+  Gradient(Output dense) : values(dense) {}  // NOLINT(google-explicit-constructor): a dense gradient is an output
+  Gradient(Output values, Output indices, Output dense_shape)
+      : values(values), indices(indices), dense_shape(dense_shape) {}
+  bool valid() const { return values.valid(); }
+  bool is_sparse() const { return indices.valid(); }
+};
+
+// What a gradient function sees: the op, the gradients that arrive at its outputs, and a way to add ops (named
+// "gradients/<op name>_grad/…", on the op's device). The first error sticks and is reported by the builder.
+class GradientContext {
+ public:
+  GradientContext(Graph* graph, Node* op, std::vector<Gradient> grad_outputs, std::string name_scope);
+
+  const Graph& graph() const { return *graph_; }
+  const Node& op() const { return *op_; }
+  Output input(int i) const;
+  Output output(int i) const { return Output(op_, i); }
+  int num_inputs() const { return op_->num_inputs(); }
+
+  bool has_grad(int i) const { return grad_outputs_[i].valid(); }
+  // The gradient at output i, dense (sparse ones are densified); zeros of its shape where none arrives.
+  Output dy(int i = 0);
+  // `gradient` as one tensor; it must be valid.
+  Output Densify(const Gradient& gradient);
+  const Gradient& grad(int i) const { return grad_outputs_[i]; }
+
+  // Tells the gradients of one AddGradients from those of others in the same graph: what adds up in a place that is
+  // found by name has this in the name.
+  const std::string& run() const { return run_; }
+  void set_run(std::string run) { run_ = std::move(run); }
+
+  template <typename V>
+  V Attr(absl::string_view name) {
+    V value{};
+    UpdateStatus(GetNodeAttr(op_->def(), name, &value));
+    return value;
+  }
+
+  // Adds an op: Call("MatMul", {dy(), input(1)}, {Set("transpose_b", true)}). Arguments that are lists take Call with
+  // InputLists. Returns output 0; the others are Output(result.op(), i).
+  using AttrSetter = std::function<void(tensorflow::NodeDef*)>;
+  template <typename V>
+  static AttrSetter Set(std::string name, V value) {
+    return
+        [name = std::move(name), value = std::move(value)](tensorflow::NodeDef* def) { SetNodeAttr(name, value, def); };
+  }
+  Output Call(absl::string_view op, const std::vector<Input>& inputs, const std::vector<AttrSetter>& attrs = {});
+  Output CallWithLists(absl::string_view op, const std::vector<InputList>& inputs,
+                       const std::vector<AttrSetter>& attrs = {});
+
+  // d(loss)/d(input i). Inputs that are never set have no gradient (integers, shapes).
+  void set_grad(int i, Gradient gradient) { grad_inputs_[i] = gradient; }
+
+  void UpdateStatus(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+  const absl::Status& status() const { return status_; }
+  std::vector<Gradient> TakeInputGradients() { return std::move(grad_inputs_); }
+
+ private:
+  Graph* const graph_;
+  Node* const op_;
+  std::vector<Gradient> grad_outputs_;
+  std::vector<Gradient> grad_inputs_;
+  const std::string name_scope_;
+  std::string run_;
+  absl::Status status_;
+};
+
+}  // namespace weir

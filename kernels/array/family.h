@@ -1,0 +1,40 @@
+// The array family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily ArrayFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterDiagonalOps(OpRegistry& ops);
+absl::Status RegisterBandOps(OpRegistry& ops);
+absl::Status RegisterSpaceBatchOps(OpRegistry& ops);
+absl::Status RegisterArrayOps(OpRegistry& ops);
+
+absl::Status RegisterDiagonalGradients(OpRegistry& ops);
+absl::Status RegisterBandGradients(OpRegistry& ops);
+absl::Status RegisterArrayGradients(OpRegistry& ops);
+absl::Status RegisterArrayNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterBandKernels(KernelRegistry& kernels);
+absl::Status RegisterDiagonalKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuDiagonalKernels(KernelRegistry& kernels);
+absl::Status RegisterJoinKernels(KernelRegistry& kernels);
+absl::Status RegisterMoveKernels(KernelRegistry& kernels);
+absl::Status RegisterPadKernels(KernelRegistry& kernels);
+absl::Status RegisterSpaceBatchKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuPadKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuArrayKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSpaceKernels(KernelRegistry& kernels);
+absl::Status RegisterValueKernels(KernelRegistry& kernels);
+absl::Status RegisterInplaceKernels(KernelRegistry& kernels);
+absl::Status RegisterShapeKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuFillKernels(KernelRegistry& kernels);
+absl::Status RegisterSliceKernels(KernelRegistry& kernels);
+absl::Status RegisterStridedSliceAssignKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSliceKernels(KernelRegistry& kernels);
+
+}  // namespace weir

@@ -1,0 +1,15 @@
+// The clustering family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily ClusteringFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterClusterOps(OpRegistry& ops);
+
+absl::Status RegisterClusterKernels(KernelRegistry& kernels);
+
+}  // namespace weir

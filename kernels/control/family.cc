@@ -1,0 +1,15 @@
+#include "kernels/control/family.h"
+
+namespace weir {
+
+OpFamily ControlFamily() {
+  return {
+      .name = "control",
+      .ops = {RegisterCoreOps, RegisterWireOps},
+      .kernels = {RegisterCallKernels, RegisterControlFlowKernels, RegisterFunctionLoopKernels, RegisterMapDefunKernels,
+                  RegisterTransferKernels, RegisterSessionTensorKernels, RegisterWireKernels, RegisterGpuCopyKernels},
+      .gradients = {RegisterControlNotDifferentiable, RegisterCallGradients},
+  };
+}
+
+}  // namespace weir

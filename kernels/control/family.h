@@ -1,0 +1,26 @@
+// The control family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily ControlFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterCoreOps(OpRegistry& ops);
+absl::Status RegisterWireOps(OpRegistry& ops);
+
+absl::Status RegisterCallGradients(OpRegistry& ops);
+absl::Status RegisterControlNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterCallKernels(KernelRegistry& kernels);
+absl::Status RegisterControlFlowKernels(KernelRegistry& kernels);
+absl::Status RegisterFunctionLoopKernels(KernelRegistry& kernels);
+absl::Status RegisterMapDefunKernels(KernelRegistry& kernels);
+absl::Status RegisterTransferKernels(KernelRegistry& kernels);
+absl::Status RegisterSessionTensorKernels(KernelRegistry& kernels);
+absl::Status RegisterWireKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuCopyKernels(KernelRegistry& kernels);
+
+}  // namespace weir

@@ -1,0 +1,14 @@
+// The ops of this family through which no gradient flows.
+#include "kernels/control/family.h"
+
+namespace weir {
+
+absl::Status RegisterControlNotDifferentiable(OpRegistry& ops) {
+  for (const char* op : {"Abort", "Const", "DeleteSessionTensor", "GetSessionHandle", "GetSessionHandleV2",
+                         "GetSessionTensor", "NoOp", "Placeholder", "PlaceholderV2", "StopGradient", "ToBool"}) {
+    RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir

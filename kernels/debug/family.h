@@ -1,0 +1,23 @@
+// The debug family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily DebugFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterDebugOps(OpRegistry& ops);
+absl::Status RegisterProbeOps(OpRegistry& ops);
+absl::Status RegisterRuntimeInfoOps(OpRegistry& ops);
+absl::Status RegisterDebugNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterDebugKernels(KernelRegistry& kernels);
+absl::Status RegisterImmutableConstKernels(KernelRegistry& kernels);
+absl::Status RegisterPrintKernels(KernelRegistry& kernels);
+absl::Status RegisterProbeKernels(KernelRegistry& kernels);
+absl::Status RegisterRuntimeInfoKernels(KernelRegistry& kernels);
+absl::Status RegisterTensorHealthKernels(KernelRegistry& kernels);
+
+}  // namespace weir

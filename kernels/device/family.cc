@@ -1,0 +1,12 @@
+#include "kernels/device/family.h"
+
+namespace weir {
+
+OpFamily DeviceFamily() {
+  return {
+      .name = "device",
+      .kernels = {RegisterGpuHostKernels},
+  };
+}
+
+}  // namespace weir

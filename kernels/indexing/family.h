@@ -1,0 +1,26 @@
+// The indexing family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily IndexingFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterIndexingOps(OpRegistry& ops);
+
+absl::Status RegisterIndexingGradients(OpRegistry& ops);
+absl::Status RegisterIndexingNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterGatherKernels(KernelRegistry& kernels);
+absl::Status RegisterPartitionKernels(KernelRegistry& kernels);
+absl::Status RegisterScatterKernels(KernelRegistry& kernels);
+absl::Status RegisterUniqueKernels(KernelRegistry& kernels);
+absl::Status RegisterWhereKernel(KernelRegistry& kernels);
+absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuStitchKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuWhereKernels(KernelRegistry& kernels);
+
+}  // namespace weir

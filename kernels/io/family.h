@@ -1,0 +1,21 @@
+// The io family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily IoFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterIoOps(OpRegistry& ops);
+absl::Status RegisterReaderOps(OpRegistry& ops);
+absl::Status RegisterSliceTableOps(OpRegistry& ops);
+absl::Status RegisterIoNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterIoKernels(KernelRegistry& kernels);
+absl::Status RegisterReaderKernels(KernelRegistry& kernels);
+absl::Status RegisterRecordInputKernels(KernelRegistry& kernels);
+absl::Status RegisterSliceTableKernels(KernelRegistry& kernels);
+
+}  // namespace weir

@@ -1,0 +1,18 @@
+#include "kernels/linalg/family.h"
+
+namespace weir {
+
+OpFamily LinalgFamily() {
+  return {
+      .name = "linalg",
+      .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterFormerOps, RegisterMatrixFunctionOps},
+      .kernels = {RegisterDecompositionKernels, RegisterFormerNames, RegisterEigKernels, RegisterLuKernels,
+                  RegisterSchurKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
+                  RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,
+                  RegisterGpuMatMulKernels},
+      .gradients = {RegisterLinalgNotDifferentiable, RegisterDecompositionGradients, RegisterSpectralGradients,
+                    RegisterTridiagonalGradients, RegisterMatMulGradients, RegisterEinsumGradients},
+  };
+}
+
+}  // namespace weir

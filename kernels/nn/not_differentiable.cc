@@ -1,0 +1,13 @@
+// The ops of this family through which no gradient flows.
+#include "kernels/nn/family.h"
+
+namespace weir {
+
+absl::Status RegisterNnNotDifferentiable(OpRegistry& ops) {
+  for (const char* op : {"InTopK", "InTopKV2"}) {
+    RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,17 @@
+// The normalization family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily NormalizationFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterBatchNormGradients(OpRegistry& ops);
+
+absl::Status RegisterNormalizationKernels(KernelRegistry& kernels);
+absl::Status RegisterLrnKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuNormKernels(KernelRegistry& kernels);
+
+}  // namespace weir

@@ -1,0 +1,22 @@
+// What one folder of kernels/ adds to the registries.
+#pragma once
+
+#include <vector>
+
+#include "core/kernel_registry.h"
+#include "core/op_registry.h"
+#include "core/status.h"
+#include "core/variant_registry.h"
+
+namespace weir {
+
+// Each part registers some of the family's ops, kernels, gradients or variants; nothing registers itself.
+struct OpFamily {
+  const char* name;
+  std::vector<absl::Status (*)(OpRegistry&)> ops;
+  std::vector<absl::Status (*)(KernelRegistry&)> kernels;
+  std::vector<absl::Status (*)(OpRegistry&)> gradients;
+  std::vector<absl::Status (*)(VariantRegistry&)> variants;
+};
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+#include "kernels/parsing/family.h"
+
+namespace weir {
+
+OpFamily ParsingFamily() {
+  return {
+      .name = "parsing",
+      .ops = {RegisterParsingOps, RegisterExampleOps, RegisterProtoOps},
+      .kernels = {RegisterDecodeBytesKernels, RegisterDecodeCsvKernels, RegisterDecodeJsonKernels,
+                  RegisterDecodeProtoKernels, RegisterEditDistanceKernels, RegisterEncodeProtoKernels,
+                  RegisterExampleKernels, RegisterRemappingKernels, RegisterSequenceExampleKernels},
+      .gradients = {RegisterParsingNotDifferentiable},
+  };
+}
+
+}  // namespace weir

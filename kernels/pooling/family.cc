@@ -1,0 +1,13 @@
+#include "kernels/pooling/family.h"
+
+namespace weir {
+
+OpFamily PoolingFamily() {
+  return {
+      .name = "pooling",
+      .kernels = {RegisterDilationKernels, RegisterFractionalPoolingKernels, RegisterPoolingKernels,
+                  RegisterVolumePoolingKernels, RegisterGpuPoolKernels},
+  };
+}
+
+}  // namespace weir

@@ -1,0 +1,17 @@
+#include "kernels/random/family.h"
+
+namespace weir {
+
+OpFamily RandomFamily() {
+  return {
+      .name = "random",
+      .ops = {RegisterRandomOps, RegisterRandomDistributionOps},
+      .kernels = {RegisterRandomBinomialKernels, RegisterRandomGammaKernels, RegisterRandomPoissonKernels,
+                  RegisterRandomKernels, RegisterRandomOrderKernels, RegisterSobolKernels,
+                  RegisterStatefulRandomKernels, RegisterStatelessRandomKernels, RegisterTruncatedNormalKernels,
+                  RegisterGpuMultinomialKernels, RegisterGpuRandomKernels},
+      .gradients = {RegisterRandomNotDifferentiable},
+  };
+}
+
+}  // namespace weir

@@ -1,0 +1,13 @@
+// The ops of this family through which no gradient flows.
+#include "kernels/ranking/family.h"
+
+namespace weir {
+
+absl::Status RegisterRankingNotDifferentiable(OpRegistry& ops) {
+  for (const char* op : {"CTCBeamSearchDecoder"}) {
+    RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,15 @@
+#include "kernels/recurrent/family.h"
+
+namespace weir {
+
+OpFamily RecurrentFamily() {
+  return {
+      .name = "recurrent",
+      .ops = {RegisterRecurrentOps, RegisterCudnnRnnOps},
+      .kernels = {RegisterCudnnRnnKernels, RegisterGatedRecurrentKernels, RegisterRecurrentKernels,
+                  RegisterGpuRnnKernels, RegisterGpuGruKernels, RegisterGpuLstmKernels},
+      .gradients = {RegisterRecurrentNotDifferentiable, RegisterCellGradients},
+  };
+}
+
+}  // namespace weir

@@ -1,0 +1,14 @@
+#include "kernels/segment/family.h"
+
+namespace weir {
+
+OpFamily SegmentFamily() {
+  return {
+      .name = "segment",
+      .ops = {RegisterSegmentOps},
+      .kernels = {RegisterSegmentKernels, RegisterGpuSparseKernels},
+      .gradients = {RegisterSegmentGradients},
+  };
+}
+
+}  // namespace weir

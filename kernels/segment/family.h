@@ -1,0 +1,18 @@
+// The segment family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily SegmentFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterSegmentOps(OpRegistry& ops);
+
+absl::Status RegisterSegmentGradients(OpRegistry& ops);
+
+absl::Status RegisterSegmentKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSparseKernels(KernelRegistry& kernels);
+
+}  // namespace weir

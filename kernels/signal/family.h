@@ -1,0 +1,18 @@
+// The signal family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily SignalFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterFourierOps(OpRegistry& ops);
+absl::Status RegisterAudioOps(OpRegistry& ops);
+
+absl::Status RegisterAudioKernels(KernelRegistry& kernels);
+absl::Status RegisterFourierKernels(KernelRegistry& kernels);
+absl::Status RegisterMfccKernels(KernelRegistry& kernels);
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+#include "kernels/state/family.h"
+
+namespace weir {
+
+OpFamily StateFamily() {
+  return {
+      .name = "state",
+      .ops = {RegisterStateOps, RegisterUpdateOps},
+      .kernels = {RegisterAssignUpdateKernels, RegisterRefVariableKernels, RegisterResourceGatherKernels,
+                  RegisterResourceVariableKernels, RegisterScatterNdUpdateKernels, RegisterScatterUpdateKernels,
+                  RegisterGpuVariableKernels},
+      .gradients = {RegisterStateNotDifferentiable, RegisterStateGradients},
+  };
+}
+
+}  // namespace weir

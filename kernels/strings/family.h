@@ -1,0 +1,27 @@
+// The strings family: see README.md beside this file.
+#pragma once
+
+#include "kernels/op_family.h"
+
+namespace weir {
+
+OpFamily StringsFamily();
+
+// Its parts; only family.cc calls them.
+absl::Status RegisterStringOps(OpRegistry& ops);
+absl::Status RegisterTextOps(OpRegistry& ops);
+absl::Status RegisterTextTransformOps(OpRegistry& ops);
+absl::Status RegisterStringsNotDifferentiable(OpRegistry& ops);
+
+absl::Status RegisterStringFormatKernels(KernelRegistry& kernels);
+absl::Status RegisterStringHashKernels(KernelRegistry& kernels);
+absl::Status RegisterNGramsKernels(KernelRegistry& kernels);
+absl::Status RegisterJoinStringsKernels(KernelRegistry& kernels);
+absl::Status RegisterRegexKernels(KernelRegistry& kernels);
+absl::Status RegisterRegexReplaceKernels(KernelRegistry& kernels);
+absl::Status RegisterSplitKernels(KernelRegistry& kernels);
+absl::Status RegisterStringKernels(KernelRegistry& kernels);
+absl::Status RegisterSubstrKernels(KernelRegistry& kernels);
+absl::Status RegisterUnicodeKernels(KernelRegistry& kernels);
+
+}  // namespace weir

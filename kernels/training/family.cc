@@ -1,0 +1,14 @@
+#include "kernels/training/family.h"
+
+namespace weir {
+
+OpFamily TrainingFamily() {
+  return {
+      .name = "training",
+      .ops = {RegisterTrainingOps},
+      .kernels = {RegisterAdaptiveRules, RegisterMomentumRules, RegisterProximalRules, RegisterGpuApplyKernels,
+                  RegisterGpuFusedApplyKernels},
+  };
+}
+
+}  // namespace weir
