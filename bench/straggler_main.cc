@@ -14,7 +14,7 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/strategy/parameter_server_strategy.h"
+#include "client/strategy/parameter_server_strategy.h"
 
 namespace weir::bench {
 namespace {

@@ -32,7 +32,7 @@ int64_t NextMicros() {
 }
 
 // "_tfdbg_device_,job_worker,replica_0,task_0,device_CPU_0"
-std::string DirectoryOf(absl::string_view device) {
+std::string DumpDirectory(absl::string_view device) {
   return absl::StrCat("_tfdbg_device_", absl::StrReplaceAll(device, {{":", "_"}, {"/", ","}}));
 }
 
@@ -104,7 +104,7 @@ absl::Status PublishDebugTensor(const FileSystemRegistry& files, const std::vect
   }
   if (tensor.dtype() == DT_RESOURCE) WriteHandles(value->mutable_tensor());
   const std::string path = absl::StrCat(key.node, "_", key.slot, "_", key.debug_op);
-  return Write(files, urls, JoinPath(DirectoryOf(key.device), path), NextMicros(), std::move(event));
+  return Write(files, urls, JoinPath(DumpDirectory(key.device), path), NextMicros(), std::move(event));
 }
 
 absl::Status PublishDebugGraph(const FileSystemRegistry& files, const std::vector<std::string>& urls,
@@ -112,7 +112,7 @@ absl::Status PublishDebugGraph(const FileSystemRegistry& files, const std::vecto
   tensorflow::Event event;
   graph.SerializeToString(event.mutable_graph_def());
   const std::string name = absl::StrCat("_tfdbg_graph_hash", Fingerprint64(event.graph_def()));
-  return Write(files, urls, JoinPath(DirectoryOf(device), name), NextMicros(), std::move(event));
+  return Write(files, urls, JoinPath(DumpDirectory(device), name), NextMicros(), std::move(event));
 }
 
 absl::Status PublishDebugStep(const FileSystemRegistry& files, const std::vector<std::string>& urls,

@@ -5,9 +5,9 @@
 #include "client/gradients.h"
 #include "client/layers.h"
 #include "client/ops.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/parameter_server_strategy.h"
-#include "distribute/strategy/per_replica_feeds.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/parameter_server_strategy.h"
+#include "client/strategy/per_replica_feeds.h"
 
 namespace weir::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "distribute/strategy/pipeline.h"
-#include "distribute/strategy/tensor_parallel.h"
+#include "client/strategy/pipeline.h"
+#include "client/strategy/tensor_parallel.h"
 
 namespace weir::gpt {
 

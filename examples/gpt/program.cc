@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
-#include "distribute/strategy/mesh_program.h"
-#include "distribute/strategy/zero.h"
+#include "client/strategy/mesh_program.h"
+#include "client/strategy/zero.h"
 
 namespace weir::gpt {
 namespace {

@@ -14,11 +14,11 @@
 #include "client/training_loop.h"
 #include "core/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/strategy/central_storage_strategy.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/multi_worker_mirrored_strategy.h"
-#include "distribute/strategy/parameter_server_strategy.h"
-#include "distribute/strategy/per_replica_feeds.h"
+#include "client/strategy/central_storage_strategy.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/multi_worker_mirrored_strategy.h"
+#include "client/strategy/parameter_server_strategy.h"
+#include "client/strategy/per_replica_feeds.h"
 #include "examples/digits/dataset.h"
 
 namespace weir::digits {

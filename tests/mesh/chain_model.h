@@ -7,7 +7,7 @@
 
 #include "client/session.h"
 #include "client/variables.h"
-#include "distribute/strategy/pipeline.h"
+#include "client/strategy/pipeline.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "distribute/strategy/mesh_program.h"
+#include "client/strategy/mesh_program.h"
 
 #include <unistd.h>
 
@@ -7,8 +7,8 @@
 #include "client/ops.h"
 #include "client/optimizer.h"
 #include "client/saver.h"
-#include "distribute/strategy/tensor_parallel.h"
-#include "distribute/strategy/zero.h"
+#include "client/strategy/tensor_parallel.h"
+#include "client/strategy/zero.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/mesh/chain_model.h"

@@ -1,4 +1,4 @@
-#include "distribute/strategy/pipeline_schedule.h"
+#include "client/strategy/pipeline_schedule.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "distribute/strategy/pipeline.h"
+#include "client/strategy/pipeline.h"
 
 #include <algorithm>
 
 #include "absl/strings/match.h"
 #include "client/ops.h"
-#include "distribute/strategy/mesh_program.h"
+#include "client/strategy/mesh_program.h"
 #include "gmock/gmock.h"
 #include "graph/ancestors_testing.h"
 #include "graph/shape_refiner.h"

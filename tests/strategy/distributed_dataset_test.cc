@@ -1,12 +1,12 @@
 // Each replica gets its rows of each global batch, in order, on one task and on several.
-#include "distribute/strategy/distributed_dataset.h"
+#include "client/strategy/distributed_dataset.h"
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/multi_worker_mirrored_strategy.h"
-#include "distribute/strategy/parameter_server_strategy.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/multi_worker_mirrored_strategy.h"
+#include "client/strategy/parameter_server_strategy.h"
 
 namespace weir {
 namespace {

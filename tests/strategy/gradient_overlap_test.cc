@@ -7,7 +7,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "core/testing.h"
-#include "distribute/strategy/mirrored_strategy.h"
+#include "client/strategy/mirrored_strategy.h"
 #include "graph/ancestors_testing.h"
 
 namespace weir {

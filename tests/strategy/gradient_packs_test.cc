@@ -1,4 +1,4 @@
-#include "distribute/strategy/gradient_packs.h"
+#include "client/strategy/gradient_packs.h"
 
 #include "core/testing.h"
 

@@ -5,8 +5,8 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "core/testing.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/per_replica_feeds.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/per_replica_feeds.h"
 #include "graph/function_library.h"
 
 namespace weir {

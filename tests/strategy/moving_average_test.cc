@@ -5,7 +5,7 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/testing.h"
-#include "distribute/strategy/mirrored_strategy.h"
+#include "client/strategy/mirrored_strategy.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/multi_worker_mirrored_strategy.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {

@@ -7,9 +7,9 @@
 #include "client/ops.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/strategy/chief_thread.h"
-#include "distribute/strategy/mirrored_strategy.h"
-#include "distribute/strategy/parameter_server_strategy.h"
+#include "client/strategy/chief_thread.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/strategy/parameter_server_strategy.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {

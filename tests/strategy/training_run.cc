@@ -5,9 +5,9 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "core/testing.h"
-#include "distribute/strategy/chief_thread.h"
-#include "distribute/strategy/parameter_server_strategy.h"
-#include "distribute/strategy/per_replica_feeds.h"
+#include "client/strategy/chief_thread.h"
+#include "client/strategy/parameter_server_strategy.h"
+#include "client/strategy/per_replica_feeds.h"
 
 namespace weir {
 namespace {

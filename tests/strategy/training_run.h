@@ -10,7 +10,7 @@
 
 #include "client/optimizer.h"
 #include "client/session.h"
-#include "distribute/strategy/strategy.h"
+#include "client/strategy/strategy.h"
 
 namespace weir {
 

@@ -1,0 +1,46 @@
+#include "client/strategy/chief_thread.h"
+
+#include "absl/time/clock.h"
+#include "core/cancellable_sleep.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+
+// It may come back.
+bool IsTaskLoss(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status) || absl::IsFailedPrecondition(status);
+}
+
+}  // namespace
+
+ChiefThread::ChiefThread(Session* session, const Operation& update)
+    : session_(session), thread_([this, update] { Run(update); }) {}
+
+ChiefThread::~ChiefThread() { Stop().IgnoreError(); }
+
+void ChiefThread::Run(const Operation& update) {
+  for (;;) {
+    status_ = session_->RunTargets({update});
+    if (status_.ok()) continue;
+    if (!IsTaskLoss(status_)) {
+      session_->Close().IgnoreError();  // or the workers' steps would wait for this one's for ever
+      return;
+    }
+    if (!SleepUntil(absl::Now() + kRetryPause, &stop_).ok()) return;
+  }
+}
+
+absl::Status ChiefThread::Stop() {
+  if (!thread_.joinable()) return status_;
+  stop_.StartCancel();
+  const absl::Status closed = session_->Close();
+  thread_.join();
+  const bool by_closing = absl::IsCancelled(status_) || absl::IsAborted(status_);
+  if (by_closing) status_ = closed;
+  return status_;
+}
+
+}  // namespace weir

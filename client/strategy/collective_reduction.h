@@ -1,0 +1,62 @@
+// Reductions by collective ops: among devices of one graph, and among the graphs of several workers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/scope.h"
+#include "client/strategy/communication_options.h"
+#include "client/strategy/per_replica.h"
+#include "graph/gradients/gradient_context.h"
+
+namespace weir {
+
+// One group of ranks, of which this graph has some. Every call adds collectives; all graphs of the group make the
+// same calls in the same order, so that they name their instances alike. Not thread-safe.
+class CollectiveReduction {
+ public:
+  // `first_instance_key`: a group's instances are numbered from there.
+  CollectiveReduction(int group_size, int group_key, int first_instance_key, CommunicationOptions options = {})
+      : group_size_(group_size),
+        group_key_(group_key),
+        options_(std::move(options)),
+        next_instance_key_(first_instance_key) {}
+
+  // The sum or mean over all ranks of what they give; scopes[i] and values[i] are those of this graph's ranks.
+  OutputList AllReduce(const std::vector<Scope>& scopes, ReduceOp op, const OutputList& values) {
+    return AllReduce(scopes, op, values, "");
+  }
+  // The rows of all ranks one after the other; ranks may have different numbers of rows.
+  OutputList AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values) {
+    return AllGatherRows(scopes, values, "");
+  }
+  // gradients[k][i]: of variable k, which has shapes[k], at rank i. Dense ones are packed as the options say.
+  std::vector<std::vector<Gradient>> AllReduceGradients(const std::vector<Scope>& scopes, ReduceOp op,
+                                                        const std::vector<std::vector<Gradient>>& gradients,
+                                                        const std::vector<TensorShape>& shapes);
+  // The value of the rank that calls with one; the others call without.
+  Output Broadcast(const Scope& scope, const Output& value, const TensorShape& shape, DataType dtype);
+
+  int group_size() const { return group_size_; }
+
+ private:
+  // With what `wire` says of their messages.
+  OutputList AllReduce(const std::vector<Scope>& scopes, ReduceOp op, const OutputList& values,
+                       const std::string& wire);
+  OutputList AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values, const std::string& wire);
+  OutputList Gather(const std::vector<Scope>& scopes, const OutputList& values, const std::string& wire);
+  std::vector<Gradient> AllReduceSparse(const std::vector<Scope>& scopes, ReduceOp op,
+                                        const std::vector<Gradient>& parts);
+  // results[k] of each k in `pack`.
+  void AllReducePack(const std::vector<Scope>& scopes, ReduceOp op, const std::vector<std::vector<Gradient>>& gradients,
+                     const std::vector<TensorShape>& shapes, const std::vector<int>& pack,
+                     std::vector<std::vector<Gradient>>* results);
+  float timeout() const { return static_cast<float>(options_.timeout_seconds); }
+
+  const int group_size_, group_key_;
+  const CommunicationOptions options_;
+  int next_instance_key_;
+};
+
+}  // namespace weir

@@ -1,0 +1,136 @@
+#include "client/strategy/distributed_dataset.h"
+
+#include "client/ops.h"
+#include "core/device_name.h"
+
+namespace weir {
+namespace {
+
+// Replicas of one task, by their places among those of the graph.
+struct Pipeline {
+  std::string device;  // the task's CPU
+  int first = 0;       // among all replicas in sync
+  int num_replicas = 0;
+};
+
+absl::StatusOr<std::vector<Pipeline>> PipelinesOf(const Strategy& strategy) {
+  std::vector<Pipeline> pipelines;
+  for (size_t i = 0; i < strategy.replica_devices().size(); ++i) {
+    ASSIGN_OR_RETURN(DeviceName device, DeviceName::Parse(strategy.replica_devices()[i]));
+    device.type = "CPU";
+    device.id = 0;
+    const std::string name = device.ToString();
+    if (pipelines.empty() || pipelines.back().device != name) {
+      pipelines.push_back({.device = name, .first = strategy.first_replica() + static_cast<int>(i)});
+    }
+    ++pipelines.back().num_replicas;
+  }
+  return pipelines;
+}
+
+// Rows for `count` replicas of `all`, from replica `first` on, where all share `rows`.
+std::vector<int64_t> Shares(int64_t rows, int all, int first, int count) {
+  std::vector<int64_t> sizes;
+  for (int i = first; i < first + count; ++i) sizes.push_back(rows / all + (i < rows % all ? 1 : 0));
+  return sizes;
+}
+
+int64_t SumOf(const std::vector<int64_t>& sizes) {
+  int64_t sum = 0;
+  for (const int64_t size : sizes) sum += size;
+  return sum;
+}
+
+absl::Status CheckDataset(const Strategy& strategy, const DatasetOutput& dataset, const DistributeOptions& options) {
+  if (!dataset.dataset.valid() || dataset.dataset.type() != DT_VARIANT ||
+      dataset.types.size() != dataset.shapes.size() || dataset.types.empty()) {
+    return errors::InvalidArgument("DistributeDataset needs a dataset, the types of its components and as many shapes");
+  }
+  if (options.global_batch_size == 0) return absl::OkStatus();
+  if (options.global_batch_size < strategy.num_replicas_in_sync()) {
+    return errors::InvalidArgument("A global batch of ", options.global_batch_size, " has no row for each of the ",
+                                   strategy.num_replicas_in_sync(), " replicas of ", strategy.name());
+  }
+  for (const PartialTensorShape& shape : dataset.shapes) {
+    if (shape.dims() == 0) {
+      return errors::InvalidArgument(
+          "A component of the dataset is a scalar, and cannot be cut into replicas' parts: "
+          "batch the dataset");
+    }
+  }
+  return absl::OkStatus();
+}
+
+PartialTensorShape WithAnyRows(const PartialTensorShape& shape) {
+  if (shape.dims() < 1) return shape;
+  std::vector<int64_t> dims(shape.dim_sizes().begin(), shape.dim_sizes().end());
+  dims[0] = -1;
+  return *PartialTensorShape::Build(dims);  // no more elements than before
+}
+
+Output Rebatch(const Scope& scope, const DatasetOutput& dataset, const std::vector<int64_t>& sizes) {
+  return ops::RebatchDatasetV2(scope, dataset.dataset, Tensor::Vector<int64_t>(sizes), Tensor::Scalar<bool>(false),
+                               dataset.types, dataset.shapes);
+}
+
+// Cuts each global batch into the parts of the pipelines, keeps this one's, and cuts that for its replicas.
+void KeepOwnRows(const Scope& scope, const std::vector<int64_t>& of_pipelines, int64_t pipeline,
+                 const std::vector<int64_t>& of_replicas, DatasetOutput* dataset) {
+  for (PartialTensorShape& shape : dataset->shapes) shape = WithAnyRows(shape);
+  if (of_pipelines.size() > 1) {
+    dataset->dataset = Rebatch(scope, *dataset, of_pipelines);
+    dataset->dataset =
+        ops::ShardDataset(scope, dataset->dataset, Tensor::Scalar<int64_t>(static_cast<int64_t>(of_pipelines.size())),
+                          Tensor::Scalar<int64_t>(pipeline), dataset->types, dataset->shapes);
+  }
+  dataset->dataset = Rebatch(scope, *dataset, of_replicas);
+}
+
+}  // namespace
+
+DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunction& function,
+                                     DistributeOptions options) {
+  const Scope& scope = strategy.Scope();
+  const auto pipelines = PipelinesOf(strategy);
+  scope.UpdateStatus(pipelines.status());
+  std::vector<OutputList> by_component;
+  std::vector<Operation> initializers;
+  const int replicas = strategy.num_replicas();
+  for (size_t p = 0; scope.ok() && p < pipelines->size(); ++p) {
+    const Pipeline& pipeline = (*pipelines)[p];
+    // Every task has as many replicas as this one.
+    const int num_pipelines = replicas / pipeline.num_replicas, id = pipeline.first / pipeline.num_replicas;
+    const Scope there = scope.WithDevice(pipeline.device).SubScope("input");
+    DatasetOutput dataset = function(there, {.num_input_pipelines = num_pipelines,
+                                             .input_pipeline_id = id,
+                                             .num_replicas_in_sync = strategy.num_replicas_in_sync()});
+    if (scope.ok()) scope.UpdateStatus(CheckDataset(strategy, dataset, options));
+    if (!scope.ok()) break;
+    if (options.global_batch_size > 0) {
+      std::vector<int64_t> of_pipelines;
+      for (int i = 0; i < num_pipelines; ++i) {
+        of_pipelines.push_back(
+            SumOf(Shares(options.global_batch_size, replicas, i * pipeline.num_replicas, pipeline.num_replicas)));
+      }
+      KeepOwnRows(there, of_pipelines, id,
+                  Shares(options.global_batch_size, replicas, pipeline.first, pipeline.num_replicas), &dataset);
+    }
+    const Output iterator = ops::IteratorV2(there, /*shared_name=*/"", /*container=*/"", dataset.types, dataset.shapes);
+    initializers.push_back(ops::MakeIterator(there, dataset.dataset, iterator));
+    by_component.resize(dataset.types.size());
+    // One after the other, so that each replica always gets the same part.
+    Scope in_turn = there;
+    for (int i = 0; scope.ok() && i < pipeline.num_replicas; ++i) {
+      const OutputList element = ops::IteratorGetNext(in_turn, iterator, dataset.types, dataset.shapes);
+      if (!scope.ok()) break;
+      in_turn = there.WithControlDependencies(std::vector<Operation>{element[0].op()});
+      for (size_t k = 0; k < element.size(); ++k) by_component[k].push_back(element[k]);
+    }
+  }
+  if (!scope.ok()) return {{}, {}};
+  std::vector<PerReplica> next;
+  for (OutputList& component : by_component) next.emplace_back(std::move(component));
+  return {std::move(next), ops::NoOp(scope.WithControlDependencies(initializers).WithName("initialize_input"))};
+}
+
+}  // namespace weir

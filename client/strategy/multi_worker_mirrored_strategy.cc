@@ -1,0 +1,115 @@
+#include "client/strategy/multi_worker_mirrored_strategy.h"
+
+#include "absl/strings/str_join.h"
+#include "client/ops.h"
+#include "client/strategy/collective_reduction.h"
+#include "client/strategy/device_checks.h"
+#include "client/strategy/replicated_strategy.h"
+#include "core/device_name.h"
+
+namespace weir {
+namespace {
+
+constexpr char kName[] = "MultiWorkerMirroredStrategy";
+// Reductions and broadcasts count from different numbers, as their groups have members in common.
+constexpr int kFirstReduction = 1, kFirstBroadcast = 1 << 24;
+
+class MultiWorkerMirrored : public ReplicatedStrategy {
+ public:
+  // `broadcast`: among the workers; empty where one graph holds them all.
+  MultiWorkerMirrored(const weir::Scope& root, const Layout& layout, const MultiWorkerMirroredOptions& options,
+                      std::shared_ptr<CollectiveReduction> broadcast)
+      : ReplicatedStrategy(root, layout, broadcast ? OfFirstWorker(broadcast, layout.first_replica == 0) : nullptr),
+        collectives_(layout.num_replicas, options.group_key, kFirstReduction, options.communication) {}
+
+ protected:
+  // Within one graph values go where they are used: a step that computes them for one replica alone is no collective.
+  Output ReduceToOne(ReduceOp op, const OutputList& values) override {
+    return has_all_replicas() ? Strategy::ReduceToOne(op, values) : AllReduce(op, values)[0];
+  }
+  OutputList AllReduce(ReduceOp op, const OutputList& values) override {
+    return has_all_replicas() ? Strategy::AllReduce(op, values) : collectives_.AllReduce(OnEvery("reduce"), op, values);
+  }
+  std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
+                                                        const std::vector<VariableGradients>& gradients) override {
+    return AllReduceGradientsBy(collectives_, op, gradients);
+  }
+
+ private:
+  // There are no broadcasts of bfloat16; float holds each of its values.
+  static InitialValue OfFirstWorker(const std::shared_ptr<CollectiveReduction>& broadcast, bool is_first) {
+    return [broadcast, is_first](const Initializer& initializer) -> Initializer {
+      return [broadcast, is_first, initializer](const weir::Scope& scope, const TensorShape& shape, DataType dtype) {
+        const DataType sent = dtype == DT_BFLOAT16 ? DT_FLOAT : dtype;
+        Output value;
+        if (is_first) value = initializer(scope, shape, dtype);
+        if (is_first && sent != dtype) value = ops::Cast(scope, value, sent);
+        const Output received = broadcast->Broadcast(scope, value, shape, sent);
+        return sent == dtype ? received : ops::Cast(scope, received, dtype);
+      };
+    };
+  }
+
+  bool has_all_replicas() const { return num_local() == num_replicas_in_sync(); }
+
+  CollectiveReduction collectives_;
+};
+
+absl::StatusOr<std::vector<std::string>> Workers(const MultiWorkerMirroredOptions& options) {
+  std::vector<std::string> tasks;
+  for (const std::string& job : options.jobs) {
+    const auto found = options.cluster.jobs().find(job);
+    if (found == options.cluster.jobs().end()) continue;
+    for (const auto& [index, address] : found->second) tasks.push_back(TaskName(job, index));
+  }
+  const int num_workers = static_cast<int>(tasks.size());
+  if (tasks.empty()) {
+    return errors::InvalidArgument(kName, " needs tasks of the jobs ", absl::StrJoin(options.jobs, ", "),
+                                   "; the cluster has ", absl::StrJoin(options.cluster.TaskNames(), ", "));
+  }
+  if (options.worker < -1 || options.worker >= num_workers) {
+    return errors::InvalidArgument(kName, ": there is no worker ", options.worker, " among ",
+                                   absl::StrJoin(tasks, ", "), " (-1: all of them in one graph)");
+  }
+  if (options.worker >= 0) return std::vector<std::string>{tasks[options.worker]};
+  return tasks;
+}
+
+int NumWorkers(MultiWorkerMirroredOptions options) {
+  options.worker = -1;
+  return static_cast<int>(Workers(options)->size());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scope& root,
+                                                                      MultiWorkerMirroredOptions options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> tasks, Workers(options));
+  RETURN_IF_ERROR(CheckOneTask(kName, options.local_devices));
+  RETURN_IF_ERROR(CheckCommunication(kName, options.communication));
+  const int num_workers = NumWorkers(options), num_local = static_cast<int>(options.local_devices.size());
+  std::vector<std::string> devices;
+  for (const std::string& task : tasks) {
+    for (const std::string& device : options.local_devices) {
+      ASSIGN_OR_RETURN(const DeviceName on_task, DeviceName::Parse(task));
+      ASSIGN_OR_RETURN(const DeviceName local, DeviceName::Parse(device));
+      devices.push_back(local.OverriddenBy(on_task).ToString());
+    }
+  }
+  const bool between = options.worker >= 0;
+  std::shared_ptr<CollectiveReduction> broadcast;
+  if (between && num_workers > 1) {
+    broadcast = std::make_shared<CollectiveReduction>(
+        num_workers, options.group_key + 1, kFirstBroadcast,
+        CommunicationOptions{.timeout_seconds = options.communication.timeout_seconds});
+  }
+  return std::make_unique<MultiWorkerMirrored>(
+      root,
+      MultiWorkerMirrored::Layout{.name = kName,
+                                  .devices = std::move(devices),
+                                  .first_replica = between ? options.worker * num_local : 0,
+                                  .num_replicas = num_workers * num_local},
+      options, std::move(broadcast));
+}
+
+}  // namespace weir
