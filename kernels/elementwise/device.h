@@ -55,7 +55,7 @@ struct ElementwiseTable {
   int size = 0;
 };
 // Those for CUDA are empty in a build without the toolkit.
-struct ElementwiseFamily {
+struct ElementwiseTables {
   ElementwiseTable (*cuda)();
   ElementwiseTable (*simulated)();
 };
@@ -65,8 +65,8 @@ ElementwiseTable CudaIntegerTable();
 ElementwiseTable SimulatedIntegerTable();
 ElementwiseTable CudaComplexTable();
 ElementwiseTable SimulatedComplexTable();
-inline constexpr ElementwiseFamily kElementwiseFamilies[] = {{&CudaElementwiseTable, &SimulatedElementwiseTable},
-                                                             {&CudaIntegerTable, &SimulatedIntegerTable},
-                                                             {&CudaComplexTable, &SimulatedComplexTable}};
+inline constexpr ElementwiseTables kElementwiseTables[] = {{&CudaElementwiseTable, &SimulatedElementwiseTable},
+                                                           {&CudaIntegerTable, &SimulatedIntegerTable},
+                                                           {&CudaComplexTable, &SimulatedComplexTable}};
 
 }  // namespace weir

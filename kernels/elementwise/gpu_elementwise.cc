@@ -212,10 +212,10 @@ absl::Status CheckAddends(absl::string_view node, absl::Span<const TensorShape> 
 }
 
 absl::StatusOr<GpuKernel> FindElementwise(const std::string& op, DataType type) {
-  for (const ElementwiseFamily& family : kElementwiseFamilies) {
-    const ElementwiseEntry* const simulated = Find(family.simulated(), op, type);
+  for (const ElementwiseTables& tables : kElementwiseTables) {
+    const ElementwiseEntry* const simulated = Find(tables.simulated(), op, type);
     if (simulated == nullptr) continue;
-    const ElementwiseEntry* const cuda = Find(family.cuda(), op, type);
+    const ElementwiseEntry* const cuda = Find(tables.cuda(), op, type);
     return GpuKernel{
         .name = simulated->op, .launch = cuda == nullptr ? nullptr : cuda->launch, .simulate = simulated->simulate};
   }
@@ -223,8 +223,8 @@ absl::StatusOr<GpuKernel> FindElementwise(const std::string& op, DataType type) 
 }
 
 absl::Status RegisterGpuElementwiseKernels(KernelRegistry& kernels) {
-  for (const ElementwiseFamily& family : kElementwiseFamilies) {
-    const ElementwiseTable table = family.simulated();
+  for (const ElementwiseTables& tables : kElementwiseTables) {
+    const ElementwiseTable table = tables.simulated();
     for (int i = 0; i < table.size; ++i) {
       const ElementwiseEntry& entry = table.entries[i];
       Kernel kernel = Kernel(entry.op).Device(kDeviceGpu);

@@ -28,8 +28,8 @@ Tensor Divisors(DataType type) {
 }  // namespace
 
 void GpuAgreementTest::AddElementwise() {
-  for (const ElementwiseFamily& family : kElementwiseFamilies) {
-    const ElementwiseTable table = family.simulated();
+  for (const ElementwiseTables& tables : kElementwiseTables) {
+    const ElementwiseTable table = tables.simulated();
     for (int i = 0; i < table.size; ++i) {
       const std::string op = table.entries[i].op;
       const auto type = static_cast<DataType>(table.entries[i].type);

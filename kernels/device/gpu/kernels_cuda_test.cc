@@ -24,8 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Cuda, GpuNorms, testing::Values(kCuda));
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuRnns, testing::Values(kCuda));
 
 TEST(ElementwiseTableTest, BothDevicesHaveTheSameOps) {
-  for (const ElementwiseFamily& family : kElementwiseFamilies) {
-    const ElementwiseTable cuda = family.cuda(), simulated = family.simulated();
+  for (const ElementwiseTables& tables : kElementwiseTables) {
+    const ElementwiseTable cuda = tables.cuda(), simulated = tables.simulated();
     ASSERT_EQ(cuda.size, simulated.size);
     for (int i = 0; i < cuda.size; ++i) {
       EXPECT_STREQ(cuda.entries[i].op, simulated.entries[i].op);
