@@ -11,6 +11,7 @@
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
 #include "graph/gradients/gradient_context.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tools/commands.h"
 #include "tools/proto_file.h"
@@ -118,6 +119,17 @@ Support SupportOf(const OpRegistries& registries, const std::string& op) {
   return support;
 }
 
+// The family of each op, by the folder of kernels/ that defines it.
+absl::StatusOr<std::map<std::string, std::string>> FamilyOfEachOp() {
+  std::map<std::string, std::string> family_of;
+  for (const OpFamily& family : AllFamilies()) {
+    OpRegistry ops;
+    for (const auto& part : family.ops) RETURN_IF_ERROR(part(ops));
+    for (const OpRegistration* registration : ops.All()) family_of[registration->op_def->name()] = family.name;
+  }
+  return family_of;
+}
+
 }  // namespace
 
 absl::Status PrintOps(const OpRegistries& registries, std::ostream& out) {
@@ -139,6 +151,7 @@ absl::Status PrintOps(const OpRegistries& registries, std::ostream& out) {
 }
 
 absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
+  ASSIGN_OR_RETURN(const auto family_of, FamilyOfEachOp());
   int count = 0, differentiable = 0, on_gpus = 0;
   std::ostringstream rows;
   for (const OpRegistration* registration : registries.ops.All()) {
@@ -149,24 +162,25 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
     const bool on_gpu = support.devices.contains(kDeviceGpu);
     on_gpus += on_gpu ? 1 : 0;
     const std::string gpu_types = Support::TextOf(support.gpu_types);
-    rows << "| `" << op.name() << "` | " << absl::StrJoin(support.devices, ", ") << " | "
+    const std::string& family = family_of.at(op.name());
+    rows << "| `" << op.name() << "` | [" << family << "](../kernels/" << family << ") | " << absl::StrJoin(support.devices, ", ") << " | "
          << Support::TextOf(support.types) << " | " << (on_gpu && gpu_types.empty() ? "all" : gpu_types) << " | "
          << support.gradient << " |\n";
   }
-  out << "# Ops\n\nWritten by `weir ops --markdown`; a test compares the two. " << count << " ops, " << differentiable
-      << " of them with a gradient in C++, " << on_gpus
-      << " with a kernel for GPUs.\n\n"
-         "Names, attributes, defaults and types are TensorFlow's: `weir ops --against FILE` compares them with its\n"
-         "`OpList`. An op that is not here, or a type that its row does not list, is answered `UNIMPLEMENTED`, with "
-         "op,\n"
-         "type, device and node, before a step starts. A row without types takes whatever its attributes allow. "
-         "Gradient:\n"
-         "`yes`; `nothing flows`, where it is zero or undefined by nature (comparisons, shapes, integers); `no`, where "
-         "a\n"
-         "C++ client gets an error, as with TensorFlow. Programs that bring their gradient in the graph,\n"
-         "as TensorFlow's clients do, do not need it. On a GPU int32 is computed on the host, as in TensorFlow; where "
-         "`all` types\nare listed, the op hands tensors on or looks at their shapes.\n\n"
-         "| op | devices | CPU types | GPU types | gradient |\n| --- | --- | --- | --- | --- |\n"
+  out << "# Ops\n\n"
+      << count << " ops, " << differentiable << " with a gradient in C++ and " << on_gpus
+      << " with a GPU kernel. `scripts/ops_pages` writes this page and the tables\n"
+         "in kernels/*/README.md; a test compares them with the program.\n\n"
+         "Names, attributes, defaults and types are TensorFlow's; `weir ops --against FILE` compares them with the\n"
+         "`OpList` in FILE. An op that is missing here, or a type that its row does not list, fails with\n"
+         "`UNIMPLEMENTED`, naming op, type, device and node, before a step starts. A row without types takes any type\n"
+         "that the op's attributes allow.\n\n"
+         "The gradient column says `yes`; `nothing flows` where the gradient is zero or undefined by nature\n"
+         "(comparisons, shapes, integers); or `no`, where a C++ client gets an error, as with TensorFlow. Programs\n"
+         "whose graphs already hold their gradients, such as those of TensorFlow's clients, are not affected.\n\n"
+         "GPU devices compute int32 on the host, as TensorFlow does. `all` GPU types means that the op passes tensors\n"
+         "on or reads only their shapes.\n\n"
+         "| op | family | devices | CPU types | GPU types | gradient |\n| --- | --- | --- | --- | --- | --- |\n"
       << rows.str();
   return absl::OkStatus();
 }
