@@ -2,8 +2,9 @@
 # neighbours instantiate too. Names in unnamed namespaces of such neighbours must therefore differ.
 option(WEIR_UNITY_BUILD "Compile several small sources at a time" ON)
 
-# weir_unity(TARGET SOURCES…): SOURCES of TARGET in batches of eight. What has options of its own is compiled alone.
-function(weir_unity name)
+# weir_unity(TARGET ROLE SIZE SOURCES…): SOURCES of TARGET in batches of SIZE, by path; ROLE names the batches. Sources with
+# options of their own are compiled alone.
+function(weir_unity name role size)
   if(NOT WEIR_UNITY_BUILD)
     return()
   endif()
@@ -11,20 +12,20 @@ function(weir_unity name)
   list(SORT ARGN)
   set(count 0)
   foreach(source ${ARGN})
-    math(EXPR batch "${count} / 8")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${name}_${batch}")
+    math(EXPR batch "${count} / ${size}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${name}_${role}_${batch}")
     math(EXPR count "${count} + 1")
   endforeach()
 endfunction()
 
-# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ALONE …]): one static library from the folder's sources,
+# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …]): one static library from the folder's sources,
 # and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
 
 set(WEIR_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
     absl::inlined_vector absl::span absl::time absl::any_invocable absl::hash absl::cord absl::btree absl::cleanup)
 
 function(weir_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ROLES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_testing\\.cc$|_main\\.cc$")
@@ -38,10 +39,14 @@ function(weir_library name)
     target_include_directories(weir_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(weir_${name} PUBLIC ${ARG_DEPS} ${WEIR_ABSL} Threads::Threads PRIVATE weir_warnings)
     weir_precompile(weir_${name} library)
-    foreach(pattern ${ARG_ALONE})
-      list(FILTER sources EXCLUDE REGEX ${pattern})
+    # Sources of different roles may use the same names: a CPU and a GPU kernel of one op, say.
+    foreach(role ${ARG_ROLES})
+      set(of_role ${sources})
+      list(FILTER of_role INCLUDE REGEX "/${role}_[^/]*$")
+      list(FILTER sources EXCLUDE REGEX "/${role}_[^/]*$")
+      weir_unity(weir_${name} ${role} 4 ${of_role})
     endforeach()
-    weir_unity(weir_${name} ${sources})
+    weir_unity(weir_${name} source 8 ${sources})
   else()
     add_library(weir_${name} INTERFACE)
     target_include_directories(weir_${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -72,7 +77,7 @@ function(weir_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} weir_testing weir_warnings GTest::gmock_main)
   weir_precompile(${name} program)
-  weir_unity(${name} ${ARG_SOURCES})
+  weir_unity(${name} test 6 ${ARG_SOURCES})
   weir_sanitized(${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${WEIR_SANITIZER_ENVIRONMENT})
 endfunction()
