@@ -5,13 +5,13 @@ namespace weir {
 OpFamily SparseFamily() {
   return {
       .name = "sparse",
-      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterCountOps, RegisterSparseMathOps},
+      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterCountOps, RegisterSparseMathOps, RegisterEditDistanceOps},
       .kernels = {RegisterSparseAddKernels, RegisterCountKernels, RegisterSparseCrossKernels,
                   RegisterSparseElementwiseKernels, RegisterFillEmptyRowsKernels, RegisterSparseMatMulKernels,
                   RegisterSparseRearrangeKernels, RegisterSparseReduceKernels, RegisterSparseReshapeKernels,
                   RegisterSerializeSparseKernels, RegisterSetKernels, RegisterSparseTensorsMapKernels,
                   RegisterSparseToDenseKernels, RegisterCsrCholeskyKernels, RegisterCsrConversionKernels,
-                  RegisterCsrProductKernels, RegisterGpuSparseProductKernels},
+                  RegisterCsrProductKernels, RegisterGpuSparseProductKernels, RegisterEditDistanceKernels},
       .gradients = {RegisterSparseNotDifferentiable, RegisterCsrGradients, RegisterSparseGradients},
       .variants = {RegisterCsrVariants},
   };

@@ -12,6 +12,7 @@ absl::Status RegisterCsrOps(OpRegistry& ops);
 absl::Status RegisterSparseOps(OpRegistry& ops);
 absl::Status RegisterCountOps(OpRegistry& ops);
 absl::Status RegisterSparseMathOps(OpRegistry& ops);
+absl::Status RegisterEditDistanceOps(OpRegistry& ops);
 
 absl::Status RegisterCsrGradients(OpRegistry& ops);
 absl::Status RegisterSparseGradients(OpRegistry& ops);
@@ -34,6 +35,7 @@ absl::Status RegisterCsrCholeskyKernels(KernelRegistry& kernels);
 absl::Status RegisterCsrConversionKernels(KernelRegistry& kernels);
 absl::Status RegisterCsrProductKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSparseProductKernels(KernelRegistry& kernels);
+absl::Status RegisterEditDistanceKernels(KernelRegistry& kernels);
 
 absl::Status RegisterCsrVariants(VariantRegistry& variants);
 

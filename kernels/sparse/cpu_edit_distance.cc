@@ -6,7 +6,7 @@
 
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/elements.h"
-#include "kernels/parsing/family.h"
+#include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-// Ops that split, join, hash, format and convert text.
+// Formatting, splitting, joining, hashing and n-grams of strings.
 #include "graph/common_shapes.h"
 #include "kernels/sparse/sparse_shapes.h"
 #include "kernels/strings/family.h"
@@ -47,11 +47,6 @@ absl::Status StringNGramsShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status RegexReplaceShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {-1, 0, 0}));
-  return shapes::Unchanged(c);
-}
-
 absl::Status FingerprintShape(InferenceContext& c) {
   RETURN_IF_ERROR(WithRanks(c, {-1, 0}));
   ASSIGN_OR_RETURN(const PartialTensorShape data, c.WithRankAtLeast(c.input(0), 1));
@@ -70,24 +65,9 @@ absl::Status UnsortedSegmentJoinShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// Splits of a row for each string, then vectors.
-absl::Status UnicodeDecodeShape(InferenceContext& c) {
-  const int64_t strings = shapes::NumElements(c.input(0));
-  c.set_output(0, c.Vector(strings == kUnknown ? kUnknown : strings + 1));
-  for (int i = 1; i < c.num_outputs(); ++i) c.set_output(i, c.Vector(kUnknown));
-  return absl::OkStatus();
-}
-
-absl::Status UnicodeEncodeShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {1, 1}));
-  const int64_t splits = c.Dim(c.input(1), 0);
-  c.set_output(0, c.Vector(splits > 0 ? splits - 1 : kUnknown));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::Status RegisterTextTransformOps(OpRegistry& ops) {
+absl::Status RegisterStringPartOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("StringFormat")
                                    .Input("inputs: T")
                                    .Output("output: string")
@@ -171,60 +151,7 @@ absl::Status RegisterTextTransformOps(OpRegistry& ops) {
                                    .Attr("Tindices: {int32, int64}")
                                    .Attr("Tnumsegments: {int32, int64} = DT_INT32")
                                    .Shape(UnsortedSegmentJoinShape)));
-  RETURN_IF_ERROR(ops.Register(Op("RegexReplace")
-                                   .Input("input: string")
-                                   .Input("pattern: string")
-                                   .Input("rewrite: string")
-                                   .Output("output: string")
-                                   .Attr("replace_global: bool = true")
-                                   .Shape(RegexReplaceShape)));
-  RETURN_IF_ERROR(ops.Register(Op("StaticRegexReplace")
-                                   .Input("input: string")
-                                   .Output("output: string")
-                                   .Attr("pattern: string")
-                                   .Attr("rewrite: string")
-                                   .Attr("replace_global: bool = true")
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("UnicodeDecode")
-                                   .Input("input: string")
-                                   .Output("row_splits: Tsplits")
-                                   .Output("char_values: int32")
-                                   .Attr("input_encoding: string")
-                                   .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")
-                                   .Attr("replacement_char: int = 65533")
-                                   .Attr("replace_control_characters: bool = false")
-                                   .Attr("Tsplits: {int32, int64} = DT_INT64")
-                                   .Shape(UnicodeDecodeShape)));
-  RETURN_IF_ERROR(ops.Register(Op("UnicodeDecodeWithOffsets")
-                                   .Input("input: string")
-                                   .Output("row_splits: Tsplits")
-                                   .Output("char_values: int32")
-                                   .Output("char_to_byte_starts: int64")
-                                   .Attr("input_encoding: string")
-                                   .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")
-                                   .Attr("replacement_char: int = 65533")
-                                   .Attr("replace_control_characters: bool = false")
-                                   .Attr("Tsplits: {int32, int64} = DT_INT64")
-                                   .Shape(UnicodeDecodeShape)));
-  RETURN_IF_ERROR(ops.Register(Op("UnicodeEncode")
-                                   .Input("input_values: int32")
-                                   .Input("input_splits: Tsplits")
-                                   .Output("output: string")
-                                   .Attr("errors: {'ignore', 'replace', 'strict'} = 'replace'")
-                                   .Attr("output_encoding: {'UTF-8', 'UTF-16-BE', 'UTF-32-BE'}")
-                                   .Attr("replacement_char: int = 65533")
-                                   .Attr("Tsplits: {int32, int64} = DT_INT64")
-                                   .Shape(UnicodeEncodeShape)));
-  RETURN_IF_ERROR(ops.Register(Op("UnicodeTranscode")
-                                   .Input("input: string")
-                                   .Output("output: string")
-                                   .Attr("input_encoding: string")
-                                   .Attr("output_encoding: {'UTF-8', 'UTF-16-BE', 'UTF-32-BE'}")
-                                   .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")
-                                   .Attr("replacement_char: int = 65533")
-                                   .Attr("replace_control_characters: bool = false")
-                                   .Shape(shapes::Unchanged)));
-  return ops.Register(Op("UnicodeScript").Input("input: int32").Output("output: int32").Shape(shapes::Unchanged));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

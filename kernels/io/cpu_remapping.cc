@@ -6,7 +6,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/file_system.h"
 #include "kernels/device/blocking_kernel.h"
-#include "kernels/parsing/family.h"
+#include "kernels/io/family.h"
 
 namespace weir {
 namespace {
