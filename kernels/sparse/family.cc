@@ -5,7 +5,8 @@ namespace weir {
 OpFamily SparseFamily() {
   return {
       .name = "sparse",
-      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterCountOps, RegisterSparseMathOps, RegisterEditDistanceOps},
+      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterSparseCountOps, RegisterSparseMathOps, RegisterEditDistanceOps,
+              RegisterSetOps, RegisterSparseCrossOps},
       .kernels = {RegisterSparseAddKernels, RegisterCountKernels, RegisterSparseCrossKernels,
                   RegisterSparseElementwiseKernels, RegisterFillEmptyRowsKernels, RegisterSparseMatMulKernels,
                   RegisterSparseRearrangeKernels, RegisterSparseReduceKernels, RegisterSparseReshapeKernels,

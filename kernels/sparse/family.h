@@ -10,9 +10,11 @@ OpFamily SparseFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterCsrOps(OpRegistry& ops);
 absl::Status RegisterSparseOps(OpRegistry& ops);
-absl::Status RegisterCountOps(OpRegistry& ops);
+absl::Status RegisterSparseCountOps(OpRegistry& ops);
 absl::Status RegisterSparseMathOps(OpRegistry& ops);
 absl::Status RegisterEditDistanceOps(OpRegistry& ops);
+absl::Status RegisterSetOps(OpRegistry& ops);
+absl::Status RegisterSparseCrossOps(OpRegistry& ops);
 
 absl::Status RegisterCsrGradients(OpRegistry& ops);
 absl::Status RegisterSparseGradients(OpRegistry& ops);
