@@ -9,7 +9,6 @@ OpFamily StateFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterStateOps(OpRegistry& ops);
-absl::Status RegisterUpdateOps(OpRegistry& ops);
 
 absl::Status RegisterStateGradients(OpRegistry& ops);
 absl::Status RegisterStateNotDifferentiable(OpRegistry& ops);
