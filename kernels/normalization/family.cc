@@ -7,7 +7,7 @@ OpFamily NormalizationFamily() {
       .name = "normalization",
       .ops = {RegisterGlobalNormalizationOps},
       .kernels = {RegisterNormalizationKernels, RegisterLrnKernels, RegisterGpuNormKernels,
-                  RegisterGlobalNormalizationKernels},
+                  RegisterGlobalNormalizationKernels, RegisterGpuLrnKernels},
       .gradients = {RegisterBatchNormGradients},
   };
 }

@@ -15,5 +15,6 @@ absl::Status RegisterNormalizationKernels(KernelRegistry& kernels);
 absl::Status RegisterLrnKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuNormKernels(KernelRegistry& kernels);
 absl::Status RegisterGlobalNormalizationKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuLrnKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -15,4 +15,6 @@ absl::Status RegisterAudioKernels(KernelRegistry& kernels);
 absl::Status RegisterFourierKernels(KernelRegistry& kernels);
 absl::Status RegisterMfccKernels(KernelRegistry& kernels);
 
+absl::Status RegisterFourierGradients(OpRegistry& ops);
+
 }  // namespace weir
