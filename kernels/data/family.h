@@ -1,4 +1,4 @@
-// The data family: see README.md beside this file.
+// Datasets, their transformations and iterators.
 #pragma once
 
 #include "kernels/op_family.h"

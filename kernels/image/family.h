@@ -1,4 +1,4 @@
-// The image family: see README.md beside this file.
+// Images: resized, cropped, recoloured, projected, and their boxes.
 #pragma once
 
 #include "kernels/op_family.h"

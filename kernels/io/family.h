@@ -1,4 +1,4 @@
-// The io family: see README.md beside this file.
+// Checkpoints, readers and whole files.
 #pragma once
 
 #include "kernels/op_family.h"

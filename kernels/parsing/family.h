@@ -1,4 +1,4 @@
-// The parsing family: see README.md beside this file.
+// Bytes, CSV, JSON and protobuf messages as tensors.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The quantized family: see README.md beside this file.
+// Numbers of few bits: quantised, computed with, and brought back.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The ragged family: see README.md beside this file.
+// Ragged tensors: rows of different lengths.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The random family: see README.md beside this file.
+// Random numbers, from a seed or a generator.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The signal family: see README.md beside this file.
+// Fourier transforms and audio.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The sparse family: see README.md beside this file.
+// Sparse tensors: rearranged, reduced, multiplied, counted and combined as sets.
 #pragma once
 
 #include "kernels/op_family.h"

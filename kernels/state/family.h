@@ -1,4 +1,4 @@
-// The state family: see README.md beside this file.
+// Variables, by resource and by reference.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -1,4 +1,4 @@
-// The strings family: see README.md beside this file.
+// Strings: joined, split, converted, matched and hashed.
 #pragma once
 
 #include "kernels/op_family.h"
