@@ -65,7 +65,7 @@ class EmbeddingTest : public KernelTest {
     version_ = (*out)[1].scalar<int64_t>();
     return {(*out)[0].flat<float>().begin(), (*out)[0].flat<float>().end()};
   }
-  // Subtracts `gradients`: gradient descent at the rate 1. Gives how many keys were refused.
+  // Subtracts `gradients`: gradient descent at the rate 1. Returns the number of rejected keys.
   absl::StatusOr<int64_t> Push(const Tensor& table, const Tensor& keys, const Tensor& gradients, int64_t step = 0,
                                int64_t version = -1, const Attrs& attrs = Attrs()) {
     ASSIGN_OR_RETURN(Tensor rejected,

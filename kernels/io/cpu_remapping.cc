@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-absl::StatusOr<std::string> StringScalar(const Tensor& tensor, absl::string_view name) {
+absl::StatusOr<std::string> OneString(const Tensor& tensor, absl::string_view name) {
   if (tensor.NumElements() == 1) return tensor.data<tstring>()[0];
   return errors::InvalidArgument(name, " should be a single string, but got ", tensor.NumElements(), " elements");
 }
@@ -57,7 +57,7 @@ class GenerateVocabRemappingKernel : public BlockingKernel {
 
  private:
   static absl::StatusOr<std::vector<std::string>> Lines(OpKernelContext& ctx, int input, absl::string_view what) {
-    ASSIGN_OR_RETURN(const std::string path, StringScalar(ctx.input(input), absl::StrCat(what, " filename")));
+    ASSIGN_OR_RETURN(const std::string path, OneString(ctx.input(input), absl::StrCat(what, " filename")));
     if (path.empty()) return errors::InvalidArgument(what, " filename cannot be empty.");
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(path));
     ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path));
@@ -83,8 +83,8 @@ class LoadAndRemapMatrixKernel : public BlockingKernel {
 
  protected:
   absl::Status Work(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const std::string path, StringScalar(ctx.input(0), "The `ckpt_path` tensor"));
-    ASSIGN_OR_RETURN(const std::string name, StringScalar(ctx.input(1), "The `old_tensor_name` tensor"));
+    ASSIGN_OR_RETURN(const std::string path, OneString(ctx.input(0), "The `ckpt_path` tensor"));
+    ASSIGN_OR_RETURN(const std::string name, OneString(ctx.input(1), "The `old_tensor_name` tensor"));
     const Tensor &row_map = ctx.input(2), &column_map = ctx.input(3), &initial = ctx.input(4);
     if (row_map.dims() != 1 || column_map.dims() != 1) {
       return errors::InvalidArgument("row_remapping and col_remapping must be vectors, got shapes ",

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// The shape is the value of the input before the bounds.
+// The shape is the value of input kInput.
 template <int kInput>
 absl::Status ShapeFromInput(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape shape, c.InputAsShape(kInput));

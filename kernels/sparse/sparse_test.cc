@@ -1,4 +1,4 @@
-// Sparse kernels: what they compute, and the hostile inputs that they refuse. tests/differential/table_sparse.py
+// Sparse kernels: results, and errors on hostile inputs. tests/differential/table_sparse.py
 // compares every type with TensorFlow.
 #include <cmath>
 

@@ -154,7 +154,7 @@ class AsStringKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("width", &width));
     RETURN_IF_ERROR(ctx.GetAttr("fill", &fill));
     const bool decimal = IsFloating(type) || IsComplex(type);
-    // Notations come first, and a string has none to refuse.
+    // Notations are checked first; a string has none.
     const bool words = type == DT_STRING;
     if ((scientific || shortest) && !decimal && !words) {
       return errors::InvalidArgument("scientific and shortest format not supported for datatype ", DataTypeName(type));

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Whether the indices make a slice is for the kernel to tell; the result is what was given.
+// The kernel checks the indices; the result has the shape of the target.
 Op SliceUpdate(Op op) {
   op.Input("begin: Index").Input("end: Index").Input("strides: Index").Input("value: T");
   return op;

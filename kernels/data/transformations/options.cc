@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Options, rewrites and models tell how a pipeline may be run, never what it yields: elements are the input's.
+// Options, rewrites and models change how a pipeline may be run, never its elements: these are the input's.
 class HintDataset : public SameElementsDataset {
  public:
   using SameElementsDataset::SameElementsDataset;

@@ -15,7 +15,7 @@ class UniqueDataset : public UnaryDataset {
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
-  // Dtype is that of the dataset; the shape tells apart what has equal bytes.
+  // All have the dataset's dtype; the shape distinguishes tensors of equal bytes.
   static std::string KeyOf(const Tensor& tensor) {
     std::string key = tensor.shape().ToString();
     if (tensor.dtype() != DT_STRING) {
