@@ -5,9 +5,11 @@ target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE weir_cuda_headers CUDA::cublasLt)
 
 set(exact_cuda
+  kernels/convolution/device_volume_cuda.cu
   kernels/elementwise/device_complex_cuda.cu
   kernels/elementwise/device_cuda.cu
   kernels/image/device_cuda.cu
+  kernels/normalization/device_lrn_cuda.cu
   kernels/random/device_cuda.cu)
 list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)
 set_source_files_properties(${exact_cuda} PROPERTIES COMPILE_OPTIONS --fmad=false)

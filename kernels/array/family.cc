@@ -5,7 +5,8 @@ namespace weir {
 OpFamily ArrayFamily() {
   return {
       .name = "array",
-      .ops = {RegisterDiagonalOps, RegisterBandOps, RegisterSpaceBatchOps, RegisterArrayOps},
+      .ops = {RegisterDiagonalOps, RegisterBandOps, RegisterSpaceBatchOps, RegisterArrayOps, RegisterInplaceOps,
+              RegisterStridedSliceAssignOps},
       .kernels = {RegisterBandKernels, RegisterDiagonalKernels, RegisterGpuDiagonalKernels, RegisterJoinKernels,
                   RegisterMoveKernels, RegisterPadKernels, RegisterSpaceBatchKernels, RegisterGpuMoveKernels,
                   RegisterGpuPadKernels, RegisterGpuArrayKernels, RegisterGpuSpaceKernels, RegisterValueKernels,

@@ -12,6 +12,8 @@ absl::Status RegisterDiagonalOps(OpRegistry& ops);
 absl::Status RegisterBandOps(OpRegistry& ops);
 absl::Status RegisterSpaceBatchOps(OpRegistry& ops);
 absl::Status RegisterArrayOps(OpRegistry& ops);
+absl::Status RegisterInplaceOps(OpRegistry& ops);
+absl::Status RegisterStridedSliceAssignOps(OpRegistry& ops);
 
 absl::Status RegisterDiagonalGradients(OpRegistry& ops);
 absl::Status RegisterBandGradients(OpRegistry& ops);

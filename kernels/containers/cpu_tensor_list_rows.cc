@@ -69,7 +69,7 @@ absl::Status StackElements(OpKernelContext& ctx, const SequenceMemory& memory, c
   return absl::OkStatus();
 }
 
-class StackKernel : public ListKernel {
+class ListStackKernel : public ListKernel {
  public:
   using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("num_elements", &count_); }
@@ -88,7 +88,7 @@ class StackKernel : public ListKernel {
   int64_t count_ = -1;
 };
 
-class GatherKernel : public ListKernel {
+class ListGatherKernel : public ListKernel {
  public:
   using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -169,7 +169,7 @@ absl::Status ScatterRows(const OpKernelContext& ctx, const SequenceMemory& memor
   return absl::OkStatus();
 }
 
-class ScatterKernel : public ListKernel {  // both versions; the second tells the size, or -1
+class ListScatterKernel : public ListKernel {  // both versions; the second has an input for the size, or -1
  public:
   using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -209,7 +209,7 @@ class ScatterIntoExistingKernel : public ListKernel {
 };
 
 // Both versions; the second has the shape and the sizes of missing elements as inputs.
-class ConcatKernel : public ListKernel {
+class ListConcatKernel : public ListKernel {
  public:
   using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -268,7 +268,7 @@ class ConcatKernel : public ListKernel {
   PartialTensorShape shape_;
 };
 
-class SplitKernel : public ListKernel {
+class ListSplitKernel : public ListKernel {
  public:
   using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -316,21 +316,21 @@ class SplitKernel : public ListKernel {
 absl::Status RegisterTensorListRowKernels(KernelRegistry& kernels) {
   constexpr char kType[] = "element_dtype";
   const auto shaped = [](const char* op) { return Kernel(op).HostMemory("element_shape"); };
-  RETURN_IF_ERROR(RegisterSequenceKernel<StackKernel>(kernels, shaped("TensorListStack"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ListStackKernel>(kernels, shaped("TensorListStack"), kType));
   RETURN_IF_ERROR(
-      RegisterSequenceKernel<GatherKernel>(kernels, shaped("TensorListGather").HostMemory("indices"), kType));
+      RegisterSequenceKernel<ListGatherKernel>(kernels, shaped("TensorListGather").HostMemory("indices"), kType));
   RETURN_IF_ERROR(RegisterSequenceKernel<FromTensorKernel>(kernels, shaped("TensorListFromTensor"), kType));
   RETURN_IF_ERROR(
-      RegisterSequenceKernel<ScatterKernel>(kernels, shaped("TensorListScatter").HostMemory("indices"), kType));
-  RETURN_IF_ERROR(RegisterSequenceKernel<ScatterKernel>(
+      RegisterSequenceKernel<ListScatterKernel>(kernels, shaped("TensorListScatter").HostMemory("indices"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ListScatterKernel>(
       kernels, shaped("TensorListScatterV2").HostMemory("indices").HostMemory("num_elements"), kType));
   RETURN_IF_ERROR(RegisterSequenceKernel<ScatterIntoExistingKernel>(
       kernels, Kernel("TensorListScatterIntoExistingList").HostMemory("indices"), kType));
   RETURN_IF_ERROR(
-      RegisterSequenceKernel<ConcatKernel>(kernels, Kernel("TensorListConcat").HostMemory("lengths"), kType));
-  RETURN_IF_ERROR(RegisterSequenceKernel<ConcatKernel>(
+      RegisterSequenceKernel<ListConcatKernel>(kernels, Kernel("TensorListConcat").HostMemory("lengths"), kType));
+  RETURN_IF_ERROR(RegisterSequenceKernel<ListConcatKernel>(
       kernels, shaped("TensorListConcatV2").HostMemory("leading_dims").HostMemory("lengths"), kType));
-  return RegisterSequenceKernel<SplitKernel>(kernels, shaped("TensorListSplit").HostMemory("lengths"), kType);
+  return RegisterSequenceKernel<ListSplitKernel>(kernels, shaped("TensorListSplit").HostMemory("lengths"), kType);
 }
 
 }  // namespace weir

@@ -19,7 +19,7 @@ absl::StatusOr<const TensorMap*> MapInput(const OpKernelContext& ctx) {
                                  variant.empty() ? "an empty variant" : variant.TypeName(), "'");
 }
 
-// Input 0's map as output 0, to be changed: the map itself where nobody else holds it, else a copy.
+// Input 0's map as output 0, to be changed: the map itself if nothing else holds it, else a copy.
 absl::StatusOr<TensorMap*> ForwardMap(OpKernelContext& ctx) {
   RETURN_IF_ERROR(MapInput(ctx).status());
   std::optional<Tensor> forwarded = ctx.forward_input(0, DT_VARIANT, TensorShape());
@@ -86,7 +86,7 @@ class HasKeyKernel : public OpKernel {
   }
 };
 
-class SizeKernel : public OpKernel {
+class MapSizeKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorMap* map, MapInput(ctx));
@@ -126,7 +126,7 @@ absl::Status RegisterTensorMapKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<EraseKernel>(Kernel("TensorMapErase").Cpu()));
   RETURN_IF_ERROR(kernels.Register<LookupKernel>(Kernel("TensorMapLookup").Cpu()));
   RETURN_IF_ERROR(kernels.Register<HasKeyKernel>(Kernel("TensorMapHasKey").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<SizeKernel>(Kernel("TensorMapSize").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<MapSizeKernel>(Kernel("TensorMapSize").Cpu()));
   return kernels.Register<StackKeysKernel>(Kernel("TensorMapStackKeys").Cpu());
 }
 

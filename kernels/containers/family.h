@@ -1,4 +1,4 @@
-// The containers family: see README.md beside this file.
+// Tensor lists, tensor arrays, stacks and maps.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -42,7 +42,7 @@ absl::Status Take(G& g) {
   g.set_grad(2, array.Call(kUpdate, {g.input(1), g.dy()}));
   return absl::OkStatus();
 }
-absl::Status Concat(G& g) {
+absl::Status ArrayConcat(G& g) {
   GradientArray array(g, g.input(1));
   g.set_grad(1, array.Call("TensorArraySplit", {g.dy(0), g.output(1)}));
   return absl::OkStatus();
@@ -58,7 +58,7 @@ absl::Status Put(G& g) {
   g.set_grad(3, g.dy());
   return absl::OkStatus();
 }
-absl::Status Split(G& g) {
+absl::Status ArraySplit(G& g) {
   GradientArray array(g, AfterWriting(g));
   g.set_grad(1, array.Call("TensorArrayConcat", {}, {G::Set("dtype", g.Attr<DataType>("T"))}));
   g.set_grad(3, g.dy());
@@ -71,8 +71,8 @@ constexpr char kWrite[] = "TensorArrayWrite", kScatter[] = "TensorArrayScatter",
 
 absl::Status RegisterTensorArrayGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
-      {"TensorArrayRead", Take<kWrite>}, {"TensorArrayGather", Take<kScatter>}, {"TensorArrayConcat", Concat},
-      {"TensorArrayWrite", Put<kRead>},  {"TensorArrayScatter", Put<kGather>},  {"TensorArraySplit", Split},
+      {"TensorArrayRead", Take<kWrite>}, {"TensorArrayGather", Take<kScatter>}, {"TensorArrayConcat", ArrayConcat},
+      {"TensorArrayWrite", Put<kRead>},  {"TensorArrayScatter", Put<kGather>},  {"TensorArraySplit", ArraySplit},
   };
   for (const char* version : {"", "V2", "V3"}) {
     for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(absl::StrCat(op, version), fn));

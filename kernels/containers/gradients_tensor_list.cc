@@ -9,14 +9,14 @@ namespace {
 using G = GradientContext;
 
 G::AttrSetter ElementType(DataType type) { return G::Set("element_dtype", type); }
-Output ShapeOf(G& g, const Output& x) { return g.Call("Shape", {x}); }
+Output ListShapeOf(G& g, const Output& x) { return g.Call("Shape", {x}); }
 Output ElementShape(G& g, const Output& list) {
   return g.Call("TensorListElementShape", {list}, {G::Set("shape_type", DT_INT32)});
 }
 Output Length(G& g, const Output& list) { return g.Call("TensorListLength", {list}); }
 // The shape of the rows of `x`.
 Output RowShape(G& g, const Output& x) {
-  return g.Call("Slice", {ShapeOf(g, x), Tensor::Vector<int32_t>({1}), Tensor::Vector<int32_t>({-1})});
+  return g.Call("Slice", {ListShapeOf(g, x), Tensor::Vector<int32_t>({1}), Tensor::Vector<int32_t>({-1})});
 }
 // A list without elements but of the length of `list`.
 Output Reserve(G& g, const Output& list, DataType type) {
@@ -25,7 +25,7 @@ Output Reserve(G& g, const Output& list, DataType type) {
 
 absl::Status PushBack(G& g) {
   const Output element = g.input(1);
-  const Output rest = g.Call("TensorListPopBack", {g.dy(), ShapeOf(g, element)}, {ElementType(element.type())});
+  const Output rest = g.Call("TensorListPopBack", {g.dy(), ListShapeOf(g, element)}, {ElementType(element.type())});
   g.set_grad(0, rest);
   g.set_grad(1, Output(rest.op(), 1));
   return absl::OkStatus();
@@ -68,7 +68,7 @@ absl::Status SetItem(G& g) {
   Output dlist = g.Call("TensorListSetItem", {dy, index, g.Call("ZerosLike", {item})});
   if (g.Attr<bool>("resize_if_index_out_of_bounds")) dlist = g.Call("TensorListResize", {dlist, Length(g, list)});
   g.set_grad(0, dlist);
-  g.set_grad(2, g.Call("TensorListGetItem", {dy, index, ShapeOf(g, item)}, {ElementType(item.type())}));
+  g.set_grad(2, g.Call("TensorListGetItem", {dy, index, ListShapeOf(g, item)}, {ElementType(item.type())}));
   return absl::OkStatus();
 }
 absl::Status Resize(G& g) {

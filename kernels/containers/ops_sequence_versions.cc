@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-absl::Status StackPushShape(InferenceContext& c) {
+absl::Status StackPushRefShape(InferenceContext& c) {
   c.set_output(0, c.input(1));
   return absl::OkStatus();
 }
@@ -20,7 +20,7 @@ absl::Status RegisterStacks(OpRegistry& ops) {
                                    .Output("output: T")
                                    .Attr("T: type")
                                    .Attr("swap_memory: bool = false")
-                                   .Shape(StackPushShape)));
+                                   .Shape(StackPushRefShape)));
   RETURN_IF_ERROR(ops.Register(
       reference.User("StackPop", "handle").Output("elem: elem_type").Attr("elem_type: type").Shape(shapes::Unknown)));
   return ops.Register(reference.User("StackClose", "handle").Shape(shapes::NoOutputs));

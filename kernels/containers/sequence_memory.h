@@ -29,7 +29,7 @@ class SequenceMemory {
   virtual bool CanAdd(DataType dtype) const = 0;
   // a + b, of one shape and dtype. Unimplemented unless CanAdd.
   virtual absl::StatusOr<Tensor> Sum(const OpKernelContext& ctx, const Tensor& a, const Tensor& b) const = 0;
-  // *sum += value, in place where nobody else holds *sum.
+  // *sum += value, in place if nothing else holds *sum.
   virtual absl::Status Add(const OpKernelContext& ctx, const Tensor& value, Tensor* sum) const = 0;
 };
 

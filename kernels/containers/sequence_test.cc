@@ -5,6 +5,7 @@
 #include "kernels/containers/variant_arithmetic.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/device/variant_nesting.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -18,14 +19,7 @@ Tensor Is(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(valu
 
 class SequenceTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterTensorArrayOps, RegisterTensorArrayKernels);
-    Register(RegisterTensorListOps, RegisterTensorListKernels);
-    Register([](OpRegistry&) { return absl::OkStatus(); }, RegisterStackKernels);
-    Register([](OpRegistry&) { return absl::OkStatus(); }, RegisterVariantArithmeticKernels);
-    Register(RegisterArrayOps, RegisterArrayKernels);
-    Register(RegisterBinaryOps, RegisterMiscellaneousMathKernels);
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   const Tensor flow_ = AsScalar<float>(0);
 
@@ -72,17 +66,6 @@ Tensor WithoutShare(const Tensor& handle) {
 }
 
 TEST_F(SequenceTest, HandlesThatWereSentFindTheirObjectAgain) {
-  Register(
-      [](OpRegistry& ops) {
-        return ops.Register(Op("_Send")
-                                .Input("tensor: T")
-                                .Attr("T: type")
-                                .Attr("tensor_name: string")
-                                .Attr("send_device: string")
-                                .Attr("send_device_incarnation: int")
-                                .Attr("recv_device: string"));
-      },
-      RegisterTransferKernels);
   const Tensor array = Array(2);
   ASSERT_OK_AND_ASSIGN(Tensor stack, RunOp1("StackV2", {I(2)}, Attrs().Set("elem_type", DT_FLOAT)));
   EXPECT_THAT(Write(WithoutShare(array), 0, V({1})), StatusIs(Code::kNotFound, HasSubstr("does not exist")));
@@ -376,7 +359,7 @@ TEST_F(SequenceTest, ListsSurviveTheWire) {
   std::vector<Tensor> tensors;
   ASSERT_THAT(list.scalar<Variant>().value()->Encode(&metadata, &tensors), IsOk());
   VariantRegistry variants;
-  ASSERT_THAT(RegisterTensorListVariants(variants), IsOk());
+  ASSERT_THAT(RegisterAllVariants(variants), IsOk());
   Variant decoded(std::make_shared<EncodedVariant>(TensorList::kTypeName, metadata, tensors));
   ASSERT_THAT(variants.Decode(&decoded), IsOk());
   const TensorList* const back = decoded.get<TensorList>();

@@ -14,7 +14,7 @@ namespace weir {
 absl::StatusOr<const TensorList*> ListInput(const OpKernelContext& ctx, int i);
 // `list` as output 0.
 void SetList(OpKernelContext& ctx, std::shared_ptr<TensorList> list);
-// Input 0's list as output 0, to be changed: the list itself where nobody else holds it, else a copy.
+// Input 0's list as output 0, to be changed: the list itself if nothing else holds it, else a copy.
 absl::StatusOr<TensorList*> ForwardList(OpKernelContext& ctx);
 
 absl::Status CheckDtype(const TensorList& list, DataType dtype);

@@ -113,7 +113,7 @@ TEST_F(TensorMapTest, SurvivesTheWire) {
   std::vector<Tensor> tensors;
   ASSERT_THAT(map.scalar<Variant>().value()->Encode(&metadata, &tensors), IsOk());
   VariantRegistry variants;
-  ASSERT_THAT(RegisterTensorMapVariants(variants), IsOk());
+  ASSERT_THAT(RegisterAllVariants(variants), IsOk());
   Variant decoded(std::make_shared<EncodedVariant>(TensorMap::kTypeName, metadata, tensors));
   ASSERT_THAT(variants.Decode(&decoded), IsOk());
   ASSERT_OK_AND_ASSIGN(const Tensor found, Lookup(Tensor::Scalar(decoded), AsScalar<tstring>("a")));

@@ -5,7 +5,7 @@ namespace weir {
 OpFamily ControlFamily() {
   return {
       .name = "control",
-      .ops = {RegisterCoreOps, RegisterWireOps},
+      .ops = {RegisterCoreOps, RegisterWireOps, RegisterMapDefunOps},
       .kernels = {RegisterCallKernels, RegisterControlFlowKernels, RegisterFunctionLoopKernels, RegisterMapDefunKernels,
                   RegisterTransferKernels, RegisterSessionTensorKernels, RegisterWireKernels, RegisterGpuCopyKernels},
       .gradients = {RegisterControlNotDifferentiable, RegisterCallGradients},

@@ -10,6 +10,7 @@ OpFamily ControlFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterCoreOps(OpRegistry& ops);
 absl::Status RegisterWireOps(OpRegistry& ops);
+absl::Status RegisterMapDefunOps(OpRegistry& ops);
 
 absl::Status RegisterCallGradients(OpRegistry& ops);
 absl::Status RegisterControlNotDifferentiable(OpRegistry& ops);

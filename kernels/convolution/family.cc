@@ -5,7 +5,7 @@ namespace weir {
 OpFamily ConvolutionFamily() {
   return {
       .name = "convolution",
-      .ops = {RegisterVolumeOps},
+      .ops = {RegisterVolumeOps, RegisterFusedPadConvolutionOps},
       .kernels = {RegisterConvolutionKernels, RegisterDepthwiseConvolutionKernels, RegisterFusedPadConvolutionKernels,
                   RegisterVolumeConvolutionKernels, RegisterGpuConvolutionKernels, RegisterGpuVolumeKernels},
       .gradients = {RegisterWindowGradients, RegisterVolumeGradients},

@@ -9,6 +9,7 @@ OpFamily ConvolutionFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterVolumeOps(OpRegistry& ops);
+absl::Status RegisterFusedPadConvolutionOps(OpRegistry& ops);
 
 absl::Status RegisterWindowGradients(OpRegistry& ops);
 absl::Status RegisterVolumeGradients(OpRegistry& ops);

@@ -3,10 +3,10 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "kernels/convolution/args_volume.h"
+#include "kernels/convolution/device_volume.h"
 #include "kernels/convolution/family.h"
 #include "kernels/convolution/window_plan.h"
 #include "kernels/device/gpu/body_kernel.h"
-#include "kernels/image/device.h"
 
 namespace weir {
 namespace {

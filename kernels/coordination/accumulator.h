@@ -21,7 +21,7 @@ class ConditionalAccumulator : public Resource, public std::enable_shared_from_t
     bool mean = true;  // else the sum
     bool sparse = false;
   };
-  // Dense: `values` alone. Sparse: values[i] belongs to row rows[i] of a tensor of `shape`, where that is told.
+  // Dense: `values` alone. Sparse: values[i] belongs to row rows[i] of a tensor of `shape`, if that is known.
   struct Gradient {
     std::vector<int64_t> rows;
     Tensor values;

@@ -31,7 +31,7 @@ class AreaName {
         [this]() -> absl::StatusOr<std::shared_ptr<StagingArea>> { return std::make_shared<StagingArea>(limits_); });
   }
 
-  // A node that takes some components out has the types of these alone; whoever uses the map checks what it gets.
+  // A node that takes some components has the types of these alone; users of the map check what they get.
   template <typename Map>
   absl::StatusOr<std::shared_ptr<Map>> FindMap(OpKernelContext& ctx) const {
     return ctx.resources()->LookupOrCreate<Map>(
@@ -205,7 +205,7 @@ class MapReadKernel : public MapKernel {
   }
 
  private:
-  // Before anything is taken that would be lost then. Indices that are none are told when there is an entry.
+  // Checked before anything is taken, or it would be lost. Bad indices are reported once there is an entry.
   static absl::Status CheckFits(const OpKernelContext& ctx, const StagingMap& map,
                                 const std::vector<int64_t>& indices) {
     const int first = kRead == MapRead::kTakeAny ? 1 : 0;

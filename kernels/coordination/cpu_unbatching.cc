@@ -17,7 +17,7 @@ class Exchange : public Resource {
  public:
   std::string DebugString() const override { return "Exchange of batches"; }
 
-  // What nobody takes is dropped after a while.
+  // Results that are not taken in time are dropped.
   void Put(int64_t id, Tensor tensor) {
     MutexLock lock(mu_);
     const absl::Time now = absl::Now();
@@ -122,7 +122,8 @@ class UnbatchKernel : public ExchangingKernel {
   }
 };
 
-// Inputs: original_input, batch_index, grad, id. Who had the batch gets all gradients, joined; the others nothing.
+// Inputs: original_input, batch_index, grad, id. The call that had the batch gets all gradients, joined; the others get
+// none.
 class UnbatchGradKernel : public ExchangingKernel {
  protected:
   absl::Status Work(OpKernelContext& ctx) override {

@@ -1,4 +1,4 @@
-// The coordination family: see README.md beside this file.
+// Queues, barriers, accumulators, staging areas, mutexes and batching.
 #pragma once
 
 #include "kernels/op_family.h"

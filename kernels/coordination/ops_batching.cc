@@ -1,4 +1,4 @@
-// Calls that are gathered to be computed together, and functions of each row.
+// Calls gathered into batches that are computed together.
 #include "graph/shape_inference.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/op_shapes.h"
@@ -27,25 +27,6 @@ absl::Status UnbatchShape(InferenceContext& c) {
 }
 absl::Status UnbatchGradShape(InferenceContext& c) {
   c.set_output(0, AnyRows(c.input(2)));
-  return absl::OkStatus();
-}
-
-// The rows of the first argument, then what a row has.
-absl::Status MapDefunShape(InferenceContext& c) {
-  std::vector<PartialTensorShape> shapes;
-  RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
-                                   " vs. ", c.num_outputs(), ")");
-  }
-  DataTypeVector arguments;
-  RETURN_IF_ERROR(c.GetAttr("Targuments", &arguments));
-  int64_t rows = kUnknown;
-  for (int i = 0; i < static_cast<int>(arguments.size()) && i < c.num_inputs(); ++i) {
-    ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtLeast(c.input(i), 1));
-    ASSIGN_OR_RETURN(rows, c.MergeDim(rows, c.Dim(input, 0)));
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, c.Concatenate(c.Vector(rows), shapes[i]));
   return absl::OkStatus();
 }
 
@@ -117,17 +98,6 @@ absl::Status RegisterBatchingOps(OpRegistry& ops) {
           .Attr("enable_large_batch_splitting: bool = false")
           .DistributedCommunication()
           .Shape(shapes::Unknown)));
-  RETURN_IF_ERROR(ops.Register(Op("MapDefun")
-                                   .Input("arguments: Targuments")
-                                   .Input("captured_inputs: Tcaptured")
-                                   .Output("output: output_types")
-                                   .Attr("Targuments: list(type) >= 1")
-                                   .Attr("Tcaptured: list(type) >= 0 = []")
-                                   .Attr("output_types: list(type) >= 1")
-                                   .Attr("output_shapes: list(shape) >= 1")
-                                   .Attr("f: func")
-                                   .Attr("max_intra_op_parallelism: int = 1")
-                                   .Shape(MapDefunShape)));
   return absl::OkStatus();
 }
 

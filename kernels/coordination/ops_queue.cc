@@ -33,7 +33,7 @@ absl::Status RegisterMakers(OpRegistry& ops, HandleKind kind) {
   return absl::OkStatus();
 }
 
-absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
+absl::Status RegisterQueueUsers(OpRegistry& ops, HandleKind kind) {
   const auto user = [kind](const char* base) { return kind.User(kind.Versioned(base), "handle"); };
   for (const char* base : {"QueueEnqueue", "QueueEnqueueMany"}) {
     RETURN_IF_ERROR(ops.Register(user(base)
@@ -67,7 +67,7 @@ absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
 absl::Status RegisterQueueOps(OpRegistry& ops) {
   for (const HandleKind kind : kHandleKinds) {
     RETURN_IF_ERROR(RegisterMakers(ops, kind));
-    RETURN_IF_ERROR(RegisterUsers(ops, kind));
+    RETURN_IF_ERROR(RegisterQueueUsers(ops, kind));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include <atomic>
 
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -13,7 +14,7 @@ Tensor N(int32_t value) { return AsScalar<int32_t>(value); }
 
 class QueueTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterQueueOps, RegisterQueueKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   const Attrs out_ = Attrs().Set("component_types", DataTypeVector{DT_FLOAT});
 

@@ -7,7 +7,7 @@
 namespace weir {
 
 // InvalidArgument, in TensorFlow's words, unless every AssertNextDataset that `root` draws from finds the
-// transformations behind it that it names, the nearest first. For whoever makes an iterator that nothing else draws
+// transformations behind it that it names, the nearest first. For the maker of an iterator that nothing else draws
 // from. What functions make of elements is not looked at.
 absl::Status CheckAssertedNext(const DatasetBase& root);
 

@@ -133,7 +133,7 @@ absl::StatusOr<Element> CompressedElement::Uncompress(Allocator* allocator) cons
     return errors::Internal("Uncompressed size mismatch. Snappy expects ", size,
                             " whereas the tensor metadata suggests ", claimed);
   }
-  // Of few bytes Snappy makes at most some twenty times as many: what claims more is refused before memory is taken.
+  // Of few bytes Snappy makes at most some twenty times as many: larger claims are rejected before memory is allocated.
   std::string bytes;
   if (!snappy::IsValidCompressedBuffer(data.data(), data.size()) ||
       !snappy::Uncompress(data.data(), data.size(), &bytes)) {

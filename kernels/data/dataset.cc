@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr char kVariantTypeName[] = "tensorflow::DatasetVariantWrapper";  // as DatasetVariant::TypeName tells
+constexpr char kVariantTypeName[] = "tensorflow::DatasetVariantWrapper";  // as in DatasetVariant::TypeName
 
 }  // namespace
 
@@ -36,7 +36,7 @@ absl::StatusOr<bool> IteratorBase::GetNext(IteratorContext& ctx, Element* elemen
   RETURN_IF_ERROR(ctx.CheckCancelled());
   absl::StatusOr<bool> more = OrOutOfMemory([&] { return Next(ctx, element); });
   if (absl::IsOutOfRange(more.status())) {
-    // Of a function that a user wrote: to whoever reads on, it would look like the end of the sequence.
+    // From a user's function: to readers it would look like the end of the sequence.
     return errors::Internal("Iterator returned `OutOfRange`. This indicates an implementation error as `OutOfRange` ",
                             "errors are not expected to be returned here. Original message: ", more.status().message());
   }

@@ -32,7 +32,7 @@ using IteratorPtr = std::unique_ptr<IteratorBase>;
 inline constexpr int64_t kInfiniteCardinality = -1;
 inline constexpr int64_t kUnknownCardinality = -2;
 
-// Datasets read from datasets on one stack: a chain deeper than this is refused when it is built.
+// Datasets read from datasets on one stack: building a chain deeper than this fails.
 inline constexpr int kMaxDatasetDepth = 1000;
 
 // What all iterators below one root share: the functions that they call, and what ends their work in the background.
@@ -69,7 +69,7 @@ struct IteratorContext {
   IteratorContext Background() const;
 };
 
-// One pass over a dataset. Not thread-safe: whoever holds it sees to it that one thread at a time calls. Calls may
+// One pass over a dataset. Not thread-safe: its holder lets one thread at a time call. Calls may
 // block, so they come from threads that may. The destructor waits for the iterator's work in the background, which the
 // cancellation of the root or of the iterator ends.
 class IteratorBase {
@@ -146,7 +146,7 @@ class DatasetBase : public std::enable_shared_from_this<DatasetBase> {
   DatasetOrigin origin_;
 };
 
-// A dataset made from one other, of the same types and shapes unless told otherwise.
+// A dataset made from one other, of the same types and shapes unless given others.
 class UnaryDataset : public DatasetBase {
  public:
   UnaryDataset(std::string type, const DatasetPtr& input)

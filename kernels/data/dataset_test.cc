@@ -13,6 +13,7 @@
 #include "kernels/data/index_shuffle.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/data/seed_generator.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -24,10 +25,7 @@ constexpr int64_t kHuge = int64_t{1} << 62;
 
 class DatasetTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterDatasetOps, RegisterDataKernels);
-    Register(RegisterIteratorOps, [](KernelRegistry&) { return absl::OkStatus(); });
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   static Tensor Int(int64_t value) { return Tensor::Scalar<int64_t>(value); }
   static Attrs Types(DataType dtype = DT_INT64) {

@@ -11,7 +11,7 @@ namespace weir {
 // What an element takes up, roughly.
 int64_t ElementBytes(const Element& element);
 
-// Guards against buffers that sizes from outside (2^60 elements of an endless dataset) would let grow for ever.
+// Guards against buffers that sizes from outside (2^60 elements of an endless dataset) would let grow without bound.
 class BufferLimit {
  public:
   // ResourceExhausted, naming `what`, when more than half of the machine's memory would be held.

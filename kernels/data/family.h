@@ -1,4 +1,4 @@
-// The data family: see README.md beside this file.
+// Datasets, their transformations and iterators.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -9,9 +9,15 @@ OpFamily DataFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterDatasetOps(OpRegistry& ops);
-absl::Status RegisterRareDatasetOps(OpRegistry& ops);
 absl::Status RegisterIteratorOps(OpRegistry& ops);
 absl::Status RegisterSavedDatasetOps(OpRegistry& ops);
+absl::Status RegisterDatasetSourceOps(OpRegistry& ops);
+absl::Status RegisterMultiDeviceIteratorOps(OpRegistry& ops);
+absl::Status RegisterOptionalOps(OpRegistry& ops);
+absl::Status RegisterTransformationOps(OpRegistry& ops);
+absl::Status RegisterBatchDatasetOps(OpRegistry& ops);
+absl::Status RegisterFunctionDatasetOps(OpRegistry& ops);
+absl::Status RegisterUnchangedElementOps(OpRegistry& ops);
 
 absl::Status RegisterOptionalGradients(OpRegistry& ops);
 absl::Status RegisterDataNotDifferentiable(OpRegistry& ops);
@@ -26,8 +32,6 @@ absl::Status RegisterIteratorKernels(KernelRegistry& kernels);
 absl::Status RegisterMultiDeviceIteratorKernels(KernelRegistry& kernels);
 absl::Status RegisterOneShotKernels(KernelRegistry& kernels);
 absl::Status RegisterOptionalKernels(KernelRegistry& kernels);
-absl::Status RegisterPassThroughKernels(KernelRegistry& kernels);
-absl::Status RegisterProbeDatasetKernels(KernelRegistry& kernels);
 absl::Status RegisterRecordWriterKernels(KernelRegistry& kernels);
 absl::Status RegisterSaveDatasetKernels(KernelRegistry& kernels);
 absl::Status RegisterSnapshotKernels(KernelRegistry& kernels);
@@ -62,6 +66,12 @@ absl::Status RegisterShuffleKernels(KernelRegistry& kernels);
 absl::Status RegisterSlidingWindowKernels(KernelRegistry& kernels);
 absl::Status RegisterSparseBatchKernels(KernelRegistry& kernels);
 absl::Status RegisterWindowKernels(KernelRegistry& kernels);
+absl::Status RegisterIgnoreErrorsKernels(KernelRegistry& kernels);
+absl::Status RegisterUniqueDatasetKernels(KernelRegistry& kernels);
+absl::Status RegisterDatasetOptionsKernels(KernelRegistry& kernels);
+absl::Status RegisterSleepDatasetKernels(KernelRegistry& kernels);
+absl::Status RegisterSamplingDatasetKernels(KernelRegistry& kernels);
+absl::Status RegisterWrappingDatasetKernels(KernelRegistry& kernels);
 
 absl::Status RegisterCompressedElementVariants(VariantRegistry& variants);
 

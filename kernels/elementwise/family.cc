@@ -5,7 +5,7 @@ namespace weir {
 OpFamily ElementwiseFamily() {
   return {
       .name = "elementwise",
-      .ops = {RegisterBinaryOps, RegisterUnaryOps, RegisterSpecialOps},
+      .ops = {RegisterBinaryOps, RegisterUnaryOps, RegisterSpecialOps, RegisterStochasticCastOps},
       .kernels = {RegisterCastKernels, RegisterStochasticCastKernels, RegisterMiscellaneousMathKernels,
                   RegisterArithmeticKernels, RegisterBitwiseKernels, RegisterComparisonKernels,
                   RegisterComplexFunctionKernels, RegisterDivisionKernels, RegisterRealFunctionKernels,

@@ -11,6 +11,7 @@ OpFamily ElementwiseFamily();
 absl::Status RegisterBinaryOps(OpRegistry& ops);
 absl::Status RegisterUnaryOps(OpRegistry& ops);
 absl::Status RegisterSpecialOps(OpRegistry& ops);
+absl::Status RegisterStochasticCastOps(OpRegistry& ops);
 
 absl::Status RegisterBinaryGradients(OpRegistry& ops);
 absl::Status RegisterUnaryGradients(OpRegistry& ops);

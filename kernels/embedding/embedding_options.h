@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// The rule by which pushes change rows; it tells how many slots a row has.
+// The rule by which pushes change rows; it sets the number of slots of a row.
 enum class EmbeddingRule { kNone, kGradientDescent, kAdagrad, kAdam, kFtrl };
 
 enum class EmbeddingInitializer { kConstant, kUniform, kNormal, kTruncatedNormal };
@@ -34,7 +34,7 @@ struct EmbeddingOptions {
   // The rows of the lowest frequency are evicted before there are more than this; 0: no bound.
   int64_t max_element_size = 0;
 
-  // Above 0: keys are divided into so many parts, of which this table has those that it is told to have.
+  // Above 0: keys are divided into so many parts, of which this table holds those assigned to it.
   static constexpr int64_t kMaxParts = 4096;
   int64_t parts = 0;
 

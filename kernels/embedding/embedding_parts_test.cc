@@ -9,6 +9,7 @@
 #include "core/op_kernel_testing.h"
 #include "kernels/embedding/embedding_table.h"
 #include "kernels/embedding/key_hash.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -27,7 +28,7 @@ struct Row {
 
 class EmbeddingPartsTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterEmbeddingOps, RegisterEmbeddingKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   Tensor MakeTable(const std::string& name, int64_t parts) {
     const Attrs attrs = Attrs()

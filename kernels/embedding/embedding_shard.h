@@ -23,7 +23,7 @@ namespace weir {
 enum class ConflictPolicy {
   kSum,         // everything counts
   kLastWriter,  // the last one counts
-  kReject,      // who saw the row before its last `staleness_bound` versions is refused
+  kReject,      // pushes that saw the row before its last `staleness_bound` versions fail
 };
 
 // One batch of changes.
@@ -51,7 +51,7 @@ struct EmbeddingRows {
 enum class EmbeddingPresence {
   kHere,
   kAway,
-  kArriving,  // rows come in; nobody asks for them yet
+  kArriving,  // rows come in; none is requested yet
   kLeaving    // the last rows have been sent: it goes, or stays if the move fails
 };
 
@@ -70,7 +70,7 @@ class EmbeddingShard {
 
   // out[i * width …] = values of keys[i], for i in positions.
   absl::Status Gather(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions, float* out);
-  // Applies update.keys[i] for i in positions, which are sorted here. Gives how many keys were refused.
+  // Applies update.keys[i] for i in positions, which are sorted here. Returns the number of rejected keys.
   absl::StatusOr<int64_t> Update(const EmbeddingUpdate& update, absl::Span<uint32_t> positions);
   absl::StatusOr<int64_t> Remove(absl::Span<const int64_t> keys, absl::Span<const uint32_t> positions);
   // Removes what has not been used for longer than it may live.

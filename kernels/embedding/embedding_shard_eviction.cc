@@ -109,7 +109,7 @@ absl::StatusOr<EmbeddingRows> EmbeddingShard::Copy(int64_t since, uint64_t versi
     removals_known_since_ = version;
   }
   if (since >= 0) {
-    // Who asks for what came after a version has all until then.
+    // A caller that asks for changes since a version has all earlier ones.
     std::erase_if(removals_, [since](const Removal& r) { return r.version <= static_cast<uint64_t>(since); });
     removals_known_since_ = std::max(removals_known_since_, static_cast<uint64_t>(since));
     for (const Removal& removal : removals_) rows.removed.push_back(removal.key);

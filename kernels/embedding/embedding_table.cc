@@ -68,7 +68,7 @@ EmbeddingCounts EmbeddingTable::counts() const {
 }
 
 absl::StatusOr<std::shared_lock<std::shared_mutex>> EmbeddingTable::Use() const {
-  // Who sees that it is not does not hold up who waits for the gate.
+  // Callers of an uninitialized table do not delay those that wait for the gate.
   if (is_initialized_.load()) {
     std::shared_lock lock(gate_);
     if (is_initialized_.load()) return lock;

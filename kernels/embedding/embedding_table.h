@@ -35,7 +35,7 @@ class EmbeddingTable : public Resource {
 
   // The values of `keys`, into out[keys.size(), width]; gives the table's version before that.
   absl::StatusOr<int64_t> Gather(OpKernelContext& ctx, absl::Span<const int64_t> keys, float* out);
-  // Gives how many keys were refused by the policy.
+  // Returns the number of keys that the policy rejected.
   absl::StatusOr<int64_t> Update(OpKernelContext& ctx, const EmbeddingUpdate& update);
   absl::StatusOr<int64_t> Remove(OpKernelContext& ctx, absl::Span<const int64_t> keys);
   absl::StatusOr<int64_t> EvictExpired(OpKernelContext& ctx, uint32_t now);

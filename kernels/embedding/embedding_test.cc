@@ -8,6 +8,7 @@
 #include "core/op_kernel_testing.h"
 #include "core/scratch_directory_testing.h"
 #include "kernels/embedding/key_hash.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -44,7 +45,7 @@ enum Statistic { kSize, kWidth, kValueBytes, kSlotBytes, kBytes, kPulled, kPushe
 
 class EmbeddingTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterEmbeddingOps, RegisterEmbeddingKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   static Attrs Table(const std::string& name, int64_t width, const std::string& optimizer = "sgd") {
     return Attrs().Set("width", width).Set("optimizer", optimizer).Set("shared_name", name);
@@ -64,7 +65,7 @@ class EmbeddingTest : public KernelTest {
     version_ = (*out)[1].scalar<int64_t>();
     return {(*out)[0].flat<float>().begin(), (*out)[0].flat<float>().end()};
   }
-  // Subtracts `gradients`: gradient descent at the rate 1. Gives how many keys were refused.
+  // Subtracts `gradients`: gradient descent at the rate 1. Returns the number of rejected keys.
   absl::StatusOr<int64_t> Push(const Tensor& table, const Tensor& keys, const Tensor& gradients, int64_t step = 0,
                                int64_t version = -1, const Attrs& attrs = Attrs()) {
     ASSIGN_OR_RETURN(Tensor rejected,
@@ -293,16 +294,6 @@ TEST_F(EmbeddingTest, KeysThatWereMadeUpToCollideAreDividedInTime) {
 }
 
 TEST_F(EmbeddingTest, AStepFailsAsThePullDidThatItNeeds) {
-  Register(
-      [](OpRegistry& ops) {
-        return ops.Register(Op("Assert")
-                                .Input("condition: bool")
-                                .Input("data: T")
-                                .Attr("T: list(type)")
-                                .Attr("summarize: int = 3")
-                                .Stateful());
-      },
-      [](KernelRegistry&) { return absl::OkStatus(); });
   const auto assert_status = [&](bool holds, const Tensor& code) {
     return RunOp("Assert", {AsScalar<bool>(holds), code, AsScalar<tstring>("gone")}, Attrs().Set("_kernel", "status"))
         .status();

@@ -1,4 +1,4 @@
-// The embedding family: see README.md beside this file.
+// Embedding tables that grow with their keys.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// The handle tells type and shape of a row.
+// The handle carries the type and shape of a row.
 absl::Status TableShape(InferenceContext& c) {
   int64_t width;
   RETURN_IF_ERROR(c.GetAttr("width", &width));

@@ -72,7 +72,7 @@ absl::Status EmbeddingPartMap::CheckInitialized() const {
                                     " is uninitialized: initialize the embedding, or restore it from a checkpoint");
 }
 
-// In Leave as well as when the move comes: whoever runs the line's requests may be late for that moment.
+// In Leave as well as when the move comes: the thread that runs the line's requests may be late for it.
 void EmbeddingPartMap::CloseIfDue() {
   if (sealing_step_ == 0 || closed_ || map_.epoch != sealed_epoch_ || (together_ && !under_way_.empty())) return;
   closed_ = true;

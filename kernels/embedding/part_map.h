@@ -24,7 +24,7 @@ namespace weir {
 // without. For them the map closes at a moment when none is under way, as there is between their rounds.
 class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<EmbeddingPartMap> {
  public:
-  // Without owners, nobody knows where the parts are: the map is uninitialized.
+  // Without owners the map is uninitialized.
   struct Parts {
     std::vector<std::string> tasks;
     std::vector<int32_t> owners;  // of each part, in tasks

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kTableFormat = 1;
 constexpr int64_t kMaxShards = 1 << 16;
 constexpr absl::string_view kInfo = "-info", kPart = "/part_", kPartitions = "-partitions", kOwners = "-owners";
 
@@ -19,10 +19,10 @@ std::string ShardName(const std::string& name, int64_t shard) { return absl::Str
 struct Info {
   int64_t width = 0, slots = 0, version = 0, since = -1, shards = 0;
 
-  Tensor ToTensor() const { return Tensor::Vector<int64_t>({kFormat, width, slots, version, since, shards}); }
+  Tensor ToTensor() const { return Tensor::Vector<int64_t>({kTableFormat, width, slots, version, since, shards}); }
   static absl::StatusOr<Info> FromTensor(const std::string& name, const Tensor& tensor) {
     constexpr int kFields = 6;
-    if (tensor.dtype() != DT_INT64 || tensor.NumElements() != kFields || tensor.data<int64_t>()[0] != kFormat) {
+    if (tensor.dtype() != DT_INT64 || tensor.NumElements() != kFields || tensor.data<int64_t>()[0] != kTableFormat) {
       return errors::DataLoss(name, " does not describe an embedding table");
     }
     const int64_t* const v = tensor.data<int64_t>();

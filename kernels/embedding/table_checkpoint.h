@@ -16,10 +16,10 @@ namespace weir {
 //   NAME/shard_12-keys           int64 [n];  -values float [n, width];  -slots float [n, slots * width]
 //   NAME/shard_12-versions, -freqs, -used   int64 [n]
 //   NAME/shard_12-removed        int64 [m], in checkpoints of changes
-// NAME is "TABLE/part_0". Who saves all parts also writes TABLE-partitions (int64), their number, and of a table whose
-// parts move TABLE-owners (int32 [shards]): which of them has the rows of each shard, where several have some. Gives
-// the version to name as `since` next time. Pushes may go on meanwhile: each row is as it was at some moment of the
-// save.
+// NAME is "TABLE/part_0". A task that saves all parts also writes TABLE-partitions (int64), their number, and of a
+// table whose parts move TABLE-owners (int32 [shards]): which of them has the rows of each shard, where several have
+// some. Gives the version to name as `since` next time. Pushes may go on meanwhile: each row is as it was at some
+// moment of the save.
 absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, const std::string& prefix,
                                   const std::string& name, int64_t since, OpKernelContext& ctx);
 

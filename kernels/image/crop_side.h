@@ -24,7 +24,7 @@ struct CropSide {
     int64_t first, second;
     float share;
   };
-  // Floats do not tell all large sizes apart: the last element's float may name one behind it.
+  // Large sizes round to the same float: the last element's float may name one behind it.
   WEIR_DEVICE_CODE int64_t Element(float at) const {
     const int64_t i = static_cast<int64_t>(at);
     return i < size ? i : size - 1;

@@ -1,7 +1,7 @@
-// What the two halves of the kernels for images and volumes agree on. For host compilers and for nvcc.
+// Arguments of the device bodies for images. For host compilers and for nvcc.
 #pragma once
 
-#include "kernels/convolution/device.h"
+#include "kernels/device/gpu/bodies.h"
 #include "kernels/image/crop_side.h"
 #include "kernels/image/resize_grid.h"
 
@@ -28,33 +28,6 @@ struct CropArgs {
   int64_t batch, rows, columns, channels;
   int64_t crop_rows, crop_columns;
   int64_t num_boxes;
-  int64_t count;
-};
-// Local response normalisation of rows of `width` channels. Norms, in float, are bias + alpha * the sum of the squares
-// at most `radius` away.
-struct LrnArgs {
-  const void* in;
-  const void* out;       // of the forward op
-  const void* gradient;  // of the output
-  float* norms;
-  void* result;
-  int64_t width, radius;
-  float bias, alpha, beta;
-  int64_t count;
-};
-// A convolution or pooling over up to three dimensions: images [batch, d0, d1, d2, channels] or with the channels
-// second.
-struct VolumeArgs {
-  const void* input;
-  const void* filter;  // [d0, d1, d2, in_channels / groups, out_channels]
-  const void* output;  // or its gradient
-  const void* other;   // the gradient of a gradient
-  void* result;
-  void* places;  // of the largest
-  bool batch_in_places;
-  int64_t batch, in_channels, out_channels, groups;
-  bool channels_first;
-  WindowPlan dims[3];
   int64_t count;
 };
 

@@ -1,4 +1,4 @@
-// The bodies of image_table.inc for CUDA.
+// Bodies for images, compiled for CUDA.
 #include "kernels/device/gpu/run_bodies_cuda.h"
 #include "kernels/image/device.h"
 // Needs what is above.

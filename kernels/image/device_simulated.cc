@@ -1,4 +1,4 @@
-// The bodies of image_table.inc for the simulated device.
+// Bodies for images, compiled for the simulated device.
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/image/device.h"
 // Needs what is above.

@@ -5,14 +5,14 @@ namespace weir {
 OpFamily ImageFamily() {
   return {
       .name = "image",
-      .ops = {RegisterImageFileOps, RegisterImageOps, RegisterImageRegionOps},
+      .ops = {RegisterImageFileOps, RegisterImageOps, RegisterImageRegionOps, RegisterImageBoxOps},
       .kernels = {RegisterImageDecodeKernels, RegisterImageEncodeKernels, RegisterBoundingBoxKernels,
                   RegisterImageColorKernels, RegisterSuppressionKernels, RegisterImageCropKernels,
                   RegisterDistortedBoxKernels, RegisterGlimpseKernels, RegisterPatchKernels, RegisterProjectionKernels,
                   RegisterImageResizeKernels, RegisterScaleKernels, RegisterImageBoxKernels, RegisterGpuCropKernels,
-                  RegisterGpuImageKernels},
-      .gradients = {RegisterImageNotDifferentiable, RegisterFourierGradients, RegisterImageGradients,
-                    RegisterColorGradients, RegisterPatchGradients},
+                  RegisterGpuResizeKernels},
+      .gradients = {RegisterImageNotDifferentiable, RegisterImageGradients, RegisterColorGradients,
+                    RegisterPatchGradients},
   };
 }
 

@@ -1,4 +1,4 @@
-// The image family: see README.md beside this file.
+// Images: resized, cropped, recoloured, projected, and their boxes.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -11,8 +11,8 @@ OpFamily ImageFamily();
 absl::Status RegisterImageFileOps(OpRegistry& ops);
 absl::Status RegisterImageOps(OpRegistry& ops);
 absl::Status RegisterImageRegionOps(OpRegistry& ops);
+absl::Status RegisterImageBoxOps(OpRegistry& ops);
 
-absl::Status RegisterFourierGradients(OpRegistry& ops);
 absl::Status RegisterImageGradients(OpRegistry& ops);
 absl::Status RegisterColorGradients(OpRegistry& ops);
 absl::Status RegisterPatchGradients(OpRegistry& ops);
@@ -32,6 +32,6 @@ absl::Status RegisterImageResizeKernels(KernelRegistry& kernels);
 absl::Status RegisterScaleKernels(KernelRegistry& kernels);
 absl::Status RegisterImageBoxKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuCropKernels(KernelRegistry& kernels);
-absl::Status RegisterGpuImageKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuResizeKernels(KernelRegistry& kernels);
 
 }  // namespace weir

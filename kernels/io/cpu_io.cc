@@ -86,7 +86,7 @@ class SaveKernel : public AsyncOpKernel {
   }
 
   // Saving makes the checkpoint's folder, but not the one around it: a path that is misspelt is an error, as in
-  // TensorFlow, whose Saver tells so.
+  // TensorFlow, whose Saver reports it.
   static absl::Status CheckFolder(FileSystem& files, const std::string& prefix) {
     const std::string folder(DirName(prefix)), around(DirName(folder));
     const bool plain = !absl::StrContains(prefix, "://");  // others need not have folders

@@ -121,7 +121,7 @@ class SerializeKernel : public AsyncOpKernel {
   }
 };
 
-class RestoreKernel : public AsyncOpKernel {
+class RestoreReaderKernel : public AsyncOpKernel {
  public:
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     absl::StatusOr<std::shared_ptr<Reader>> reader = FindResource<Reader>(ctx, 0);
@@ -157,7 +157,7 @@ absl::Status RegisterReaderKernels(KernelRegistry& kernels) {
     RETURN_IF_ERROR(kernels.Register<ReadKernel<true>>(on("ReaderReadUpTo")));
     RETURN_IF_ERROR(kernels.Register<ResetKernel>(on("ReaderReset")));
     RETURN_IF_ERROR(kernels.Register<SerializeKernel>(on("ReaderSerializeState")));
-    RETURN_IF_ERROR(kernels.Register<RestoreKernel>(on("ReaderRestoreState")));
+    RETURN_IF_ERROR(kernels.Register<RestoreReaderKernel>(on("ReaderRestoreState")));
     RETURN_IF_ERROR(kernels.Register<ProgressKernel<true>>(on("ReaderNumRecordsProduced")));
     RETURN_IF_ERROR(kernels.Register<ProgressKernel<false>>(on("ReaderNumWorkUnitsCompleted")));
   }

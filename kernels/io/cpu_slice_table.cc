@@ -47,7 +47,7 @@ class SaveKernel : public AsyncOpKernel {
 };
 
 template <bool kSlice>
-class RestoreKernel : public BlockingKernel {
+class RestoreSlicesKernel : public BlockingKernel {
  protected:
   absl::Status Work(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const std::string pattern, StringScalar(ctx.input(0), "Input 0 (file_pattern)"));
@@ -69,8 +69,8 @@ class RestoreKernel : public BlockingKernel {
 absl::Status RegisterSliceTableKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SaveKernel<false>>(Kernel("Save").Cpu()));
   RETURN_IF_ERROR(kernels.Register<SaveKernel<true>>(Kernel("SaveSlices").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<RestoreKernel<false>>(Kernel("Restore").Cpu()));
-  return kernels.Register<RestoreKernel<true>>(Kernel("RestoreSlice").Cpu());
+  RETURN_IF_ERROR(kernels.Register<RestoreSlicesKernel<false>>(Kernel("Restore").Cpu()));
+  return kernels.Register<RestoreSlicesKernel<true>>(Kernel("RestoreSlice").Cpu());
 }
 
 }  // namespace weir

@@ -5,8 +5,9 @@ namespace weir {
 OpFamily IoFamily() {
   return {
       .name = "io",
-      .ops = {RegisterIoOps, RegisterReaderOps, RegisterSliceTableOps},
-      .kernels = {RegisterIoKernels, RegisterReaderKernels, RegisterRecordInputKernels, RegisterSliceTableKernels},
+      .ops = {RegisterIoOps, RegisterReaderOps, RegisterSliceTableOps, RegisterRemappingOps},
+      .kernels = {RegisterIoKernels, RegisterReaderKernels, RegisterRecordInputKernels, RegisterSliceTableKernels,
+                  RegisterRemappingKernels},
       .gradients = {RegisterIoNotDifferentiable},
   };
 }

@@ -1,4 +1,4 @@
-// The io family: see README.md beside this file.
+// Checkpoints, readers and whole files.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -11,11 +11,13 @@ OpFamily IoFamily();
 absl::Status RegisterIoOps(OpRegistry& ops);
 absl::Status RegisterReaderOps(OpRegistry& ops);
 absl::Status RegisterSliceTableOps(OpRegistry& ops);
+absl::Status RegisterRemappingOps(OpRegistry& ops);
 absl::Status RegisterIoNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterIoKernels(KernelRegistry& kernels);
 absl::Status RegisterReaderKernels(KernelRegistry& kernels);
 absl::Status RegisterRecordInputKernels(KernelRegistry& kernels);
 absl::Status RegisterSliceTableKernels(KernelRegistry& kernels);
+absl::Status RegisterRemappingKernels(KernelRegistry& kernels);
 
 }  // namespace weir

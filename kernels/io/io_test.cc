@@ -3,6 +3,7 @@
 
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -16,10 +17,7 @@ Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 // Nearly everything happens in memory.
 class IoTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterIoOps, RegisterIoKernels);
-    Register(RegisterSliceTableOps, RegisterSliceTableKernels);
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   absl::StatusOr<std::vector<Tensor>> Restore(const std::string& prefix, std::vector<tstring> names,
                                               std::vector<tstring> slices, DataTypeVector dtypes) {

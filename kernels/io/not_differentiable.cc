@@ -5,9 +5,9 @@ namespace weir {
 
 absl::Status RegisterIoNotDifferentiable(OpRegistry& ops) {
   for (const char* op :
-       {"FixedLengthRecordReader", "IdentityReader", "ReaderNumRecordsProduced", "ReaderNumWorkUnitsCompleted",
-        "ReaderRead", "ReaderReadUpTo", "ReaderReset", "ReaderRestoreState", "ReaderSerializeState", "TFRecordReader",
-        "TextLineReader", "WholeFileReader"}) {
+       {"FixedLengthRecordReader", "GenerateVocabRemapping", "IdentityReader", "LoadAndRemapMatrix",
+        "ReaderNumRecordsProduced", "ReaderNumWorkUnitsCompleted", "ReaderRead", "ReaderReadUpTo", "ReaderReset",
+        "ReaderRestoreState", "ReaderSerializeState", "TFRecordReader", "TextLineReader", "WholeFileReader"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -18,7 +18,7 @@ absl::Status SaveShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status RestoreShape(InferenceContext& c) {
+absl::Status RestoreSlicesShape(InferenceContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.WithRank(c.input(i), 0).status());
   if (c.num_inputs() < 3 || c.input_tensor(2) == nullptr) return absl::OkStatus();
   const std::string& spec = c.input_tensor(2)->data<tstring>()[0];
@@ -53,7 +53,7 @@ absl::Status RegisterSliceTableOps(OpRegistry& ops) {
                                    .Attr("dt: type")
                                    .Attr("preferred_shard: int = -1")
                                    .Stateful()
-                                   .Shape(RestoreShape)));
+                                   .Shape(RestoreSlicesShape)));
   return ops.Register(Op("RestoreSlice")
                           .Input("file_pattern: string")
                           .Input("tensor_name: string")
@@ -62,7 +62,7 @@ absl::Status RegisterSliceTableOps(OpRegistry& ops) {
                           .Attr("dt: type")
                           .Attr("preferred_shard: int = -1")
                           .Stateful()
-                          .Shape(RestoreShape));
+                          .Shape(RestoreSlicesShape));
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The lookup family: see README.md beside this file.
+// Hash tables that live across steps.
 #pragma once
 
 #include "kernels/op_family.h"

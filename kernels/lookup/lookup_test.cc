@@ -4,6 +4,7 @@
 
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -16,10 +17,7 @@ Tensor L(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(value
 
 class LookupTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterLookupOps, RegisterLookupKernels);
-    Register(RegisterStringOps, RegisterStringKernels);
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   Tensor Table(const std::string& op, DataType key, DataType value, Attrs attrs = {}) {
     absl::StatusOr<Tensor> table =
         RunOp1(op, {}, attrs.Set("key_dtype", key).Set("value_dtype", value).Set("shared_name", op));

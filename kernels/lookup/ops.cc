@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// The handle tells type and shape of a key and of a value.
+// The handle carries the type and shape of a key and of a value.
 absl::Status TableShape(InferenceContext& c) {
   const bool is_reference = c.node().op() == "HashTable" || c.node().op() == "MutableHashTable" ||
                             c.node().op() == "MutableHashTableOfTensors";

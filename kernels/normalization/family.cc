@@ -5,7 +5,9 @@ namespace weir {
 OpFamily NormalizationFamily() {
   return {
       .name = "normalization",
-      .kernels = {RegisterNormalizationKernels, RegisterLrnKernels, RegisterGpuNormKernels},
+      .ops = {RegisterGlobalNormalizationOps},
+      .kernels = {RegisterNormalizationKernels, RegisterLrnKernels, RegisterGpuNormKernels,
+                  RegisterGlobalNormalizationKernels, RegisterGpuLrnKernels},
       .gradients = {RegisterBatchNormGradients},
   };
 }

@@ -8,10 +8,13 @@ namespace weir {
 OpFamily NormalizationFamily();
 
 // Its parts; only family.cc calls them.
+absl::Status RegisterGlobalNormalizationOps(OpRegistry& ops);
 absl::Status RegisterBatchNormGradients(OpRegistry& ops);
 
 absl::Status RegisterNormalizationKernels(KernelRegistry& kernels);
 absl::Status RegisterLrnKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuNormKernels(KernelRegistry& kernels);
+absl::Status RegisterGlobalNormalizationKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuLrnKernels(KernelRegistry& kernels);
 
 }  // namespace weir

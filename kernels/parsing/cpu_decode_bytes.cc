@@ -1,4 +1,4 @@
-// Bytes as tensors: padded, compressed, and as TensorProto.
+// Bytes as tensors: raw, padded, compressed, and as TensorProto.
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +13,48 @@
 
 namespace weir {
 namespace {
+
+class DecodeRawKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    bool little_endian;
+    RETURN_IF_ERROR(ctx.GetAttr("little_endian", &little_endian));
+    swap_ = little_endian != (std::endian::native == std::endian::little);
+    return ctx.GetAttr("out_type", &type_);
+  }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    const tstring* const text = in.data<tstring>();
+    const int64_t size = DataTypeSize(type_), count = in.NumElements();
+    const int64_t bytes = count == 0 ? 0 : static_cast<int64_t>(text[0].size());
+    for (int64_t i = 1; i < count; ++i) {
+      if (static_cast<int64_t>(text[i].size()) != bytes) {
+        return errors::InvalidArgument("DecodeRaw requires input strings to all be the same size, but element ", i,
+                                       " has size ", bytes, " != ", text[i].size());
+      }
+    }
+    if (bytes % size != 0) {
+      return errors::InvalidArgument("Input to DecodeRaw has length ", bytes, " that is not a multiple of ", size,
+                                     ", the size of ", DataTypeName(type_));
+    }
+    TensorShape shape = in.shape();
+    RETURN_IF_ERROR(shape.AddDim(bytes / size));
+    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+    char* const to = static_cast<char*>(output->raw_data());
+    for (int64_t i = 0; i < count && bytes > 0; ++i) std::memcpy(to + i * bytes, text[i].data(), bytes);
+    // Each half of a complex number by itself.
+    const int64_t part = IsComplex(type_) ? size / 2 : size;
+    for (int64_t at = 0; swap_ && at < count * bytes; at += part) std::reverse(to + at, to + at + part);
+    if (type_ == DT_BOOL) {
+      for (int64_t i = 0; i < count * bytes; ++i) to[i] = to[i] != 0;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  DataType type_ = DT_INVALID;
+  bool swap_ = false;
+};
 
 // input_bytes, fixed_length: each string cut off or filled with zeros to that many bytes.
 class DecodePaddedRawKernel : public OpKernel {
@@ -163,6 +205,7 @@ class SerializeTensorKernel : public OpKernel {
 }  // namespace
 
 absl::Status RegisterDecodeBytesKernels(KernelRegistry& kernels) {
+  RETURN_IF_ERROR(kernels.Register<DecodeRawKernel>(Kernel("DecodeRaw").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DecodePaddedRawKernel>(Kernel("DecodePaddedRaw").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DecodeCompressedKernel>(Kernel("DecodeCompressed").Cpu()));
   RETURN_IF_ERROR(kernels.Register<ParseTensorKernel>(Kernel("ParseTensor").Cpu()));

@@ -200,7 +200,7 @@ void FillDefaults(const FieldSink& sink) {
 // Of messages in messages that are text, as of binary ones.
 constexpr int kMaxDepth = 100;
 
-// Says nothing: the kernel tells what was wrong.
+// Silent: the kernel reports the error.
 class Silence : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int, google::protobuf::io::ColumnNumber, const std::string&) override {}

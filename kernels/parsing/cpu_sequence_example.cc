@@ -108,13 +108,13 @@ absl::Status SetKeys(absl::Span<const tstring> keys, absl::string_view what, std
 }
 
 // Sequence examples that were parsed, as context and lists.
-struct Parsed {
+struct ParsedSequences {
   std::vector<tensorflow::SequenceExample> examples;
   RecordBatch context;
   SequenceBatch lists;
 };
 
-absl::Status Parse(const Tensor& serialized, const Tensor& names, bool single, Parsed* parsed) {
+absl::Status Parse(const Tensor& serialized, const Tensor& names, bool single, ParsedSequences* parsed) {
   const int64_t count = serialized.NumElements();
   parsed->examples.resize(count);
   parsed->context.batched = parsed->lists.batched = serialized.dims() == 1;
@@ -152,7 +152,7 @@ absl::Status CheckMost(const DenseFeatureSpec& spec, const RecordBatch& batch) {
 }
 
 // What is wrong with the context, in the words that these ops have for it.
-absl::Status CheckContext(const SequenceSpecs& specs, const Parsed& parsed, bool single) {
+absl::Status CheckContext(const SequenceSpecs& specs, const ParsedSequences& parsed, bool single) {
   const RecordBatch& batch = parsed.context;
   const auto check_type = [&batch](const FeatureSpec& spec, int64_t i) {
     const tensorflow::Feature* const feature = FindFeature(*batch.records[i], spec.key);
@@ -203,7 +203,7 @@ absl::Status CheckSerialized(const Tensor& serialized, const Tensor& names, int 
 }
 
 // The order of outputs is that of the ops' definitions.
-absl::Status Emit(OpKernelContext& ctx, const SequenceSpecs& specs, const Parsed& parsed, bool has_ragged,
+absl::Status Emit(OpKernelContext& ctx, const SequenceSpecs& specs, const ParsedSequences& parsed, bool has_ragged,
                   bool has_lengths) {
   int next = 0;
   const auto take = [&next](size_t count) {
@@ -260,7 +260,7 @@ class ParseSequenceExampleKernel : public OpKernel {
     RETURN_IF_ERROR(CheckSerialized(ctx.input(0), ctx.input(1), 1));
     SequenceSpecs specs = specs_;
     RETURN_IF_ERROR(specs.SetDefaults(ctx, 2));
-    Parsed parsed;
+    ParsedSequences parsed;
     RETURN_IF_ERROR(Parse(ctx.input(0), ctx.input(1), false, &parsed));
     return Emit(ctx, specs, parsed, false, true);
   }
@@ -302,7 +302,7 @@ class ParseSequenceExampleV2Kernel : public OpKernel {
     }
     for (size_t i = 0; i < specs.lists.dense.size(); ++i) specs.lists.dense[i].may_be_missing = missing.data<bool>()[i];
     RETURN_IF_ERROR(specs.SetDefaults(ctx, 9));
-    Parsed parsed;
+    ParsedSequences parsed;
     RETURN_IF_ERROR(Parse(ctx.input(0), ctx.input(1), false, &parsed));
     return Emit(ctx, specs, parsed, true, true);
   }
@@ -336,7 +336,7 @@ class ParseSingleSequenceExampleKernel : public OpKernel {
     for (DenseListSpec& spec : specs.lists.dense) {
       spec.may_be_missing = std::find(missing.begin(), missing.end(), spec.key) != missing.end();
     }
-    Parsed parsed;
+    ParsedSequences parsed;
     RETURN_IF_ERROR(Parse(ctx.input(0), name, true, &parsed));
     return Emit(ctx, specs, parsed, false, false);
   }

@@ -7,8 +7,8 @@ OpFamily ParsingFamily() {
       .name = "parsing",
       .ops = {RegisterParsingOps, RegisterExampleOps, RegisterProtoOps},
       .kernels = {RegisterDecodeBytesKernels, RegisterDecodeCsvKernels, RegisterDecodeJsonKernels,
-                  RegisterDecodeProtoKernels, RegisterEditDistanceKernels, RegisterEncodeProtoKernels,
-                  RegisterExampleKernels, RegisterRemappingKernels, RegisterSequenceExampleKernels},
+                  RegisterDecodeProtoKernels, RegisterEncodeProtoKernels, RegisterExampleKernels,
+                  RegisterSequenceExampleKernels},
       .gradients = {RegisterParsingNotDifferentiable},
   };
 }

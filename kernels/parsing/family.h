@@ -1,4 +1,4 @@
-// The parsing family: see README.md beside this file.
+// Bytes, CSV, JSON and protobuf messages as tensors.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -17,10 +17,8 @@ absl::Status RegisterDecodeBytesKernels(KernelRegistry& kernels);
 absl::Status RegisterDecodeCsvKernels(KernelRegistry& kernels);
 absl::Status RegisterDecodeJsonKernels(KernelRegistry& kernels);
 absl::Status RegisterDecodeProtoKernels(KernelRegistry& kernels);
-absl::Status RegisterEditDistanceKernels(KernelRegistry& kernels);
 absl::Status RegisterEncodeProtoKernels(KernelRegistry& kernels);
 absl::Status RegisterExampleKernels(KernelRegistry& kernels);
-absl::Status RegisterRemappingKernels(KernelRegistry& kernels);
 absl::Status RegisterSequenceExampleKernels(KernelRegistry& kernels);
 
 }  // namespace weir

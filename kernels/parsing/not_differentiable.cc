@@ -4,8 +4,7 @@
 namespace weir {
 
 absl::Status RegisterParsingNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"DecodePaddedRaw", "EditDistance", "GenerateVocabRemapping", "LoadAndRemapMatrix",
-                         "ParseTensor", "SerializeTensor"}) {
+  for (const char* op : {"DecodePaddedRaw", "DecodeRaw", "ParseTensor", "SerializeTensor"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -9,6 +9,11 @@ namespace {
 using op_shapes::kUnknown;
 using sparse_shapes::WithRanks;
 
+absl::Status DecodeRawShape(InferenceContext& c) {
+  c.set_output(0, c.Concatenate(c.input(0), c.Vector(-1)));
+  return absl::OkStatus();
+}
+
 absl::Status DecodePaddedRawShape(InferenceContext& c) {
   DataType type;
   RETURN_IF_ERROR(c.GetAttr("out_type", &type));
@@ -40,42 +45,17 @@ absl::Status DecodeCsvShape(InferenceContext& c) {
 
 absl::Status ParseTensorShape(InferenceContext& c) { return WithRanks(c, {0}); }
 
-absl::Status EditDistanceShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {2, 1, 1, 2, 1, 1}));
-  const Tensor *const hypothesis = c.input_tensor(2), *const truth = c.input_tensor(5);
-  if (hypothesis == nullptr || truth == nullptr) return absl::OkStatus();
-  if (hypothesis->NumElements() != truth->NumElements()) {
-    return errors::InvalidArgument("Num elements of hypothesis_shape does not match truth_shape: ",
-                                   hypothesis->NumElements(), " vs. ", truth->NumElements());
-  }
-  DimVector dims;
-  for (int64_t i = 0; i + 1 < truth->NumElements(); ++i) {
-    dims.push_back(std::max(hypothesis->data<int64_t>()[i], truth->data<int64_t>()[i]));
-  }
-  return op_shapes::SetOutput(c, 0, dims);
-}
-
-absl::Status LoadAndRemapMatrixShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {0, 0, 1, 1, 1}));
-  int64_t rows, columns;
-  RETURN_IF_ERROR(c.GetAttr("num_rows", &rows));
-  RETURN_IF_ERROR(c.GetAttr("num_cols", &columns));
-  c.set_output(0, c.Matrix(rows, columns));
-  return absl::OkStatus();
-}
-
-absl::Status GenerateVocabRemappingShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {0, 0}));
-  int64_t words;
-  RETURN_IF_ERROR(c.GetAttr("num_new_vocab", &words));
-  c.set_output(0, c.Vector(words));
-  c.set_output(1, c.Scalar());
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RegisterParsingOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.Register(
+      Op("DecodeRaw")
+          .Input("bytes: string")
+          .Output("output: out_type")
+          .Attr("out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, complex64, complex128, "
+                "bool, bfloat16}")
+          .Attr("little_endian: bool = true")
+          .Shape(DecodeRawShape)));
   RETURN_IF_ERROR(
       ops.Register(Op("DecodePaddedRaw")
                        .Input("input_bytes: string")
@@ -110,38 +90,7 @@ absl::Status RegisterParsingOps(OpRegistry& ops) {
                                    .Input("json_examples: string")
                                    .Output("binary_examples: string")
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("EditDistance")
-                                   .Input("hypothesis_indices: int64")
-                                   .Input("hypothesis_values: T")
-                                   .Input("hypothesis_shape: int64")
-                                   .Input("truth_indices: int64")
-                                   .Input("truth_values: T")
-                                   .Input("truth_shape: int64")
-                                   .Output("output: float")
-                                   .Attr("normalize: bool = true")
-                                   .Attr("T: type")
-                                   .Shape(EditDistanceShape)));
-  RETURN_IF_ERROR(ops.Register(Op("LoadAndRemapMatrix")
-                                   .Input("ckpt_path: string")
-                                   .Input("old_tensor_name: string")
-                                   .Input("row_remapping: int64")
-                                   .Input("col_remapping: int64")
-                                   .Input("initializing_values: float")
-                                   .Output("output_matrix: float")
-                                   .Attr("num_rows: int >= 0")
-                                   .Attr("num_cols: int >= 1")
-                                   .Attr("max_rows_in_memory: int = -1")
-                                   .Stateful()
-                                   .Shape(LoadAndRemapMatrixShape)));
-  return ops.Register(Op("GenerateVocabRemapping")
-                          .Input("new_vocab_file: string")
-                          .Input("old_vocab_file: string")
-                          .Output("remapping: int64")
-                          .Output("num_present: int32")
-                          .Attr("new_vocab_offset: int >= 0")
-                          .Attr("num_new_vocab: int >= 0")
-                          .Attr("old_vocab_size: int >= -1 = -1")
-                          .Shape(GenerateVocabRemappingShape));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace weir {
@@ -16,10 +17,7 @@ Tensor Longs(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(v
 
 class ParsingTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterParsingOps, RegisterParsingKernels);
-    Register(RegisterExampleOps, [](KernelRegistry&) { return absl::OkStatus(); });
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   void Write(const std::string& path, const std::string& text) {
     ASSERT_OK_AND_ASSIGN(FileSystem * files, device()->file_systems()->Find(path));

@@ -16,7 +16,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptorSet;
 
-// Says nothing: the caller tells which file it was.
+// Silent: the caller reports the file.
 class Silence : public DescriptorPool::ErrorCollector {
  public:
   void AddError(const std::string&, const std::string&, const google::protobuf::Message*, ErrorLocation,

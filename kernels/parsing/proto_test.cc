@@ -2,6 +2,7 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -11,10 +12,7 @@ using Code = absl::StatusCode;
 
 class ProtoTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterProtoOps, RegisterDecodeProtoKernels);
-    Register([](OpRegistry&) { return absl::OkStatus(); }, RegisterEncodeProtoKernels);
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   static Attrs Message(std::vector<std::string> fields) {
     return Attrs().Set("message_type", std::string("tensorflow.TensorShapeProto")).Set("field_names", fields);
   }

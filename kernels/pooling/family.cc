@@ -5,6 +5,7 @@ namespace weir {
 OpFamily PoolingFamily() {
   return {
       .name = "pooling",
+      .ops = {RegisterFractionalPoolingOps},
       .kernels = {RegisterDilationKernels, RegisterFractionalPoolingKernels, RegisterPoolingKernels,
                   RegisterVolumePoolingKernels, RegisterGpuPoolKernels},
   };

@@ -8,6 +8,7 @@ namespace weir {
 OpFamily PoolingFamily();
 
 // Its parts; only family.cc calls them.
+absl::Status RegisterFractionalPoolingOps(OpRegistry& ops);
 absl::Status RegisterDilationKernels(KernelRegistry& kernels);
 absl::Status RegisterFractionalPoolingKernels(KernelRegistry& kernels);
 absl::Status RegisterPoolingKernels(KernelRegistry& kernels);

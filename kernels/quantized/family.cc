@@ -5,7 +5,8 @@ namespace weir {
 OpFamily QuantizedFamily() {
   return {
       .name = "quantized",
-      .ops = {RegisterQuantizationOps, RegisterQuantizedElementOps, RegisterQuantizedOps, RegisterUniformQuantizedOps},
+      .ops = {RegisterQuantizationOps, RegisterQuantizedElementOps, RegisterQuantizedOps, RegisterUniformQuantizedOps,
+              RegisterQuantizedResizeOps},
       .kernels = {RegisterQuantizedArrayKernels, RegisterQuantizedElementKernels, RegisterFakeQuantKernels,
                   RegisterQuantizedMatMulKernels, RegisterQuantizeKernels, RegisterQuantizationKernels,
                   RegisterRequantizeKernels, RegisterQuantizedResizeKernels, RegisterGpuQuantKernels,

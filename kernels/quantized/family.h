@@ -1,4 +1,4 @@
-// The quantized family: see README.md beside this file.
+// Numbers of few bits: quantised, computed with, and brought back.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -12,6 +12,7 @@ absl::Status RegisterQuantizationOps(OpRegistry& ops);
 absl::Status RegisterQuantizedElementOps(OpRegistry& ops);
 absl::Status RegisterQuantizedOps(OpRegistry& ops);
 absl::Status RegisterUniformQuantizedOps(OpRegistry& ops);
+absl::Status RegisterQuantizedResizeOps(OpRegistry& ops);
 absl::Status RegisterQuantizedNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterQuantizedArrayKernels(KernelRegistry& kernels);

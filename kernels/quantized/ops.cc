@@ -1,29 +1,14 @@
-// Rounding to few bits and back, and normalisation with given moments.
+// Rounding to few bits and back.
 #include "kernels/device/op_shapes.h"
 #include "kernels/quantized/family.h"
 
 namespace weir {
 namespace {
 
-absl::Status GradShape(InferenceContext& c) {
+absl::Status QuantizeGradShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape shape, c.Merge(c.input(0), c.input(1)));
   c.set_output(0, std::move(shape));
   for (int i : {1, 2}) c.set_output(i, c.input(i + 1));
-  return absl::OkStatus();
-}
-
-absl::Status NormalizationShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, c.WithRank(c.input(0), 4));
-  for (int i = 1; i < 5; ++i) RETURN_IF_ERROR(c.WithRank(c.input(i), 1).status());
-  c.set_output(0, std::move(shape));
-  return absl::OkStatus();
-}
-
-absl::Status NormalizationGradShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, c.WithRank(c.input(0), 4));
-  ASSIGN_OR_RETURN(shape, c.Merge(shape, c.input(4)));
-  c.set_output(0, std::move(shape));
-  for (int i = 1; i < 5; ++i) c.set_output(i, c.input(i < 4 ? i : 3));
   return absl::OkStatus();
 }
 
@@ -98,39 +83,7 @@ absl::Status RegisterQuantizationOps(OpRegistry& ops) {
                                    .Output("input_max_backprop: T")
                                    .Attr("T: {bfloat16, half, float, double}")
                                    .Attr("axis: int = -1")
-                                   .Shape(GradShape)));
-  RETURN_IF_ERROR(
-      ops.Register(Op("BatchNormWithGlobalNormalization")
-                       .Input("t: T")
-                       .Input("m: T")
-                       .Input("v: T")
-                       .Input("beta: T")
-                       .Input("gamma: T")
-                       .Output("result: T")
-                       .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-                             "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
-                       .Attr("variance_epsilon: float")
-                       .Attr("scale_after_normalization: bool")
-                       .Deprecated(9, "Use tf.nn.batch_normalization()")
-                       .Shape(NormalizationShape)));
-  RETURN_IF_ERROR(
-      ops.Register(Op("BatchNormWithGlobalNormalizationGrad")
-                       .Input("t: T")
-                       .Input("m: T")
-                       .Input("v: T")
-                       .Input("gamma: T")
-                       .Input("backprop: T")
-                       .Output("dx: T")
-                       .Output("dm: T")
-                       .Output("dv: T")
-                       .Output("db: T")
-                       .Output("dg: T")
-                       .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-                             "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
-                       .Attr("variance_epsilon: float")
-                       .Attr("scale_after_normalization: bool")
-                       .Deprecated(9, "Use tf.nn.batch_normalization()")
-                       .Shape(NormalizationGradShape)));
+                                   .Shape(QuantizeGradShape)));
   RETURN_IF_ERROR(ops.Register(Op("FakeQuantWithMinMaxArgs")
                                    .Input("inputs: float")
                                    .Output("outputs: float")

@@ -32,7 +32,7 @@ absl::Status QuantizeShape(InferenceContext& c) {
 }
 
 // Two scalars behind the first output.
-void SetRangeShapes(InferenceContext& c) {
+void SetOutputRangeShapes(InferenceContext& c) {
   for (int i : {1, 2}) c.set_output(i, c.Scalar());
 }
 absl::Status ScalarsFrom(InferenceContext& c, int first) {
@@ -43,7 +43,7 @@ absl::Status UnchangedWithRange(InferenceContext& c) {
   const int values = c.num_inputs() % 2 == 0 ? 2 : 1;  // a bias stands beside the first
   RETURN_IF_ERROR(ScalarsFrom(c, values));
   c.set_output(0, c.input(0));
-  SetRangeShapes(c);
+  SetOutputRangeShapes(c);
   return absl::OkStatus();
 }
 // As the op of real numbers, whose inputs stand first.
@@ -51,14 +51,14 @@ template <absl::Status (*kShape)(InferenceContext&), int kInputs>
 absl::Status WithRange(InferenceContext& c) {
   RETURN_IF_ERROR(kShape(c));
   RETURN_IF_ERROR(ScalarsFrom(c, kInputs));
-  SetRangeShapes(c);
+  SetOutputRangeShapes(c);
   return absl::OkStatus();
 }
 absl::Status QuantizedConcatShape(InferenceContext& c) {
   const int count = (c.num_inputs() - 1) / 3;
   RETURN_IF_ERROR(ScalarsFrom(c, 1 + count));
   RETURN_IF_ERROR(op_shapes::JoinShape(c, 1, 1 + count, 0));
-  SetRangeShapes(c);
+  SetOutputRangeShapes(c);
   return absl::OkStatus();
 }
 

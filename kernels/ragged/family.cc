@@ -5,9 +5,10 @@ namespace weir {
 OpFamily RaggedFamily() {
   return {
       .name = "ragged",
-      .ops = {RegisterRaggedOps},
+      .ops = {RegisterRaggedOps, RegisterRaggedFillOps},
       .kernels = {RegisterRaggedCrossKernels, RegisterRaggedGatherKernels, RegisterRaggedRangeKernels,
-                  RegisterRaggedConversionKernels, RegisterRaggedToTensorKernels, RegisterRaggedVariantKernels},
+                  RegisterRaggedConversionKernels, RegisterRaggedToTensorKernels, RegisterRaggedVariantKernels,
+                  RegisterRaggedFillEmptyRowsKernels},
       .gradients = {RegisterRaggedNotDifferentiable, RegisterRaggedGradients},
       .variants = {RegisterRaggedVariants},
   };

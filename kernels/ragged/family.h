@@ -1,4 +1,4 @@
-// The ragged family: see README.md beside this file.
+// Ragged tensors: rows of different lengths.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -9,6 +9,7 @@ OpFamily RaggedFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterRaggedOps(OpRegistry& ops);
+absl::Status RegisterRaggedFillOps(OpRegistry& ops);
 
 absl::Status RegisterRaggedGradients(OpRegistry& ops);
 absl::Status RegisterRaggedNotDifferentiable(OpRegistry& ops);
@@ -19,6 +20,7 @@ absl::Status RegisterRaggedRangeKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedConversionKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedToTensorKernels(KernelRegistry& kernels);
 absl::Status RegisterRaggedVariantKernels(KernelRegistry& kernels);
+absl::Status RegisterRaggedFillEmptyRowsKernels(KernelRegistry& kernels);
 
 absl::Status RegisterRaggedVariants(VariantRegistry& variants);
 

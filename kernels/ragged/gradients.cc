@@ -85,15 +85,20 @@ absl::Status RaggedFromVariant(G& g) {
   return absl::OkStatus();
 }
 
+absl::Status RaggedFillEmptyRows(G& g) {
+  const Output grads = g.Call("RaggedFillEmptyRowsGrad", {g.output(3), g.dy(1)});
+  g.set_grad(1, Output(grads.op(), 0));
+  g.set_grad(3, Output(grads.op(), 1));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RegisterRaggedGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
-      {"RaggedTensorToSparse", RaggedToSparse},
-      {"RaggedTensorToTensor", RaggedToTensor},
-      {"RaggedGather", RaggedGather},
-      {"RaggedTensorToVariant", RaggedToVariant},
-      {"RaggedTensorFromVariant", RaggedFromVariant},
+      {"RaggedFillEmptyRows", RaggedFillEmptyRows}, {"RaggedTensorToSparse", RaggedToSparse},
+      {"RaggedTensorToTensor", RaggedToTensor},     {"RaggedGather", RaggedGather},
+      {"RaggedTensorToVariant", RaggedToVariant},   {"RaggedTensorFromVariant", RaggedFromVariant},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

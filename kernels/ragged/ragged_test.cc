@@ -1,5 +1,6 @@
-// Ragged kernels and the splits that they refuse. tests/differential/table_ragged.py compares them with TensorFlow.
+// Ragged kernels, and errors on bad splits. tests/differential/table_ragged.py compares them with TensorFlow.
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "kernels/ragged/ragged_variant.h"
 
 namespace weir {
@@ -12,7 +13,7 @@ Tensor Longs(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(v
 
 class RaggedTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterRaggedOps, RegisterRaggedKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   const Tensor values_ = AsTensor<float>({1, 2, 3});
 };
 

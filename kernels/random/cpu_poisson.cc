@@ -59,7 +59,7 @@ void FillPoisson(OpKernelContext& ctx, const Tensor& rates, const Philox& base, 
   });
 }
 
-absl::Status Draw(OpKernelContext& ctx, const TensorShape& shape, const Tensor& given, const Philox& base) {
+absl::Status DrawCounts(OpKernelContext& ctx, const TensorShape& shape, const Tensor& given, const Philox& base) {
   ASSIGN_OR_RETURN(const Tensor rates, ConvertTensor(ctx, given, DT_DOUBLE));
   ASSIGN_OR_RETURN(Tensor output, ctx.allocate_temp(DT_DOUBLE, shape));
   if (output.NumElements() > 0) FillPoisson(ctx, rates, base, &output);
@@ -85,7 +85,7 @@ class RandomPoissonKernel : public OpKernel {
     if (shape.num_elements() > 0) {
       base = generator_.Reserve(static_cast<uint64_t>(shape.num_elements()) * kGroupsPerSample);
     }
-    return Draw(ctx, shape, rates, base);
+    return DrawCounts(ctx, shape, rates, base);
   }
 
  private:
@@ -105,7 +105,7 @@ class StatelessPoissonKernel : public OpKernel {
     if (shape.num_elements() > 0 && rates.NumElements() == 0) {
       return errors::InvalidArgument("Input lam should have non-zero element count, got: 0");
     }
-    return Draw(ctx, shape, rates, base);
+    return DrawCounts(ctx, shape, rates, base);
   }
 };
 

@@ -5,7 +5,7 @@ namespace weir {
 OpFamily RandomFamily() {
   return {
       .name = "random",
-      .ops = {RegisterRandomOps, RegisterRandomDistributionOps},
+      .ops = {RegisterRandomOps, RegisterRandomDistributionOps, RegisterGeneratorOps},
       .kernels = {RegisterRandomBinomialKernels, RegisterRandomGammaKernels, RegisterRandomPoissonKernels,
                   RegisterRandomKernels, RegisterRandomOrderKernels, RegisterSobolKernels,
                   RegisterStatefulRandomKernels, RegisterStatelessRandomKernels, RegisterTruncatedNormalKernels,

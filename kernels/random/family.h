@@ -1,4 +1,4 @@
-// The random family: see README.md beside this file.
+// Random numbers, from a seed or a generator.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -10,6 +10,7 @@ OpFamily RandomFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterRandomOps(OpRegistry& ops);
 absl::Status RegisterRandomDistributionOps(OpRegistry& ops);
+absl::Status RegisterGeneratorOps(OpRegistry& ops);
 absl::Status RegisterRandomNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterRandomBinomialKernels(KernelRegistry& kernels);

@@ -27,14 +27,6 @@ absl::Status StatelessV2Shape(InferenceContext& c) {
   return RandomShape(c);
 }
 
-absl::Status StochasticCastShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(const PartialTensorShape key, c.WithRank(c.input(1), 1));
-  RETURN_IF_ERROR(c.WithRank(c.input(2), 1).status());
-  RETURN_IF_ERROR(c.WithRank(c.input(3), 0).status());
-  RETURN_IF_ERROR(c.MergeDim(c.Dim(key, 0), 1).status());
-  return shapes::Unchanged(c);
-}
-
 absl::Status KeyCounterShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape seed, c.WithRank(c.input(0), 1));
   RETURN_IF_ERROR(c.MergeDim(c.Dim(seed, 0), 2).status());
@@ -169,15 +161,6 @@ absl::Status RegisterRandomOps(OpRegistry& ops) {
                                    .Attr("dtype: {int32, int64, uint32, uint64} = DT_UINT64")
                                    .Attr("Tshape: {int32, int64} = DT_INT32")
                                    .Shape(StatelessV2Shape)));
-  RETURN_IF_ERROR(ops.Register(Op("StochasticCastToInt")
-                                   .Input("input: Tin")
-                                   .Input("key: uint64")
-                                   .Input("counter: uint64")
-                                   .Input("alg: int32")
-                                   .Output("output: Tout")
-                                   .Attr("Tin: {half, bfloat16, float, double}")
-                                   .Attr("Tout: {int8, int16, int32}")
-                                   .Shape(StochasticCastShape)));
   RETURN_IF_ERROR(ops.Register(Op("StatelessRandomGetKeyCounter")
                                    .Input("seed: Tseed")
                                    .Output("key: uint64")

@@ -17,7 +17,7 @@ absl::Status ReadBounds(const Tensor& low, const Tensor& high, int64_t* low_valu
 // The stream of a stateful op: each run takes its own stretch. Thread-safe.
 class GuardedPhilox {
  public:
-  // From attributes seed and seed2; both zero give a stream that nobody can foretell.
+  // From attributes seed and seed2; both zero give an unpredictable stream.
   absl::Status Init(OpKernelConstruction& ctx);
   // A stream of which `groups` groups are the caller's.
   Philox Reserve(uint64_t groups);

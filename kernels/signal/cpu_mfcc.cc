@@ -124,7 +124,7 @@ class MfccKernel : public OpKernel {
     return cosines;
   }
 
-  static constexpr int64_t kMostBands = 1 << 16;  // far more than the ear tells apart
+  static constexpr int64_t kMostBands = 1 << 16;  // far more than the ear resolves
   float high_ = 0, low_ = 0;
   int64_t bands_ = 0, coefficients_ = 0;
 };

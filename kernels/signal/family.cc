@@ -7,6 +7,7 @@ OpFamily SignalFamily() {
       .name = "signal",
       .ops = {RegisterFourierOps, RegisterAudioOps},
       .kernels = {RegisterAudioKernels, RegisterFourierKernels, RegisterMfccKernels},
+      .gradients = {RegisterFourierGradients},
   };
 }
 

@@ -1,4 +1,4 @@
-// The signal family: see README.md beside this file.
+// Fourier transforms and audio.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -14,5 +14,7 @@ absl::Status RegisterAudioOps(OpRegistry& ops);
 absl::Status RegisterAudioKernels(KernelRegistry& kernels);
 absl::Status RegisterFourierKernels(KernelRegistry& kernels);
 absl::Status RegisterMfccKernels(KernelRegistry& kernels);
+
+absl::Status RegisterFourierGradients(OpRegistry& ops);
 
 }  // namespace weir

@@ -5,13 +5,14 @@ namespace weir {
 OpFamily SparseFamily() {
   return {
       .name = "sparse",
-      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterCountOps, RegisterSparseMathOps},
+      .ops = {RegisterCsrOps, RegisterSparseOps, RegisterSparseCountOps, RegisterSparseMathOps, RegisterEditDistanceOps,
+              RegisterSetOps, RegisterSparseCrossOps},
       .kernels = {RegisterSparseAddKernels, RegisterCountKernels, RegisterSparseCrossKernels,
                   RegisterSparseElementwiseKernels, RegisterFillEmptyRowsKernels, RegisterSparseMatMulKernels,
                   RegisterSparseRearrangeKernels, RegisterSparseReduceKernels, RegisterSparseReshapeKernels,
                   RegisterSerializeSparseKernels, RegisterSetKernels, RegisterSparseTensorsMapKernels,
                   RegisterSparseToDenseKernels, RegisterCsrCholeskyKernels, RegisterCsrConversionKernels,
-                  RegisterCsrProductKernels, RegisterGpuSparseProductKernels},
+                  RegisterCsrProductKernels, RegisterGpuSparseProductKernels, RegisterEditDistanceKernels},
       .gradients = {RegisterSparseNotDifferentiable, RegisterCsrGradients, RegisterSparseGradients},
       .variants = {RegisterCsrVariants},
   };

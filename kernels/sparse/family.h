@@ -1,4 +1,4 @@
-// The sparse family: see README.md beside this file.
+// Sparse tensors: rearranged, reduced, multiplied, counted and combined as sets.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -10,8 +10,11 @@ OpFamily SparseFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterCsrOps(OpRegistry& ops);
 absl::Status RegisterSparseOps(OpRegistry& ops);
-absl::Status RegisterCountOps(OpRegistry& ops);
+absl::Status RegisterSparseCountOps(OpRegistry& ops);
 absl::Status RegisterSparseMathOps(OpRegistry& ops);
+absl::Status RegisterEditDistanceOps(OpRegistry& ops);
+absl::Status RegisterSetOps(OpRegistry& ops);
+absl::Status RegisterSparseCrossOps(OpRegistry& ops);
 
 absl::Status RegisterCsrGradients(OpRegistry& ops);
 absl::Status RegisterSparseGradients(OpRegistry& ops);
@@ -34,6 +37,7 @@ absl::Status RegisterCsrCholeskyKernels(KernelRegistry& kernels);
 absl::Status RegisterCsrConversionKernels(KernelRegistry& kernels);
 absl::Status RegisterCsrProductKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuSparseProductKernels(KernelRegistry& kernels);
+absl::Status RegisterEditDistanceKernels(KernelRegistry& kernels);
 
 absl::Status RegisterCsrVariants(VariantRegistry& variants);
 

@@ -53,14 +53,12 @@ absl::Status SparseTensorDenseAdd(G& g) {
   return absl::OkStatus();
 }
 
-template <const char* kOp>
-absl::Status FillEmptyRows(G& g) {
-  const Output grads = g.Call(kOp, {g.output(3), g.dy(1)});
+absl::Status SparseFillEmptyRows(G& g) {
+  const Output grads = g.Call("SparseFillEmptyRowsGrad", {g.output(3), g.dy(1)});
   g.set_grad(1, Output(grads.op(), 0));
   g.set_grad(3, Output(grads.op(), 1));
   return absl::OkStatus();
 }
-constexpr char kSparseFillGrad[] = "SparseFillEmptyRowsGrad", kRaggedFillGrad[] = "RaggedFillEmptyRowsGrad";
 
 absl::Status SparseReduceSum(G& g) {
   const Output shape = g.input(2), rank = g.Call("Size", {shape});
@@ -162,8 +160,7 @@ absl::Status RegisterSparseGradients(OpRegistry& ops) {
       {"SparseSlice", SparseSlice},
       {"SparseAdd", SparseAdd},
       {"SparseTensorDenseAdd", SparseTensorDenseAdd},
-      {"SparseFillEmptyRows", FillEmptyRows<kSparseFillGrad>},
-      {"RaggedFillEmptyRows", FillEmptyRows<kRaggedFillGrad>},
+      {"SparseFillEmptyRows", SparseFillEmptyRows},
       {"SparseReduceSum", SparseReduceSum},
       {"SparseTensorDenseMatMul", SparseTensorDenseMatMul},
       {"SparseDenseCwiseMul", SparseDenseCwise<true>},
@@ -172,7 +169,6 @@ absl::Status RegisterSparseGradients(OpRegistry& ops) {
       {"SparseMatMul", SparseMatMul},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
-  // What TensorFlow does not differentiate either.
   return absl::OkStatus();
 }
 

@@ -6,8 +6,8 @@ namespace weir {
 absl::Status RegisterSparseNotDifferentiable(OpRegistry& ops) {
   for (const char* op :
        {"AddManySparseToTensorsMap", "AddSparseToTensorsMap", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
-        "DeserializeManySparse", "SetSize", "SparseAddGrad", "SparseConcat", "SparseCross", "SparseCrossHashed",
-        "SparseToSparseSetOperation", "TakeManySparseFromTensorsMap"}) {
+        "DeserializeManySparse", "EditDistance", "SetSize", "SparseAddGrad", "SparseConcat", "SparseCross",
+        "SparseCrossHashed", "SparseToSparseSetOperation", "TakeManySparseFromTensorsMap"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

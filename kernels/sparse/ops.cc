@@ -6,6 +6,7 @@ namespace weir {
 namespace {
 
 using op_shapes::kUnknown;
+using sparse_shapes::FillEmptyRowsGradShape;
 using sparse_shapes::SetSparse;
 using sparse_shapes::WithRanks;
 
@@ -95,24 +96,6 @@ absl::Status SparseFillEmptyRowsShape(InferenceContext& c) {
   c.set_output(0, c.Matrix(kUnknown, c.Dim(c.input(0), 1)));
   c.set_output(1, c.Vector(kUnknown));
   c.set_output(2, c.Vector(dense.dims() > 0 ? c.Dim(dense, 0) : kUnknown));
-  c.set_output(3, c.Vector(count));
-  return absl::OkStatus();
-}
-
-// Also of RaggedFillEmptyRowsGrad.
-absl::Status FillEmptyRowsGradShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {1, 1}));
-  c.set_output(0, c.input(0));
-  c.set_output(1, c.Scalar());
-  return absl::OkStatus();
-}
-
-absl::Status RaggedFillEmptyRowsShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {1, 1, 0, 0}));
-  ASSIGN_OR_RETURN(const int64_t count, c.MergeDim(c.Dim(c.input(0), 0), c.Dim(c.input(1), 0)));
-  c.set_output(0, c.Vector(kUnknown));
-  c.set_output(1, c.Vector(kUnknown));
-  c.set_output(2, c.Vector(kUnknown));
   c.set_output(3, c.Vector(count));
   return absl::OkStatus();
 }
@@ -238,26 +221,13 @@ absl::Status RegisterSparseOps(OpRegistry& ops) {
                                    .Output("reverse_index_map: int64")
                                    .Attr("T: type")
                                    .Shape(SparseFillEmptyRowsShape)));
-  for (const char* name : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"}) {
-    RETURN_IF_ERROR(ops.Register(Op(name)
-                                     .Input("reverse_index_map: int64")
-                                     .Input("grad_values: T")
-                                     .Output("d_values: T")
-                                     .Output("d_default_value: T")
-                                     .Attr("T: type")
-                                     .Shape(FillEmptyRowsGradShape)));
-  }
-  RETURN_IF_ERROR(ops.Register(Op("RaggedFillEmptyRows")
-                                   .Input("value_rowids: int64")
-                                   .Input("values: T")
-                                   .Input("nrows: int64")
-                                   .Input("default_value: T")
-                                   .Output("output_value_rowids: int64")
-                                   .Output("output_values: T")
-                                   .Output("empty_row_indicator: bool")
-                                   .Output("reverse_index_map: int64")
+  RETURN_IF_ERROR(ops.Register(Op("SparseFillEmptyRowsGrad")
+                                   .Input("reverse_index_map: int64")
+                                   .Input("grad_values: T")
+                                   .Output("d_values: T")
+                                   .Output("d_default_value: T")
                                    .Attr("T: type")
-                                   .Shape(RaggedFillEmptyRowsShape)));
+                                   .Shape(FillEmptyRowsGradShape)));
   RETURN_IF_ERROR(ops.Register(Op("AddSparseToTensorsMap")
                                    .Input("sparse_indices: int64")
                                    .Input("sparse_values: T")

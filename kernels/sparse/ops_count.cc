@@ -1,4 +1,4 @@
-// Ops that count values, cross features and combine sets.
+// Counts of values: histograms, and sparse tensors of counts.
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 
@@ -36,38 +36,9 @@ absl::Status SparseBincountShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status SparseCrossShape(InferenceContext& c) {
-  SetSparse(c, 0, 2);
-  return absl::OkStatus();
-}
-
-// The result has the operands' rank.
-absl::Status SetOperationShape(InferenceContext& c, int64_t rank_a, int64_t rank_b) {
-  for (int64_t rank : {rank_a, rank_b}) {
-    if (rank != kUnknown && rank < 2) return errors::InvalidArgument("Input has rank ", rank, " < 2");
-  }
-  ASSIGN_OR_RETURN(const int64_t rank, c.MergeDim(rank_a, rank_b));
-  SetSparse(c, 0, rank);
-  return absl::OkStatus();
-}
-
-absl::Status DenseToDenseShape(InferenceContext& c) {
-  return SetOperationShape(c, c.input(0).dims(), c.input(1).dims());
-}
-
-absl::Status DenseToSparseShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {-1, 2, 1, 1}));
-  return SetOperationShape(c, c.input(0).dims(), c.Dim(c.input(3), 0));
-}
-
-absl::Status SparseToSparseShape(InferenceContext& c) {
-  RETURN_IF_ERROR(WithRanks(c, {2, 1, 1, 2, 1, 1}));
-  return SetOperationShape(c, c.Dim(c.input(2), 0), c.Dim(c.input(5), 0));
-}
-
 }  // namespace
 
-absl::Status RegisterCountOps(OpRegistry& ops) {
+absl::Status RegisterSparseCountOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("DenseCountSparseOutput")
                                    .Input("values: T")
                                    .Input("weights: output_type")
@@ -128,95 +99,7 @@ absl::Status RegisterCountOps(OpRegistry& ops) {
                                    .Attr("T: {int32, int64, float, double}")
                                    .Attr("binary_output: bool = false")
                                    .Shape(shapes::Unknown)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseCross")
-                                   .Input("indices: N * int64")
-                                   .Input("values: sparse_types")
-                                   .Input("shapes: N * int64")
-                                   .Input("dense_inputs: dense_types")
-                                   .Output("output_indices: int64")
-                                   .Output("output_values: out_type")
-                                   .Output("output_shape: int64")
-                                   .Attr("N: int >= 0")
-                                   .Attr("hashed_output: bool")
-                                   .Attr("num_buckets: int >= 0")
-                                   .Attr("hash_key: int")
-                                   .Attr("sparse_types: list({int64, string}) >= 0")
-                                   .Attr("dense_types: list({int64, string}) >= 0")
-                                   .Attr("out_type: {int64, string}")
-                                   .Attr("internal_type: {int64, string}")
-                                   .Shape(SparseCrossShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseCrossV2")
-                                   .Input("indices: N * int64")
-                                   .Input("values: sparse_types")
-                                   .Input("shapes: N * int64")
-                                   .Input("dense_inputs: dense_types")
-                                   .Input("sep: string")
-                                   .Output("output_indices: int64")
-                                   .Output("output_values: string")
-                                   .Output("output_shape: int64")
-                                   .Attr("N: int >= 0")
-                                   .Attr("sparse_types: list({int64, string}) >= 0")
-                                   .Attr("dense_types: list({int64, string}) >= 0")
-                                   .Shape(SparseCrossShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SparseCrossHashed")
-                                   .Input("indices: N * int64")
-                                   .Input("values: sparse_types")
-                                   .Input("shapes: N * int64")
-                                   .Input("dense_inputs: dense_types")
-                                   .Input("num_buckets: int64")
-                                   .Input("strong_hash: bool")
-                                   .Input("salt: int64")
-                                   .Output("output_indices: int64")
-                                   .Output("output_values: int64")
-                                   .Output("output_shape: int64")
-                                   .Attr("N: int >= 0")
-                                   .Attr("sparse_types: list({int64, string}) >= 0")
-                                   .Attr("dense_types: list({int64, string}) >= 0")
-                                   .Shape(SparseCrossShape)));
-  RETURN_IF_ERROR(ops.Register(Op("SetSize")
-                                   .Input("set_indices: int64")
-                                   .Input("set_values: T")
-                                   .Input("set_shape: int64")
-                                   .Output("size: int32")
-                                   .Attr("validate_indices: bool = true")
-                                   .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")
-                                   .Shape(shapes::Unknown)));
-  RETURN_IF_ERROR(ops.Register(Op("DenseToDenseSetOperation")
-                                   .Input("set1: T")
-                                   .Input("set2: T")
-                                   .Output("result_indices: int64")
-                                   .Output("result_values: T")
-                                   .Output("result_shape: int64")
-                                   .Attr("set_operation: string")
-                                   .Attr("validate_indices: bool = true")
-                                   .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")
-                                   .Shape(DenseToDenseShape)));
-  RETURN_IF_ERROR(ops.Register(Op("DenseToSparseSetOperation")
-                                   .Input("set1: T")
-                                   .Input("set2_indices: int64")
-                                   .Input("set2_values: T")
-                                   .Input("set2_shape: int64")
-                                   .Output("result_indices: int64")
-                                   .Output("result_values: T")
-                                   .Output("result_shape: int64")
-                                   .Attr("set_operation: string")
-                                   .Attr("validate_indices: bool = true")
-                                   .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")
-                                   .Shape(DenseToSparseShape)));
-  return ops.Register(Op("SparseToSparseSetOperation")
-                          .Input("set1_indices: int64")
-                          .Input("set1_values: T")
-                          .Input("set1_shape: int64")
-                          .Input("set2_indices: int64")
-                          .Input("set2_values: T")
-                          .Input("set2_shape: int64")
-                          .Output("result_indices: int64")
-                          .Output("result_values: T")
-                          .Output("result_shape: int64")
-                          .Attr("set_operation: string")
-                          .Attr("validate_indices: bool = true")
-                          .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")
-                          .Shape(SparseToSparseShape));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -24,4 +24,12 @@ inline void SetSparse(InferenceContext& c, int i, int64_t rank, int64_t entries 
   c.set_output(i + 2, c.Vector(rank));
 }
 
+// SparseFillEmptyRowsGrad and RaggedFillEmptyRowsGrad.
+inline absl::Status FillEmptyRowsGradShape(InferenceContext& c) {
+  RETURN_IF_ERROR(WithRanks(c, {1, 1}));
+  c.set_output(0, c.input(0));
+  c.set_output(1, c.Scalar());
+  return absl::OkStatus();
+}
+
 }  // namespace weir::sparse_shapes

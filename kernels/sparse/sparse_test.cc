@@ -1,8 +1,9 @@
-// Sparse kernels: what they compute, and the hostile inputs that they refuse. tests/differential/table_sparse.py
+// Sparse kernels: results, and errors on hostile inputs. tests/differential/table_sparse.py
 // compares every type with TensorFlow.
 #include <cmath>
 
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -19,11 +20,7 @@ Tensor Floats(std::vector<float> values) { return AsTensor<float>(std::move(valu
 
 class SparseTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register([](OpRegistry& ops) { return RegisterSparseOps(ops); }, RegisterSparseKernels);
-    Register(RegisterSparseMathOps, [](KernelRegistry&) { return absl::OkStatus(); });
-    Register(RegisterCountOps, [](KernelRegistry&) { return absl::OkStatus(); });
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   void ExpectError(absl::string_view op, std::vector<TestInput> inputs, absl::string_view message,
                    const Attrs& attrs = Attrs()) {

@@ -115,7 +115,7 @@ class ScatterNdKernel : public OpKernel {
 };
 
 template <UpdateOp kOp>
-absl::Status Register(KernelRegistry& kernels, const std::string& name) {
+absl::Status RegisterNdUpdate(KernelRegistry& kernels, const std::string& name) {
   for (int i = 1; i <= DT_UINT64; ++i) {
     const DataType type = static_cast<DataType>(i);
     if (IsQuantized(type) || type == DT_RESOURCE || type == DT_VARIANT || FindUpdateLoop(kOp, type) == nullptr)
@@ -130,11 +130,11 @@ absl::Status Register(KernelRegistry& kernels, const std::string& name) {
 }  // namespace
 
 absl::Status RegisterScatterNdUpdateKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(Register<UpdateOp::kAssign>(kernels, "Update"));
-  RETURN_IF_ERROR(Register<UpdateOp::kAdd>(kernels, "Add"));
-  RETURN_IF_ERROR(Register<UpdateOp::kSub>(kernels, "Sub"));
-  RETURN_IF_ERROR(Register<UpdateOp::kMin>(kernels, "Min"));
-  return Register<UpdateOp::kMax>(kernels, "Max");
+  RETURN_IF_ERROR(RegisterNdUpdate<UpdateOp::kAssign>(kernels, "Update"));
+  RETURN_IF_ERROR(RegisterNdUpdate<UpdateOp::kAdd>(kernels, "Add"));
+  RETURN_IF_ERROR(RegisterNdUpdate<UpdateOp::kSub>(kernels, "Sub"));
+  RETURN_IF_ERROR(RegisterNdUpdate<UpdateOp::kMin>(kernels, "Min"));
+  return RegisterNdUpdate<UpdateOp::kMax>(kernels, "Max");
 }
 
 }  // namespace weir

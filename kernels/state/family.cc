@@ -5,7 +5,7 @@ namespace weir {
 OpFamily StateFamily() {
   return {
       .name = "state",
-      .ops = {RegisterStateOps, RegisterUpdateOps},
+      .ops = {RegisterStateOps},
       .kernels = {RegisterAssignUpdateKernels, RegisterRefVariableKernels, RegisterResourceGatherKernels,
                   RegisterResourceVariableKernels, RegisterScatterNdUpdateKernels, RegisterScatterUpdateKernels,
                   RegisterGpuVariableKernels},

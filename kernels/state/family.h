@@ -1,4 +1,4 @@
-// The state family: see README.md beside this file.
+// Variables, by resource and by reference.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -9,7 +9,6 @@ OpFamily StateFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterStateOps(OpRegistry& ops);
-absl::Status RegisterUpdateOps(OpRegistry& ops);
 
 absl::Status RegisterStateGradients(OpRegistry& ops);
 absl::Status RegisterStateNotDifferentiable(OpRegistry& ops);

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// The CPU's, which tells a capture what it has read.
+// As on the CPU, but reports its reads to a capture.
 class ReadKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return read_->Init(ctx); }

@@ -4,30 +4,10 @@
 namespace weir {
 
 absl::Status RegisterStateNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"Assign",
-                         "AssignAdd",
-                         "AssignSub",
-                         "CountUpTo",
-                         "IsVariableInitialized",
-                         "ScatterAdd",
-                         "ScatterDiv",
-                         "ScatterMul",
-                         "ScatterNdAdd",
-                         "ScatterNdSub",
-                         "ScatterNdUpdate",
-                         "ScatterSub",
-                         "StatefulStandardNormal",
-                         "StatefulStandardNormalV2",
-                         "StatefulTruncatedNormal",
-                         "StatefulUniform",
-                         "StatefulUniformFullInt",
-                         "StatefulUniformInt",
-                         "TemporaryVariable",
-                         "VarHandleOp",
-                         "VarIsInitializedOp",
-                         "Variable",
-                         "VariableShape",
-                         "VariableV2"}) {
+  for (const char* op :
+       {"Assign", "AssignAdd", "AssignSub", "CountUpTo", "IsVariableInitialized", "ScatterAdd", "ScatterDiv",
+        "ScatterMul", "ScatterNdAdd", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "TemporaryVariable",
+        "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

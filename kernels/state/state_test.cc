@@ -1,6 +1,7 @@
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
 #include "core/variable.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -10,7 +11,7 @@ using Code = absl::StatusCode;
 
 class StateTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterStateOps, RegisterStateKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   Tensor Handle(const std::string& name, DataType type = DT_FLOAT) {
     absl::StatusOr<Tensor> handle = RunOp1(

@@ -45,7 +45,7 @@ struct BriefRead {
 // The same of the resource variable that input i names.
 absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i);
 
-// Makes `tensor`'s buffer writable in place by its only user: whoever took a reference to it keeps the old contents.
+// Makes `tensor`'s buffer writable in place by its only user: holders of a reference to it keep the old contents.
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
 
 // Makes the variable's buffer writable in place by the holder of its lock. EnsureExclusive, unless readers see updates.

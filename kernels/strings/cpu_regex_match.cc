@@ -54,7 +54,7 @@ class RegexFullMatchKernel : public OpKernel {
 
 }  // namespace
 
-absl::Status RegisterRegexKernels(KernelRegistry& kernels) {
+absl::Status RegisterRegexMatchKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<StaticRegexFullMatchKernel>(Kernel("StaticRegexFullMatch").Cpu()));
   return kernels.Register<RegexFullMatchKernel>(Kernel("RegexFullMatch").Cpu());
 }

@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 // RE2 takes time linear in the text, whatever the pattern.
-absl::StatusOr<std::unique_ptr<RE2>> Compile(const std::string& pattern) {
+absl::StatusOr<std::unique_ptr<RE2>> CompilePattern(const std::string& pattern) {
   RE2::Options options;
   options.set_log_errors(false);
   auto regex = std::make_unique<RE2>(pattern, options);
@@ -42,7 +42,7 @@ class RegexReplaceKernel : public OpKernel {
     if (rewrite.dims() != 0) {
       return errors::InvalidArgument("Rewrite must be scalar, but received ", rewrite.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const std::unique_ptr<RE2> regex, Compile(pattern.scalar<tstring>()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<RE2> regex, CompilePattern(pattern.scalar<tstring>()));
     return ReplaceAll(ctx, *regex, rewrite.scalar<tstring>(), global_);
   }
 
@@ -57,7 +57,7 @@ class StaticRegexReplaceKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("pattern", &pattern));
     RETURN_IF_ERROR(ctx.GetAttr("rewrite", &rewrite_));
     RETURN_IF_ERROR(ctx.GetAttr("replace_global", &global_));
-    ASSIGN_OR_RETURN(regex_, Compile(pattern));
+    ASSIGN_OR_RETURN(regex_, CompilePattern(pattern));
     return absl::OkStatus();
   }
   absl::Status Compute(OpKernelContext& ctx) override { return ReplaceAll(ctx, *regex_, rewrite_, global_); }

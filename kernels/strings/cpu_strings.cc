@@ -1,6 +1,5 @@
-// Strings: joining, converting, measuring, and bytes as numbers.
+// Strings: joining, converting, measuring, and base64.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <mutex>
 
@@ -155,7 +154,7 @@ class AsStringKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("width", &width));
     RETURN_IF_ERROR(ctx.GetAttr("fill", &fill));
     const bool decimal = IsFloating(type) || IsComplex(type);
-    // Notations come first, and a string has none to refuse.
+    // Notations are checked first; a string has none.
     const bool words = type == DT_STRING;
     if ((scientific || shortest) && !decimal && !words) {
       return errors::InvalidArgument("scientific and shortest format not supported for datatype ", DataTypeName(type));
@@ -256,48 +255,6 @@ class AsStringKernel : public OpKernel {
   const char* notation_ = "f";
 };
 
-class DecodeRawKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    bool little_endian;
-    RETURN_IF_ERROR(ctx.GetAttr("little_endian", &little_endian));
-    swap_ = little_endian != (std::endian::native == std::endian::little);
-    return ctx.GetAttr("out_type", &type_);
-  }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& in = ctx.input(0);
-    const tstring* const text = in.data<tstring>();
-    const int64_t size = DataTypeSize(type_), count = in.NumElements();
-    const int64_t bytes = count == 0 ? 0 : static_cast<int64_t>(text[0].size());
-    for (int64_t i = 1; i < count; ++i) {
-      if (static_cast<int64_t>(text[i].size()) != bytes) {
-        return errors::InvalidArgument("DecodeRaw requires input strings to all be the same size, but element ", i,
-                                       " has size ", bytes, " != ", text[i].size());
-      }
-    }
-    if (bytes % size != 0) {
-      return errors::InvalidArgument("Input to DecodeRaw has length ", bytes, " that is not a multiple of ", size,
-                                     ", the size of ", DataTypeName(type_));
-    }
-    TensorShape shape = in.shape();
-    RETURN_IF_ERROR(shape.AddDim(bytes / size));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    char* const to = static_cast<char*>(output->raw_data());
-    for (int64_t i = 0; i < count && bytes > 0; ++i) std::memcpy(to + i * bytes, text[i].data(), bytes);
-    // Each half of a complex number by itself.
-    const int64_t part = IsComplex(type_) ? size / 2 : size;
-    for (int64_t at = 0; swap_ && at < count * bytes; at += part) std::reverse(to + at, to + at + part);
-    if (type_ == DT_BOOL) {
-      for (int64_t i = 0; i < count * bytes; ++i) to[i] = to[i] != 0;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  DataType type_ = DT_INVALID;
-  bool swap_ = false;
-};
-
 // The alphabet that is safe in addresses.
 constexpr char kBase64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -365,7 +322,6 @@ absl::Status RegisterStringKernels(KernelRegistry& kernels) {
   // clang-format on
 #undef WEIR_REGISTER
       RETURN_IF_ERROR(kernels.Register<AsStringKernel>(Kernel("AsString").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<DecodeRawKernel>(Kernel("DecodeRaw").Cpu()));
   RETURN_IF_ERROR(kernels.Register<EncodeBase64Kernel>(Kernel("EncodeBase64").Cpu()));
   return kernels.Register<DecodeBase64Kernel>(Kernel("DecodeBase64").Cpu());
 }

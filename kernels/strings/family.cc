@@ -5,10 +5,10 @@ namespace weir {
 OpFamily StringsFamily() {
   return {
       .name = "strings",
-      .ops = {RegisterStringOps, RegisterTextOps, RegisterTextTransformOps},
+      .ops = {RegisterStringOps, RegisterRegexOps, RegisterStringPartOps, RegisterUnicodeOps},
       .kernels = {RegisterStringFormatKernels, RegisterStringHashKernels, RegisterNGramsKernels,
-                  RegisterJoinStringsKernels, RegisterRegexKernels, RegisterRegexReplaceKernels, RegisterSplitKernels,
-                  RegisterStringKernels, RegisterSubstrKernels, RegisterUnicodeKernels},
+                  RegisterJoinStringsKernels, RegisterRegexMatchKernels, RegisterRegexReplaceKernels,
+                  RegisterSplitKernels, RegisterStringKernels, RegisterSubstrKernels, RegisterUnicodeKernels},
       .gradients = {RegisterStringsNotDifferentiable},
   };
 }

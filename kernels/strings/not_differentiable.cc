@@ -4,10 +4,9 @@
 namespace weir {
 
 absl::Status RegisterStringsNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"AsString", "DecodeBase64", "DecodeRaw", "EncodeBase64", "Fingerprint", "MergeSummary",
-                         "ReduceJoin", "RegexReplace", "ScalarSummary", "StringJoin", "StringNGrams", "StringSplit",
-                         "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-                         "UnicodeDecode", "UnicodeDecodeWithOffsets"}) {
+  for (const char* op : {"AsString", "DecodeBase64", "EncodeBase64", "Fingerprint", "ReduceJoin", "RegexReplace",
+                         "StringJoin", "StringNGrams", "StringSplit", "StringToHashBucket", "StringToHashBucketFast",
+                         "StringToHashBucketStrong", "StringToNumber", "UnicodeDecode", "UnicodeDecodeWithOffsets"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

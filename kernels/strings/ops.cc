@@ -1,4 +1,4 @@
-// Strings.
+// Strings element by element: joined, converted to and from numbers, measured, stripped, and as base64.
 #include "core/status.h"
 #include "graph/shape_inference.h"
 #include "kernels/strings/family.h"
@@ -22,11 +22,6 @@ absl::Status StringJoinShape(InferenceContext& c) {
     found = true;
   }
   if (known || found) c.set_output(0, std::move(shape));
-  return absl::OkStatus();
-}
-
-absl::Status DecodeRawShape(InferenceContext& c) {
-  c.set_output(0, c.Concatenate(c.input(0), c.Vector(-1)));
   return absl::OkStatus();
 }
 
@@ -70,14 +65,6 @@ absl::Status RegisterStringOps(OpRegistry& ops) {
   }
   RETURN_IF_ERROR(
       ops.Register(Op("StringStrip").Input("input: string").Output("output: string").Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("DecodeRaw")
-          .Input("bytes: string")
-          .Output("output: out_type")
-          .Attr("out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, complex64, complex128, "
-                "bool, bfloat16}")
-          .Attr("little_endian: bool = true")
-          .Shape(DecodeRawShape)));
   RETURN_IF_ERROR(ops.Register(Op("EncodeBase64")
                                    .Input("input: string")
                                    .Output("output: string")

@@ -1,18 +1,26 @@
+// Strings that match a regular expression, and replacement of what matches.
 
-#include "graph/shape_inference.h"
+#include "kernels/sparse/sparse_shapes.h"
 #include "kernels/strings/family.h"
 
 namespace weir {
 namespace {
+
+using sparse_shapes::WithRanks;
 
 absl::Status RegexFullMatchShape(InferenceContext& c) {
   RETURN_IF_ERROR(c.WithRank(c.input(1), 0).status());
   return shapes::Unchanged(c);
 }
 
+absl::Status RegexReplaceShape(InferenceContext& c) {
+  RETURN_IF_ERROR(WithRanks(c, {-1, 0, 0}));
+  return shapes::Unchanged(c);
+}
+
 }  // namespace
 
-absl::Status RegisterTextOps(OpRegistry& ops) {
+absl::Status RegisterRegexOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("StaticRegexFullMatch")
                                    .Input("input: string")
                                    .Output("output: bool")
@@ -23,18 +31,21 @@ absl::Status RegisterTextOps(OpRegistry& ops) {
                                    .Input("pattern: string")
                                    .Output("output: bool")
                                    .Shape(RegexFullMatchShape)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("ScalarSummary")
-          .Input("tags: string")
-          .Input("values: T")
-          .Output("summary: string")
-          .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}")
-          .Shape(shapes::Scalar)));
-  return ops.Register(Op("MergeSummary")
-                          .Input("inputs: N * string")
-                          .Output("summary: string")
-                          .Attr("N: int >= 1")
-                          .Shape(shapes::Scalar));
+  RETURN_IF_ERROR(ops.Register(Op("RegexReplace")
+                                   .Input("input: string")
+                                   .Input("pattern: string")
+                                   .Input("rewrite: string")
+                                   .Output("output: string")
+                                   .Attr("replace_global: bool = true")
+                                   .Shape(RegexReplaceShape)));
+  RETURN_IF_ERROR(ops.Register(Op("StaticRegexReplace")
+                                   .Input("input: string")
+                                   .Output("output: string")
+                                   .Attr("pattern: string")
+                                   .Attr("rewrite: string")
+                                   .Attr("replace_global: bool = true")
+                                   .Shape(shapes::Unchanged)));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

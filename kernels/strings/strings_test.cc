@@ -1,5 +1,6 @@
 // tests/differential/table_text.py compares these kernels with TensorFlow.
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -12,7 +13,7 @@ Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 
 class TextTransformTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterTextTransformOps, RegisterTextKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 };
 
 TEST_F(TextTransformTest, WordsAreSplitAsPythonDoes) {

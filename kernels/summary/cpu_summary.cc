@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-absl::Status SetSummary(OpKernelContext& ctx, const tensorflow::Summary& summary) {
+absl::Status SetSerialized(OpKernelContext& ctx, const tensorflow::Summary& summary) {
   ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape()));
   if (summary.SerializeToString(&output->scalar<tstring>())) return absl::OkStatus();
   return errors::InvalidArgument("The summary is too large");
@@ -31,7 +31,7 @@ class ScalarSummaryKernel : public OpKernel {
       value->set_tag(tags.data<tstring>()[i]);
       value->set_simple_value(static_cast<float>(values.data<T>()[i]));
     }
-    return SetSummary(ctx, summary);
+    return SetSerialized(ctx, summary);
   }
 };
 
@@ -55,7 +55,7 @@ class MergeSummaryKernel : public OpKernel {
         }
       }
     }
-    return SetSummary(ctx, merged);
+    return SetSerialized(ctx, merged);
   }
 };
 

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-absl::StatusOr<std::string> StringScalar(const Tensor& tensor, const char* name) {
+absl::StatusOr<std::string> WriterString(const Tensor& tensor, const char* name) {
   if (tensor.dtype() == DT_STRING && tensor.dims() == 0) return tensor.scalar<tstring>();
   return errors::InvalidArgument(name, " must be scalar, got shape ", tensor.shape().ToString());
 }
@@ -41,10 +41,10 @@ class CreateFileWriterKernel : public BlockingKernel {
   absl::Status Work(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const ResourceHandle* handle, ResourceFromInput(ctx, 0));
     EventWriter::Options options;
-    ASSIGN_OR_RETURN(options.directory, StringScalar(ctx.input(1), "logdir"));
+    ASSIGN_OR_RETURN(options.directory, WriterString(ctx.input(1), "logdir"));
     ASSIGN_OR_RETURN(options.max_queue, ReadScalarInteger(ctx.input(2), "max_queue"));
     ASSIGN_OR_RETURN(options.flush_millis, ReadScalarInteger(ctx.input(3), "flush_millis"));
-    ASSIGN_OR_RETURN(options.suffix, StringScalar(ctx.input(4), "filename_suffix"));
+    ASSIGN_OR_RETURN(options.suffix, WriterString(ctx.input(4), "filename_suffix"));
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(options.directory));
     return ctx.resources()
         ->LookupOrCreate<EventWriter>(handle->container, handle->name,
@@ -88,8 +88,8 @@ class WriteKernel : public BlockingKernel {
 class WriteSummaryKernel : public WriteKernel {
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(3), "tag"));
-    ASSIGN_OR_RETURN(const std::string metadata, StringScalar(ctx.input(4), "summary_metadata"));
+    ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(3), "tag"));
+    ASSIGN_OR_RETURN(const std::string metadata, WriterString(ctx.input(4), "summary_metadata"));
     return FillTensorValue(tag, ctx.input(2), metadata, event->mutable_summary()->add_value());
   }
 };
@@ -97,7 +97,7 @@ class WriteSummaryKernel : public WriteKernel {
 class WriteScalarKernel : public WriteKernel {
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(2), "tag"));
+    ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(2), "tag"));
     ASSIGN_OR_RETURN(const double number, NumberFrom(ctx.input(3)));
     auto* const value = event->mutable_summary()->add_value();
     value->set_tag(tag);
@@ -109,7 +109,7 @@ class WriteScalarKernel : public WriteKernel {
 class WriteHistogramKernel : public WriteKernel {
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(2), "tag"));
+    ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(2), "tag"));
     auto* const value = event->mutable_summary()->add_value();
     value->set_tag(tag);
     return FillHistogram(ctx.input(3), tag, value->mutable_histo());
@@ -122,7 +122,7 @@ class WriteImageKernel : public WriteKernel {
 
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(2), "tag"));
+    ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(2), "tag"));
     const Tensor& bad = ctx.input(4);
     if (bad.dims() != 1) return errors::InvalidArgument("bad_color must be a vector, got ", bad.shape().ToString());
     return AddImages(tag, ctx.input(3), max_images_, bad.flat<uint8_t>(), event->mutable_summary());
@@ -138,7 +138,7 @@ class WriteAudioKernel : public WriteKernel {
 
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string tag, StringScalar(ctx.input(2), "tag"));
+    ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(2), "tag"));
     ASSIGN_OR_RETURN(const double rate, NumberFrom(ctx.input(4)));
     return AddSounds(tag, ctx.input(3), max_outputs_, static_cast<float>(rate), event->mutable_summary());
   }
@@ -163,7 +163,7 @@ class WriteRawProtoKernel : public WriteKernel {
 class WriteGraphKernel : public WriteKernel {
  protected:
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
-    ASSIGN_OR_RETURN(const std::string bytes, StringScalar(ctx.input(2), "tensor"));
+    ASSIGN_OR_RETURN(const std::string bytes, WriterString(ctx.input(2), "tensor"));
     tensorflow::GraphDef graph;
     if (!graph.ParseFromString(bytes)) return errors::DataLoss("Bad tf.GraphDef binary proto tensor string");
     event->set_graph_def(bytes);

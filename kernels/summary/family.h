@@ -1,4 +1,4 @@
-// The summary family: see README.md beside this file.
+// Summaries for TensorBoard, and the writer of event files.
 #pragma once
 
 #include "kernels/op_family.h"

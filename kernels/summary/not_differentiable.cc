@@ -4,8 +4,8 @@
 namespace weir {
 
 absl::Status RegisterSummaryNotDifferentiable(OpRegistry& ops) {
-  for (const char* op :
-       {"AudioSummary", "AudioSummaryV2", "HistogramSummary", "ImageSummary", "TensorSummary", "TensorSummaryV2"}) {
+  for (const char* op : {"AudioSummary", "AudioSummaryV2", "HistogramSummary", "ImageSummary", "MergeSummary",
+                         "ScalarSummary", "TensorSummary", "TensorSummaryV2"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

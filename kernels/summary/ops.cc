@@ -1,4 +1,4 @@
-// Summaries of histograms, images and sounds, and the writer of event files.
+// Summaries of scalars, histograms, images and sounds, and the writer of event files.
 #include "core/status.h"
 #include "graph/shape_inference.h"
 #include "kernels/summary/family.h"
@@ -8,6 +8,18 @@ namespace {
 
 absl::Status RegisterSummaries(OpRegistry& ops) {
   const auto summary = [](const char* name) { return Op(name).Output("summary: string").Shape(shapes::Scalar); };
+  RETURN_IF_ERROR(ops.Register(
+      Op("ScalarSummary")
+          .Input("tags: string")
+          .Input("values: T")
+          .Output("summary: string")
+          .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}")
+          .Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(Op("MergeSummary")
+                                   .Input("inputs: N * string")
+                                   .Output("summary: string")
+                                   .Attr("N: int >= 1")
+                                   .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(
       summary("HistogramSummary").Input("tag: string").Input("values: T").Attr("T: realnumbertype = DT_FLOAT")));
   RETURN_IF_ERROR(ops.Register(summary("ImageSummary")

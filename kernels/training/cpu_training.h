@@ -38,7 +38,7 @@ using RuleLoop = void (*)(const RuleArgs& args, void* const* variables, const vo
 // Refuses scalars that the rule has no meaning for.
 using RuleCheck = absl::Status (*)(const RuleArgs& args);
 
-// Dense and sparse, on references and on resources: the op's arguments tell. Inputs: the variable and its slots first,
+// Dense and sparse, on references and on resources, by the op's arguments. Inputs: the variable and its slots first,
 // then scalars, the gradient ("grad" or "delta") and, for a sparse one, "indices" of the rows that it is for, in any
 // order. Rows are updated in the order of their indices, so a row that is named twice is updated twice.
 class TrainingKernel : public OpKernel {

@@ -1,4 +1,4 @@
-// The training family: see README.md beside this file.
+// Optimizer steps on variables.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -86,7 +86,7 @@ class FusedApplyKernel : public GpuOpKernel {
     }
     std::vector<int> inputs;
     for (int64_t i = first * width_; i < end * width_; ++i) inputs.push_back(static_cast<int>(i));
-    // Who is at fault is told by looking at one update after the other.
+    // The updates are checked one by one to name the bad one.
     absl::StatusOr<std::vector<LockedGpuVariable>> locked = LockInputs(ctx, inputs, dtype_);
     if (!locked.ok()) return WhoFails(ctx, first, end, locked.status());
     for (int64_t i = first; i < end; ++i) {

@@ -1,5 +1,5 @@
 // Optimizers' rules: what happens to one element of a variable and its slots, on whatever device. See training.h for
-// what a rule is; those that refuse some scalars are in training_proximal.cc. For host compilers and for nvcc.
+// what a rule is; those that check their scalars are in cpu_proximal.cc. For host compilers and for nvcc.
 #pragma once
 
 #include <algorithm>

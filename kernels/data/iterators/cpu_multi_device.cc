@@ -12,7 +12,7 @@ namespace {
 
 using DoneCallback = AsyncOpKernel::DoneCallback;
 
-absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> FindIterator(const OpKernelContext& ctx, int input) {
+absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> FindMultiDeviceIterator(const OpKernelContext& ctx, int input) {
   ASSIGN_OR_RETURN(std::shared_ptr<MultiDeviceIterator> found,
                    FindAnonymous<MultiDeviceIterator>(ctx, ctx.locked_input(input)));
   if (found == nullptr) return errors::InvalidArgument("The handle names no multi-device iterator");
@@ -75,7 +75,7 @@ class InitKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     absl::StatusOr<DatasetPtr> dataset = DatasetFromTensor(ctx.locked_input(0));
     if (!dataset.ok()) return done(dataset.status());
-    absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> iterator = FindIterator(ctx, 1);
+    absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> iterator = FindMultiDeviceIterator(ctx, 1);
     if (!iterator.ok()) return done(iterator.status());
     absl::StatusOr<int64_t> max_buffer = ScalarInput<int64_t>(ctx, 2, "max_buffer_size");
     if (!max_buffer.ok()) return done(max_buffer.status());
@@ -90,7 +90,7 @@ class InitKernel : public AsyncOpKernel {
 class GetNextFromShardKernel : public AsyncOpKernel {
  public:
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
-    absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> iterator = FindIterator(ctx, 0);
+    absl::StatusOr<std::shared_ptr<MultiDeviceIterator>> iterator = FindMultiDeviceIterator(ctx, 0);
     if (!iterator.ok()) return done(iterator.status());
     absl::StatusOr<int32_t> shard = ScalarInput<int32_t>(ctx, 1, "shard_num");
     if (!shard.ok()) return done(shard.status());
@@ -105,7 +105,7 @@ class GetNextFromShardKernel : public AsyncOpKernel {
   }
 };
 
-using ToStringKernel = ToStringHandleKernel<MultiDeviceIterator, &FindIterator>;
+using ToStringKernel = ToStringHandleKernel<MultiDeviceIterator, &FindMultiDeviceIterator>;
 
 }  // namespace
 

@@ -96,7 +96,7 @@ bool IteratorResource::TakeRequest(Request* request) {
   return true;
 }
 
-// The last `done` is called when the iterator was let go of: the device may go with the step.
+// The last `done` is called once the iterator is released: the device may go with the step.
 void IteratorResource::RunAll(std::shared_ptr<IteratorResource> self) {
   Request request;
   for (bool more = self->TakeRequest(&request); more;) {

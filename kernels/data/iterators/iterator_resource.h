@@ -14,7 +14,7 @@
 namespace weir {
 
 // An iterator that steps of one or many sessions share. Thread-safe. What is asked of it is done in the order of
-// asking, one at a time, on a thread that may block; nobody who asks is blocked. A request ends early when its step is
+// asking, one at a time, on a thread that may block; callers never block. A request ends early when its step is
 // cancelled; the iterator stays as it is.
 class IteratorResource : public Resource, public std::enable_shared_from_this<IteratorResource> {
  public:

@@ -13,7 +13,7 @@
 namespace weir {
 
 // Element k is for shard k modulo the number of shards. Elements for others are kept, up to a number that Init gives;
-// beyond it a consumer waits until the others have taken theirs. Thread-safe; nobody who asks is blocked.
+// beyond it a consumer waits until the others have taken theirs. Thread-safe; callers never block.
 class MultiDeviceIterator : public Resource, public std::enable_shared_from_this<MultiDeviceIterator> {
  public:
   static constexpr char kTypeName[] = "tensorflow::data::MultiDeviceIterator";
@@ -37,7 +37,7 @@ class MultiDeviceIterator : public Resource, public std::enable_shared_from_this
     CancellationManager* cancellation = nullptr;
     CancellationManager::Token token = CancellationManager::kInvalidToken;
   };
-  // A pass, and the elements of it that nobody took yet.
+  // A pass, and its elements that were not taken yet.
   struct Pass {
     explicit Pass(size_t shards) : kept(shards) {}
     std::shared_ptr<IteratorResource> iterator;
@@ -47,8 +47,8 @@ class MultiDeviceIterator : public Resource, public std::enable_shared_from_this
     bool is_reading = false, at_end = false;
   };
 
-  // Serves waiters from what is kept, and reads on if one is left that more elements can help. Consumers are told when
-  // `self` was let go of: the device may go with their step.
+  // Serves waiters from what is kept, and reads on if one is left that more elements can help. Consumers are notified
+  // after `self` is released: the device may go with their step.
   static void Serve(std::shared_ptr<MultiDeviceIterator> self);
   bool MayRead() const REQUIRES(mu_);
   static void Take(std::shared_ptr<MultiDeviceIterator> self, std::shared_ptr<Pass> pass,

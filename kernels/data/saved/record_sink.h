@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Bytes that may be compressed on their way. Not thread-safe; blocks. Close tells of errors; the destructor drops them.
+// Bytes that may be compressed on their way. Not thread-safe; blocks. Close reports errors; the destructor drops them.
 class RecordSink {
  public:
   // Empties the file if it is there.

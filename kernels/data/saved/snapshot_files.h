@@ -38,7 +38,7 @@ absl::StatusOr<bool> ReadSnapshotMetadata(FileSystem* files, const std::string& 
 std::string SnapshotFile(const std::string& shard_dir, int64_t number);
 // The directories of a run's shards, in order.
 absl::StatusOr<std::vector<std::string>> SnapshotShards(FileSystem* files, const std::string& run_dir);
-// A run's name that nobody else has.
+// A unique name of a run.
 std::string NewSnapshotRun();
 
 // Writes elements to the shards of one run.

@@ -47,7 +47,7 @@ class RecordDataset::Iterator : public DatasetIterator<RecordDataset> {
         if (file_ >= static_cast<int64_t>(options.files.size())) return false;
         absl::Status status = OpenFile(ctx, 0);
         if (!status.ok()) {
-          // An error of one file is told once, except that files of blocks are not passed over.
+          // An error of one file is reported once, except that files of blocks are not passed over.
           if (options.kind == RecordKind::kBlock) {
             stream_.reset();
           } else {

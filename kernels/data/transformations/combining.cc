@@ -165,7 +165,7 @@ class ConcatenateKernel : public DatasetKernel {
 
 // --- DirectedInterleave ---
 
-// Input 0 tells, element by element, which of the others gives the next.
+// Each element of input 0 picks the input that yields the next element.
 class DirectedInterleaveDataset : public DatasetBase {
  public:
   DirectedInterleaveDataset(const DatasetPtr& selector, std::vector<DatasetPtr> inputs, bool stop_on_empty)

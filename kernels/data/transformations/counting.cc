@@ -11,7 +11,7 @@ namespace {
 
 class RepeatDataset : public UnaryDataset {
  public:
-  // Negative count: for ever.
+  // Negative count: endless.
   RepeatDataset(const DatasetPtr& input, int64_t count) : UnaryDataset("Repeat", input), count_(count) {}
 
   int64_t Cardinality() const override {

@@ -131,7 +131,7 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
     Element args;  // of the function that made the dataset: a restored iterator makes it again
     IteratorPtr iterator;
     std::optional<BufferedIterator> ahead;
-    absl::Status failure;  // with neither of them: why there is none, to be told when the slot's turn comes
+    absl::Status failure;  // with neither of them: the reason, reported when the slot's turn comes
   };
 
   void Advance() {

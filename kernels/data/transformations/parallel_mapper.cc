@@ -156,7 +156,7 @@ std::shared_ptr<ParallelMapper::Call> ParallelMapper::TakeReady() {
 
 absl::StatusOr<bool> ParallelMapper::GetNext(IteratorContext& ctx, Element* element) {
   std::shared_ptr<Call> call;
-  // While half of what there may be is there, nobody is woken to read more.
+  // No thread is woken to read more while the buffer is half full.
   const auto wake_reader = [&] {
     if (static_cast<int64_t>(calls_->list.size()) * 2 <= MostCalls()) loop_->Wake(ctx.work_queue());
   };

@@ -47,7 +47,7 @@ class ParallelMapper {
     std::deque<std::shared_ptr<Call>> waiting GUARDED_BY(mu);  // those of the list that were not yet made
     int64_t chains GUARDED_BY(mu) = 0;                         // that make calls; none: all that were made are done
     int64_t bytes GUARDED_BY(mu) = 0;                          // of all calls of the list
-    int64_t result_bytes GUARDED_BY(mu) = int64_t{1} << 40;    // of the last result; at first nobody knows
+    int64_t result_bytes GUARDED_BY(mu) = int64_t{1} << 40;    // of the last result; unknown at first
     bool at_end GUARDED_BY(mu) = false;
   };
 

@@ -16,7 +16,7 @@ constexpr size_t kMaxEpochsInBuffer = 3;
 
 class ShuffleDataset : public UnaryDataset {
  public:
-  // `count` epochs, for ever if it is -1; `buffer_size` of kUnknownCardinality: all of the input.
+  // `count` epochs, endless if it is -1; `buffer_size` of kUnknownCardinality: all of the input.
   ShuffleDataset(std::string type, const DatasetPtr& input, int64_t buffer_size, int64_t count,
                  std::shared_ptr<SeedGenerator> seeds)
       : UnaryDataset(std::move(type), input),
@@ -158,7 +158,7 @@ class ShuffleDataset::Iterator : public UnaryIterator<ShuffleDataset> {
       ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &next));
       if (!more) {
         input_.reset();
-        if (!has_data_ && dataset().count_ == -1) return absl::OkStatus();  // an empty input, for ever
+        if (!has_data_ && dataset().count_ == -1) return absl::OkStatus();  // an empty input, endlessly
         continue;
       }
       RETURN_IF_ERROR(CheckElement(next, dataset().output_types()));

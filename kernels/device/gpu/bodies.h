@@ -116,6 +116,7 @@ struct BodyFamily {
 WEIR_BODY_FAMILY(ArrayBodies)
 WEIR_BODY_FAMILY(ImageBodies)
 WEIR_BODY_FAMILY(AttentionBodies)
+WEIR_BODY_FAMILY(LrnBodies)
 WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
 WEIR_BODY_FAMILY(NormBodies)
@@ -124,15 +125,24 @@ WEIR_BODY_FAMILY(RandomBodies)
 WEIR_BODY_FAMILY(RecurrentBodies)
 WEIR_BODY_FAMILY(ScatterBodies)
 WEIR_BODY_FAMILY(UpdateBodies)
+WEIR_BODY_FAMILY(VolumeBodies)
 WEIR_BODY_FAMILY(WindowBodies)
 #undef WEIR_BODY_FAMILY
 inline constexpr BodyFamily kBodyFamilies[] = {
-    {&CudaMathBodies, &SimulatedMathBodies},           {&CudaMoveBodies, &SimulatedMoveBodies},
-    {&CudaOrderBodies, &SimulatedOrderBodies},         {&CudaRandomBodies, &SimulatedRandomBodies},
-    {&CudaScatterBodies, &SimulatedScatterBodies},     {&CudaUpdateBodies, &SimulatedUpdateBodies},
-    {&CudaWindowBodies, &SimulatedWindowBodies},       {&CudaNormBodies, &SimulatedNormBodies},
-    {&CudaArrayBodies, &SimulatedArrayBodies},         {&CudaImageBodies, &SimulatedImageBodies},
-    {&CudaAttentionBodies, &SimulatedAttentionBodies}, {&CudaRecurrentBodies, &SimulatedRecurrentBodies},
+    {&CudaMathBodies, &SimulatedMathBodies},
+    {&CudaMoveBodies, &SimulatedMoveBodies},
+    {&CudaOrderBodies, &SimulatedOrderBodies},
+    {&CudaRandomBodies, &SimulatedRandomBodies},
+    {&CudaScatterBodies, &SimulatedScatterBodies},
+    {&CudaUpdateBodies, &SimulatedUpdateBodies},
+    {&CudaWindowBodies, &SimulatedWindowBodies},
+    {&CudaNormBodies, &SimulatedNormBodies},
+    {&CudaArrayBodies, &SimulatedArrayBodies},
+    {&CudaImageBodies, &SimulatedImageBodies},
+    {&CudaAttentionBodies, &SimulatedAttentionBodies},
+    {&CudaRecurrentBodies, &SimulatedRecurrentBodies},
+    {&CudaLrnBodies, &SimulatedLrnBodies},
+    {&CudaVolumeBodies, &SimulatedVolumeBodies},
 };
 
 }  // namespace weir

@@ -16,6 +16,7 @@ ElementwiseTable CudaComplexTable() { return {}; }
 BodyTable CudaArrayBodies() { return {}; }
 BodyTable CudaImageBodies() { return {}; }
 BodyTable CudaAttentionBodies() { return {}; }
+BodyTable CudaLrnBodies() { return {}; }
 BodyTable CudaMathBodies() { return {}; }
 BodyTable CudaMoveBodies() { return {}; }
 BodyTable CudaNormBodies() { return {}; }
@@ -24,6 +25,7 @@ BodyTable CudaRandomBodies() { return {}; }
 BodyTable CudaRecurrentBodies() { return {}; }
 BodyTable CudaScatterBodies() { return {}; }
 BodyTable CudaUpdateBodies() { return {}; }
+BodyTable CudaVolumeBodies() { return {}; }
 BodyTable CudaWindowBodies() { return {}; }
 MatMulLibrary CudaMatMul() { return {}; }
 SortLibrary CudaSort() { return {}; }

@@ -20,33 +20,33 @@ void OnError(png_structp png, png_const_charp message) {
 }
 void OnWarning(png_structp, png_const_charp) {}
 
-struct Source {
+struct PngSource {
   const char* next;
   size_t left;
 };
 void ReadBytes(png_structp png, png_bytep to, png_size_t n) {
-  auto* const source = static_cast<Source*>(png_get_io_ptr(png));
+  auto* const source = static_cast<PngSource*>(png_get_io_ptr(png));
   if (n > source->left) png_error(png, "More bytes requested to read than available");
   std::memcpy(to, source->next, n);
   source->next += n;
   source->left -= n;
 }
 
-struct Reader {
-  Reader() {
+struct PngReader {
+  PngReader() {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure, OnError, OnWarning);
     if (png != nullptr) info = png_create_info_struct(png);
   }
-  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
-  Reader(const Reader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngReader(const PngReader&) = delete;
 
   Failure failure;
   png_structp png = nullptr;
   png_infop info = nullptr;
 };
 
-// Reads the header and tells libpng what to make of the rows; how many channels they will have.
-bool Begin(Reader& reader, Source* source, int wanted, int bits, int* channels, int* passes, bool* widen) {
+// Reads the header and sets how libpng converts the rows. Returns the number of channels that they will have.
+bool Begin(PngReader& reader, PngSource* source, int wanted, int bits, int* channels, int* passes, bool* widen) {
   png_structp png = reader.png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, source, ReadBytes);
@@ -77,7 +77,7 @@ bool Begin(Reader& reader, Source* source, int wanted, int bits, int* channels, 
   return true;
 }
 
-bool ReadRows(Reader& reader, int passes, uint8_t* rows, int64_t height, size_t stride) {
+bool ReadRows(PngReader& reader, int passes, uint8_t* rows, int64_t height, size_t stride) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   for (int pass = 0; pass < passes; ++pass) {
     for (int64_t y = 0; y < height; ++y) png_read_row(reader.png, rows + y * stride, nullptr);
@@ -91,20 +91,20 @@ void AppendBytes(png_structp png, png_bytep from, png_size_t n) {
 }
 void Flush(png_structp) {}
 
-struct Writer {
-  Writer() {
+struct PngWriter {
+  PngWriter() {
     png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure, OnError, OnWarning);
     if (png != nullptr) info = png_create_info_struct(png);
   }
-  ~Writer() { png_destroy_write_struct(&png, &info); }
-  Writer(const Writer&) = delete;
+  ~PngWriter() { png_destroy_write_struct(&png, &info); }
+  PngWriter(const PngWriter&) = delete;
 
   Failure failure;
   png_structp png = nullptr;
   png_infop info = nullptr;
 };
 
-bool WriteAll(Writer& writer, const uint8_t* rows, int64_t height, int64_t width, int channels, int bits,
+bool WritePng(PngWriter& writer, const uint8_t* rows, int64_t height, int64_t width, int channels, int bits,
               int compression, std::string* out) {
   constexpr int kColors[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                              PNG_COLOR_TYPE_RGB_ALPHA};
@@ -126,9 +126,9 @@ bool WriteAll(Writer& writer, const uint8_t* rows, int64_t height, int64_t width
 }  // namespace
 
 absl::StatusOr<Pixels> DecodePng(absl::string_view contents, int channels, int bits) {
-  Reader reader;
+  PngReader reader;
   if (reader.info == nullptr) return errors::ResourceExhausted("No memory to decode a PNG");
-  Source source{contents.data(), contents.size()};
+  PngSource source{contents.data(), contents.size()};
   int depth = 0, passes = 1;
   bool widen = false;
   if (!Begin(reader, &source, channels, bits, &depth, &passes, &widen)) {
@@ -160,10 +160,10 @@ absl::StatusOr<std::string> EncodePng(const void* pixels, int64_t height, int64_
       height * width > Pixels::kMaxBytes / channels * 2) {
     return errors::InvalidArgument("An image of ", height, " x ", width, " x ", channels, " cannot be encoded as PNG");
   }
-  Writer writer;
+  PngWriter writer;
   if (writer.info == nullptr) return errors::ResourceExhausted("No memory to encode a PNG");
   std::string out;
-  if (!WriteAll(writer, static_cast<const uint8_t*>(pixels), height, width, channels, bits, compression, &out)) {
+  if (!WritePng(writer, static_cast<const uint8_t*>(pixels), height, width, channels, bits, compression, &out)) {
     return errors::Internal("PNG encoding failed: ", writer.failure.message);
   }
   return out;

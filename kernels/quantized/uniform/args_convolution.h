@@ -1,4 +1,4 @@
-// What convolutions of affinely quantised integers are told by attributes and shapes, for shape functions and kernels.
+// Attributes and shapes of convolutions of affinely quantised integers, for shape functions and kernels.
 #pragma once
 
 #include <array>

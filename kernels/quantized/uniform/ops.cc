@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// An operand's axis and bounds; `prefix` tells operands apart.
+// An operand's axis and bounds; `prefix` names the operand.
 void AddQuantization(Op& op, const std::string& prefix) {
   op.Attr(prefix + "quantization_axis: int = -1")
       .Attr(prefix + "quantization_min_val: int")

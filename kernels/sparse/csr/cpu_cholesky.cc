@@ -286,7 +286,7 @@ class CholeskyKernel : public BlockingKernel {
     constexpr int64_t kEntryBytes = 2 * sizeof(std::pair<int32_t, T>);  // a list may have room for as many again
     RETURN_IF_ERROR(CheckMemory(n, m.values().NumElements(), kEntryBytes));
     const auto order_of = [&](int64_t b) { return absl::MakeConstSpan(order.data<int32_t>() + b * n, n); };
-    // First how large the rows are, for nobody knows before: the factor may be dense.
+    // Rows are sized first: the factor may be dense.
     Tensor starts(DT_INT32, TensorShape({batches + 1}));
     ASSIGN_OR_RETURN(Tensor rows, ctx.allocate_temp(DT_INT32, TensorShape({batches * (n + 1)})));
     int64_t entries = 0;

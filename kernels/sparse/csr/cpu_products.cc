@@ -247,7 +247,7 @@ class SparseMatMulKernel : public OpKernel {
   // One row of the product at a time, spread out in `sums`.
   template <typename T>
   static absl::Status Multiply(OpKernelContext& ctx, const CsrMatrix& a, const CsrMatrix& b) {
-    // By the allocator: however few the entries, it is the caller who says how many columns there are.
+    // From the allocator: the caller chooses the number of columns, however few the entries are.
     ASSIGN_OR_RETURN(Tensor last_rows, ctx.allocate_temp(DT_INT64, TensorShape({b.column_count()})));
     ASSIGN_OR_RETURN(Tensor row_sums, ctx.allocate_temp(a.dtype(), TensorShape({b.column_count()})));
     int64_t* const last_row = last_rows.data<int64_t>();

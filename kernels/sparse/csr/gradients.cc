@@ -71,7 +71,7 @@ absl::Status MatMul(G& g) {
   return absl::OkStatus();
 }
 
-absl::Status SparseMatMul(G& g) {
+absl::Status CsrSparseMatMul(G& g) {
   const DataType type = g.Attr<DataType>("type");
   const Factor dy = {ToDense(g, g.dy(), type)}, a = Turned(g, ToDense(g, g.input(0), type), "a"),
                b = Turned(g, ToDense(g, g.input(1), type), "b");
@@ -105,7 +105,7 @@ absl::Status RegisterCsrGradients(OpRegistry& ops) {
       {"CSRSparseMatrixToDense", DenseFrom},
       {"SparseMatrixTranspose", Transpose},
       {"SparseMatrixMatMul", MatMul},
-      {"SparseMatrixSparseMatMul", SparseMatMul},
+      {"SparseMatrixSparseMatMul", CsrSparseMatMul},
       {"CompositeTensorVariantFromComponents", FromComponents},
       {"CompositeTensorVariantToComponents", ToComponents},
   };

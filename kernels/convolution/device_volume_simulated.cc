@@ -1,0 +1,11 @@
+// Bodies for volumes, compiled for the simulated device.
+#include "kernels/convolution/device_volume.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/convolution/device_volume.inc"
+
+namespace weir {
+
+BodyTable SimulatedVolumeBodies() { return TableOf(kVolumeEntries); }
+
+}  // namespace weir

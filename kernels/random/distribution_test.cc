@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "kernels/op_testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DistributionTest : public OpTest {};
+
+TEST_F(DistributionTest, RandomParametersAreChecked) {
+  const Tensor seed = AsTensor<int64_t>({1, 2}), three = AsTensor<float>({1, 2, 3});
+  ExpectErrors({
+      {"StatelessRandomGammaV2", {Ints({4}), seed, three}, "must end with broadcasted shape"},
+      {"StatelessRandomPoisson", {Ints({-1}), seed, three}, "must be >= 0", Attrs().Set("dtype", DT_FLOAT)},
+      {"StatelessRandomBinomial", {Ints({2}), seed, three, AsTensor<float>({1, 2})}, "compatible batch dimensions"},
+      {"StatelessParameterizedTruncatedNormal",
+       {Ints({2}), seed, AsScalar<float>(0), AsScalar<float>(-1), AsScalar<float>(0), AsScalar<float>(1)},
+       "Invalid parameters"},
+      {"RandomIndexShuffle", {Int(0), Ints({1, 2, 3}), Int(-1)}, "max_index must be >= 0 but was -1"},
+      {"RandomIndexShuffle", {Int(9), Ints({1, 2, 3}), Int(8)}, "must not be above"},
+  });
+}
+
+TEST_F(DistributionTest, SobolPoints) {
+  const auto sample = [&](int32_t dim, int32_t count, int32_t skip) {
+    return RunOp1("SobolSample", {AsScalar<int32_t>(dim), AsScalar<int32_t>(count), AsScalar<int32_t>(skip)});
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor points, sample(5, 4, 0));
+  ExpectTensorEqual(points, F({0.5f,  0.5f,  0.5f,  0.5f,  0.5f,  0.75f,  0.25f,  0.25f,  0.25f,  0.75f,
+                               0.25f, 0.75f, 0.75f, 0.75f, 0.25f, 0.375f, 0.375f, 0.625f, 0.875f, 0.375f},
+                              {4, 5}));
+  // In each dimension the first 2^k points, with the origin, fall into 2^k different intervals.
+  ASSERT_OK_AND_ASSIGN(const Tensor many, sample(1111, 1023, 0));
+  for (int d = 0; d < 1111; ++d) {
+    std::vector<bool> taken(1024, false);
+    for (int i = 0; i < 1023; ++i) taken[static_cast<int>(many.data<float>()[i * 1111 + d] * 1024)] = true;
+    ASSERT_EQ(std::count(taken.begin() + 1, taken.end(), true), 1023) << d;
+  }
+  EXPECT_THAT(sample(1112, 1, 0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 1111")));
+  EXPECT_THAT(sample(1, 0, 0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("num_results")));
+  EXPECT_THAT(sample(1, 1, -1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("skip")));
+}
+
+}  // namespace
+}  // namespace weir
