@@ -10,6 +10,7 @@ set(exact_cuda
   kernels/elementwise/device_cuda.cu
   kernels/image/device_cuda.cu
   kernels/normalization/device_lrn_cuda.cu
+  kernels/pooling/device_volume_cuda.cu
   kernels/random/device_cuda.cu)
 list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)
 set_source_files_properties(${exact_cuda} PROPERTIES COMPILE_OPTIONS --fmad=false)

@@ -1,5 +1,6 @@
 #include "kernels/library.h"
 
+#include "kernels/activation/family.h"
 #include "kernels/array/family.h"
 #include "kernels/attention/family.h"
 #include "kernels/candidate_sampling/family.h"
@@ -22,7 +23,6 @@
 #include "kernels/io/family.h"
 #include "kernels/linalg/family.h"
 #include "kernels/lookup/family.h"
-#include "kernels/nn/family.h"
 #include "kernels/normalization/family.h"
 #include "kernels/parsing/family.h"
 #include "kernels/pooling/family.h"
@@ -45,20 +45,16 @@ namespace weir {
 
 std::vector<OpFamily> AllFamilies() {
   return {
-      ArrayFamily(),      AttentionFamily(),   CandidateSamplingFamily(),
-      ClusteringFamily(), CollectiveFamily(),  ContainersFamily(),
-      ControlFamily(),    ConvolutionFamily(), CoordinationFamily(),
-      CountingFamily(),   CtcFamily(),         DataFamily(),
-      DebugFamily(),      DeviceFamily(),      ElementwiseFamily(),
-      EmbeddingFamily(),  FusionFamily(),      ImageFamily(),
-      IndexingFamily(),   IoFamily(),          LinalgFamily(),
-      LookupFamily(),     NnFamily(),          NormalizationFamily(),
-      ParsingFamily(),    PoolingFamily(),     QuantizedFamily(),
-      RaggedFamily(),     RandomFamily(),      RankingFamily(),
-      RecurrentFamily(),  ReductionFamily(),   SegmentFamily(),
-      SignalFamily(),     SoftmaxFamily(),     SparseFamily(),
-      StateFamily(),      StringsFamily(),     SummaryFamily(),
-      TrainingFamily(),
+      ActivationFamily(),  ArrayFamily(),        AttentionFamily(),  CandidateSamplingFamily(),
+      ClusteringFamily(),  CollectiveFamily(),   ContainersFamily(), ControlFamily(),
+      ConvolutionFamily(), CoordinationFamily(), CountingFamily(),   CtcFamily(),
+      DataFamily(),        DebugFamily(),        DeviceFamily(),     ElementwiseFamily(),
+      EmbeddingFamily(),   FusionFamily(),       ImageFamily(),      IndexingFamily(),
+      IoFamily(),          LinalgFamily(),       LookupFamily(),     NormalizationFamily(),
+      ParsingFamily(),     PoolingFamily(),      QuantizedFamily(),  RaggedFamily(),
+      RandomFamily(),      RankingFamily(),      RecurrentFamily(),  ReductionFamily(),
+      SegmentFamily(),     SignalFamily(),       SoftmaxFamily(),    SparseFamily(),
+      StateFamily(),       StringsFamily(),      SummaryFamily(),    TrainingFamily(),
   };
 }
 

@@ -6,7 +6,7 @@ OpFamily ArrayFamily() {
   return {
       .name = "array",
       .ops = {RegisterDiagonalOps, RegisterBandOps, RegisterSpaceBatchOps, RegisterArrayOps, RegisterInplaceOps,
-              RegisterStridedSliceAssignOps},
+              RegisterStridedSliceAssignOps, RegisterParallelConcatStepOps},
       .kernels = {RegisterBandKernels, RegisterDiagonalKernels, RegisterGpuDiagonalKernels, RegisterJoinKernels,
                   RegisterMoveKernels, RegisterPadKernels, RegisterSpaceBatchKernels, RegisterGpuMoveKernels,
                   RegisterGpuPadKernels, RegisterGpuArrayKernels, RegisterGpuSpaceKernels, RegisterValueKernels,

@@ -14,6 +14,7 @@ absl::Status RegisterSpaceBatchOps(OpRegistry& ops);
 absl::Status RegisterArrayOps(OpRegistry& ops);
 absl::Status RegisterInplaceOps(OpRegistry& ops);
 absl::Status RegisterStridedSliceAssignOps(OpRegistry& ops);
+absl::Status RegisterParallelConcatStepOps(OpRegistry& ops);
 
 absl::Status RegisterDiagonalGradients(OpRegistry& ops);
 absl::Status RegisterBandGradients(OpRegistry& ops);

@@ -5,6 +5,7 @@ namespace weir {
 OpFamily AttentionFamily() {
   return {
       .name = "attention",
+      .ops = {RegisterAttentionOps},
       .kernels = {RegisterAttentionKernels, RegisterAttentionGradientKernels, RegisterGpuAttentionKernels,
                   RegisterGpuAttentionGradientKernels},
   };

@@ -1,4 +1,4 @@
-// The attention family: see README.md beside this file.
+// Scaled dot-product attention as one op, with its gradient.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,6 +8,8 @@ namespace weir {
 OpFamily AttentionFamily();
 
 // Its parts; only family.cc calls them.
+absl::Status RegisterAttentionOps(OpRegistry& ops);
+
 absl::Status RegisterAttentionKernels(KernelRegistry& kernels);
 absl::Status RegisterAttentionGradientKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuAttentionKernels(KernelRegistry& kernels);

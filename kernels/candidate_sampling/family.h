@@ -1,4 +1,4 @@
-// The candidate sampling family: see README.md beside this file.
+// Samples of classes to train against, for outputs with many classes.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -9,6 +9,7 @@ OpFamily CandidateSamplingFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterCandidateSamplerOps(OpRegistry& ops);
+
 absl::Status RegisterCandidateSamplingNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterCandidateSamplerKernels(KernelRegistry& kernels);

@@ -1,4 +1,4 @@
-// The clustering family: see README.md beside this file.
+// Nearest neighbors and initial centers for k-means.
 #pragma once
 
 #include "kernels/op_family.h"

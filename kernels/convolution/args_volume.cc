@@ -1,5 +1,7 @@
 #include "kernels/convolution/args_volume.h"
 
+#include "core/index_tensor.h"
+
 #include <limits>
 
 namespace weir {
@@ -171,6 +173,14 @@ absl::Status VolumeConvolution::CheckGradient(const TensorShape& gradient, bool 
   }
   return errors::InvalidArgument(label, ": Size of out_backprop doesn't match computed: actual = ", gradient.ToString(),
                                  ", computed = ", expected.ToString());
+}
+
+absl::StatusOr<TensorShape> ReadSizes(const Tensor& tensor, absl::string_view name) {
+  if (tensor.dims() != 1) {
+    return errors::InvalidArgument(name, " must be a vector, got shape ", tensor.shape().ToString());
+  }
+  ASSIGN_OR_RETURN(const DimVector sizes, ReadIntegers(tensor));
+  return TensorShape::Build(sizes);
 }
 
 }  // namespace weir

@@ -53,4 +53,7 @@ struct VolumeConvolution {
   int64_t groups = 1, out_channels = 0;
 };
 
+// A shape in host memory; `name` names it in errors.
+absl::StatusOr<TensorShape> ReadSizes(const Tensor& tensor, absl::string_view name);
+
 }  // namespace weir

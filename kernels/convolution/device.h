@@ -1,4 +1,4 @@
-// What the two halves of convolutions and pooling agree on. For host compilers and for nvcc.
+// Arguments of convolutions that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"
@@ -17,15 +17,6 @@ struct ConvolutionArgs {
   const void* output;  // or its gradient
   void* result;        // a place for each of its elements
   int64_t batch, in_channels, out_channels, groups;
-  bool channels_first;
-  WindowPlan rows, columns;
-  int64_t count;
-};
-struct PoolArgs {
-  const void* in;
-  const void* gradient;  // of the output
-  void* result;          // a place for each of its elements
-  int64_t channels;
   bool channels_first;
   WindowPlan rows, columns;
   int64_t count;

@@ -1,4 +1,4 @@
-// The bodies of window_table.inc for CUDA.
+// The bodies of device.inc for CUDA.
 #include "kernels/convolution/device.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.
@@ -6,6 +6,6 @@
 
 namespace weir {
 
-BodyTable CudaWindowBodies() { return TableOf(kWindowEntries); }
+BodyTable CudaConvolutionBodies() { return TableOf(kConvolutionEntries); }
 
 }  // namespace weir

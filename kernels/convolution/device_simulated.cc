@@ -1,4 +1,4 @@
-// The bodies of window_table.inc for the simulated device.
+// The bodies of device.inc for the simulated device.
 #include "kernels/convolution/device.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
@@ -6,6 +6,6 @@
 
 namespace weir {
 
-BodyTable SimulatedWindowBodies() { return TableOf(kWindowEntries); }
+BodyTable SimulatedConvolutionBodies() { return TableOf(kConvolutionEntries); }
 
 }  // namespace weir

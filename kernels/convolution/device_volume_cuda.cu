@@ -1,4 +1,4 @@
-// Bodies for volumes, compiled for CUDA.
+// The bodies of device_volume.inc for CUDA.
 #include "kernels/convolution/device_volume.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.
@@ -6,6 +6,6 @@
 
 namespace weir {
 
-BodyTable CudaVolumeBodies() { return TableOf(kVolumeEntries); }
+BodyTable CudaVolumeConvolutionBodies() { return TableOf(kVolumeConvolutionEntries); }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Bodies for volumes, compiled for the simulated device.
+// The bodies of device_volume.inc for the simulated device.
 #include "kernels/convolution/device_volume.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
@@ -6,6 +6,6 @@
 
 namespace weir {
 
-BodyTable SimulatedVolumeBodies() { return TableOf(kVolumeEntries); }
+BodyTable SimulatedVolumeConvolutionBodies() { return TableOf(kVolumeConvolutionEntries); }
 
 }  // namespace weir

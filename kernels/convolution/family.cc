@@ -5,10 +5,11 @@ namespace weir {
 OpFamily ConvolutionFamily() {
   return {
       .name = "convolution",
-      .ops = {RegisterVolumeOps, RegisterFusedPadConvolutionOps},
+      .ops = {RegisterFusedPadConvolutionOps, RegisterConvolutionOps, RegisterVolumeConvolutionOps,
+              RegisterFusedConvolutionOps},
       .kernels = {RegisterConvolutionKernels, RegisterDepthwiseConvolutionKernels, RegisterFusedPadConvolutionKernels,
-                  RegisterVolumeConvolutionKernels, RegisterGpuConvolutionKernels, RegisterGpuVolumeKernels},
-      .gradients = {RegisterWindowGradients, RegisterVolumeGradients},
+                  RegisterVolumeConvolutionKernels, RegisterGpuConvolutionKernels, RegisterGpuVolumeConvolutionKernels},
+      .gradients = {RegisterConvolutionGradients, RegisterVolumeConvolutionGradients},
   };
 }
 

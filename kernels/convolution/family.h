@@ -1,4 +1,4 @@
-// The convolution family: see README.md beside this file.
+// Convolutions over two and three dimensions, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,17 +8,19 @@ namespace weir {
 OpFamily ConvolutionFamily();
 
 // Its parts; only family.cc calls them.
-absl::Status RegisterVolumeOps(OpRegistry& ops);
 absl::Status RegisterFusedPadConvolutionOps(OpRegistry& ops);
+absl::Status RegisterConvolutionOps(OpRegistry& ops);
+absl::Status RegisterVolumeConvolutionOps(OpRegistry& ops);
+absl::Status RegisterFusedConvolutionOps(OpRegistry& ops);
 
-absl::Status RegisterWindowGradients(OpRegistry& ops);
-absl::Status RegisterVolumeGradients(OpRegistry& ops);
+absl::Status RegisterConvolutionGradients(OpRegistry& ops);
+absl::Status RegisterVolumeConvolutionGradients(OpRegistry& ops);
 
 absl::Status RegisterConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterDepthwiseConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterFusedPadConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterVolumeConvolutionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuConvolutionKernels(KernelRegistry& kernels);
-absl::Status RegisterGpuVolumeKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuVolumeConvolutionKernels(KernelRegistry& kernels);
 
 }  // namespace weir

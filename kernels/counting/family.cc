@@ -7,7 +7,7 @@ OpFamily CountingFamily() {
       .name = "counting",
       .ops = {RegisterCountingOps},
       .kernels = {RegisterCountingKernels, RegisterFormatKernels, RegisterIsotonicKernels},
-      .gradients = {RegisterCountingNotDifferentiable},
+      .gradients = {RegisterCountingNotDifferentiable, RegisterIsotonicGradients},
   };
 }
 

@@ -10,6 +10,7 @@ OpFamily CountingFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterCountingOps(OpRegistry& ops);
 absl::Status RegisterCountingNotDifferentiable(OpRegistry& ops);
+absl::Status RegisterIsotonicGradients(OpRegistry& ops);
 
 absl::Status RegisterCountingKernels(KernelRegistry& kernels);
 absl::Status RegisterFormatKernels(KernelRegistry& kernels);

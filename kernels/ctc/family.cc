@@ -5,7 +5,9 @@ namespace weir {
 OpFamily CtcFamily() {
   return {
       .name = "ctc",
+      .ops = {RegisterCtcOps},
       .kernels = {RegisterCtcKernels, RegisterCtcBeamKernels},
+      .gradients = {RegisterCtcNotDifferentiable, RegisterCtcGradients},
   };
 }
 

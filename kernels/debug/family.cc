@@ -8,7 +8,7 @@ OpFamily DebugFamily() {
       .ops = {RegisterDebugOps, RegisterProbeOps, RegisterRuntimeInfoOps},
       .kernels = {RegisterDebugKernels, RegisterImmutableConstKernels, RegisterPrintKernels, RegisterProbeKernels,
                   RegisterRuntimeInfoKernels, RegisterTensorHealthKernels},
-      .gradients = {RegisterDebugNotDifferentiable},
+      .gradients = {RegisterDebugNotDifferentiable, RegisterDebugGradients},
   };
 }
 

@@ -12,6 +12,7 @@ absl::Status RegisterDebugOps(OpRegistry& ops);
 absl::Status RegisterProbeOps(OpRegistry& ops);
 absl::Status RegisterRuntimeInfoOps(OpRegistry& ops);
 absl::Status RegisterDebugNotDifferentiable(OpRegistry& ops);
+absl::Status RegisterDebugGradients(OpRegistry& ops);
 
 absl::Status RegisterDebugKernels(KernelRegistry& kernels);
 absl::Status RegisterImmutableConstKernels(KernelRegistry& kernels);

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_join.h"
 #include "core/numeric_types.h"
+#include "kernels/activation/activation_functors.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/vector_math.h"
-#include "kernels/nn/activation_functors.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@ namespace weir {
 OpFamily FusionFamily() {
   return {
       .name = "fusion",
-      .ops = {RegisterFusedOps, RegisterOptimizerOps},
+      .ops = {RegisterFusionOps},
       .kernels = {RegisterGpuFusedKernels},
   };
 }

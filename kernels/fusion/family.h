@@ -1,4 +1,4 @@
-// The fusion family: see README.md beside this file.
+// Chains of element-wise ops that run as one kernel.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,8 +8,7 @@ namespace weir {
 OpFamily FusionFamily();
 
 // Its parts; only family.cc calls them.
-absl::Status RegisterFusedOps(OpRegistry& ops);
-absl::Status RegisterOptimizerOps(OpRegistry& ops);
+absl::Status RegisterFusionOps(OpRegistry& ops);
 
 absl::Status RegisterGpuFusedKernels(KernelRegistry& kernels);
 

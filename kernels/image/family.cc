@@ -12,7 +12,7 @@ OpFamily ImageFamily() {
                   RegisterImageResizeKernels, RegisterScaleKernels, RegisterImageBoxKernels, RegisterGpuCropKernels,
                   RegisterGpuResizeKernels},
       .gradients = {RegisterImageNotDifferentiable, RegisterImageGradients, RegisterColorGradients,
-                    RegisterPatchGradients},
+                    RegisterPatchGradients, RegisterScaleGradients},
   };
 }
 

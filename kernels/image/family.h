@@ -16,6 +16,7 @@ absl::Status RegisterImageBoxOps(OpRegistry& ops);
 absl::Status RegisterImageGradients(OpRegistry& ops);
 absl::Status RegisterColorGradients(OpRegistry& ops);
 absl::Status RegisterPatchGradients(OpRegistry& ops);
+absl::Status RegisterScaleGradients(OpRegistry& ops);
 absl::Status RegisterImageNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterImageDecodeKernels(KernelRegistry& kernels);

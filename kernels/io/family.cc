@@ -5,7 +5,7 @@ namespace weir {
 OpFamily IoFamily() {
   return {
       .name = "io",
-      .ops = {RegisterIoOps, RegisterReaderOps, RegisterSliceTableOps, RegisterRemappingOps},
+      .ops = {RegisterIoOps, RegisterReaderOps, RegisterSliceTableOps, RegisterRemappingOps, RegisterRecordInputOps},
       .kernels = {RegisterIoKernels, RegisterReaderKernels, RegisterRecordInputKernels, RegisterSliceTableKernels,
                   RegisterRemappingKernels},
       .gradients = {RegisterIoNotDifferentiable},

@@ -12,6 +12,7 @@ absl::Status RegisterIoOps(OpRegistry& ops);
 absl::Status RegisterReaderOps(OpRegistry& ops);
 absl::Status RegisterSliceTableOps(OpRegistry& ops);
 absl::Status RegisterRemappingOps(OpRegistry& ops);
+absl::Status RegisterRecordInputOps(OpRegistry& ops);
 absl::Status RegisterIoNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterIoKernels(KernelRegistry& kernels);

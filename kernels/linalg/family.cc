@@ -5,7 +5,8 @@ namespace weir {
 OpFamily LinalgFamily() {
   return {
       .name = "linalg",
-      .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterFormerOps, RegisterMatrixFunctionOps},
+      .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterFormerOps, RegisterMatrixFunctionOps,
+              RegisterFusedMatMulOps},
       .kernels = {RegisterDecompositionKernels, RegisterFormerNames, RegisterEigKernels, RegisterLuKernels,
                   RegisterSchurKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
                   RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,

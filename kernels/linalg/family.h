@@ -12,6 +12,7 @@ absl::Status RegisterLinearAlgebraOps(OpRegistry& ops);
 absl::Status RegisterDecompositionOps(OpRegistry& ops);
 absl::Status RegisterFormerOps(OpRegistry& ops);
 absl::Status RegisterMatrixFunctionOps(OpRegistry& ops);
+absl::Status RegisterFusedMatMulOps(OpRegistry& ops);
 
 absl::Status RegisterDecompositionGradients(OpRegistry& ops);
 absl::Status RegisterSpectralGradients(OpRegistry& ops);

@@ -5,10 +5,10 @@ namespace weir {
 OpFamily NormalizationFamily() {
   return {
       .name = "normalization",
-      .ops = {RegisterGlobalNormalizationOps},
+      .ops = {RegisterGlobalNormalizationOps, RegisterNormalizationOps, RegisterFusedNormalizationOps},
       .kernels = {RegisterNormalizationKernels, RegisterLrnKernels, RegisterGpuNormKernels,
                   RegisterGlobalNormalizationKernels, RegisterGpuLrnKernels},
-      .gradients = {RegisterBatchNormGradients},
+      .gradients = {RegisterNormalizationGradients, RegisterBatchNormGradGradients},
   };
 }
 

@@ -1,4 +1,4 @@
-// The normalization family: see README.md beside this file.
+// Batch normalization and local response normalization, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -9,7 +9,11 @@ OpFamily NormalizationFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterGlobalNormalizationOps(OpRegistry& ops);
-absl::Status RegisterBatchNormGradients(OpRegistry& ops);
+absl::Status RegisterNormalizationOps(OpRegistry& ops);
+absl::Status RegisterFusedNormalizationOps(OpRegistry& ops);
+
+absl::Status RegisterNormalizationGradients(OpRegistry& ops);
+absl::Status RegisterBatchNormGradGradients(OpRegistry& ops);
 
 absl::Status RegisterNormalizationKernels(KernelRegistry& kernels);
 absl::Status RegisterLrnKernels(KernelRegistry& kernels);

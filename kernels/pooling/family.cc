@@ -5,9 +5,10 @@ namespace weir {
 OpFamily PoolingFamily() {
   return {
       .name = "pooling",
-      .ops = {RegisterFractionalPoolingOps},
+      .ops = {RegisterFractionalPoolingOps, RegisterPoolingOps, RegisterVolumePoolingOps, RegisterDilationOps},
       .kernels = {RegisterDilationKernels, RegisterFractionalPoolingKernels, RegisterPoolingKernels,
-                  RegisterVolumePoolingKernels, RegisterGpuPoolKernels},
+                  RegisterVolumePoolingKernels, RegisterGpuPoolKernels, RegisterGpuVolumePoolingKernels},
+      .gradients = {RegisterPoolingGradients},
   };
 }
 

@@ -12,7 +12,8 @@ OpFamily QuantizedFamily() {
                   RegisterRequantizeKernels, RegisterQuantizedResizeKernels, RegisterGpuQuantKernels,
                   RegisterGpuQuantizeKernels, RegisterUniformQuantizedConvolutionKernels,
                   RegisterUniformQuantizedDotKernels, RegisterUniformQuantizedKernels},
-      .gradients = {RegisterQuantizedNotDifferentiable},
+      .gradients = {RegisterQuantizedNotDifferentiable, RegisterQuantizeDequantizeGradients,
+                    RegisterFakeQuantGradients},
   };
 }
 

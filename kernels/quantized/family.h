@@ -14,6 +14,8 @@ absl::Status RegisterQuantizedOps(OpRegistry& ops);
 absl::Status RegisterUniformQuantizedOps(OpRegistry& ops);
 absl::Status RegisterQuantizedResizeOps(OpRegistry& ops);
 absl::Status RegisterQuantizedNotDifferentiable(OpRegistry& ops);
+absl::Status RegisterQuantizeDequantizeGradients(OpRegistry& ops);
+absl::Status RegisterFakeQuantGradients(OpRegistry& ops);
 
 absl::Status RegisterQuantizedArrayKernels(KernelRegistry& kernels);
 absl::Status RegisterQuantizedElementKernels(KernelRegistry& kernels);

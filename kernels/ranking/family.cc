@@ -5,8 +5,8 @@ namespace weir {
 OpFamily RankingFamily() {
   return {
       .name = "ranking",
-      .ops = {RegisterSearchOps},
-      .kernels = {RegisterApproxTopKKernels, RegisterTopKKernels},
+      .ops = {RegisterRankingOps},
+      .kernels = {RegisterApproxTopKKernels, RegisterTopKKernels, RegisterGpuTopKKernels},
       .gradients = {RegisterRankingNotDifferentiable, RegisterRankingGradients},
   };
 }

@@ -1,4 +1,4 @@
-// The ranking family: see README.md beside this file.
+// The largest elements of rows, exact or approximate, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,12 +8,13 @@ namespace weir {
 OpFamily RankingFamily();
 
 // Its parts; only family.cc calls them.
-absl::Status RegisterSearchOps(OpRegistry& ops);
+absl::Status RegisterRankingOps(OpRegistry& ops);
 
-absl::Status RegisterRankingGradients(OpRegistry& ops);
 absl::Status RegisterRankingNotDifferentiable(OpRegistry& ops);
+absl::Status RegisterRankingGradients(OpRegistry& ops);
 
 absl::Status RegisterApproxTopKKernels(KernelRegistry& kernels);
 absl::Status RegisterTopKKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuTopKKernels(KernelRegistry& kernels);
 
 }  // namespace weir

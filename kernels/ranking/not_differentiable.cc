@@ -4,7 +4,7 @@
 namespace weir {
 
 absl::Status RegisterRankingNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"CTCBeamSearchDecoder"}) {
+  for (const char* op : {"InTopK", "InTopKV2"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Searches: beams over labels, the best k, records in random order.
+// The k largest elements, the n-th largest, and whether a class is among the k best.
 #include "graph/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/ranking/family.h"
@@ -8,18 +8,16 @@ namespace {
 
 using op_shapes::kUnknown;
 
-absl::Status BeamSearchShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape inputs, c.WithRank(c.input(0), 3));
-  ASSIGN_OR_RETURN(PartialTensorShape lengths, c.WithRank(c.input(1), 1));
-  ASSIGN_OR_RETURN(const int64_t batch, c.MergeDim(c.Dim(inputs, 1), c.Dim(lengths, 0)));
-  int64_t paths;
-  RETURN_IF_ERROR(c.GetAttr("top_paths", &paths));
-  for (int i = 0; i < paths; ++i) {
-    c.set_output(i, c.Matrix(kUnknown, 2));
-    c.set_output(static_cast<int>(paths) + i, c.Vector(kUnknown));
-    c.set_output(static_cast<int>(2 * paths) + i, c.Vector(2));
+// The last dimension is dropped.
+absl::Status NthElementShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRankAtLeast(c.input(0), 1));
+  ASSIGN_OR_RETURN(const int64_t n, c.InputAsScalar(1));
+  const int64_t last = c.Dim(in, -1);
+  if (n >= 0 && last >= 0 && last <= n) {
+    return errors::InvalidArgument("Input must have last dimension > n = ", n, " but is ", last);
   }
-  c.set_output(static_cast<int>(3 * paths), c.Matrix(batch, paths));
+  ASSIGN_OR_RETURN(PartialTensorShape shape, c.Subshape(in, 0, -1));
+  c.set_output(0, std::move(shape));
   return absl::OkStatus();
 }
 
@@ -41,28 +39,49 @@ absl::Status ApproxTopKShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status RecordInputShape(InferenceContext& c) {
-  int64_t batch;
-  RETURN_IF_ERROR(c.GetAttr("batch_size", &batch));
-  c.set_output(0, c.Vector(batch));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::Status RegisterSearchOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("CTCBeamSearchDecoder")
-                                   .Input("inputs: T")
-                                   .Input("sequence_length: int32")
-                                   .Output("decoded_indices: top_paths * int64")
-                                   .Output("decoded_values: top_paths * int64")
-                                   .Output("decoded_shape: top_paths * int64")
-                                   .Output("log_probability: T")
-                                   .Attr("beam_width: int >= 1")
-                                   .Attr("top_paths: int >= 1")
-                                   .Attr("merge_repeated: bool = true")
-                                   .Attr("T: {float, double} = DT_FLOAT")
-                                   .Shape(BeamSearchShape)));
+absl::Status RegisterRankingOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.Register(Op("TopKV2")
+                                   .Input("input: T")
+                                   .Input("k: Tk")
+                                   .Output("values: T")
+                                   .Output("indices: index_type")
+                                   .Attr("sorted: bool = true")
+                                   .Attr("T: realnumbertype")
+                                   .Attr("Tk: {int16, int32, int64} = DT_INT32")
+                                   .Attr("index_type: {int16, int32, int64} = DT_INT32")
+                                   .Shape(shapes::TopK)));
+  RETURN_IF_ERROR(ops.Register(Op("TopK")
+                                   .Input("input: T")
+                                   .Output("values: T")
+                                   .Output("indices: int32")
+                                   .Attr("k: int >= 0")
+                                   .Attr("sorted: bool = true")
+                                   .Attr("T: realnumbertype")
+                                   .Deprecated(7, "Use TopKV2 instead")
+                                   .Shape(shapes::TopK)));
+  RETURN_IF_ERROR(ops.Register(Op("InTopK")
+                                   .Input("predictions: float")
+                                   .Input("targets: T")
+                                   .Output("precision: bool")
+                                   .Attr("k: int")
+                                   .Attr("T: {int32, int64} = DT_INT32")
+                                   .Shape(shapes::InTopK)));
+  RETURN_IF_ERROR(ops.Register(Op("InTopKV2")
+                                   .Input("predictions: float")
+                                   .Input("targets: T")
+                                   .Input("k: T")
+                                   .Output("precision: bool")
+                                   .Attr("T: {int32, int64} = DT_INT32")
+                                   .Shape(shapes::InTopK)));
+  RETURN_IF_ERROR(ops.Register(Op("NthElement")
+                                   .Input("input: T")
+                                   .Input("n: int32")
+                                   .Output("values: T")
+                                   .Attr("reverse: bool = false")
+                                   .Attr("T: realnumbertype")
+                                   .Shape(NthElementShape)));
   RETURN_IF_ERROR(ops.Register(Op("ApproxTopK")
                                    .Input("input: T")
                                    .Output("values: T")
@@ -75,17 +94,6 @@ absl::Status RegisterSearchOps(OpRegistry& ops) {
                                    .Attr("aggregate_to_topk: bool = true")
                                    .Attr("T: {half, bfloat16, float}")
                                    .Shape(ApproxTopKShape)));
-  RETURN_IF_ERROR(ops.Register(Op("RecordInput")
-                                   .Output("records: string")
-                                   .Attr("file_pattern: string")
-                                   .Attr("file_random_seed: int = 301")
-                                   .Attr("file_shuffle_shift_ratio: float = 0.0")
-                                   .Attr("file_buffer_size: int = 10000")
-                                   .Attr("file_parallelism: int = 16")
-                                   .Attr("batch_size: int = 32")
-                                   .Attr("compression_type: string = ''")
-                                   .Stateful()
-                                   .Shape(RecordInputShape)));
   return absl::OkStatus();
 }
 

@@ -8,7 +8,7 @@ OpFamily RecurrentFamily() {
       .ops = {RegisterRecurrentOps, RegisterCudnnRnnOps},
       .kernels = {RegisterCudnnRnnKernels, RegisterGatedRecurrentKernels, RegisterRecurrentKernels,
                   RegisterGpuRnnKernels, RegisterGpuGruKernels, RegisterGpuLstmKernels},
-      .gradients = {RegisterRecurrentNotDifferentiable, RegisterCellGradients},
+      .gradients = {RegisterRecurrentGradients},
   };
 }
 

@@ -1,4 +1,4 @@
-// The recurrent family: see README.md beside this file.
+// LSTM and GRU cells and whole recurrent networks, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -11,8 +11,7 @@ OpFamily RecurrentFamily();
 absl::Status RegisterRecurrentOps(OpRegistry& ops);
 absl::Status RegisterCudnnRnnOps(OpRegistry& ops);
 
-absl::Status RegisterCellGradients(OpRegistry& ops);
-absl::Status RegisterRecurrentNotDifferentiable(OpRegistry& ops);
+absl::Status RegisterRecurrentGradients(OpRegistry& ops);
 
 absl::Status RegisterCudnnRnnKernels(KernelRegistry& kernels);
 absl::Status RegisterGatedRecurrentKernels(KernelRegistry& kernels);

@@ -1,4 +1,3 @@
-
 #include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/recurrent/family.h"
@@ -7,27 +6,6 @@ namespace weir {
 namespace {
 
 using G = GradientContext;
-
-absl::Status Dilation2D(G& g) {
-  const auto attrs = CopiedAttrs(g, {"strides", "rates", "padding"});
-  g.set_grad(0, g.Call("Dilation2DBackpropInput", {g.input(0), g.input(1), g.dy()}, attrs));
-  g.set_grad(1, g.Call("Dilation2DBackpropFilter", {g.input(0), g.input(1), g.dy()}, attrs));
-  return absl::OkStatus();
-}
-
-absl::Status FakeQuantArgs(G& g) {
-  g.set_grad(0, g.Call("FakeQuantWithMinMaxArgsGradient", {g.dy(), g.input(0)},
-                       CopiedAttrs(g, {"min", "max", "num_bits", "narrow_range"})));
-  return absl::OkStatus();
-}
-template <const char* kGrad>
-absl::Status FakeQuantVars(G& g) {
-  const Output dx =
-      g.Call(kGrad, {g.dy(), g.input(0), g.input(1), g.input(2)}, CopiedAttrs(g, {"num_bits", "narrow_range"}));
-  for (int i = 0; i < 3; ++i) g.set_grad(i, Output(dx.op(), i));
-  return absl::OkStatus();
-}
-constexpr char kVars[] = "FakeQuantWithMinMaxVarsGradient", kChannels[] = "FakeQuantWithMinMaxVarsPerChannelGradient";
 
 // The gradients at the states and at the outputs of all steps; the op has seven outputs, cs second and h last.
 template <const char* kGrad>
@@ -67,17 +45,10 @@ constexpr char kBlock[] = "BlockLSTMGrad", kBlockV2[] = "BlockLSTMGradV2";
 
 }  // namespace
 
-absl::Status RegisterCellGradients(OpRegistry& ops) {
+absl::Status RegisterRecurrentGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
-      {"Dilation2D", Dilation2D},
-      {"FakeQuantWithMinMaxArgs", FakeQuantArgs},
-      {"FakeQuantWithMinMaxVars", FakeQuantVars<kVars>},
-      {"FakeQuantWithMinMaxVarsPerChannel", FakeQuantVars<kChannels>},
-      {"BlockLSTM", BlockLstm<kBlock>},
-      {"BlockLSTMV2", BlockLstm<kBlockV2>},
-      {"CudnnRNN", CudnnRnn<1>},
-      {"CudnnRNNV2", CudnnRnn<2>},
-      {"CudnnRNNV3", CudnnRnn<3>},
+      {"BlockLSTM", BlockLstm<kBlock>}, {"BlockLSTMV2", BlockLstm<kBlockV2>}, {"CudnnRNN", CudnnRnn<1>},
+      {"CudnnRNNV2", CudnnRnn<2>},      {"CudnnRNNV3", CudnnRnn<3>},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

@@ -1,10 +1,10 @@
-// The bodies of math_table.inc for CUDA.
+// The bodies of device.inc for CUDA.
 #include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.
 #include "kernels/reduction/device.inc"
 
 namespace weir {
 
-BodyTable CudaMathBodies() { return TableOf(kMathEntries); }
+BodyTable CudaFoldBodies() { return TableOf(kFoldEntries); }
 
 }  // namespace weir

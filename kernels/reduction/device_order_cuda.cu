@@ -1,6 +1,4 @@
-// The bodies of order_table.inc for CUDA.
-#include <cstring>
-
+// The bodies of device_order.inc for CUDA.
 #include "kernels/device/gpu/run_bodies_cuda.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/reduction/device_order.h"

@@ -1,10 +1,10 @@
-// The bodies of math_table.inc for the simulated device.
+// The bodies of device.inc for the simulated device.
 #include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.
 #include "kernels/reduction/device.inc"
 
 namespace weir {
 
-BodyTable SimulatedMathBodies() { return TableOf(kMathEntries); }
+BodyTable SimulatedFoldBodies() { return TableOf(kFoldEntries); }
 
 }  // namespace weir

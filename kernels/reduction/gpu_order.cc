@@ -1,11 +1,6 @@
-// Extremes of rows (ArgMax, ArgMin, TopK), running totals (Cumsum, Cumprod), and L2Loss.
-#include <algorithm>
-#include <bit>
-#include <limits>
-
+// Places of extremes (ArgMax, ArgMin) and running totals (Cumsum, Cumprod).
 #include "core/index_tensor.h"
 #include "kernels/device/gpu/body_kernel.h"
-#include "kernels/device/gpu/sort.h"
 #include "kernels/reduction/device_order.h"
 #include "kernels/reduction/family.h"
 
@@ -48,98 +43,6 @@ class ArgKernel : public GpuOpKernel {
   GpuKernel kernel_;
 };
 
-// TopK, with attribute k, and TopKV2, with an input. A pass over the row for each of the k where they are few;
-// otherwise the rows are sorted: all together where a row's number fits before its elements' bits, or one by one.
-class TopKKernel : public GpuOpKernel {
-  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    if (ctx.HasAttr("k")) RETURN_IF_ERROR(ctx.GetAttr("k", &k_));
-    ASSIGN_OR_RETURN(kernel_, FindBody("TopK", ctx.input_types()[0], ctx.output_types()[1]));
-    ASSIGN_OR_RETURN(keys_, FindBody("TopKeys", ctx.input_types()[0]));
-    ASSIGN_OR_RETURN(take_, FindBody("TopTake", ctx.input_types()[0], ctx.output_types()[1]));
-    is_wide_ = DataTypeSize(ctx.input_types()[0]) == 8;
-    return absl::OkStatus();
-  }
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    int64_t k = k_;
-    if (ctx.num_inputs() > 1) {
-      if (ctx.input(1).dims() != 0) {
-        return errors::InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
-      }
-      ASSIGN_OR_RETURN(k, ReadInteger(ctx.input(1), "k"));
-    }
-    const Tensor& input = ctx.input(0);
-    if (k < 0) return errors::InvalidArgument("Need k >= 0, got ", k);
-    if (input.dims() < 1) return errors::InvalidArgument("input must be >= 1-D, got shape ", input.shape().ToString());
-    const int64_t width = input.dim_size(input.dims() - 1);
-    if (width < k) return errors::InvalidArgument("input must have at least k columns. Had ", width, ", needed ", k);
-    if (ctx.expected_output_dtype(1) == DT_INT32 && width > std::numeric_limits<int32_t>::max()) {
-      return errors::InvalidArgument("input has ", width, " columns, which index_type int32 cannot count");
-    }
-    TensorShape shape = input.shape();
-    RETURN_IF_ERROR(shape.SetDim(shape.dims() - 1, k));
-    ASSIGN_OR_RETURN(Tensor * values, ctx.allocate_output(0, shape));
-    ASSIGN_OR_RETURN(Tensor * indices, ctx.allocate_output(1, shape));
-    if (shape.num_elements() == 0) return absl::OkStatus();
-    const int64_t rows = shape.num_elements() / k;
-    if (PaysToSort(rows, width, k)) return Sort(ctx, stream, rows, width, k, *values, *indices);
-    return stream.LaunchWith(kernel_,
-                             TopArgs{.in = input.raw_data(),
-                                     .values = values->raw_data(),
-                                     .indices = indices->raw_data(),
-                                     .width = width,
-                                     .k = k,
-                                     .count = rows},
-                             {ReadOf(input), WriteOf(*values), WriteOf(*indices)});
-  }
-
-  bool PaysToSort(int64_t rows, int64_t width, int64_t k) const {
-    constexpr int64_t kFew = 32, kFewRows = 64;
-    return k > kFew && rows * width <= kMostSorted && (!is_wide_ || rows <= kFewRows);
-  }
-
-  absl::Status Sort(OpKernelContext& ctx, GpuStream& stream, int64_t rows, int64_t width, int64_t k,
-                    const Tensor& values, const Tensor& indices) {
-    constexpr int kNarrow = 32;  // bits of a key that a row's number can stand before
-    const Tensor& input = ctx.input(0);
-    const int64_t n = rows * width, each = is_wide_ ? width : n;
-    Tensor keys[2], columns[2];
-    for (int i : {0, 1}) {
-      ASSIGN_OR_RETURN(keys[i], ctx.allocate_temp(DT_UINT64, TensorShape({n})));
-      ASSIGN_OR_RETURN(columns[i], ctx.allocate_temp(DT_INT32, TensorShape({n})));
-    }
-    ASSIGN_OR_RETURN(const Tensor workspace, SortWorkspace(ctx, stream, each));
-    TopSortArgs args{.in = input.raw_data(),
-                     .keys = keys[0].data<uint64_t>(),
-                     .columns = columns[0].data<int32_t>(),
-                     .row_shift = is_wide_ ? 0 : kNarrow,
-                     .values = values.raw_data(),
-                     .indices = indices.raw_data(),
-                     .width = width,
-                     .k = k,
-                     .count = n};
-    RETURN_IF_ERROR(stream.LaunchWith(keys_, args, {ReadOf(input), WriteOf(keys[0]), WriteOf(columns[0])}));
-    const int bits = is_wide_ ? 64 : kNarrow + static_cast<int>(std::bit_width(static_cast<uint64_t>(rows - 1)));
-    for (int64_t first = 0; first < n; first += each) {
-      RETURN_IF_ERROR(EnqueueSort(stream,
-                                  {.keys_in = keys[0].data<uint64_t>() + first,
-                                   .keys_out = keys[1].data<uint64_t>() + first,
-                                   .values_in = columns[0].data<int32_t>() + first,
-                                   .values_out = columns[1].data<int32_t>() + first,
-                                   .bits = bits,
-                                   .count = each},
-                                  workspace,
-                                  {ReadOf(keys[0]), ReadOf(columns[0]), WriteOf(keys[1]), WriteOf(columns[1])}));
-    }
-    args.columns = columns[1].data<int32_t>();
-    args.count = rows * k;
-    return stream.LaunchWith(take_, args, {ReadOf(input), ReadOf(columns[1]), WriteOf(values), WriteOf(indices)});
-  }
-
-  int64_t k_ = 0;
-  bool is_wide_ = false;
-  GpuKernel kernel_, keys_, take_;
-};
-
 class ScanKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("exclusive", &exclusive_));
@@ -180,33 +83,6 @@ class ScanKernel : public GpuOpKernel {
   GpuKernel block_each_, thread_each_;
 };
 
-class L2LossKernel : public GpuOpKernel {
-  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    type_ = ctx.input_types()[0];
-    ASSIGN_OR_RETURN(part_, FindBody("SquaresPart", type_));
-    ASSIGN_OR_RETURN(whole_, FindBody("HalfOfParts", type_));
-    return absl::OkStatus();
-  }
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    constexpr int64_t kPart = 8192, kMaxParts = 1024;  // elements for a block, while there are not too many blocks
-    const Tensor& input = ctx.input(0);
-    SquaresArgs args{.in = input.raw_data(),
-                     .length = input.NumElements(),
-                     .parts = std::clamp<int64_t>(input.NumElements() / kPart, 1, kMaxParts)};
-    ASSIGN_OR_RETURN(const Tensor partial,
-                     ctx.allocate_temp(type_ == DT_DOUBLE ? DT_DOUBLE : DT_FLOAT, TensorShape({args.parts})));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape()));
-    args.partial = partial.raw_data();
-    args.out = output->raw_data();
-    args.count = args.parts;
-    RETURN_IF_ERROR(stream.LaunchWith(part_, args, {ReadOf(input), WriteOf(partial)}));
-    args.count = 1;
-    return stream.LaunchWith(whole_, args, {ReadOf(partial), WriteOf(*output)});
-  }
-  DataType type_ = DT_INVALID;
-  GpuKernel part_, whole_;
-};
-
 }  // namespace
 
 absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels) {
@@ -216,12 +92,10 @@ absl::Status RegisterGpuOrderKernels(KernelRegistry& kernels) {
   for (const char* op : {"ArgMax", "ArgMin"}) {
     RETURN_IF_ERROR(kernels.Register<ArgKernel>(kernel(op).Types("output_type", kIndices).HostMemory("dimension")));
   }
-  RETURN_IF_ERROR(kernels.Register<TopKKernel>(kernel("TopK")));
-  RETURN_IF_ERROR(kernels.Register<TopKKernel>(kernel("TopKV2").Types("index_type", kIndices).HostMemory("k")));
   for (const char* op : {"Cumsum", "Cumprod"}) {
     RETURN_IF_ERROR(kernels.Register<ScanKernel>(kernel(op).HostMemory("axis")));
   }
-  return kernels.Register<L2LossKernel>(Kernel("L2Loss").Device(kDeviceGpu).Types("T", kGpuFloats));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -5,7 +5,9 @@ namespace weir {
 OpFamily SoftmaxFamily() {
   return {
       .name = "softmax",
-      .kernels = {RegisterSoftmaxKernels},
+      .ops = {RegisterSoftmaxOps},
+      .kernels = {RegisterSoftmaxKernels, RegisterGpuSoftmaxKernels},
+      .gradients = {RegisterSoftmaxGradients},
   };
 }
 

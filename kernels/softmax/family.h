@@ -1,4 +1,4 @@
-// The softmax family: see README.md beside this file.
+// Softmax, log-softmax and the cross-entropies of logits, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,6 +8,11 @@ namespace weir {
 OpFamily SoftmaxFamily();
 
 // Its parts; only family.cc calls them.
+absl::Status RegisterSoftmaxOps(OpRegistry& ops);
+
+absl::Status RegisterSoftmaxGradients(OpRegistry& ops);
+
 absl::Status RegisterSoftmaxKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSoftmaxKernels(KernelRegistry& kernels);
 
 }  // namespace weir

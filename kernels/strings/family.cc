@@ -5,7 +5,7 @@ namespace weir {
 OpFamily StringsFamily() {
   return {
       .name = "strings",
-      .ops = {RegisterStringOps, RegisterRegexOps, RegisterStringPartOps, RegisterUnicodeOps},
+      .ops = {RegisterStringOps, RegisterRegexOps, RegisterStringPartOps, RegisterUnicodeOps, RegisterIntegerHashOps},
       .kernels = {RegisterStringFormatKernels, RegisterStringHashKernels, RegisterNGramsKernels,
                   RegisterJoinStringsKernels, RegisterRegexMatchKernels, RegisterRegexReplaceKernels,
                   RegisterSplitKernels, RegisterStringKernels, RegisterSubstrKernels, RegisterUnicodeKernels},

@@ -12,6 +12,7 @@ absl::Status RegisterStringOps(OpRegistry& ops);
 absl::Status RegisterRegexOps(OpRegistry& ops);
 absl::Status RegisterStringPartOps(OpRegistry& ops);
 absl::Status RegisterUnicodeOps(OpRegistry& ops);
+absl::Status RegisterIntegerHashOps(OpRegistry& ops);
 absl::Status RegisterStringsNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterStringFormatKernels(KernelRegistry& kernels);

@@ -5,7 +5,7 @@ namespace weir {
 OpFamily TrainingFamily() {
   return {
       .name = "training",
-      .ops = {RegisterTrainingOps},
+      .ops = {RegisterTrainingOps, RegisterFusedTrainingOps},
       .kernels = {RegisterAdaptiveRules, RegisterMomentumRules, RegisterProximalRules, RegisterGpuApplyKernels,
                   RegisterGpuFusedApplyKernels},
   };

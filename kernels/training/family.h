@@ -9,6 +9,7 @@ OpFamily TrainingFamily();
 
 // Its parts; only family.cc calls them.
 absl::Status RegisterTrainingOps(OpRegistry& ops);
+absl::Status RegisterFusedTrainingOps(OpRegistry& ops);
 
 absl::Status RegisterAdaptiveRules(KernelRegistry& kernels);
 absl::Status RegisterMomentumRules(KernelRegistry& kernels);

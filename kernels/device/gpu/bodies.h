@@ -81,18 +81,6 @@ struct FoldArgs {
   int64_t length;
   int64_t count;
 };
-// Rows of `width` logits. `labels` are as many as logits, or an index for each row.
-struct SoftmaxArgs {
-  const void* logits;
-  const void* labels;
-  bool wide_labels;
-  const void* maxima;  // of each row, as it is stored
-  void* sums;          // float or double, of the exponentials of each row
-  void* out;           // a value for each logit
-  void* losses;        // for each row
-  int64_t width;
-  int64_t count;
-};
 
 struct BodyEntry {
   const char* name;  // of the op, or of a part of it
@@ -113,36 +101,48 @@ struct BodyFamily {
 #define WEIR_BODY_FAMILY(Name) \
   BodyTable Cuda##Name();      \
   BodyTable Simulated##Name();
+WEIR_BODY_FAMILY(ActivationBodies)
 WEIR_BODY_FAMILY(ArrayBodies)
-WEIR_BODY_FAMILY(ImageBodies)
 WEIR_BODY_FAMILY(AttentionBodies)
+WEIR_BODY_FAMILY(CastBodies)
+WEIR_BODY_FAMILY(ConvolutionBodies)
+WEIR_BODY_FAMILY(FoldBodies)
+WEIR_BODY_FAMILY(ImageBodies)
 WEIR_BODY_FAMILY(LrnBodies)
-WEIR_BODY_FAMILY(MathBodies)
 WEIR_BODY_FAMILY(MoveBodies)
 WEIR_BODY_FAMILY(NormBodies)
 WEIR_BODY_FAMILY(OrderBodies)
+WEIR_BODY_FAMILY(PoolingBodies)
 WEIR_BODY_FAMILY(RandomBodies)
+WEIR_BODY_FAMILY(RankingBodies)
 WEIR_BODY_FAMILY(RecurrentBodies)
 WEIR_BODY_FAMILY(ScatterBodies)
+WEIR_BODY_FAMILY(SoftmaxBodies)
 WEIR_BODY_FAMILY(UpdateBodies)
-WEIR_BODY_FAMILY(VolumeBodies)
-WEIR_BODY_FAMILY(WindowBodies)
+WEIR_BODY_FAMILY(VolumeConvolutionBodies)
+WEIR_BODY_FAMILY(VolumePoolingBodies)
 #undef WEIR_BODY_FAMILY
 inline constexpr BodyFamily kBodyFamilies[] = {
-    {&CudaMathBodies, &SimulatedMathBodies},
+    {&CudaFoldBodies, &SimulatedFoldBodies},
+    {&CudaCastBodies, &SimulatedCastBodies},
+    {&CudaActivationBodies, &SimulatedActivationBodies},
+    {&CudaSoftmaxBodies, &SimulatedSoftmaxBodies},
     {&CudaMoveBodies, &SimulatedMoveBodies},
     {&CudaOrderBodies, &SimulatedOrderBodies},
     {&CudaRandomBodies, &SimulatedRandomBodies},
     {&CudaScatterBodies, &SimulatedScatterBodies},
     {&CudaUpdateBodies, &SimulatedUpdateBodies},
-    {&CudaWindowBodies, &SimulatedWindowBodies},
+    {&CudaConvolutionBodies, &SimulatedConvolutionBodies},
+    {&CudaPoolingBodies, &SimulatedPoolingBodies},
+    {&CudaVolumeConvolutionBodies, &SimulatedVolumeConvolutionBodies},
+    {&CudaVolumePoolingBodies, &SimulatedVolumePoolingBodies},
+    {&CudaRankingBodies, &SimulatedRankingBodies},
     {&CudaNormBodies, &SimulatedNormBodies},
     {&CudaArrayBodies, &SimulatedArrayBodies},
     {&CudaImageBodies, &SimulatedImageBodies},
     {&CudaAttentionBodies, &SimulatedAttentionBodies},
     {&CudaRecurrentBodies, &SimulatedRecurrentBodies},
     {&CudaLrnBodies, &SimulatedLrnBodies},
-    {&CudaVolumeBodies, &SimulatedVolumeBodies},
 };
 
 }  // namespace weir

@@ -1,7 +1,5 @@
-// Gradients of neural-network ops.
-
 #include "graph/gradients/gradient_context.h"
-#include "kernels/nn/family.h"
+#include "kernels/activation/family.h"
 
 namespace weir {
 namespace {
@@ -83,71 +81,14 @@ absl::Status BiasAddGrad(G& g) {
   return absl::OkStatus();
 }
 
-Output SumLast(G& g, const Output& x) {
-  return g.Call("Sum", {x, Tensor::Vector<int32_t>({-1})}, {G::Set("keep_dims", true)});
-}
-
-// (dy - sum(dy * y)) * y
-absl::Status Softmax(G& g) {
-  const Output y = g.output(0), dy = g.dy();
-  g.set_grad(0, g.Call("Mul", {g.Call("Sub", {dy, SumLast(g, g.Call("Mul", {dy, y}))}), y}));
-  return absl::OkStatus();
-}
-// dy - sum(dy) * softmax
-absl::Status LogSoftmax(G& g) {
-  const Output dy = g.dy();
-  g.set_grad(0, g.Call("Sub", {dy, g.Call("Mul", {SumLast(g, dy), g.Call("Exp", {g.output(0)})})}));
-  return absl::OkStatus();
-}
-
-Output Column(G& g, const Output& x) { return g.Call("ExpandDims", {x, Tensor::Scalar<int32_t>(-1)}); }
-
-// The op computes d(loss)/d(logits) as its second output. When that output is differentiated again, the softmax's own
-// gradient is added.
-Output CrossEntropyGradient(G& g) {
-  Output gradient = g.Call("Mul", {Column(g, g.dy(0)), g.output(1)});
-  if (g.has_grad(1)) {
-    const Output softmax = g.Call("Softmax", {g.input(0)}), dy = g.dy(1);
-    const Output inner = g.Call("Sub", {dy, SumLast(g, g.Call("Mul", {dy, softmax}))});
-    gradient = g.Call("AddV2", {gradient, g.Call("Mul", {inner, softmax})});
-  }
-  return gradient;
-}
-absl::Status SoftmaxCrossEntropy(G& g) {
-  g.set_grad(0, CrossEntropyGradient(g));
-  const Output log_softmax = g.Call("LogSoftmax", {g.input(0)});
-  g.set_grad(1, g.Call("Neg", {g.Call("Mul", {Column(g, g.dy(0)), log_softmax})}));
-  return absl::OkStatus();
-}
-absl::Status SparseSoftmaxCrossEntropy(G& g) {
-  g.set_grad(0, CrossEntropyGradient(g));
-  return absl::OkStatus();
-}
-
 absl::Status L2Loss(G& g) {
   g.set_grad(0, g.Call("Mul", {g.input(0), g.dy()}));
   return absl::OkStatus();
 }
 
-// The k values go back to where they were: one-hot rows times dy, added up.
-absl::Status TopK(G& g) {
-  const Output shape = g.Call("Shape", {g.input(0)});
-  const Output columns =
-      g.Call("StridedSlice",
-             {shape, Tensor::Vector<int32_t>({-1}), Tensor::Vector<int32_t>({0}), Tensor::Vector<int32_t>({1})},
-             {G::Set("end_mask", int64_t{1}), G::Set("shrink_axis_mask", int64_t{1})});
-  auto number = [&g](float value) {
-    return g.Call("Cast", {Tensor::Scalar<float>(value)}, {G::Set("DstT", g.input(0).type())});
-  };
-  const Output places = g.Call("OneHot", {g.output(1), columns, number(1), number(0)});
-  const Output weighted = g.Call("Mul", {places, Column(g, g.dy(0))});
-  g.set_grad(0, g.Call("Sum", {weighted, Tensor::Vector<int32_t>({-2})}));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::Status RegisterNnGradients(OpRegistry& ops) {
+absl::Status RegisterActivationGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
       {"Relu", Activation<kReluGrad, true>},
       {"Relu6", Activation<kRelu6Grad, true>},
@@ -166,13 +107,7 @@ absl::Status RegisterNnGradients(OpRegistry& ops) {
       {"BiasAdd", BiasAdd},
       {"BiasAddV1", BiasAddV1},
       {"BiasAddGrad", BiasAddGrad},
-      {"Softmax", Softmax},
-      {"LogSoftmax", LogSoftmax},
-      {"SoftmaxCrossEntropyWithLogits", SoftmaxCrossEntropy},
-      {"SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEntropy},
       {"L2Loss", L2Loss},
-      {"TopK", TopK},
-      {"TopKV2", TopK},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/numeric_types.h"
+#include "kernels/activation/family.h"
 #include "kernels/device/parallel.h"
-#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

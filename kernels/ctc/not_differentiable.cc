@@ -1,10 +1,10 @@
 // The ops of this family through which no gradient flows.
-#include "kernels/nn/family.h"
+#include "kernels/ctc/family.h"
 
 namespace weir {
 
-absl::Status RegisterNnNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"InTopK", "InTopKV2"}) {
+absl::Status RegisterCtcNotDifferentiable(OpRegistry& ops) {
+  for (const char* op : {"CTCBeamSearchDecoder", "CTCGreedyDecoder"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/activation/activation_functors.h"
+#include "kernels/activation/family.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/target_clones.h"
 #include "kernels/device/vector_math.h"
 #include "kernels/elementwise/args_pairwise.h"
-#include "kernels/nn/activation_functors.h"
-#include "kernels/nn/family.h"
 
 namespace weir {
 namespace {

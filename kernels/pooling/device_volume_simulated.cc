@@ -1,0 +1,11 @@
+// The bodies of device_volume.inc for the simulated device.
+#include "kernels/convolution/device_volume.h"
+#include "kernels/device/gpu/run_bodies_simulated.h"
+// Needs what is above.
+#include "kernels/pooling/device_volume.inc"
+
+namespace weir {
+
+BodyTable SimulatedVolumePoolingBodies() { return TableOf(kVolumePoolingEntries); }
+
+}  // namespace weir
