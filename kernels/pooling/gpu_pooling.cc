@@ -2,9 +2,9 @@
 #include "absl/strings/match.h"
 #include "core/index_tensor.h"
 #include "kernels/convolution/args.h"
-#include "kernels/convolution/device.h"
 #include "kernels/convolution/window_plan.h"
 #include "kernels/device/gpu/body_kernel.h"
+#include "kernels/pooling/device.h"
 #include "kernels/pooling/family.h"
 
 namespace weir {
