@@ -16,10 +16,10 @@ list(TRANSFORM exact_cuda PREPEND ${PROJECT_SOURCE_DIR}/)
 set_source_files_properties(${exact_cuda} PROPERTIES COMPILE_OPTIONS --fmad=false)
 
 find_library(WEIR_NVRTC_LIBRARY NAMES libnvrtc.so.13 HINTS ${CUDAToolkit_LIBRARY_DIR})
-set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/fusion/nvrtc_functions_cuda.cc PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/fusion/nvrtc_functions_cuda.cc PROPERTIES
   COMPILE_DEFINITIONS WEIR_NVRTC_LIBRARY="$<$<BOOL:${WEIR_NVRTC_LIBRARY}>:${WEIR_NVRTC_LIBRARY}>")
 find_library(WEIR_CUSPARSE_LIBRARY NAMES libcusparse.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR})
-set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/sparse/cusparse_cuda.cc PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/sparse/gpu/cusparse_cuda.cc PROPERTIES
   COMPILE_DEFINITIONS WEIR_CUSPARSE_LIBRARY="$<$<BOOL:${WEIR_CUSPARSE_LIBRARY}>:${WEIR_CUSPARSE_LIBRARY}>")
 if(WEIR_CUDNN_INCLUDE_DIR)
   target_include_directories(weir_cuda_headers SYSTEM INTERFACE ${WEIR_CUDNN_INCLUDE_DIR})
