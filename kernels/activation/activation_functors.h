@@ -1,4 +1,4 @@
-// Activations of one element, as activation kernels and fused ones compute them. NaN stays NaN; `alpha` is LeakyRelu's.
+// Activations of one element, shared by activation kernels and fused kernels. NaN stays NaN. `alpha` is LeakyRelu's.
 #pragma once
 
 #include <cmath>

@@ -105,7 +105,7 @@ struct SeluGrad {
     return g * (y < T{0} ? y + T(kSeluScaleAlpha) : T(kSeluScale));
   }
 };
-// Beyond the thresholds the sum in log(1 + exp(x)) has lost one of its terms.
+// Beyond the thresholds log(1 + exp(x)) loses one term of its sum to rounding.
 struct Softplus {
   WEIR_ALWAYS_INLINE float operator()(float x, float) const {
     constexpr float kThreshold = -13.942385f;  // log(epsilon) + 2
@@ -137,7 +137,7 @@ struct SoftsignGrad {
   }
 };
 
-// The dear ones of float, for the best instructions that the CPU has.
+// Expensive float activations, compiled for several instruction sets.
 #define WEIR_VECTOR_LOOP(Name)                                                \
   WEIR_TARGET_CLONES void Name##Floats(const float* x, float* y, int64_t n) { \
     WEIR_INDEPENDENT_ITERATIONS                                               \

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// A tensor as [outer, channels, inner], where the bias goes along channels.
+// A tensor seen as [outer, channels, inner]; the bias lies along the channels.
 struct ChannelView {
   int64_t outer = 1, channels = 1, inner = 1;
 };
@@ -122,7 +122,7 @@ class BiasAddGradKernel : public OpKernel {
 
   static Sum Accumulate(Sum sum, T value) { return Plus<Sum>(sum, static_cast<Sum>(value)); }
 
-  // Blocks of rows are summed by themselves and then together: in parallel, and with less rounding.
+  // Each block of rows is summed on its own, then the blocks are added: this runs in parallel and rounds less.
   static void SumRows(OpKernelContext& ctx, const T* data, const ChannelView& view, Sum* sums) {
     constexpr int64_t kRows = 512;
     const int64_t blocks = (view.outer + kRows - 1) / kRows, channels = view.channels;

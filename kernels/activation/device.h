@@ -5,10 +5,10 @@
 
 namespace weir {
 
-// Half the sum of squares, in two steps: `parts` sums, each of every parts-th element, and then theirs.
+// Half the sum of squares in two steps: `parts` sums of every parts-th element, then the sum of those sums.
 struct SquaresArgs {
   const void* in;
-  void* partial;  // of the type that is computed with
+  void* partial;  // of the type in which sums are computed
   void* out;
   int64_t length, parts;
   int64_t count;

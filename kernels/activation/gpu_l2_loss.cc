@@ -15,7 +15,7 @@ class L2LossKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    constexpr int64_t kPart = 8192, kMaxParts = 1024;  // elements for a block, while there are not too many blocks
+    constexpr int64_t kPart = 8192, kMaxParts = 1024;  // elements per block, up to kMaxParts blocks
     const Tensor& input = ctx.input(0);
     SquaresArgs args{.in = input.raw_data(),
                      .length = input.NumElements(),

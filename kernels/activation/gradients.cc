@@ -27,12 +27,11 @@ absl::Status GateGrad(G& g) {
   return absl::OkStatus();
 }
 
-// Second order of activations: kGrad's gradient with respect to dy is kGrad again, that with respect to the other
-// input, x or y, dy * f''.
+// Second order of activations: kOp's gradient with respect to dy is kOp again; with respect to the other input, x or y,
+// it is dy * f''.
 template <const char* kOp>
 absl::Status EluLikeGrad(G& g) {
-  // For y < 0, d(y)/dx is y plus a constant, so that its slope in y is what the op makes of dy, over that constant's
-  // scale; above, it is constant.
+  // For y < 0, dy/dx is y plus a constant, so its slope in y is 1; for y >= 0 it is constant.
   const Output grad = g.dy(), dy = g.input(0), y = g.input(1);
   const Output zero = g.Call("ZerosLike", {y});
   g.set_grad(0, g.Call(kOp, {grad, y}));
@@ -73,7 +72,7 @@ absl::Status BiasAddV1(G& g) {
   g.set_grad(1, g.Call("BiasAddGrad", {g.dy()}));
   return absl::OkStatus();
 }
-// d(sum over all but channels) spreads back along them.
+// BiasAddGrad sums over all dimensions but the channels, so its gradient is broadcast back along them.
 absl::Status BiasAddGrad(G& g) {
   const std::string format = g.Attr<std::string>("data_format");
   const Output zero = g.Call("ZerosLike", {g.input(0)});

@@ -1,4 +1,4 @@
-// The shapes of scaled dot-product attention, on whatever device.
+// Shapes of scaled dot-product attention, checked; for the kernels of all devices.
 #pragma once
 
 #include <optional>

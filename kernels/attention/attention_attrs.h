@@ -20,7 +20,7 @@ struct AttentionAttrs {
   float scale = 1;
 };
 
-// None, or the two that the gradient reads: the largest score of each query, and the sum of exponentials.
+// No statistics, or the two that the gradient reads: the largest score of each query, and the sum of exponentials.
 inline absl::Status CheckAttentionStatistics(absl::string_view op, int64_t count) {
   if (count == 0 || count == 2) return absl::OkStatus();
   return errors::InvalidArgument(op, " gives no statistics or 2, not ", count);

@@ -1,4 +1,4 @@
-// What attention and its gradient share on CPUs: the scores of a block of queries.
+// The scores of a block of queries, for attention and its gradient on CPUs.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class AttentionScores {
   }
   const T* keys(int64_t item) const { return k_ + BeginOf(item, s_.batch, s_.k_batch); }
 
-  // What one thread needs.
+  // Buffers of one thread.
   struct Scratch {
     std::vector<float> scores, mask;  // scores: [rows, keys]
     std::vector<T> products;          // where they are not the scores' memory

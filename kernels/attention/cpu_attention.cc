@@ -1,5 +1,4 @@
-// _FusedAttention: scores are computed for a block of queries at a time, which stay in the cache until they have become
-// the block's output.
+// _FusedAttention: computes one block of queries at a time, so that the block's scores stay in the cache.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -23,7 +22,7 @@ class FusedAttention {
                  float* largest, float* sum)
       : s_(sizes), scores_(scores), gemm_(gemm), v_(v), out_(out), largest_(largest), sum_(sum) {}
 
-  // What one thread needs.
+  // Buffers of one thread.
   struct Scratch {
     typename AttentionScores<T>::Scratch scores;
     std::vector<T> weights;  // where they are not the scores' memory

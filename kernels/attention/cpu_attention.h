@@ -1,4 +1,4 @@
-// What the kernels of attention and of its gradient share on CPUs.
+// The base class of the CPU kernels of attention and of its gradient.
 #pragma once
 
 #include "core/kernel_registry.h"

@@ -1,5 +1,6 @@
-// _FusedAttentionGrad: for a block of queries at a time, scores are computed once more, become weights by what the
-// attention says of each row, and gradients of scores; those of queries, keys and values are products with them.
+// _FusedAttentionGrad: for one block of queries at a time, recomputes the scores, turns them into weights by the
+// statistics that the attention saved, then into gradients of scores, and multiplies these to get the gradients of
+// queries, keys and values.
 #include <algorithm>
 #include <vector>
 
@@ -68,7 +69,7 @@ class AttentionGradient {
     return scores_.num_items() / std::max<int64_t>(sizes_.num_items(), 1) * scores_.num_blocks() / parts_ + 1;
   }
 
-  // What one thread needs.
+  // Buffers of one thread.
   struct Scratch {
     typename AttentionScores<T>::Scratch scores;
     std::vector<float> gradients, reduced, dq, dk, dv;

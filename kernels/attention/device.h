@@ -1,4 +1,4 @@
-// What the two halves of attention agree on. For host compilers and for nvcc.
+// Arguments of attention that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

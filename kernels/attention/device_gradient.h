@@ -1,4 +1,4 @@
-// What the two halves of attention's gradient agree on. For host compilers and for nvcc.
+// Arguments of attention's gradient that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/attention/device.h"

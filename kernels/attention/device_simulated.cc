@@ -1,4 +1,4 @@
-// The bodies of attention_table.inc for the simulated device.
+// The bodies of device.inc and device_gradient.inc for the simulated device.
 #include "kernels/attention/device.h"
 #include "kernels/attention/device_gradient.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"

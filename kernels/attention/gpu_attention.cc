@@ -1,4 +1,4 @@
-// _FusedAttention: by a library for half and bfloat16 where it has a plan, and by tiles of its own.
+// _FusedAttention on GPUs: by cuDNN for half and bfloat16 if it has a plan, else by the tiles of device.inc.
 #include "kernels/attention/attention_attrs.h"
 #include "kernels/attention/device.h"
 #include "kernels/attention/family.h"
@@ -63,7 +63,7 @@ class FusedAttentionKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
 
-  // False: no library computes it, and nothing was enqueued.
+  // Returns false, with nothing enqueued, if no library supports the problem.
   absl::StatusOr<bool> ByLibrary(const Call& call) const {
     if (planner_ == nullptr || call.sizes.depth == 0) return false;
     const auto problem = ProblemOf(call.sizes, call.q.dtype(), call.mask != nullptr);

@@ -1,5 +1,5 @@
-// _FusedAttentionGrad on GPUs: by a library for half and bfloat16 where it has a plan; else the gradients of queries,
-// keys and values, each by tiles of its own.
+// _FusedAttentionGrad on GPUs: by cuDNN for half and bfloat16 if it has a plan, else by the tiles of
+// device_gradient.inc, one pass for each of queries, keys and values.
 #include <algorithm>
 
 #include "kernels/attention/attention_attrs.h"
@@ -66,7 +66,7 @@ class FusedAttentionGradKernel : public GpuOpKernel {
     return absl::OkStatus();
   }
 
-  // False: no library computes it, and nothing was enqueued.
+  // Returns false, with nothing enqueued, if no library supports the problem.
   absl::StatusOr<bool> ByLibrary(const Call& call) const {
     if (planner_ == nullptr || call.sizes.forward.depth == 0) return false;
     auto problem = ProblemOf(call.sizes.forward, call.ctx.input(0).dtype(), attrs_.has_mask);

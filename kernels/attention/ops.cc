@@ -1,11 +1,11 @@
-// Attention as one op, made by graph/passes/attention.cc; only a worker makes it.
+// Attention as one op. Only a worker makes these ops (graph/passes/attention.cc).
 #include "graph/common_shapes.h"
 #include "kernels/attention/family.h"
 
 namespace weir {
 namespace {
 
-// Of matrices alone: batches broadcast, and a mask may add to the scores' dimensions.
+// Known for plain matrices only: batches broadcast, and a mask may add dimensions to the scores.
 absl::Status FusedAttentionShape(InferenceContext& c) {
   int64_t num_masks = 0;
   RETURN_IF_ERROR(c.GetAttr("num_masks", &num_masks));

@@ -1,4 +1,4 @@
-// Sampling classes for the loss of wide softmax layers, and finding those that are among the true ones.
+// Samples classes for the losses of wide softmax layers, and finds samples that are true classes.
 #include <cmath>
 #include <limits>
 #include <unordered_map>
@@ -34,7 +34,7 @@ class LogUniformSampler : public Sampler {
   const double log_range_;
 };
 
-// How often a class of probability p is expected among the sampled ones; `tries` draws gave distinct ones.
+// The expected count of a class with probability p among the samples, which took `tries` draws.
 float ExpectedCount(float p, int64_t samples, int64_t tries) {
   if (tries == samples) return p * static_cast<float>(samples);
   return static_cast<float>(-std::expm1(static_cast<double>(tries) * std::log1p(static_cast<double>(-p))));
@@ -119,7 +119,7 @@ class CandidateSamplerKernel : public OpKernel {
     return tries;
   }
 
-  // Beyond it the distribution leaves too little to the classes that are still missing.
+  // The most draws for distinct samples: a distribution may give the missing classes almost no probability.
   static constexpr int64_t kMaxTries = int64_t{1} << 28;
 
   int64_t num_sampled_ = 0, num_true_ = 0;

@@ -1,4 +1,4 @@
-// The distributions that classes are sampled from for the loss of wide softmax layers.
+// Distributions from which classes are sampled for the losses of wide softmax layers.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class Sampler {
   virtual int64_t Sample(Draws& draws) const = 0;
   virtual float Probability(int64_t value) const = 0;
   int64_t range() const { return range_; }
-  // How many values can be sampled at all.
+  // The number of values with a probability above zero.
   virtual int64_t support() const { return range_; }
   // Learns that these classes were true.
   virtual void Update(absl::Span<const int64_t> values) {}
@@ -51,9 +51,9 @@ class Sampler {
   const int64_t range_;
 };
 
-// Classes by weights that the node's attributes list or that a file does, raised to the power "distortion".
+// Classes by weights from the node's attributes or from a file, raised to the power "distortion".
 absl::StatusOr<std::unique_ptr<Sampler>> MakeFixedUnigramSampler(const OpKernelConstruction& ctx, int64_t range);
-// Classes as often as they were true so far. Thread-safe.
+// Classes as frequent as they were among the true ones so far. Thread-safe.
 absl::StatusOr<std::unique_ptr<Sampler>> MakeLearnedUnigramSampler(int64_t range);
 
 }  // namespace weir

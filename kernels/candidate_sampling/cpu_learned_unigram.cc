@@ -1,4 +1,4 @@
-// Sampling classes as often as they were true so far.
+// LearnedUnigramCandidateSampler's distribution: classes as frequent as they were among the true ones so far.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -41,7 +41,7 @@ class LearnedUnigramSampler : public Sampler {
   }
 
  private:
-  // Unlike DrawBelow it drops the lowest words: TensorFlow has two ways, and its bits depend on which.
+  // Drops the lowest words, unlike DrawBelow: TensorFlow draws differently here, and its samples depend on it.
   static uint32_t Unbiased(Draws& draws, uint32_t n) {
     if ((n & (n - 1)) == 0) return draws.Word() & (n - 1);
     const uint32_t rest = ~uint32_t{0} % n + 1;

@@ -1,4 +1,4 @@
-// Sampling of candidate classes.
+// Samplers of candidate classes.
 #include "kernels/candidate_sampling/family.h"
 #include "kernels/device/op_shapes.h"
 

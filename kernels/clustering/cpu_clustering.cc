@@ -1,4 +1,4 @@
-// Clusters of points: the nearest centers, and the choice of the first ones.
+// Nearest centers of points, and the choice of initial centers for k-means.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ absl::Status CheckRank(const Tensor& tensor, const char* name, int rank, const c
   return errors::InvalidArgument("Input ", name, " should be a ", what, ".");
 }
 
-// Points without coordinates cost their sender nothing, however many there are.
+// Points without coordinates take no memory, so a client may send any number of them.
 absl::Status CheckWidth(const Tensor& points) {
   if (points.dim_size(1) > 0 || points.dim_size(0) <= kMostPointsWithoutWidth) return absl::OkStatus();
   return errors::ResourceExhausted("There are ", points.dim_size(0), " points without coordinates; at most ",
@@ -88,7 +88,7 @@ class NearestNeighborsKernel : public OpKernel {
   }
 
  private:
-  // What is not a number is farthest: an order, whatever the points are.
+  // NaN counts as the farthest, so that the order is total.
   static bool Nearer(const std::pair<float, int64_t>& a, const std::pair<float, int64_t>& b) {
     if (std::isnan(a.first) != std::isnan(b.first)) return std::isnan(b.first);
     if (!std::isnan(a.first) && a.first != b.first) return a.first < b.first;
@@ -96,8 +96,8 @@ class NearestNeighborsKernel : public OpKernel {
   }
 };
 
-// Takes points with probabilities that grow with the square of their distance from those taken before (Arthur and
-// Vassilvitskii, 2007).
+// k-means++ (Arthur and Vassilvitskii, 2007): takes points with probabilities proportional to the squared distance from
+// the points taken before.
 class Seeding {
  public:
   Seeding(const Points& points, int64_t seed)
@@ -106,7 +106,7 @@ class Seeding {
         nearest_(points.size(), std::numeric_limits<float>::infinity()),
         sums_(points.size()) {}
 
-  // The best of `tries` points: that which leaves the least sum of distances.
+  // The best of `tries` points: the one that leaves the smallest sum of distances.
   absl::StatusOr<int64_t> Next(const OpKernelContext& ctx, int64_t tries) {
     if (!taken_.empty()) std::partial_sum(nearest_.begin(), nearest_.end(), sums_.begin());
     float least = std::numeric_limits<float>::infinity();
@@ -133,7 +133,7 @@ class Seeding {
   }
 
  private:
-  // One that was not taken. Where chance keeps to those that were, as with points of equal places, the next free one.
+  // A point that is not yet taken. If every draw hits a taken one, as for equal points, the next free one.
   int64_t Draw() {
     const uint64_t n = static_cast<uint64_t>(points_.size());
     if (taken_.empty()) return static_cast<int64_t>(draws_.Below(n));
@@ -194,7 +194,7 @@ class KmeansPlusPlusKernel : public OpKernel {
   static constexpr int64_t kMostRetries = 1'000'000;
 };
 
-// One chain of a random walk that ends at points with probabilities like those above (Bachem and others, 2016).
+// K-MC2 (Bachem and others, 2016): a Markov chain that approximates the probabilities of k-means++.
 class MarkovChainKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {

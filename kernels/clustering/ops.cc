@@ -1,4 +1,4 @@
-// Clusters of points.
+// Nearest centers, and initial centers for k-means.
 #include "kernels/clustering/family.h"
 #include "kernels/device/op_shapes.h"
 

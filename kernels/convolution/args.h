@@ -1,4 +1,4 @@
-// The problems that windows make of images: convolutions and pooling, on whatever device.
+// Shapes of convolutions and pooling over images, checked; for the kernels of all devices.
 #pragma once
 
 #include "kernels/convolution/window.h"
@@ -7,19 +7,19 @@ namespace weir {
 
 // One convolution. The filter is [rows, columns, in_channels / groups, out_channels]; images are NHWC or NCHW.
 struct ConvolutionShape {
-  // InvalidArgument, which starts with `label`, unless the three are images and a filter, and have one batch.
+  // InvalidArgument, starting with `label`, unless input and gradient are images of one batch and filter is a filter.
   static absl::Status CheckOperands(const TensorShape& input, const TensorShape& filter, const TensorShape& gradient,
                                     absl::string_view label);
-  // That of an image of shape `input` and a filter. InvalidArgument, which starts with `label`, where they do not fit.
+  // For an image of shape `input` and a filter. InvalidArgument, starting with `label`, if they do not fit.
   static absl::StatusOr<ConvolutionShape> Of(const WindowAttrs& attrs, const TensorShape& input,
                                              const TensorShape& filter, absl::string_view label = "");
-  // The same of a depthwise one, whose filter is [rows, columns, in_channels, multiplier]: each channel is a group.
+  // Depthwise: the filter is [rows, columns, in_channels, multiplier], and each channel is a group.
   static absl::StatusOr<ConvolutionShape> Depthwise(const WindowAttrs& attrs, const TensorShape& input,
                                                     const TensorShape& filter, absl::string_view depth);
   absl::StatusOr<TensorShape> Output(const WindowAttrs& attrs) const {
     return attrs.MakeShape(batch, rows.out, columns.out, out_channels);
   }
-  // InvalidArgument, which starts with `label`, unless a gradient of the output has its shape.
+  // InvalidArgument, starting with `label`, unless `gradient` has the output's shape.
   absl::Status CheckGradient(const WindowAttrs& attrs, const TensorShape& gradient, absl::string_view label) const;
 
   int64_t InputElements() const { return batch * in_channels * rows.in * columns.in; }

@@ -1,5 +1,4 @@
-// The problems that windows make of volumes, images and lines: convolutions and pooling over up to three spatial
-// dimensions, on whatever device.
+// Shapes of convolutions and pooling over up to three spatial dimensions, checked; for the kernels of all devices.
 #pragma once
 
 #include "kernels/convolution/window.h"
@@ -10,7 +9,7 @@ namespace weir {
 struct VolumeAttrs {
   // From ksize (where the op has it), strides, dilations, padding, explicit_paddings and data_format.
   static absl::StatusOr<VolumeAttrs> Read(OpKernelConstruction& ctx);
-  // The same with `size` spatial dimensions given by values, as ops with inputs for them need.
+  // Sets ksize and strides from values, for ops that take them as inputs.
   absl::Status SetWindows(absl::Span<const int64_t> ksize, absl::Span<const int64_t> strides);
 
   int spatial = 3;
@@ -40,10 +39,10 @@ struct VolumeShape {
 struct VolumeConvolution {
   static absl::StatusOr<VolumeConvolution> Of(const VolumeAttrs& attrs, const TensorShape& in,
                                               const TensorShape& filter);
-  // InvalidArgument unless the operands of the gradient of a volume's input (or filter) fit one another.
+  // InvalidArgument unless the operands of the gradient of the input (or filter) fit one another.
   static absl::Status CheckOperands(const VolumeAttrs& attrs, const TensorShape& in, const TensorShape& filter,
                                     const TensorShape& gradient, bool of_input);
-  // InvalidArgument unless a gradient of the output has its shape; of_input: for the gradient of the input.
+  // InvalidArgument unless `gradient` has the output's shape. `of_input`: for the gradient of the input.
   absl::Status CheckGradient(const TensorShape& gradient, bool of_input) const;
 
   int64_t group_in() const { return s.channels / groups; }

@@ -10,8 +10,8 @@ namespace weir {
 
 enum class ConvolutionKind { kForward, kBackpropInput, kBackpropFilter };
 
-// Two of the three tensors are read and the third, which kind names, is written in full. A forward convolution may have
-// an epilogue, for its output.
+// Two of the three tensors are read. The third, chosen by the kind, is written in full. A forward convolution may have
+// an epilogue.
 struct ConvolutionBuffers {
   void* input = nullptr;
   void* filter = nullptr;
@@ -19,15 +19,15 @@ struct ConvolutionBuffers {
   const BoundEpilogue* epilogue = nullptr;
 };
 
-// Over the whole output of a problem, or of a part of one whose images or rows lie one after another.
+// Applies the epilogue to the whole output, or to a part of whole images or rows.
 void ApplyEpilogue(const ConvolutionShape& shape, const ConvolutionBuffers& buffers);
 
-// Computes problems of one kind and element type. Thread-safe; one belongs to each kernel and remembers what it built
-// for the shapes that it has seen.
+// Computes convolutions of one kind and element type. Thread-safe. Each kernel owns one, which caches by shape what it
+// built.
 class Convolution {
  public:
   virtual ~Convolution() = default;
-  // The result has elements. Splits the work over the device's threads.
+  // Splits the work over the device's threads. The result must not be empty.
   virtual absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Depthwise convolutions and their gradients: every channel has filters of its own.
+// Depthwise convolutions and their gradients: each channel has its own filters.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -50,7 +50,7 @@ struct VectorOf {
 };
 using FullWidth = std::integral_constant<int64_t, kChannelsInRegisters>;
 
-// What is added up for `kPixels` outputs, in registers. Loops are unrolled so that it stays there.
+// Sums for `kPixels` outputs, in registers. Loops are unrolled so that the sums stay there.
 template <int kPixels, typename T>
 class FullSums {
  public:

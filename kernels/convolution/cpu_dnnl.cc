@@ -1,4 +1,4 @@
-// Convolutions by oneDNN. The work is split here, over the device's threads; every call of the library runs on one.
+// Convolutions by oneDNN. This file splits the work over the device's threads; each oneDNN call runs on one thread.
 #include <omp.h>
 
 #include <algorithm>
@@ -21,19 +21,19 @@ using dnnl::memory;
 
 constexpr int64_t kPicosecondsPerMultiply = 10;
 constexpr int64_t kWorthSplitting = 100'000'000;  // 100 us
-// Several parts a thread, unless they are too small: one that is held up by others of the machine leaves its share to
-// the next. Each part moves the filter into the library's layout, and back for a gradient, which are summed as well.
+// Several parts per thread, unless they are too small: a delayed thread leaves its parts to others. Each part reorders
+// the filter into oneDNN's layout; the parts of a filter's gradient are reordered back and summed.
 constexpr int64_t kSmallestPart = 50'000'000;  // 50 us
 constexpr int64_t kPartsPerThread = 4;
 constexpr int64_t kGradientPartsPerThread = 2;
 constexpr size_t kMaxRemembered = 32;
 
-// The library would start threads of its own beside the work queue's, and builds primitives for as many as it may use.
+// oneDNN would start its own threads beside the work queue's, and builds primitives for as many as OpenMP allows.
 void UseOneThread() {
   if (omp_get_max_threads() != 1) omp_set_num_threads(1);
 }
 
-// One operand: how it lies in our memory, how the primitive wants it, and what moves it between the two.
+// One operand: its layout in our memory, the layout that the primitive wants, and the reorder between them.
 struct Operand {
   memory::desc ours, wanted;
   dnnl::reorder reorder;  // empty where they agree
@@ -65,7 +65,7 @@ class DnnlConvolution : public Convolution {
  private:
   using Key = std::array<int64_t, 20>;
 
-  // On copies of float, for 16-bit floats that the CPU does not convolve.
+  // Computes in float on copies, for 16-bit types without CPU support.
   absl::Status RunInFloat(OpKernelContext& ctx, const ConvolutionShape& s, const ConvolutionBuffers& buffers) {
     Tensor copies[3];
     struct {
@@ -258,7 +258,7 @@ class DnnlConvolution : public Convolution {
     return built;
   }
 
-  // UNIMPLEMENTED where the library does not know the problem.
+  // UNIMPLEMENTED if oneDNN does not support the problem.
   absl::StatusOr<std::shared_ptr<const Primitive>> Build(const ConvolutionShape& s, DataType type) const {
     const auto data_type = type == DT_FLOAT ? memory::data_type::f32 : memory::data_type::bf16;
     auto p = std::make_shared<Primitive>();

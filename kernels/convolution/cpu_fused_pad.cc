@@ -80,7 +80,7 @@ class FusedPadConvolutionKernel : public OpKernel {
     const int64_t height = resized[0] + pads[2] + pads[3], width = resized[1] + pads[4] + pads[5];
     ASSIGN_OR_RETURN(const TensorShape shape,
                      TensorShape::Build({input.dim_size(0), height, width, input.dim_size(3)}));
-    // Before anything of that size is computed.
+    // Checked before anything of that size is allocated.
     ASSIGN_OR_RETURN(Tensor wide_image, ctx.allocate_temp(WideType(input.dtype()), shape));
     if (wide_image.NumElements() > 0) {
       RETURN_IF_ERROR(

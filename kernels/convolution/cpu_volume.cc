@@ -14,7 +14,7 @@ namespace {
 // One problem with channels last. A patch has an element for each tap of the filter and channel of its group.
 struct Problem : VolumeConvolution {
   int64_t PatchSize() const { return s.dims[0].filter * s.dims[1].filter * s.dims[2].filter * group_in(); }
-  // How many output pixels are handled at a time.
+  // The number of output pixels in a block.
   int64_t Chunk() const { return std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, PatchSize())); }
   int64_t Cost(int64_t pixels) const {
     return static_cast<int64_t>(
@@ -93,7 +93,7 @@ class Loops {
     });
   }
 
-  // Parts of the batch are summed apart and then in order, so that the sum does not depend on the threads.
+  // Parts of the batch are summed separately and then added in order, so the result does not depend on the threads.
   void BackpropFilter(OpKernelContext& ctx, const T* in, const T* gradient, T* filter) const {
     const int64_t size = p_.PatchSize() * p_.out_channels, parts = std::min<int64_t>(p_.s.batch, 8);
     std::vector<T> sums(parts * size);
@@ -177,7 +177,7 @@ template <Direction kDirection>
 class VolumeConvolutionKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
-    // In the first versions of the gradients the image or filter itself stands for its shape.
+    // The first versions of the gradient ops take the image or filter itself instead of its shape.
     sizes_given_ = ctx.op().find("V2") != std::string::npos;
     ASSIGN_OR_RETURN(attrs_, VolumeAttrs::Read(ctx));
     if (!ctx.HasAttr("batch_dims")) return absl::OkStatus();

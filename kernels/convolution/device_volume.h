@@ -1,4 +1,5 @@
-// Arguments of the device bodies for convolutions and pooling of volumes. For host compilers and for nvcc.
+// Arguments of convolutions and pooling over volumes that host code and device code share. For host compilers and for
+// nvcc.
 #pragma once
 
 #include "kernels/convolution/device.h"

@@ -1,4 +1,5 @@
-// Convolutions, depthwise ones, and their gradients.
+// Convolutions and depthwise convolutions over rows and columns, with their gradients: by cuDNN if it has a plan, else
+// by plain loops.
 #include "core/index_tensor.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/device.h"
@@ -12,8 +13,8 @@ namespace {
 
 using Kind = ConvolutionDirection;
 
-// Inputs: image and filter; the gradients' ops have the shape of what they make in place of one, and the gradient of
-// the output as third.
+// Inputs: image and filter. A gradient op takes the shape of its result in place of one of them, and the output's
+// gradient third.
 class ConvolutionKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     const ConvolutionOp op(ctx.op());

@@ -17,7 +17,7 @@ class VolumeConvolutionKernel : public GpuOpKernel {
     makes_ = absl::StrContains(body, "BackpropInput")    ? Makes::kInput
              : absl::StrContains(body, "BackpropFilter") ? Makes::kFilter
                                                          : Makes::kOutput;
-    // In the first versions of the gradients the image or filter itself stands for its shape.
+    // The first versions of the gradient ops take the image or filter itself instead of its shape.
     has_sizes_ = absl::EndsWith(body, "V2");
     if (has_sizes_) body.resize(body.size() - 2);
     ASSIGN_OR_RETURN(kernel_, FindBody(body, ctx.output_types()[0]));

@@ -1,5 +1,4 @@
-// Loops over windows that slide over two or three spatial dimensions, for pooling and convolution without a special
-// form.
+// Loops over windows in two or three spatial dimensions, for convolutions and pooling without a specialised loop.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 
 namespace weir {
 
-// The inputs that output i of a dimension without dilation looks at, without the padding.
+// The inputs of output i along a dimension without dilation, without the padding.
 inline std::pair<int64_t, int64_t> WindowRange(const WindowDim& dim, int64_t i) {
   const int64_t first = i * dim.stride - dim.before;
   return {std::max<int64_t>(0, first), std::min(dim.in, first + dim.filter)};
@@ -43,7 +42,7 @@ void EachPixel(const VolumeShape& s, const std::pair<int64_t, int64_t>* ranges, 
   }
 }
 
-// A copy of `tensor`, whose channels come second, with the channels last, or the other way round.
+// A copy of `tensor` with its channels moved from second to last; and the reverse.
 absl::StatusOr<Tensor> ChannelsLast(OpKernelContext& ctx, const Tensor& tensor);
 absl::Status CopyChannelsFirst(OpKernelContext& ctx, const Tensor& channels_last, Tensor* channels_first);
 

@@ -150,7 +150,7 @@ absl::StatusOr<WindowDim> WindowAttrs::Dim(int axis, int64_t in, int64_t filter)
     dim.after = explicit_padding[axis][1];
   }
   const int64_t room = in + dim.before + dim.after - effective + dim.stride;
-  // As TensorFlow divides: a window that a stride would bring back fits nowhere, and is no error.
+  // Rounds as TensorFlow does: an input that is less than a stride smaller than the window gives an empty output.
   if (room / dim.stride < 0) {
     return errors::InvalidArgument("Computed output size would be negative: ", room / dim.stride, " [input_size: ", in,
                                    ", effective_filter_size: ", effective, ", stride: ", dim.stride, "]");

@@ -1,4 +1,4 @@
-// Windows that slide over rows and columns: what convolutions and pooling share.
+// Windows over rows and columns, for convolutions and pooling.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace weir {
 
-// One spatial dimension. Output element i looks at inputs i * stride - before + j * dilation for j < filter.
+// One spatial dimension. Output element i reads inputs i * stride - before + j * dilation for j < filter.
 struct WindowDim {
   int64_t in = 0, filter = 0, out = 0;
   int64_t stride = 1, dilation = 1;
   int64_t before = 0, after = 0;  // padding
 };
 
-// InvalidArgument unless a convolution's gradient has `actual` elements along that dimension; `label` names who asks.
+// InvalidArgument unless a convolution's gradient has `actual` elements along that dimension; `label` names the caller.
 absl::Status CheckGradientDim(absl::string_view label, int dimension, const WindowDim& dim, int64_t actual);
 
 // Attributes strides, padding, data_format and, where the op has them, ksize, dilations and explicit_paddings.

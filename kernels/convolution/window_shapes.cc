@@ -8,7 +8,7 @@ namespace {
 
 using op_shapes::kUnknown;
 
-// Where the spatial dimensions and channels of a layout stand.
+// The indices of a layout's first spatial dimension and of its channels.
 struct WindowLayout {
   int rank = 0, spatial = 0, channel = 0;
 };

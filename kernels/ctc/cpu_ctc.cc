@@ -18,9 +18,9 @@ double AddLogs(double a, double b) {
   return low == kNever ? high : high + std::log1p(std::exp(low - high));
 }
 
-// inputs [time, batch, classes] and sequence lengths as both ops check them.
+// Checked inputs [time, batch, classes] and sequence lengths of the loss and the decoder.
 struct Sequences {
-  // Lengths that do not fit have the code `code`.
+  // Lengths out of range are errors with `code`.
   static absl::StatusOr<Sequences> Check(const Tensor& inputs, const Tensor& lengths, absl::StatusCode code) {
     if (inputs.dims() != 3) return errors::InvalidArgument("inputs is not a 3-Tensor");
     Sequences s{inputs.dim_size(0), inputs.dim_size(1), inputs.dim_size(2)};
@@ -225,7 +225,7 @@ class CtcLossKernel : public OpKernel {
     return labels;
   }
 
-  // Not even a row that takes no time may be without.
+  // A row of length zero needs labels too.
   static absl::Status CheckEachRowHasLabels(const Tensor& indices, int64_t batch) {
     std::vector<bool> has_labels(batch, false);
     for (int64_t i = 0; i < indices.dim_size(0); ++i) has_labels[indices.data<int64_t>()[2 * i]] = true;
@@ -234,7 +234,7 @@ class CtcLossKernel : public OpKernel {
     return errors::InvalidArgument("Labels length is zero in batch ", bare - has_labels.begin());
   }
 
-  // Equal neighbours need a blank between them too: without the time for it the loss is infinite.
+  // The blanks between equal neighbours are not counted: without time for them the loss is infinite.
   static int64_t Required(const std::vector<int32_t>& labels) { return static_cast<int64_t>(labels.size()); }
   absl::Status CheckTime(const std::vector<int32_t>& labels, int64_t time, int64_t b) const {
     if (ignore_longer_ || Required(labels) <= time) return absl::OkStatus();

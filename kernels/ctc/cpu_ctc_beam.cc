@@ -46,7 +46,7 @@ class BeamSearch {
     root_.now = {0, 0, kNever<T>};
     best_.push_back(&root_);
   }
-  // A tree is deep: it is taken apart without recursion.
+  // Destroys the tree without recursion: it may be deep.
   ~BeamSearch() {
     std::vector<std::unique_ptr<Prefix<T>>> rest;
     for (auto& [label, child] : root_.longer) rest.push_back(std::move(child));

@@ -6,7 +6,7 @@ namespace {
 
 using G = GradientContext;
 
-// The loss's gradient is its second output, one example a column.
+// The op's second output is the gradient of the loss, with one example per column.
 absl::Status CtcLoss(G& g) {
   const Output scale =
       g.Call("ExpandDims", {g.Call("ExpandDims", {g.dy(0), Tensor::Scalar<int32_t>(0)}), Tensor::Scalar<int32_t>(-1)});

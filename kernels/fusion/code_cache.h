@@ -9,8 +9,7 @@
 
 namespace weir {
 
-// A file is a line that names the format, one for who compiled, one for the lengths, the source, its code, and a
-// checksum of all that.
+// A file holds a line with the format, one with the compiler, one with the lengths, then source, code and a checksum.
 std::string FormatCode(const std::string& identity, const std::string& source, const std::string& code);
 // The code. DATA_LOSS for what is not such a file, or is damaged; FAILED_PRECONDITION for that of another source or
 // compiler.
@@ -25,7 +24,7 @@ class CodeCache {
   // nullopt where there is none. One that cannot be used is left out, with a warning in the log; the next Add replaces
   // it.
   std::optional<std::string> Find(const std::string& identity, const std::string& source) const;
-  // Those who read see the old or the new.
+  // A concurrent reader sees the old file or the new one.
   absl::Status Add(const std::string& identity, const std::string& source, const std::string& code);
   std::string PathOf(const std::string& identity, const std::string& source) const;
 

@@ -1,4 +1,4 @@
-// What the host's code and the device's agree on for fused kernels.
+// Arguments of fused kernels that host code and device code share.
 #pragma once
 
 #include <iterator>

@@ -100,8 +100,8 @@ class FusedElementwiseKernel : public GpuOpKernel {
     return patterns_.try_emplace(key, std::move(code)).first->second;
   }
 
-  // The first input that `output` may take the place of: nobody else has it, and each of its elements is read where it
-  // is overwritten.
+  // The first input whose buffer `output` may reuse: it has no other holder, and each element is read where it is
+  // overwritten.
   std::optional<Tensor> TakeInput(OpKernelContext& ctx, const FusedPattern& pattern, int output,
                                   const TensorShape& shape) const {
     using Access = FusedPattern::Access;

@@ -65,7 +65,7 @@ void StoreAt(DataType type, void* data, int64_t i, FusedValue value) {
   }
 }
 
-// As the folds of math_table.inc.
+// As the folds of kernels/reduction/device.inc.
 template <typename A>
 A Folded(const std::string& fold, A a, A b) {
   if (fold == "Max") return a > b || a != a ? a : b;

@@ -1,4 +1,4 @@
-// What runs in place of a compiled kernel on the simulated device.
+// Interprets a fused expression on the simulated device, in place of a compiled kernel.
 #pragma once
 
 #include <memory>

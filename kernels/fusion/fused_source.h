@@ -1,4 +1,4 @@
-// The text of a fused kernel.
+// The source text of a fused kernel.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Who makes code of a fused kernel's text.
+// The compiler of a fused kernel's source.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace weir {
 class KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
-  // Who compiles, and for what: the same source gives the same code where this is the same.
+  // Names the compiler and its target. Equal names mean equal code for equal source.
   virtual const std::string& identity() const = 0;
   // Code of `source`, which has a kernel of kFusedKernelName. Takes as long as a compiler takes. INTERNAL, with what
   // the compiler says, for source that it does not accept.

@@ -1,4 +1,4 @@
-// What becomes of the ops that TensorFlow's optimizer makes.
+// Expansion of the ops that TensorFlow's optimizer makes.
 #include "absl/strings/str_join.h"
 #include "core/testing.h"
 #include "graph/fused/expand_fused_ops.h"

@@ -1,4 +1,4 @@
-// The host's code of single steps of fused expressions.
+// Host functions for the single steps of fused expressions.
 #pragma once
 
 #include "core/fusion/fused_expression.h"

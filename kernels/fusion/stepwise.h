@@ -1,4 +1,4 @@
-// The ops of an expression, one by one.
+// Runs the ops of a fused expression one by one.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class StepwiseRun {
 
   FusedExpression expression_;
   std::vector<GpuKernel> kernels_;  // by step
-  std::vector<int> last_use_;       // of values: the step after which nobody reads it
+  std::vector<int> last_use_;       // of values: the last step that reads it
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Batch normalisation's arguments of one value a channel, on whatever device.
+// Checks of batch normalisation's arguments with one value per channel, for the kernels of all devices.
 #pragma once
 
 #include "core/status.h"

@@ -1,4 +1,4 @@
-// What the two halves of batch normalisation agree on. For host compilers and for nvcc.
+// Arguments of batch normalisation that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

@@ -1,4 +1,4 @@
-// The bodies of norm_table.inc for CUDA.
+// The bodies of device.inc for CUDA.
 #include "kernels/device/gpu/run_bodies_cuda.h"
 #include "kernels/normalization/device.h"
 // Needs what is above.

@@ -1,4 +1,4 @@
-// Arguments of the device bodies for local response normalisation. For host compilers and for nvcc.
+// Arguments of local response normalisation that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

@@ -1,4 +1,4 @@
-// Batch normalization and local response normalization, with their gradients.
+// Batch normalisation and local response normalisation, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -7,7 +7,7 @@ namespace {
 
 using G = GradientContext;
 
-// In training the op saves what its gradient needs; in inference the given moments take that place.
+// A training step saves moments for the gradient; in inference the gradient uses the given moments.
 absl::Status FusedBatchNorm(G& g, const char* grad_op) {
   const bool training = g.Attr<bool>("is_training");
   std::vector<Input> inputs = {g.dy(), g.input(0), g.input(1), training ? g.output(3) : g.input(3),

@@ -52,7 +52,7 @@ class BatchNormGrad {
 //   dy: scale r P(G) + s x' + o,   scale: sum(G r P(dy)),
 //   x:  s r P(dy) - scale r^2 (x' (mean(G dy) - mean(G) mean(dy) - mean(dy x') mean(G x'))
 //                              + mean(G x') P(dy) + mean(dy x') P(G)).
-absl::Status Training(G& g) {
+absl::Status TrainingGradGrad(G& g) {
   BatchNormGrad n(g);
   const Output dy = n.Single(g.input(0)), x = n.Single(g.input(1)), scale = n.Spread(g.input(2));
   const Output at_dx = n.Single(g.dy(0)), at_scale = n.Spread(g.dy(1)), at_offset = n.Spread(g.dy(2));
@@ -75,7 +75,7 @@ absl::Status Training(G& g) {
 }
 
 // Mean and variance are given and constant: dx = dy scale r, dscale = sum(dy x'), doffset = sum(dy).
-absl::Status Inference(G& g) {
+absl::Status InferenceGradGrad(G& g) {
   BatchNormGrad n(g);
   const Output dy = n.Single(g.input(0)), x = n.Single(g.input(1)), scale = n.Spread(g.input(2));
   const Output at_dx = n.Single(g.dy(0)), at_scale = n.Spread(g.dy(1)), at_offset = n.Spread(g.dy(2));
@@ -89,7 +89,9 @@ absl::Status Inference(G& g) {
   return absl::OkStatus();
 }
 
-absl::Status FusedBatchNormGrad(G& g) { return g.Attr<bool>("is_training") ? Training(g) : Inference(g); }
+absl::Status FusedBatchNormGrad(G& g) {
+  return g.Attr<bool>("is_training") ? TrainingGradGrad(g) : InferenceGradGrad(g);
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Batch normalization and local response normalization.
+// Batch normalisation and local response normalisation.
 #include "core/attr_value.h"
 #include "graph/common_shapes.h"
 #include "graph/shape_inference.h"

@@ -1,4 +1,4 @@
-// Normalizations that TensorFlow's optimizer makes. A worker expands those that its device has no kernel for
+// Normalisations that TensorFlow's optimizer makes. A worker expands those that its device has no kernel for
 // (graph/fused/expand_fused_ops.h).
 #include "graph/common_shapes.h"
 #include "kernels/normalization/family.h"

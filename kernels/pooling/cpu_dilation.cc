@@ -1,4 +1,4 @@
-// Grey-scale dilation: the maximum of image plus filter over windows; and the gradients of that.
+// Grey-scale dilation, the maximum of image plus filter over each window, and its gradients.
 #include <limits>
 #include <vector>
 

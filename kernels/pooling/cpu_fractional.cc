@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Where the `out` regions of `in` places begin, and where the last one ends.
+// Draws the bounds of `out` regions that cover `in` places.
 class RegionMaker {
  public:
   RegionMaker(bool pseudo_random, int64_t seed, int64_t seed2) : pseudo_(pseudo_random) {
@@ -68,8 +68,8 @@ class RegionMaker {
   Philox stream_;
 };
 
-// The regions of one dimension, as a sequence of bounds says; within `in` places. Bounds that do not grow, or lie
-// beyond the last place, make regions that are empty or end there.
+// The regions of one dimension, from a sequence of bounds over `in` places. Bounds that do not grow make empty regions;
+// bounds beyond the last place are cut off there.
 struct Regions {
   // `axis`: "row" or "col".
   static absl::StatusOr<Regions> Read(const Tensor& sequence, const TensorShape& gradient, int dim, int64_t in,

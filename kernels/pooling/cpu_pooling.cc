@@ -21,7 +21,7 @@ int64_t PlaneCost(const PoolShape& s) {
   return static_cast<int64_t>(std::clamp(taps * kPicosecondsPerTap, 1.0, 1e15));
 }
 
-// The inputs that output i looks at, without the padding.
+// The inputs of output i, without the padding.
 std::pair<int64_t, int64_t> Range(const WindowDim& dim, int64_t i) {
   const int64_t first = i * dim.stride - dim.before;
   return {std::max<int64_t>(0, first), std::min(dim.in, first + dim.filter)};
@@ -62,7 +62,7 @@ void MaxPlane(const PoolShape& s, const T* in, T* out) {
 }
 
 // Writes the whole plane. The gradient goes to the first of the largest elements. `best` and `rest` hold a run each:
-// the largest, and the gradient until it has found its element. Loops over channels without indices vectorise.
+// the maximum, and the gradient that is not yet assigned. Loops over channels use no indices, so they vectorise.
 template <typename T>
 void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, std::vector<T>& best,
                   std::vector<T>& rest) {
@@ -85,7 +85,7 @@ void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, st
       WEIR_INDEPENDENT_ITERATIONS
       for (int64_t c = 0; c < run; ++c) most[c] = most[c] < x[c] ? x[c] : most[c];
     });
-    // Not a number is the largest where it stands first, and never after.
+    // NaN is the maximum only if it is the first element of the window.
     bool any_nan = false;
     for (int64_t c = 0; c < run; ++c) any_nan |= !(most[c] == most[c]);
     if (any_nan) {
@@ -204,7 +204,7 @@ class MaxPoolGradKernel : public OpKernel {
   WindowAttrs attrs_;
 };
 
-// Averages leave the padding out.
+// Padding does not count towards averages.
 template <typename T>
 class AvgPoolKernel : public OpKernel {
  public:

@@ -1,4 +1,5 @@
-// Pooling over three dimensions, and over two where the plain kernels have no form for it: second gradients, argmax.
+// Pooling over three dimensions, and the parts of two-dimensional pooling that cpu_pooling.cc lacks: second-order
+// gradients and argmax.
 #include <limits>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Maximum and average pooling, fractional pooling and grayscale dilation, with their gradients.
+// Maximum and average pooling, fractional pooling and grey-scale dilation, with their gradients.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -23,7 +23,7 @@ absl::Status AvgPool(G& g) {
   return absl::OkStatus();
 }
 
-// Linear in dy: averaging again.
+// AvgPoolGrad is linear in dy, so its gradient is an average again.
 absl::Status AvgPoolGrad(G& g) {
   g.set_grad(1, g.Call("AvgPool", {g.dy()}, CopiedAttrs(g, {"ksize", "strides", "padding", "data_format"})));
   return absl::OkStatus();
@@ -39,7 +39,7 @@ absl::Status AvgPool3DGrad(G& g) {
   return absl::OkStatus();
 }
 
-// Maxima: the gradient goes to where each stood, and the gradient's gradient comes from there.
+// Maximum pooling routes dy to the place of each maximum; its second-order gradient is gathered from there.
 absl::Status MaxPool3D(G& g) {
   g.set_grad(0, g.Call("MaxPool3DGrad", {g.input(0), g.output(0), g.dy()}, PoolAttrs(g)));
   return absl::OkStatus();

@@ -14,7 +14,7 @@ absl::Status MaxPoolGradShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// The windows are inputs: where they are constants they tell the shape.
+// The windows are inputs; the output's shape is known if they are constants.
 absl::Status MaxPoolV2Shape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRank(c.input(0), 4));
   ASSIGN_OR_RETURN(PartialTensorShape window, c.InputAsShape(1));

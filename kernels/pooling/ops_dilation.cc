@@ -1,4 +1,4 @@
-// Grayscale dilation.
+// Grey-scale dilation.
 #include "graph/common_shapes.h"
 #include "kernels/convolution/window_shapes.h"
 #include "kernels/pooling/family.h"

@@ -1,4 +1,4 @@
-// ApproxTopK: the greatest (or least) k along a dimension. Here they are the exact ones.
+// ApproxTopK: the k largest (or smallest) elements along a dimension. The CPU returns the exact ones.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// A total order even with NaN, which comes after every number.
+// A total order; NaN comes after every number.
 template <typename T>
 bool Less(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -22,7 +22,7 @@ bool Less(T a, T b) {
   }
 }
 
-// An element and its place in a row. The larger element is the lesser in order; of equal ones the first.
+// An element and its index in a row. Larger elements sort first, equal ones by index.
 template <typename T>
 struct Ranked {
   static Ranked Of(T x, int64_t i) { return {x, i}; }
@@ -33,7 +33,7 @@ struct Ranked {
   int64_t i;
 };
 
-// In one word, which compares in one instruction: the bits of the float so arranged that they ascend as it descends.
+// Packed into one word, so that a comparison is one instruction: the key ascends as the float descends.
 template <>
 struct Ranked<float> {
   static Ranked Of(float x, int64_t i) {
@@ -53,7 +53,7 @@ absl::StatusOr<int64_t> ReadK(const Tensor& k) {
   return ScalarFromTensor(k, "k");
 }
 
-// Equal elements stand in the order of their indices.
+// Equal elements keep the order of their indices.
 template <typename T, typename Index>
 class TopKKernel : public OpKernel {
  public:
@@ -98,7 +98,7 @@ class TopKKernel : public OpKernel {
  private:
   static constexpr int64_t kFew = 32;
 
-  // Keeps the k largest so far in order; most elements are only compared with the least of them.
+  // Keeps the k largest so far in order; most elements are compared with the smallest of them and dropped.
   static void InsertLargest(const T* x, int64_t n, int64_t k, T* values, Index* indices) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -128,7 +128,7 @@ class TopKKernel : public OpKernel {
   int64_t k_ = 0;
 };
 
-// Whether fewer than k classes are more probable than the target. No where anything is not finite.
+// Whether fewer than k classes are more probable than the target; false if a prediction is not finite.
 class InTopKKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {

@@ -13,13 +13,13 @@ struct TopArgs {
   int64_t width, k;
   int64_t count;
 };
-// The same by sorting: a key for each element, by which rows (from `row_shift` on, where rows are sorted together) come
-// one behind the other and the largest first in each, and its column; then the first k of each row, by their columns.
+// The same by sorting. Each element gets a key, whose bits from `row_shift` on are its row if rows are sorted together,
+// and its column. Sorted keys put the largest element of each row first; the first k columns of a row are its results.
 struct TopSortArgs {
   const void* in;
   uint64_t* keys;
   int32_t* columns;
-  int row_shift;  // 0: rows are sorted one by one
+  int row_shift;  // 0 if rows are sorted one by one
   void* values;
   void* indices;
   int64_t width, k;

@@ -10,8 +10,8 @@
 namespace weir {
 namespace {
 
-// TopK, with attribute k, and TopKV2, with an input. A pass over the row for each of the k where they are few;
-// otherwise the rows are sorted: all together where a row's number fits before its elements' bits, or one by one.
+// TopK takes k as an attribute, TopKV2 as an input. For small k it makes one pass over a row for each result; otherwise
+// it sorts rows: all at once if a row's number fits into the key above the element's bits, else one by one.
 class TopKKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     if (ctx.HasAttr("k")) RETURN_IF_ERROR(ctx.GetAttr("k", &k_));
@@ -61,7 +61,7 @@ class TopKKernel : public GpuOpKernel {
 
   absl::Status Sort(OpKernelContext& ctx, GpuStream& stream, int64_t rows, int64_t width, int64_t k,
                     const Tensor& values, const Tensor& indices) {
-    constexpr int kNarrow = 32;  // bits of a key that a row's number can stand before
+    constexpr int kNarrow = 32;  // bits of a key below the row's number
     const Tensor& input = ctx.input(0);
     const int64_t n = rows * width, each = is_wide_ ? width : n;
     Tensor keys[2], columns[2];

@@ -6,7 +6,7 @@ namespace {
 
 using G = GradientContext;
 
-// The k values go back to where they were: one-hot rows times dy, added up.
+// Scatters dy to the places of the k values: one-hot rows times dy, summed.
 absl::Status TopK(G& g) {
   const Output shape = g.Call("Shape", {g.input(0)});
   const Output columns =
@@ -22,7 +22,7 @@ absl::Status TopK(G& g) {
   return absl::OkStatus();
 }
 
-// Shared by all elements that are the n-th.
+// All elements equal to the n-th share dy.
 absl::Status NthElement(G& g) {
   const Output x = g.input(0);
   const Output chosen = g.Call("ExpandDims", {g.output(0), -1});
@@ -33,7 +33,7 @@ absl::Status NthElement(G& g) {
   return absl::OkStatus();
 }
 
-// Each value goes back to where it was, along dimension `axis`.
+// Scatters dy to the places of the k values along dimension `axis`.
 absl::Status ApproxTopK(G& g) {
   const int64_t axis = g.Attr<int64_t>("reduction_dimension");
   if (axis < -kMaxRank || axis >= kMaxRank) {

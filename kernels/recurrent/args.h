@@ -1,4 +1,4 @@
-// What recurrent cells take, on every device.
+// Sizes and attributes of recurrent cells, checked; for the kernels of all devices.
 #pragma once
 
 #include <initializer_list>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// Of long short-term memory cells. A clip of 0 or less is none.
+// Attributes of LSTM cells. A clip of 0 or less does not clip.
 struct LstmAttrs {
   absl::Status Read(OpKernelConstruction& ctx);
 
@@ -15,9 +15,9 @@ struct LstmAttrs {
   bool peephole = false;
 };
 
-// Of one step of a long short-term memory cell.
+// Sizes of one step of an LSTM cell.
 struct LstmSizes {
-  // Of LSTMBlockCell and its gradient: x, and then as below.
+  // For LSTMBlockCell and its gradient: input 0 is x, then as below.
   static absl::StatusOr<LstmSizes> OfCell(const OpKernelContext& ctx);
   // Inputs from `first` on: cs_prev, h_prev, w, wci, wcf, wco, b. InvalidArgument where they do not fit `batch` rows of
   // `input` numbers, or each other.
@@ -30,16 +30,17 @@ struct LstmSizes {
   int64_t batch = 0, input = 0, cell = 0;
 };
 
-// Of BlockLSTM and its like: inputs seq_len_max, in host memory, x [time, batch, input], and then as a step's.
+// Sizes of BlockLSTM, BlockLSTMV2 and their gradients: inputs seq_len_max, in host memory, x [time, batch, input], then
+// those of a step.
 struct LstmBlockSizes {
   static absl::StatusOr<LstmBlockSizes> Of(const OpKernelContext& ctx);
 
-  int64_t time = 0, length = 0;  // steps there are, and those that are computed
+  int64_t time = 0, length = 0;  // steps of x, and steps to compute
   LstmSizes step;
   TensorShape states;  // [time, batch, cell]
 };
 
-// Of GRUBlockCell and its gradient: inputs x, h_prev, w_ru, w_c, b_ru, b_c.
+// Sizes of GRUBlockCell and its gradient: inputs x, h_prev, w_ru, w_c, b_ru, b_c.
 struct GruSizes {
   static absl::StatusOr<GruSizes> Of(const OpKernelContext& ctx);
 
@@ -48,8 +49,8 @@ struct GruSizes {
   int64_t batch = 0, input = 0, cell = 0;
 };
 
-// InvalidArgument unless inputs from `first` on have that shape, [batch, cell] or [time, batch, cell]; `names` are
-// theirs.
+// InvalidArgument unless the inputs from `first` on, called `names`, have that shape, [batch, cell] or [time, batch,
+// cell].
 absl::Status CheckCellStates(const OpKernelContext& ctx, int first, std::initializer_list<const char*> names,
                              const TensorShape& shape);
 

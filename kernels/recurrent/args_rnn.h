@@ -1,4 +1,4 @@
-// The recurrent networks of cuDNN: their sizes, and where their parameters lie. CPU and GPU agree on it.
+// Sizes of cuDNN's recurrent networks, and the layout of their parameters, which is the same on all devices.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The products of recurrent cells on a GPU.
+// Matrix products of recurrent cells on GPUs.
 #pragma once
 
 #include "core/gpu/gpu_op_kernel.h"

@@ -1,5 +1,4 @@
-// CudnnRNN and its like, which TensorFlow computes on GPUs alone: by plain loops, with parameters where cuDNN has them.
-// GPUs have kernels of their own (kernels/recurrent/gpu_cudnn_rnn.cc).
+// The CudnnRNN ops on CPUs, by plain loops over cuDNN's parameter layout. TensorFlow has them on GPUs only.
 #include <algorithm>
 #include <cstring>
 #include <limits>

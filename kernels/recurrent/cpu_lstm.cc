@@ -1,4 +1,4 @@
-// Long short-term memory cells, one step or a whole block of steps, with their gradients.
+// LSTM cells, one step or a whole block of steps, with their gradients.
 // 16-bit elements are computed in float.
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 using recurrent::Product;
 using recurrent::Sigmoid;
 
-// And where the gates stand in a row of 4 * cell numbers.
+// Also the positions of the gates in a row of 4 * cell numbers.
 struct CellShape : LstmSizes {
   int i = 0, ci = 1, f = 2, o = 3;
 };

@@ -1,4 +1,4 @@
-// What the two halves, host code and device code, of recurrent cells agree on. For host compilers and for nvcc.
+// Arguments of recurrent cells that host code and device code share. For host compilers and for nvcc.
 #pragma once
 
 #include <cstdint>

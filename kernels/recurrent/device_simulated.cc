@@ -1,4 +1,4 @@
-// The bodies of recurrent_table.inc for the simulated device.
+// The bodies of device.inc for the simulated device.
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/recurrent/device.h"
 // Needs what is above.

@@ -1,4 +1,4 @@
-// What recurrent cells share.
+// Matrix products and gate functions of the recurrent cells on CPUs.
 #pragma once
 
 #include <cstdint>

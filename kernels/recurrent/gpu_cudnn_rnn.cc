@@ -1,5 +1,5 @@
-// CudnnRNN and its like, by a library (kernels/cuda/recurrent/). It computes in the order of time: what comes with the
-// batch first is rearranged before and behind it.
+// The CudnnRNN ops, by a library (kernels/recurrent/gpu/rnn_library.h). It computes time-major: batch-major tensors are
+// transposed before and after the call.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// A gated recurrent cell and its gradient: products, and a kernel for each set of gates.
+// A GRU cell and its gradient: matrix products, and one kernel for each set of gates.
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/recurrent/args.h"
 #include "kernels/recurrent/cell_products.h"

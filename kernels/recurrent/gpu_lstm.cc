@@ -1,4 +1,4 @@
-// Long short-term memory cells, one step or a whole block of steps: products, and a kernel for all gates of a step.
+// LSTM cells, one step or a whole block of steps: matrix products, and one kernel for all gates of a step.
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/recurrent/args.h"
 #include "kernels/recurrent/cell_products.h"

@@ -7,7 +7,7 @@ namespace {
 
 using G = GradientContext;
 
-// The gradients at the states and at the outputs of all steps; the op has seven outputs, cs second and h last.
+// The gradient op takes the gradients of cs and h, the second and the last of seven outputs, for all steps.
 template <const char* kGrad>
 absl::Status BlockLstm(G& g) {
   std::vector<Input> inputs;
@@ -19,8 +19,8 @@ absl::Status BlockLstm(G& g) {
   for (int i = 0; i < 8; ++i) g.set_grad(i + 1, Output(dx.op(), i));
   return absl::OkStatus();
 }
-// Inputs, outputs and what arrives at these go to one op, with what the forward op has kept: two outputs, the second of
-// them in host memory, from version 2 on.
+// The gradient op takes the inputs, outputs and output gradients, and the reserve that the forward op kept: one output
+// in version 1; two from version 2 on, the second in host memory.
 template <int kVersion>
 absl::Status CudnnRnn(G& g) {
   if (!g.Attr<bool>("is_training")) {

@@ -41,7 +41,7 @@ absl::Status BlockShape(InferenceContext& c) {
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, states);
   return absl::OkStatus();
 }
-// The gradients are as large as inputs 1 to 8.
+// The gradients have the shapes of inputs 1 to 8.
 absl::Status BlockGradShape(InferenceContext& c) {
   for (int i = 0; i < 8; ++i) c.set_output(i, c.input(i + 1));
   return absl::OkStatus();

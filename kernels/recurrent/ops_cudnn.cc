@@ -1,4 +1,4 @@
-// Recurrent networks with their parameters in one buffer, as cuDNN has them.
+// Recurrent networks with their parameters in one buffer, in cuDNN's layout.
 #include "kernels/device/op_shapes.h"
 #include "kernels/recurrent/family.h"
 
@@ -7,8 +7,7 @@ namespace {
 
 using op_shapes::kUnknown;
 
-// The version of the op says what it has: 2 a second reserve, in host memory; 3 lengths, projections, and the order of
-// dimensions.
+// Version 2 adds a second reserve, in host memory; version 3 adds lengths, projections and time_major.
 template <int kVersion>
 absl::Status ForwardShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(const PartialTensorShape x, c.WithRank(c.input(0), 3));

@@ -1,4 +1,4 @@
-// The attributes of CudnnRNN and its like, for the kernels of all devices.
+// Attributes of the CudnnRNN ops, for the kernels of all devices.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the inputs of CudnnRNN and its like must be, for the kernels of all devices.
+// Checks of the CudnnRNN ops' inputs, for the kernels of all devices.
 #pragma once
 
 #include "core/op_kernel.h"

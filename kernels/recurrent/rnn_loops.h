@@ -1,4 +1,4 @@
-// Recurrent networks as cuDNN defines them, by plain loops, of neither projections nor inputs that are skipped.
+// cuDNN's recurrent networks by plain loops, without projections and skipped inputs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Parameters of recurrent networks as one tensor and as many, for the kernels of all devices.
+// Conversion of a recurrent network's parameters between one buffer and separate tensors, for all devices.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ void LogSoftmax(const C* x, C* out, C* scratch, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] - max - log_sum;
 }
 
-// --- Rows of T as rows of what is computed in: the memory itself, or a copy ---
+// --- Rows of T in the type of the computation: the memory itself, or a copy ---
 
 template <typename T>
 const AccumulatorT<T>* ReadRow(const T* row, std::vector<AccumulatorT<T>>& copy, int64_t n) {

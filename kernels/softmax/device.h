@@ -5,7 +5,7 @@
 
 namespace weir {
 
-// Rows of `width` logits. `labels` are as many as logits, or an index for each row.
+// Rows of `width` logits. `labels` holds a value for each logit, or an index for each row.
 struct SoftmaxArgs {
   const void* logits;
   const void* labels;

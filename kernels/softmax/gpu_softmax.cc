@@ -15,7 +15,7 @@ class RowStatistics {
     ASSIGN_OR_RETURN(sum_, FindBody("SoftmaxSum", type));
     return absl::OkStatus();
   }
-  // Tensors that live until what uses them is enqueued.
+  // The caller keeps it until the kernels that read its tensors are enqueued.
   struct Rows {
     Tensor maxima, sums;
     SoftmaxArgs args;
@@ -69,7 +69,7 @@ class SoftmaxKernel : public GpuOpKernel {
   GpuKernel kernel_;
 };
 
-// SoftmaxCrossEntropyWithLogits, of logits and labels of one shape, and the one of class numbers.
+// SoftmaxCrossEntropyWithLogits, for logits and labels of one shape, and SparseSoftmaxCrossEntropyWithLogits.
 class CrossEntropyKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     const DataType type = ctx.input_types()[0];

@@ -1,12 +1,12 @@
-// Softmax over one row, in the type that is computed in.
+// Softmax over one row, in the type of the computation.
 #pragma once
 
 #include <cstdint>
 
 namespace weir {
 
-// out = exp(x - max), where max is that of the n elements, or -inf; gives the sum of out. `out` may be x. NaN counts as
-// no maximum, and makes the sum NaN; so do infinities.
+// Sets out = exp(x - max), where max is the largest of the n elements or -inf, and returns the sum of out. `out` may be
+// x. NaN is never the maximum. NaN and infinities make the sum NaN.
 float ShiftedExponentials(const float* x, float* out, int64_t n, float* max);
 double ShiftedExponentials(const double* x, double* out, int64_t n, double* max);
 

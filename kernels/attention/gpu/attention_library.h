@@ -1,5 +1,4 @@
-// Libraries that compute attention on GPUs, as the kernel sees them: cuDNN, and a simulated one for tests on any
-// machine.
+// The interface of GPU libraries for attention: cuDNN, and a simulated one for tests on any machine.
 #pragma once
 
 #include <memory>
@@ -34,13 +33,13 @@ using AttentionPlan = LibraryPlan<AttentionProblem, AttentionBuffers>;
 using AttentionLibrary = GpuLibrary<AttentionProblem, AttentionBuffers>;
 using AttentionPlanner = LibraryPlanner<AttentionProblem, AttentionBuffers>;
 
-// cuDNN for a device of CUDA's. UNAVAILABLE, with the reason, for others, where it cannot be loaded, and in a build
+// cuDNN for a CUDA device. UNAVAILABLE, with the reason, for other devices, if cuDNN cannot be loaded, and in a build
 // without CUDA or cuDNN's headers.
 absl::StatusOr<std::shared_ptr<AttentionLibrary>> CudaAttention(GpuRuntime& gpu, const GpuMathSettings& settings);
 // Loops on a simulated device, for depths and columns that are multiples of 8.
 std::shared_ptr<AttentionLibrary> NewSimulatedAttention(const GpuProperties& properties);
 
-// The one of a device, which all its attentions share. Nothing is measured: to make a plan takes a second.
+// The planner of a device, shared by all its attentions. It does not measure plans: making one takes a second.
 absl::StatusOr<std::shared_ptr<AttentionPlanner>> AttentionPlannerOf(GpuDevice& gpu);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Attention as libraries for GPUs want it described.
+// The description of attention for GPU libraries.
 #pragma once
 
 #include <cstdint>

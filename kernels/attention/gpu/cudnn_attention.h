@@ -1,4 +1,4 @@
-// cuDNN as a library of attention.
+// Attention by cuDNN.
 #pragma once
 
 #include <memory>

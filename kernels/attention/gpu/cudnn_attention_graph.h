@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// How the graph's tensors are called in the arguments of a call. The scale is passed by value.
+// The names of the graph's tensors in the arguments of a call. The scale is passed by value.
 inline constexpr int64_t kCudnnQueries = 'q', kCudnnKeys = 'k', kCudnnValues = 'v', kCudnnMask = 'm', kCudnnMixed = 'o',
                          kCudnnStatistics = 's', kCudnnScale = 'c';
 // Of a gradient. `one` is 1, passed by value; a float for each row, and for each element of dq, are the call's own.

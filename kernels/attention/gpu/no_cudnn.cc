@@ -1,4 +1,4 @@
-// What a build without CUDA, or without cuDNN's headers, has in place of cudnn_*.cc.
+// Replaces cudnn_*.cc in a build without CUDA or without cuDNN's headers.
 #include "core/status.h"
 #include "kernels/attention/gpu/attention_library.h"
 

@@ -1,4 +1,4 @@
-// Libraries that convolve on GPUs, as kernels see them.
+// The interface of GPU libraries that compute convolutions: cuDNN, and a simulated one for tests.
 #pragma once
 
 #include "kernels/convolution/gpu/convolution_problem.h"
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// The arguments of a call; what the direction makes is written, the others are read.
+// The arguments of a call. The direction's result is written, the others are read.
 struct ConvolutionBuffers {
   void* in = nullptr;
   void* filter = nullptr;

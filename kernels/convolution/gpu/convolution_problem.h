@@ -1,4 +1,4 @@
-// A convolution as libraries for GPUs want it described.
+// The description of a convolution for GPU libraries.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ConvolutionOp {
   bool is_depthwise;
 };
 
-// Types that libraries are asked for; others are computed by loops.
+// Types that libraries compute; loops compute the others.
 constexpr bool AreConvolvedByLibraries(DataType type) {
   return type == DT_FLOAT || type == DT_HALF || type == DT_BFLOAT16;
 }
@@ -43,7 +43,7 @@ struct ConvolutionProblem {
   int64_t InElements() const { return batch * in_channels * in[0] * in[1]; }
   int64_t FilterElements() const { return out_channels * (in_channels / groups) * filter[0] * filter[1]; }
   int64_t OutElements() const { return batch * out_channels * out[0] * out[1]; }
-  // Of what the direction makes.
+  // The shape of the direction's result.
   int64_t ResultElements() const;
   bool IsChannelsFirst() const { return channels_first; }
   ConvolutionProblem InLayout(bool first) const {
@@ -72,8 +72,8 @@ struct ConvolutionSteps {
   static ConvolutionSteps Of(const ConvolutionProblem& problem);
 };
 
-// A convolution whose padding differs from side to side, made of one whose padding does not: libraries pad evenly. The
-// input is larger by `extra`; what it has there is zero, and of its gradient it is cut off.
+// Uneven padding, expressed by even padding: libraries pad both sides alike. The input grows by `extra` zeros, which
+// are cut off its gradient.
 struct PaddedConvolution {
   ConvolutionProblem problem;
   int64_t extra_before[2] = {}, extra_after[2] = {};
@@ -81,7 +81,7 @@ struct PaddedConvolution {
   bool IsPadded() const { return (extra_before[0] | extra_before[1] | extra_after[0] | extra_after[1]) != 0; }
 };
 
-// As TensorFlow does: the padding that both sides have is left to the library.
+// As in TensorFlow, the library adds the padding that both sides have in common.
 PaddedConvolution PadEvenly(const ConvolutionShape& shape, ConvolutionDirection direction, DataType dtype);
 
 }  // namespace weir

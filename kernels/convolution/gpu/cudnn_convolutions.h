@@ -1,4 +1,4 @@
-// cuDNN as a library of convolutions.
+// Convolutions by cuDNN.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// How the graph's tensors are called in the arguments of a call.
+// The names of the graph's tensors in the arguments of a call.
 inline constexpr int64_t kCudnnIn = 'x', kCudnnFilter = 'w', kCudnnOut = 'y';
 
 // Finalised. Computed in float.

@@ -1,4 +1,4 @@
-// What a build without CUDA, or without cuDNN's headers, has in place of cudnn_*.cc.
+// Replaces cudnn_*.cc in a build without CUDA or without cuDNN's headers.
 #include "kernels/convolution/gpu/library_convolution.h"
 
 namespace weir {

@@ -16,7 +16,7 @@ struct Args {
   size_t workspace_bytes;
 };
 
-// The loops over places of one direction. The order of additions is that of window_table.inc.
+// The loops over places of one direction. They add in the order of kernels/convolution/device.inc.
 template <typename T>
 class Loops {
  public:

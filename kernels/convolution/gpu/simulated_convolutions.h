@@ -1,4 +1,4 @@
-// A library of convolutions for simulated GPUs.
+// A convolution library for simulated GPUs.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Loops on the host that give the same bits by each of its recipes. As other libraries it has gaps: grouped
-// convolutions in NCHW alone, and no double. Recipe 0 wants no workspace; recipe 1 wants some, uses all of it, and
+// Loops on the host; all its recipes give the same bits. Like other libraries it has gaps: grouped convolutions only in
+// NCHW, and no double. Recipe 0 wants no workspace; recipe 1 wants some, uses all of it, and
 // counts as one that is not deterministic.
 std::shared_ptr<ConvolutionLibrary> NewSimulatedConvolutions(const GpuProperties& properties,
                                                              const GpuMathSettings& settings);

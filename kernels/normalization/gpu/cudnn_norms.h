@@ -1,4 +1,4 @@
-// cuDNN as a library of batch normalisation.
+// Batch normalisation by cuDNN.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Libraries that normalise on GPUs, as kernels see them: cuDNN, and a simulated one for tests on any machine.
+// The interface of GPU libraries for batch normalisation: cuDNN, and a simulated one for tests on any machine.
 #pragma once
 
 #include <memory>
@@ -36,20 +36,22 @@ using NormPlan = LibraryPlan<NormProblem, NormBuffers>;
 using NormLibrary = GpuLibrary<NormProblem, NormBuffers>;
 using NormPlanner = LibraryPlanner<NormProblem, NormBuffers>;
 
-// cuDNN for a device of CUDA's. UNAVAILABLE, with the reason, for others, where it cannot be loaded, and in a build
+// cuDNN for a CUDA device. UNAVAILABLE, with the reason, for other devices, if cuDNN cannot be loaded, and in a build
 // without CUDA or cuDNN's headers.
 absl::StatusOr<std::shared_ptr<NormLibrary>> CudaNorms(GpuRuntime& gpu, const GpuMathSettings& settings);
 // Loops on a simulated device, by two recipes that give the same bits; the second wants workspace. As other libraries
 // it has a gap: no bfloat16 in NCHW.
 std::shared_ptr<NormLibrary> NewSimulatedNorms(const GpuProperties& properties, const GpuMathSettings& settings);
 
-// The one of a device, which all its nodes share.
+// The planner of a device, shared by all its nodes.
 absl::StatusOr<std::shared_ptr<NormPlanner>> NormPlannerOf(GpuDevice& gpu);
 
-// Whether libraries take the problem and its numbers at all: not where a channel has a single element, whose variance a
-// sample does not tell, nor for an epsilon below zero, cuDNN's least, nor for memory that is not aligned for plans.
+// Whether libraries accept the problem and its numbers. They reject:
+// - channels of a single element, which have no sample variance,
+// - an epsilon below zero, cuDNN's minimum,
+// - memory that is not aligned for plans.
 bool IsForLibraries(const NormProblem& problem, const NormBuffers& buffers);
-// Enqueues it. False: the library cannot do it, and nothing was enqueued that matters.
+// Enqueues the call. Returns false, with no effect, if the library does not support it.
 absl::StatusOr<bool> NormaliseByLibrary(OpKernelContext& ctx, GpuStream& stream, NormPlanner& planner,
                                         const NormProblem& problem, const NormBuffers& buffers);
 

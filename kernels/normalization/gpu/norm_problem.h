@@ -1,4 +1,4 @@
-// Batch normalisation of a training step, as libraries for GPUs want it described.
+// The description of a training step's batch normalisation for GPU libraries.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weir {
 enum class NormDirection { kForward, kBackward };
 
 // Images are [batch, channels, rows, columns] (channels_first) or [batch, rows, columns, channels], dense; a volume's
-// depth is part of its rows. What there is for each channel is float.
+// depth is part of its rows. Values per channel are float.
 struct NormProblem {
   static constexpr char kNoun[] = "batch normalisation";
   static constexpr char kOtherwise[] = "kernels of its own compute it, a block for each channel";

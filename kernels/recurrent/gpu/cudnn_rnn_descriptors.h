@@ -1,4 +1,4 @@
-// What cuDNN is told of a recurrent network and of its sequences.
+// cuDNN's descriptors of a recurrent network and of its sequences.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// cuDNN's functions for recurrent networks, which are no graphs to it.
+// cuDNN's functions for recurrent networks, which its graph API does not cover.
 #pragma once
 
 #include <cudnn_adv.h>

@@ -1,4 +1,4 @@
-// Libraries that compute recurrent networks on GPUs, as kernels see them: cuDNN, and a simulated one for tests on any
+// The interface of GPU libraries for recurrent networks: cuDNN, and a simulated one for tests on any
 // machine.
 #pragma once
 
@@ -78,13 +78,13 @@ class RnnLibrary : public Resource {
   virtual absl::StatusOr<RnnDropout> NewDropout(GpuDevice& gpu, GpuStream& stream, float ratio, uint64_t seed) = 0;
 };
 
-// cuDNN for a device of CUDA's. UNAVAILABLE, with the reason, for others, where it cannot be loaded, and in a build
+// cuDNN for a CUDA device. UNAVAILABLE, with the reason, for other devices, if cuDNN cannot be loaded, and in a build
 // without CUDA or cuDNN's headers.
 absl::StatusOr<std::shared_ptr<RnnLibrary>> CudaRnns(GpuRuntime& gpu, const GpuMathSettings& settings);
 // The CPU's loops on a simulated device.
 std::shared_ptr<RnnLibrary> NewSimulatedRnns();
 
-// The one of a device, which all its nodes share. UNAVAILABLE, with the reason, where there is none.
+// The library of a device, shared by all its nodes. UNAVAILABLE, with the reason, if there is none.
 absl::StatusOr<std::shared_ptr<RnnLibrary>> RnnLibraryOf(GpuDevice& gpu);
 
 }  // namespace weir
