@@ -1,13 +1,9 @@
 #include <algorithm>
-#include <limits>
 
 #include "kernels/device/kernel_cases_testing.h"
 
 namespace weir {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class ActivationTest : public KernelCasesTest {};
 

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-int64_t Blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
+int64_t GradientBlocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
 class FusedAttentionGradKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
@@ -258,8 +258,8 @@ class FusedAttentionGradKernel : public GpuOpKernel {
     const Tensor& out = *call.out[result];
     if (out.NumElements() == 0) return absl::OkStatus();
     args.out = out.raw_data();
-    args.row_blocks = Blocks(args.own_rows, kAttentionGradientRows);
-    args.column_blocks = Blocks(args.width, kAttentionGradientColumns);
+    args.row_blocks = GradientBlocks(args.own_rows, kAttentionGradientRows);
+    args.column_blocks = GradientBlocks(args.width, kAttentionGradientColumns);
     args.count = items * args.row_blocks * args.column_blocks;
     std::vector<GpuAccess> accesses = {WriteOf(out), ReadOf(dots)};
     for (int i = 0; i < call.ctx.num_inputs(); ++i) {

@@ -6,8 +6,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class CandidateSamplingTest : public KernelTest {
  protected:
   void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
@@ -28,7 +26,7 @@ TEST_F(CandidateSamplingTest, SamplersKeepToTheirRange) {
   // Two distinct values of which only one can be drawn would never be found.
   EXPECT_THAT(
       RunOp("FixedUnigramCandidateSampler", {classes}, Attrs(common).Set("unigrams", std::vector<float>{0, 0, 1})),
-      StatusIs(kInvalid, HasSubstr("too small")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
 }
 
 }  // namespace

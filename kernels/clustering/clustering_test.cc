@@ -8,8 +8,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class ClustersTest : public KernelTest {
  protected:
   void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
@@ -23,7 +21,8 @@ TEST_F(ClustersTest, TheNearestCentersComeFirst) {
   ExpectTensorNear(found[1], AsTensor<float>({1, 20}, {1, 2}), 1e-5, 1e-5);
   const Tensor nowhere = AsTensor<float>({NAN, 0}, {1, 2});
   EXPECT_THAT(RunOp("NearestNeighbors", {nowhere, points_, AsScalar<int64_t>(9)}), IsOk());
-  EXPECT_THAT(RunOp("NearestNeighbors", {points_, points_, AsScalar<int64_t>(-1)}), StatusIs(kInvalid));
+  EXPECT_THAT(RunOp("NearestNeighbors", {points_, points_, AsScalar<int64_t>(-1)}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(ClustersTest, NoPointIsTakenTwice) {
@@ -40,7 +39,7 @@ TEST_F(ClustersTest, NoPointIsTakenTwice) {
   }
   const Tensor one = AsScalar<int64_t>(1);
   EXPECT_THAT(RunOp("KmeansPlusPlusInitialization", {points_, AsScalar<int64_t>(4), one, one}),
-              StatusIs(kInvalid, HasSubstr("num_to_sample <= points.rows()")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("num_to_sample <= points.rows()")));
 }
 
 TEST_F(ClustersTest, PointsWithoutCoordinatesCostLittle) {

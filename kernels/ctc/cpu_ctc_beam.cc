@@ -15,18 +15,18 @@ namespace {
 
 template <typename T>
 T AddLogs(T a, T b) {
-  constexpr T kNever = -std::numeric_limits<T>::infinity();
+  constexpr T kLogOfZero = -std::numeric_limits<T>::infinity();
   const T high = std::max(a, b), low = std::min(a, b);
-  return low == kNever ? high : high + std::log1p(std::exp(low - high));
+  return low == kLogOfZero ? high : high + std::log1p(std::exp(low - high));
 }
 
 template <typename T>
-constexpr T kNever = -std::numeric_limits<T>::infinity();
+constexpr T kLogOfZero = -std::numeric_limits<T>::infinity();
 
 // Logarithms of probabilities that a prefix ends with a blank, with its last label, or either.
 template <typename T>
 struct Chances {
-  T total = kNever<T>, blank = kNever<T>, label = kNever<T>;
+  T total = kLogOfZero<T>, blank = kLogOfZero<T>, label = kLogOfZero<T>;
 };
 
 template <typename T>
@@ -43,7 +43,7 @@ class BeamSearch {
  public:
   BeamSearch(int64_t width, int64_t classes) : width_(width), classes_(classes) {
     root_.active = true;
-    root_.now = {0, 0, kNever<T>};
+    root_.now = {0, 0, kLogOfZero<T>};
     best_.push_back(&root_);
   }
   // Destroys the tree without recursion: it may be deep.
@@ -136,7 +136,7 @@ class BeamSearch {
       branch.longer[label] = std::move(made);
       ++prefixes_;
     }
-    child->now = {grown, kNever<T>, grown};
+    child->now = {grown, kLogOfZero<T>, grown};
     if (static_cast<int64_t>(best_.size()) == width_) {
       Prefix<T>* const last = best_.front();
       std::pop_heap(best_.begin(), best_.end(), Worse);
@@ -148,7 +148,7 @@ class BeamSearch {
   }
 
   bool IsCandidate(T total) const {
-    return total > kNever<T> && (static_cast<int64_t>(best_.size()) < width_ || total > best_.front()->now.total);
+    return total > kLogOfZero<T> && (static_cast<int64_t>(best_.size()) < width_ || total > best_.front()->now.total);
   }
   void Push(Prefix<T>* prefix) {
     prefix->active = true;

@@ -1,6 +1,7 @@
 // A fixture for tests that list an op's inputs beside its expected outputs or errors. Link weir_testing.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace weir {
 
 class KernelCasesTest : public KernelTest {
  protected:
+  static constexpr float kInf = std::numeric_limits<float>::infinity();
+  static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
   void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   struct Case {

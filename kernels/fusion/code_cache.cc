@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr char kFormat[] = "weir fused kernel 1";
+constexpr char kCodeFormat[] = "weir fused kernel 1";
 constexpr uint64_t kLargestFile = uint64_t{64} << 20;
 constexpr size_t kChecksum = 8;  // hexadecimal digits at the end
 
@@ -25,7 +25,7 @@ std::string ChecksumOf(absl::string_view text) { return absl::StrFormat("%08x", 
 
 std::string FormatCode(const std::string& identity, const std::string& source, const std::string& code) {
   const std::string text =
-      absl::StrCat(kFormat, "\n", identity, "\n", source.size(), " ", code.size(), "\n", source, code);
+      absl::StrCat(kCodeFormat, "\n", identity, "\n", source.size(), " ", code.size(), "\n", source, code);
   return absl::StrCat(text, ChecksumOf(text));
 }
 
@@ -34,7 +34,7 @@ absl::StatusOr<std::string> ParseCode(const std::string& text, const std::string
   const absl::string_view body = absl::string_view(text).substr(0, text.size() - kChecksum);
   if (text.substr(body.size()) != ChecksumOf(body)) return Damaged("its checksum is wrong");
   const std::vector<absl::string_view> parts = absl::StrSplit(body, absl::MaxSplits('\n', 3));
-  if (parts.size() != 4 || parts[0] != kFormat) return Damaged("it is of another format");
+  if (parts.size() != 4 || parts[0] != kCodeFormat) return Damaged("it is of another format");
   const std::pair<absl::string_view, absl::string_view> lengths = absl::StrSplit(parts[2], absl::MaxSplits(' ', 1));
   uint64_t source_size = 0, code_size = 0;
   if (!absl::SimpleAtoi(lengths.first, &source_size) || !absl::SimpleAtoi(lengths.second, &code_size) ||

@@ -1,12 +1,7 @@
-#include <limits>
-
 #include "kernels/device/kernel_cases_testing.h"
 
 namespace weir {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class RankingTest : public KernelCasesTest {};
 

@@ -1,5 +1,6 @@
 // Recurrent networks with their parameters in one buffer. Expected values are those of Keras's layers.
 #include "core/op_kernel_testing.h"
+#include "kernels/library.h"
 #include "kernels/recurrent/args_rnn.h"
 
 namespace weir {
@@ -34,7 +35,7 @@ Tensor Swapped(const Tensor& in) {
 
 class CudnnRnnTest : public KernelTest {
  protected:
-  void SetUp() override { Register(RegisterCudnnRnnOps, RegisterCudnnRnnKernels); }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   static Attrs Mode(const std::string& mode, bool is_bidirectional) {
     return Attrs()

@@ -1,12 +1,9 @@
 #include <cmath>
-#include <limits>
 
 #include "kernels/device/kernel_cases_testing.h"
 
 namespace weir {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 class SoftmaxTest : public KernelCasesTest {};
 

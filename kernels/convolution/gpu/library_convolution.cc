@@ -46,9 +46,9 @@ Places FilterPlaces(const ConvolutionShape& shape) {
 }
 
 // One convolution by one plan: arguments are put as the plan wants them, and its result as the op does.
-class Call {
+class LibraryCall {
  public:
-  Call(OpKernelContext& ctx, GpuStream& stream, const ConvolutionShape& shape, const PaddedConvolution& padded,
+  LibraryCall(OpKernelContext& ctx, GpuStream& stream, const ConvolutionShape& shape, const PaddedConvolution& padded,
        const ConvolutionTensors& tensors)
       : ctx_(ctx),
         stream_(stream),
@@ -156,7 +156,7 @@ absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuStream& stream, 
                                        const ConvolutionShape& shape, ConvolutionDirection direction,
                                        const ConvolutionTensors& tensors) {
   const PaddedConvolution padded = PadEvenly(shape, direction, tensors.in.dtype());
-  Call call(ctx, stream, shape, padded, tensors);
+  LibraryCall call(ctx, stream, shape, padded, tensors);
   return planner.Run(padded.problem, stream, [&call](ConvolutionPlan& plan) { return call.Run(plan); });
 }
 
