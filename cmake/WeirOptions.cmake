@@ -15,6 +15,13 @@ if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_INODECACHE=true ${WEIR_CCACHE})
 endif()
 
+# GNU ld takes several times as long for programs with this many static libraries.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=lld WEIR_HAS_LLD)
+if(WEIR_HAS_LLD)
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=lld>)
+endif()
+
 # One instruction set for every file: types with alignment (Eigen's) must agree across translation units.
 if(WEIR_MARCH AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=${WEIR_MARCH}>)
