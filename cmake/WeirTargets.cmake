@@ -57,7 +57,7 @@ function(weir_library name)
   endif()
 endfunction()
 
-# weir_sanitized(NAME): a program that a ThreadSanitizer build is to understand.
+# weir_sanitized(NAME): a program that also runs in a ThreadSanitizer build.
 if(WEIR_SANITIZER STREQUAL "thread")
   set(WEIR_SANITIZER_ENVIRONMENT
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan.supp")
