@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weir" / "tidy"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 DAY = 12 * 3600
+LISTED = 20  # files not reached in time
 # GCC's own, which clang does not know.
 GCC_FLAGS = re.compile(r"-fvect-cost-model=|-Wno-maybe-uninitialized|-Wno-restrict|-Wno-stringop-overflow|-fpch-preprocess|-Winvalid-pch|-fsanitize")
 
@@ -200,8 +201,9 @@ def main():
         list(pool.map(check, waiting))
 
     if late:
-        names = " ".join(sorted(path.relative_to(ROOT).as_posix() for path in late))
-        print(f"tidy: not reached within {options.minutes:g} minutes: {names}")
+        names = sorted(path.relative_to(ROOT).as_posix() for path in late)
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        print(f"tidy: not reached within {options.minutes:g} minutes: {' '.join(names[:LISTED])}{more}")
     print(f"tidy: {len(entries)} files, {len(entries) - len(waiting)} clean before, {len(late)} not reached, "
           f"{len(failed)} with errors, {time.monotonic() - start:.0f} s")
     return 1 if failed else 0
