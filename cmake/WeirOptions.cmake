@@ -9,10 +9,16 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(WEIR_CCACHE ccache)
 if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # For precompiled headers: ccache wants to be told that no file uses __TIME__, and is not to read their 250 MB for
-  # each file.
+  # For precompiled headers: no file uses __TIME__, and ccache must not read the headers' 250 MB for each file.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
       CCACHE_INODECACHE=true ${WEIR_CCACHE})
+endif()
+
+# For programs with this many static libraries, GNU ld takes several times as long.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=lld WEIR_HAS_LLD)
+if(WEIR_HAS_LLD)
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=lld>)
 endif()
 
 # One instruction set for every file: types with alignment (Eigen's) must agree across translation units.
@@ -20,8 +26,8 @@ if(WEIR_MARCH AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=${WEIR_MARCH}>)
 endif()
 
-# GCC's -O2 vectorises no loop whose length it does not know; ours are plain loops that rely on it. Nobody here reads
-# errno after a math function or traps on floating-point exceptions, and both keep loops scalar. Values stay IEEE's.
+# GCC's -O2 does not vectorise loops of unknown length, and our kernels are such loops. We neither read errno after a math
+# function nor trap on floating-point exceptions; both would keep loops scalar. Values stay IEEE's.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno> $<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fvect-cost-model=dynamic>)
@@ -33,8 +39,8 @@ if(WEIR_SANITIZER)
   add_compile_definitions(WEIR_SANITIZER_BUILD=1)
 endif()
 if(WEIR_SANITIZER STREQUAL "thread")
-  # protobuf's maps have more members where the first is defined, and the system's protobuf was built without. The second
-  # is what the standard library makes of it.
+  # The first macro adds members to protobuf's maps, which the system's protobuf was built without. The standard library
+  # derives the second from it.
   add_compile_options(-U__SANITIZE_THREAD__ -D_GLIBCXX_TSAN=1)
 endif()
 

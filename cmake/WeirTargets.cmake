@@ -57,7 +57,7 @@ function(weir_library name)
   endif()
 endfunction()
 
-# weir_sanitized(NAME): a program that a ThreadSanitizer build is to understand.
+# weir_sanitized(NAME): a program that also runs in a ThreadSanitizer build.
 if(WEIR_SANITIZER STREQUAL "thread")
   set(WEIR_SANITIZER_ENVIRONMENT
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan.supp")
@@ -73,16 +73,21 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEIR_SANITIZER)
   set(WEIR_TEST_OPTIONS -O0)
 endif()
 
-# weir_test(NAME SOURCES … DEPS … [TIMEOUT s]): a GoogleTest program; each TEST is one ctest entry.
+# weir_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABEL label]): a GoogleTest program; each TEST is one ctest entry.
+# The label tensorflow marks comparisons with TensorFlow: scripts/test reports whether they ran.
 function(weir_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;LABEL" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  set(labels)
+  if(ARG_LABEL)
+    set(labels LABELS ${ARG_LABEL})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} weir_testing weir_warnings GTest::gmock_main)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${WEIR_TEST_OPTIONS}>)
   weir_precompile(${name} program)
   weir_sanitized(${name})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${WEIR_SANITIZER_ENVIRONMENT})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels} ${WEIR_SANITIZER_ENVIRONMENT})
 endfunction()

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over our own files, in parallel, and remembers which were clean.
 
-    scripts/tidy.py [--build-dir build/release] [--minutes N] [file…]
+    scripts/tidy.py [--build-dir build/tidy] [--generated-dir build/release] [--changed [BASE]] [--minutes N] [file…]
+
+--build-dir is configured without unity builds and precompiled headers; generated headers come from --generated-dir.
+--changed checks only files that differ from BASE, and for each header that differs one file that includes it. BASE is,
+by default, the newest commit that is at least 12 hours older than HEAD: what one day's work has changed.
 
 A clean result is kept in ~/.cache/weir/tidy under a hash of the file, of every file of ours that it includes, of its
-flags, of .clang-tidy and of clang-tidy's version, so that a second run looks only at what changed. With --minutes,
-files changed last come first, and what was not reached in time is named, not failed.
+flags, of .clang-tidy and of clang-tidy's version, so that a second run checks only changed files. With --minutes, the
+files changed last come first, and those not reached in time are named and do not fail the run.
 """
 
 import argparse
@@ -23,6 +27,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weir" / "tidy"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+DAY = 12 * 3600
+LISTED = 20  # files not reached in time
 # GCC's own, which clang does not know.
 GCC_FLAGS = re.compile(r"-fvect-cost-model=|-Wno-maybe-uninitialized|-Wno-restrict|-Wno-stringop-overflow|-fpch-preprocess|-Winvalid-pch|-fsanitize")
 
@@ -33,6 +39,7 @@ class Files:
     def __init__(self, include_dirs):
         self.include_dirs = include_dirs
         self.parsed = {}
+        self.included = {}
 
     def _parse(self, path):
         if path not in self.parsed:
@@ -48,15 +55,56 @@ class Files:
                 return folder / name
         return None
 
+    def includes(self, path):
+        """`path` and all of our files that it includes, directly or not."""
+        if path not in self.included:
+            seen, waiting = set(), [path]
+            while waiting:
+                file = waiting.pop()
+                if file not in seen:
+                    seen.add(file)
+                    waiting.extend(self._parse(file)[1])
+            self.included[path] = seen
+        return self.included[path]
+
     def closure(self, path):
-        """Sorted digests of `path` and of all of our files below it."""
-        seen, waiting = set(), [path]
-        while waiting:
-            file = waiting.pop()
-            if file not in seen:
-                seen.add(file)
-                waiting.extend(self._parse(file)[1])
-        return sorted(self._parse(file)[0] for file in seen)
+        """Sorted digests of `includes(path)`."""
+        return sorted(self._parse(file)[0] for file in self.includes(path))
+
+
+def selected(sources, changed, includes):
+    """Of `sources`, those in `changed`, and one for each header in `changed` that none of them includes: the source of
+    the same name if there is one, otherwise the first in order."""
+    chosen = sorted(source for source in sources if source in changed)
+    covered = set().union(*(includes(source) for source in chosen))
+    for header in sorted(path for path in changed if path.suffix == ".h"):
+        if header in covered:
+            continue
+        own = header.with_suffix(".cc")
+        candidates = [own] if own in sources else sorted(source for source in sources if header in includes(source))
+        if candidates:
+            chosen.append(candidates[0])
+            covered |= includes(candidates[0])
+    return chosen
+
+
+def git(*arguments):
+    done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def default_base():
+    """The newest commit at least 12 hours older than HEAD; the empty tree where the history has none."""
+    before = int(git("log", "-1", "--format=%ct")) - DAY
+    return git("rev-list", "-1", f"--before={before}", "HEAD") or git("hash-object", "-t", "tree", "/dev/null")
+
+
+def changed_since(base):
+    """Files that differ from `base` in the work tree, and untracked ones; not those that only moved."""
+    rows = [row.split("\t") for row in git("diff", "--name-status", "-M", "-l0", "--diff-filter=d", base).splitlines()]
+    names = [row[-1] for row in rows if row[0] != "R100"]
+    names += git("ls-files", "--others", "--exclude-standard").splitlines()
+    return {ROOT / name for name in names}
 
 
 def arguments_of(entry):
@@ -93,7 +141,9 @@ def tidy(path, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build-dir", default="build/release", type=Path)
+    parser.add_argument("--build-dir", default="build/tidy", type=Path)
+    parser.add_argument("--generated-dir", default="build/release", type=Path)
+    parser.add_argument("--changed", nargs="?", const="", metavar="BASE", help="only files that differ from BASE")
     parser.add_argument("--minutes", type=float, help="start no file after so long")
     parser.add_argument("files", nargs="*", help="all of ours, by default")
     options = parser.parse_args()
@@ -104,7 +154,8 @@ def main():
     for entry in json.loads(database.read_text()):
         path = Path(entry["file"])
         if path.suffix == ".cc" and path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build"):
-            entries[path] = arguments_of(entry)
+            entries[path] = [word.replace(str(ROOT / options.build_dir), str(ROOT / options.generated_dir))
+                             for word in arguments_of(entry)]
     if options.files:
         asked = {Path(name).resolve() for name in options.files}
         for path in sorted(asked - entries.keys()):
@@ -112,9 +163,16 @@ def main():
             return 1
         entries = {path: entries[path] for path in asked}
 
+    generated = ROOT / options.generated_dir
+    files = Files([ROOT, generated / "protos", generated / "client" / "generated"])
+    if options.changed is not None:
+        base = options.changed or default_base()
+        chosen = selected(entries.keys(), changed_since(base), files.includes)
+        print(f"tidy: {len(chosen)} of {len(entries)} files changed since {base[:12]}", flush=True)
+        entries = {path: entries[path] for path in chosen}
+
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout
     config = hashlib.sha256((version + (ROOT / ".clang-tidy").read_text()).encode()).hexdigest()
-    files = Files([ROOT, ROOT / options.build_dir / "protos"])
 
     def key_of(path):
         flags = " ".join(entries[path]).replace(str(ROOT), "")
@@ -143,9 +201,10 @@ def main():
         list(pool.map(check, waiting))
 
     if late:
-        names = " ".join(sorted(path.relative_to(ROOT).as_posix() for path in late))
-        print(f"tidy: not reached within {options.minutes:g} minutes: {names}")
-    print(f"tidy: {len(entries)} files, {len(entries) - len(waiting)} unchanged, {len(late)} not reached, "
+        names = sorted(path.relative_to(ROOT).as_posix() for path in late)
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        print(f"tidy: not reached within {options.minutes:g} minutes: {' '.join(names[:LISTED])}{more}")
+    print(f"tidy: {len(entries)} files, {len(entries) - len(waiting)} clean before, {len(late)} not reached, "
           f"{len(failed)} with errors, {time.monotonic() - start:.0f} s")
     return 1 if failed else 0
 
