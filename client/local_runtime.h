@@ -12,7 +12,7 @@
 #include "core/timer_queue.h"
 #include "core/variant_registry.h"
 #include "core/work_queue.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "master/master.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "worker/worker.h"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/busy_poller.h"
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/health_monitor.h"
@@ -27,7 +27,7 @@ class Master : public MasterInterface {
     MixedPrecisionSettings mixed_precision;           // of graphs whose session asks for it
     std::shared_ptr<const LayoutCosts> layout_costs;  // the same; may be null
     StepSequences* step_sequences = nullptr;          // of the task's collectives; outlives the master
-    Progress* progress = nullptr;                     // what brings other tasks' answers; the same; may be null
+    BusyPoller* poller = nullptr;                     // what brings other tasks' answers; the same; may be null
     tensorflow::ConfigProto default_config;
     // How long CreateSession waits for tasks that are not up, when the call has no deadline of its own.
     absl::Duration connect_timeout = absl::Minutes(10);

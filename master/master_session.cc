@@ -7,7 +7,7 @@
 #include "core/debug_publisher.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
 #include "graph/graph_import.h"
@@ -263,7 +263,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options(), graph->CountStep()),
                              .timers = options_.timers,
                              .ended = ended_steps_,
-                             .progress = options_.progress};
+                             .poller = options_.poller};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
     MutexLock lock(steps_mu_);

@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/busy_poller.h"
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/collective/step_sequences.h"
 #include "distribute/transport/master_interface.h"
@@ -36,7 +36,7 @@ class MasterSession {
     tensorflow::ConfigProto config;
     SessionTasks::Options tasks;
     StepSequences* step_sequences = nullptr;  // null: no other master takes part in this session's collectives
-    Progress* progress = nullptr;             // Step::Options
+    BusyPoller* poller = nullptr;             // Step::Options
   };
 
   explicit MasterSession(Options options);

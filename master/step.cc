@@ -161,8 +161,8 @@ void Step::Fail(absl::Status status) {
 }
 
 absl::Status Step::Wait() {
-  if (options_.progress != nullptr) {
-    options_.progress->Await([this] {
+  if (options_.poller != nullptr) {
+    options_.poller->Await([this] {
       MutexLock lock(mu_);
       return pending_ == 0;
     });

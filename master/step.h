@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/cancellation.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/status.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
@@ -28,7 +28,7 @@ class Step {
     tensorflow::ExecutorOpts exec_opts;
     TimerQueue* timers = nullptr;
     std::shared_ptr<EndedSteps> ended;  // null: tasks hear at once that the step is over
-    Progress* progress = nullptr;       // what a thread looks after that waits for the step; may be null
+    BusyPoller* poller = nullptr;       // what a thread looks after that waits for the step; may be null
   };
 
   Step(Options options, std::shared_ptr<const ClientGraph> graph);

@@ -7,19 +7,19 @@
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/collective/nccl/gpu_libraries.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
-#include "distribute/transport/link_progress.h"
 #include "distribute/transport/remote_rendezvous.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
 #include "distribute/transport/status_service.h"
 #include "distribute/transport/stream/stream_links.h"
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/task_busy_poller.h"
+#include "distribute/transport/workers/transport_service.h"
 #include "kernels/device/gpu/layout_costs.h"
 #include "kernels/device/gpu/machine_gpus.h"
 #include "kernels/library.h"
@@ -128,7 +128,7 @@ absl::Status Server::MakeWorker() {
   RETURN_IF_ERROR(MakeGpus(task, &devices));
   if (options_.shared_memory) MakeLinks();
   if (options_.streams) streams_ = std::make_unique<StreamLinks>();
-  progress_ = std::make_unique<LinkProgress>(links_.get());
+  poller_ = std::make_unique<TaskBusyPoller>(links_.get());
   workers_ = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
       .cluster = options_.cluster,
       .local_task = task_,
@@ -138,19 +138,20 @@ absl::Status Server::MakeWorker() {
                                                                             .workers = workers_.get(),
                                                                             .timers = &timers_,
                                                                             .work_queue = work_queue_.get(),
+                                                                            .poller = poller_.get(),
                                                                             .gpu_libraries = GpuCollectiveLibraries()});
 
   Worker::Options worker;
   worker.collectives = collectives_.get();
-  worker.progress = progress_.get();
+  worker.poller = poller_.get();
   worker.task = task_;
   worker.devices = devices;
   worker.ops = ops;
   worker.kernels = kernels;
   worker.timers = &timers_;
   worker.variants = &variants_;
-  worker.remote_rendezvous = [this](int64_t step_id, const StepMeeting& meeting) {
-    return NewRemoteRendezvous({step_id, task_, meeting.local, workers_.get(), &variants_, meeting.log});
+  worker.remote_rendezvous = [this](int64_t step_id, const StepRendezvous& rendezvous) {
+    return NewRemoteRendezvous({step_id, task_, rendezvous.local, workers_.get(), &variants_, rendezvous.log});
   };
   ASSIGN_OR_RETURN(worker_, Worker::Create(std::move(worker)));
   // The pool must not keep the worker, which calls through the pool, alive.
@@ -165,7 +166,7 @@ absl::Status Server::MakeWorker() {
   master.mixed_precision = options_.mixed_precision;
   master.layout_costs = MeasuredLayoutCosts(devices);
   master.step_sequences = &collectives_->sequences();
-  master.progress = progress_.get();
+  master.poller = poller_.get();
   master_ = std::make_unique<Master>(std::move(master));
   return absl::OkStatus();
 }

@@ -26,7 +26,7 @@ class GrpcServer;
 class GrpcWorkerPool;
 class GrpcWorkerService;
 class LinkPoller;
-class LinkProgress;
+class TaskBusyPoller;
 class Master;
 class MasterInterface;
 class SharedMemorySender;
@@ -94,7 +94,7 @@ class Server {
   TimerQueue timers_;
   std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<StreamLinks> streams_;
-  std::unique_ptr<LinkProgress> progress_;
+  std::unique_ptr<TaskBusyPoller> poller_;
   std::unique_ptr<WorkQueue> work_queue_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<GrpcWorkerPool> workers_;

@@ -13,7 +13,8 @@ namespace weir {
 class PartialRun : public std::enable_shared_from_this<PartialRun> {
  public:
   // `options.rendezvous` is replaced.
-  static absl::StatusOr<std::shared_ptr<PartialRun>> Create(WorkerStep::Options options, const StepMeeting& meeting);
+  static absl::StatusOr<std::shared_ptr<PartialRun>> Create(WorkerStep::Options options,
+                                                            const StepRendezvous& rendezvous);
 
   // Starts the graph. Once.
   void Start();

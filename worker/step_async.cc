@@ -79,12 +79,12 @@ void StepExecution::Deliver(AsyncCall* call) {
     }
   }
   WorkQueue* const queue = args_.context->device->work_queue();
-  if (args_.progress != nullptr) {
+  if (args_.poller != nullptr) {
     absl::AnyInvocable<void()> resume = [call, queue] {
       ComputeGuest guest(*queue, nullptr);
       RunLoop(ResumedBy(call));
     };
-    if (args_.progress->RunSoon(resume)) return;
+    if (args_.poller->RunSoon(resume)) return;
   }
   queue->Schedule([call] { RunLoop(ResumedBy(call)); }, this);
 }

@@ -16,7 +16,7 @@ StepExecution::~StepExecution() = default;
 void StepExecution::Start(const StepArgs& args) {
   if (current_runner_ != nullptr) current_runner_->step->BeforeCall();
   args_ = args;
-  weighs_inputs_ = args.progress != nullptr && args.context->device->type() == kDeviceCpu;
+  weighs_inputs_ = args.poller != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
   measure_ = args.observer != nullptr || costs_.MeasureNextStep();
   aborted_.store(false, std::memory_order_relaxed);
@@ -128,16 +128,16 @@ void StepExecution::Work(Runner& runner) {
 
 bool StepExecution::AwaitKernels(Runner& runner) {
   // A runner below this one on the stack has work.
-  if (args_.progress == nullptr || runner.outer != nullptr || aborted()) return false;
+  if (args_.poller == nullptr || runner.outer != nullptr || aborted()) return false;
   if (!runner.completed.empty() || runners_.load(std::memory_order_relaxed) == 1) return false;
-  args_.progress->AwaitAndStay([&] { return !runner.completed.empty() || aborted(); });
+  args_.poller->AwaitAndStay([&] { return !runner.completed.empty() || aborted(); });
   if (runner.completed.empty()) return false;
   TakeCompletions(runner);
   return true;
 }
 
 void StepExecution::RestBeforeLongWork() {
-  if (args_.progress != nullptr) args_.progress->Rest();
+  if (args_.poller != nullptr) args_.poller->Rest();
 }
 
 void StepExecution::RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs) {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "core/busy_poller.h"
 #include "core/mutex.h"
 #include "core/op_kernel.h"
-#include "core/progress.h"
 #include "worker/node_costs.h"
 #include "worker/plan.h"
 #include "worker/ready_queue.h"
@@ -33,7 +33,7 @@ struct StepArgs {
   std::vector<Tensor>* results = nullptr;  // by Plan::results; lives until the step is done
   StepObserver* observer = nullptr;
   // What a thread looks after that has nothing else to do while asynchronous kernels are under way; may be null.
-  Progress* progress = nullptr;
+  BusyPoller* poller = nullptr;
   // Nodes run on the thread that begins, and no other helps: for kernels that run plans, whose threads may be all that
   // the work queue has.
   bool is_alone = false;
@@ -44,9 +44,9 @@ struct StepArgs {
 // Threads: a *runner* is a thread that works on the step, or an asynchronous kernel under way; the step is done when
 // there is none. A runner keeps what it makes ready to itself and hands surplus costly nodes to the work queue. What an
 // asynchronous kernel leads to runs on the thread that launched it where it is done at once, or while that thread, with
-// nothing else to do, looks after what others send (StepArgs::progress); where another step's runner completes it,
+// nothing else to do, looks after what others send (StepArgs::poller); where another step's runner completes it,
 // after that runner has nothing else to do; else on the caller of RunSync where it waits, else on the thread that
-// brought it where that may compute afterwards (Progress::RunSoon), else on the work queue. So neither threads that
+// brought it where that may compute afterwards (BusyPoller::RunSoon), else on the work queue. So neither threads that
 // deliver tensors compute, nor do stacks grow.
 class StepExecution {
  public:

@@ -16,7 +16,7 @@
 namespace weir {
 
 // Where the tensors of one step meet.
-struct StepMeeting {
+struct StepRendezvous {
   std::shared_ptr<Rendezvous> local;   // this task's senders, RecvTensor
   std::shared_ptr<Rendezvous> remote;  // what kernels use: receives from other tasks too
   std::shared_ptr<TransferLog> log;    // of what `remote` receives from them
@@ -27,15 +27,15 @@ struct StepMeeting {
 class StepTable {
  public:
   // Wraps the local rendezvous of a step, whose log is told of what arrives; nullptr: there are no other tasks.
-  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepMeeting& meeting)>;
+  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepRendezvous& rendezvous)>;
 
   explicit StepTable(RemoteFactory remote) : remote_(std::move(remote)) {}
 
   // For a part of the step. Aborted when the step was cleaned up.
-  absl::StatusOr<StepMeeting> FindOrCreate(int64_t step_id);
+  absl::StatusOr<StepRendezvous> FindOrCreate(int64_t step_id);
   // For one that waits for what the step sends; EndAwait follows. The same, but a step that no part of has come is gone
   // with the last that waited: masters clean up only what they have begun.
-  absl::StatusOr<StepMeeting> Await(int64_t step_id);
+  absl::StatusOr<StepRendezvous> Await(int64_t step_id);
   void EndAwait(int64_t step_id);
   // Drops the step; whoever still waits in it gets Aborted.
   void Cleanup(int64_t step_id);
@@ -47,7 +47,7 @@ class StepTable {
   static constexpr size_t kRemembered = 16384;
 
   struct Entry {
-    StepMeeting meeting;
+    StepRendezvous rendezvous;
     int waiting = 0;
     bool has_begun = false;
   };

@@ -188,7 +188,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
   }
-  if (step.collectives != nullptr || step.graph->has_remote_receives()) step.progress = options_.progress;
+  if (step.collectives != nullptr || step.graph->has_remote_receives()) step.poller = options_.poller;
   return step;
 }
 
@@ -215,10 +215,10 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
   }
   if (step.graph->has_transfers()) {
-    auto meeting = steps_.FindOrCreate(args->step_id);
-    if (!meeting.ok()) return done(meeting.status());
-    step.rendezvous = meeting->remote;
-    step.transfers = meeting->log;
+    auto rendezvous = steps_.FindOrCreate(args->step_id);
+    if (!rendezvous.ok()) return done(rendezvous.status());
+    step.rendezvous = rendezvous->remote;
+    step.transfers = rendezvous->log;
   }
   auto run = std::make_shared<WorkerStep>(std::move(step));
   run->Run(*feeds, [this, args, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {
@@ -233,9 +233,9 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
 void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                         ResultCallback<RunGraphResult> done) {
   const int64_t step_id = args->step_id;
-  auto meeting = steps_.FindOrCreate(step_id);
-  if (!meeting.ok()) return done(meeting.status());
-  auto created = PartialRun::Create(std::move(step), *meeting);
+  auto rendezvous = steps_.FindOrCreate(step_id);
+  if (!rendezvous.ok()) return done(rendezvous.status());
+  auto created = PartialRun::Create(std::move(step), *rendezvous);
   if (!created.ok()) return done(created.status());
   std::shared_ptr<PartialRun> run;
   bool is_first;
@@ -324,13 +324,13 @@ void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::
   if (absl::Status status = CheckReceiveKey(key); !status.ok()) {
     return done(WithOrigin(std::move(status), {.task = options_.task}));
   }
-  auto meeting = steps_.Await(step_id);
-  if (!meeting.ok()) return done(MarkDerived(meeting.status()));
-  meeting->local->RecvAsync(key, {.cancellation = options.cancellation},
-                            [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
-                              steps_.EndAwait(step_id);
-                              done(std::move(received));
-                            });
+  auto rendezvous = steps_.Await(step_id);
+  if (!rendezvous.ok()) return done(MarkDerived(rendezvous.status()));
+  rendezvous->local->RecvAsync(key, {.cancellation = options.cancellation},
+                               [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
+                                 steps_.EndAwait(step_id);
+                                 done(std::move(received));
+                               });
 }
 
 void Worker::KeepStats(int64_t step_id, const tensorflow::StepStats& stats) {

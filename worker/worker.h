@@ -13,7 +13,7 @@
 #include "core/op_registry.h"
 #include "core/timer_queue.h"
 #include "core/variant_registry.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
@@ -35,7 +35,7 @@ class Worker : public WorkerInterface {
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
     TimerQueue* timers = nullptr;                // for deadlines; may be null
     TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
-    Progress* progress = nullptr;                // what brings messages of other tasks; may be null
+    BusyPoller* poller = nullptr;                // what brings messages of other tasks; may be null
   };
   // InvalidArgument for options that do not make a worker.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(Options options);

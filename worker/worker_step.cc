@@ -81,7 +81,7 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .arguments = unit.feeds,
                         .results = &unit.results,
                         .observer = unit.stats.get(),
-                        .progress = options_.progress};
+                        .poller = options_.poller};
     // The last one has this thread; the others get theirs first.
     const bool on_caller = i + 1 == num_units;
     const GraphUnit& planned = (*options_.units)[i];

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/cancellation.h"
 #include "core/collective.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
@@ -62,7 +62,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     bool caller_waits = false;  // RunGraphArgs
     TimerQueue* timers = nullptr;
     std::shared_ptr<CollectiveExecutor> collectives;  // null when the graph has none
-    Progress* progress = nullptr;                     // StepArgs
+    BusyPoller* poller = nullptr;                     // StepArgs
     ActiveCount* active = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;

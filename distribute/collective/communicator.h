@@ -8,8 +8,8 @@
 #include "absl/types/span.h"
 #include "core/status.h"
 #include "distribute/collective/call_signature.h"
-#include "distribute/collective/received_bytes.h"
 #include "distribute/collective/topology.h"
+#include "distribute/transport/received_bytes.h"
 
 namespace weir {
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "distribute/collective/flat_call.h"
-#include "distribute/transport/shared_memory/link_poller.h"
 
 namespace weir {
 namespace {
@@ -243,7 +242,8 @@ void ScheduleRun::Received(int lane, uint32_t move_index, absl::StatusOr<Receive
   };
   WorkQueue* const queue = options_.work_queue;
   const int64_t num_bytes = options_.schedule.moves[move_index].count * static_cast<int64_t>(options_.element_bytes);
-  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread() && !LinkPoller::InAwait()) {
+  const bool is_in_await = options_.poller != nullptr && options_.poller->IsInAwait();
+  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread() && !is_in_await) {
     return queue->Schedule(std::move(consume));
   }
   RunFlat(std::move(consume));

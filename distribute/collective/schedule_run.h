@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/mutex.h"
 #include "core/tensor.h"
 #include "core/wire/wire_codec.h"
@@ -35,6 +36,7 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     DivideFunction divide = nullptr;  // null: there are no divisions
     int64_t divisor = 1;
     WorkQueue* work_queue = nullptr;
+    const BusyPoller* poller = nullptr;  // see ScheduledCollective
     CancellationManager* cancellation = nullptr;
     std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
   };

@@ -64,6 +64,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
                            .input = static_cast<const char*>(call.input),
                            .output = static_cast<char*>(call.output),
                            .work_queue = options_.work_queue,
+                           .poller = options_.poller,
                            .cancellation = call.cancellation,
                            .owner = call.owner};
   if (call.kind != CollectiveKind::kBarrier) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/busy_poller.h"
 #include "core/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
@@ -12,8 +13,10 @@ namespace weir {
 class ScheduledCollective : public Collective {
  public:
   struct Options {
-    WorkQueue* work_queue =
-        nullptr;        // large reductions leave the transport's threads for it; may be null; outlives calls
+    // Runs large reductions that would hold up a transport thread. May be null; outlives calls.
+    WorkQueue* work_queue = nullptr;
+    // Knows the threads that may reduce large messages themselves. May be null; outlives calls.
+    const BusyPoller* poller = nullptr;
     std::string shape;  // for messages and comparison; empty: "[count]"
   };
   explicit ScheduledCollective(std::shared_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}

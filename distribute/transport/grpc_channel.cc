@@ -12,11 +12,11 @@
 #include "absl/strings/match.h"
 #include "core/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
+#include "distribute/transport/grpc_client_stream.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/grpc_client_stream.h"
 
 namespace weir {
 namespace {

@@ -19,10 +19,10 @@
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
+#include "distribute/transport/grpc_stream.h"
 #include "distribute/transport/listener.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/grpc_stream.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "core/status.h"
-#include "distribute/transport/stream/message_stream.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include "core/status.h"
-#include "distribute/collective/received_bytes.h"
+#include "distribute/transport/received_bytes.h"
 
 namespace weir {
 

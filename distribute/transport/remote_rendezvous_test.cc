@@ -7,9 +7,9 @@
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/transport_service.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/rendezvous.h"
 #include "core/status.h"
 #include "core/tensor.h"
-#include "distribute/collective/received_bytes.h"
+#include "distribute/transport/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "core/status.h"
-#include "distribute/collective/received_bytes.h"
+#include "distribute/transport/received_bytes.h"
 
 namespace weir {
 

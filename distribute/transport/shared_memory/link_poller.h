@@ -10,11 +10,11 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "core/busy_poller.h"
 #include "core/cancellation.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "distribute/transport/shared_memory/doorbell.h"
-#include "distribute/transport/shared_memory/look_turn.h"
+#include "distribute/transport/shared_memory/poll_turn.h"
 #include "weir/transport.pb.h"
 
 namespace weir {
@@ -38,7 +38,7 @@ class PolledLink {
 // long (RunElsewhere) it does after it has stopped looking, and another thread is there to be rung for, so that threads
 // grow with need, as PollingThreads do. Thread-safe. Links stay until they are removed, which they do when they break.
 // Outlives them.
-class LinkPoller : public Progress {
+class LinkPoller : public BusyPoller {
  public:
   static absl::StatusOr<std::unique_ptr<LinkPoller>> Create();
   ~LinkPoller() override { Stop(); }
@@ -59,8 +59,7 @@ class LinkPoller : public Progress {
   // Runs `work`, which may compute for long: here, unless this thread looks after links; else soon on another, or on
   // this one when it has stopped looking.
   static void RunElsewhere(absl::AnyInvocable<void()> work);
-  // On threads that are in Await: what arrives runs there, and may compute.
-  static bool InAwait();
+  bool IsInAwait() const override;
   void Describe(ListLinksResponse* response) const;
   // Breaks all links, and takes no more.
   void Stop();
@@ -85,16 +84,16 @@ class LinkPoller : public Progress {
   bool Stays(Threads::iterator self);
   // The turn of the poller's own thread. `may_take_over`: even where another one keeps it, which lets nobody wait for
   // longer than from one tick to the next.
-  LookTurn::Id EnterAlone(bool may_take_over);
+  PollTurn::Id EnterAlone(bool may_take_over);
   // The turn of this thread, which waits for a step: the one that it has kept, or a new one.
-  LookTurn::Id EnterForStep(absl::FunctionRef<bool()> enough);
-  void Leave(LookTurn::Id turn);
+  PollTurn::Id EnterForStep(absl::FunctionRef<bool()> enough);
+  void Leave(PollTurn::Id turn);
   bool HasWork();
   bool PollOnce();
   enum class Ended { kEnough, kIdle, kLostTurn };
   // Until nothing has come for as long as is worth waiting, for a step under way or else for another one. But for
   // kLostTurn this thread still has its turn.
-  Ended Look(LookTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough);
+  Ended PollUntil(PollTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough);
   bool IsCrowded(int64_t now) const;
   // Lets others have the processor, and learns how long that takes.
   void Yield(int64_t now);
@@ -105,7 +104,7 @@ class LinkPoller : public Progress {
 
   const std::unique_ptr<Doorbell> doorbell_;
   CancellationManager cancellation_;
-  LookTurn turn_;
+  PollTurn turn_;
   std::atomic<int> awaiting_{0};  // threads in Await
   std::atomic<bool> has_links_{false};
   std::atomic<int64_t> expected_nanos_{0};  // until something comes for a step that waits, in the mean
@@ -114,9 +113,9 @@ class LinkPoller : public Progress {
   std::atomic<int64_t> crowded_until_{0};   // nothing is gained by yielding before
   std::atomic<int64_t> crowded_for_{0};     // last time
   std::atomic<uint64_t> version_{0};        // of links_
-  Links looked_at_;                         // whoever looks has it
+  Links polled_;                            // whoever looks has it
   int64_t idle_since_ = 0;                  // the same; 0: a step waits, or something has come
-  uint64_t looked_at_version_ = 0;
+  uint64_t polled_version_ = 0;
   std::atomic<size_t> num_later_{0};  // size of later_
   mutable Mutex mu_;
   Links links_ GUARDED_BY(mu_);

@@ -96,20 +96,21 @@ TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
 // Whether this thread took a frame in, and whether it was in Await then.
 class AwaitRecorder : public FrameRecorder {
  public:
-  explicit AwaitRecorder(std::thread::id thread) : thread_(thread) {}
+  AwaitRecorder(const LinkPoller& poller, std::thread::id thread) : poller_(poller), thread_(thread) {}
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
-    if (std::this_thread::get_id() == thread_) (LinkPoller::InAwait() ? in_await : outside)++;
+    if (std::this_thread::get_id() == thread_) (poller_.IsInAwait() ? in_await : outside)++;
     FrameRecorder::OnFrame(head, std::move(bytes));
   }
   std::atomic<int> in_await{0}, outside{0};
 
  private:
+  const LinkPoller& poller_;
   const std::thread::id thread_;
 };
 
 // What RunElsewhere puts off is rung for, since this thread has something else to do.
 TEST_F(RingLinkTest, AThreadThatRestsTakesInWhatHasComeAsOneThatAwaits) {
-  auto at_asker = std::make_shared<AwaitRecorder>(std::this_thread::get_id());
+  auto at_asker = std::make_shared<AwaitRecorder>(*asker_poller_, std::this_thread::get_id());
   auto at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   for (int i = 0, before = 0; i < 100 && before == at_asker->in_await + at_asker->outside; ++i) {
@@ -144,22 +145,22 @@ TEST_F(RingLinkTest, WhatComesToAThreadThatNeverRestsArrives) {
 }
 
 TEST(LookTurnTest, OneThreadHasTheTurnAndOneThatPausesLosesIt) {
-  LookTurn turn;
-  const LookTurn::Id first = turn.TryBegin();
-  ASSERT_NE(first, LookTurn::kNone);
-  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
-  EXPECT_EQ(turn.TryTakeOver(), LookTurn::kNone);
+  PollTurn turn;
+  const PollTurn::Id first = turn.TryBegin();
+  ASSERT_NE(first, PollTurn::kNone);
+  EXPECT_EQ(turn.TryBegin(), PollTurn::kNone);
+  EXPECT_EQ(turn.TryTakeOver(), PollTurn::kNone);
   turn.Pause(first);
-  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
+  EXPECT_EQ(turn.TryBegin(), PollTurn::kNone);
   EXPECT_TRUE(turn.Resume(first));
   turn.Pause(first);
-  const LookTurn::Id second = turn.TryTakeOver();
-  ASSERT_NE(second, LookTurn::kNone);
+  const PollTurn::Id second = turn.TryTakeOver();
+  ASSERT_NE(second, PollTurn::kNone);
   turn.Pause(second);
   EXPECT_FALSE(turn.Resume(first));  // though somebody pauses
   EXPECT_TRUE(turn.Resume(second));
   turn.End();
-  EXPECT_NE(turn.TryTakeOver(), LookTurn::kNone);
+  EXPECT_NE(turn.TryTakeOver(), PollTurn::kNone);
 }
 
 // The first frame's work waits for the second frame.

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "distribute/transport/frames/frame_link.h"
-#include "distribute/transport/stream/message_stream.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/stream/send_lanes.h"
 #include "distribute/transport/stream/stream_links.h"
 #include "distribute/transport/stream/stream_message.h"

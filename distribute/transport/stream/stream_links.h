@@ -51,7 +51,7 @@ class StreamLinks {
   // Runs `work`, which may compute for long: here, unless this thread takes frames in; else soon.
   static void RunElsewhere(absl::AnyInvocable<void()> work);
 
-  // As Progress's.
+  // As BusyPoller's.
   static bool RunSoon(absl::AnyInvocable<void()>& work);
 
  private:

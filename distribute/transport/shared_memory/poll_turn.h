@@ -8,7 +8,7 @@ namespace weir {
 
 // One thread has the turn at a time. Between two looks it pauses, and others may take the turn over: a thread that lost
 // the processor meanwhile keeps it from nobody. What whoever has the turn has written, the next one sees. Thread-safe.
-class LookTurn {
+class PollTurn {
  public:
   using Id = uint64_t;
   static constexpr Id kNone = 0;

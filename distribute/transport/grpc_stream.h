@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "core/mutex.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/message_stream.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "distribute/collective/step_collectives.h"
+#include "distribute/collective/task/step_collectives.h"
 
 #include <cstring>
 #include <optional>
@@ -178,7 +178,8 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   void RunOnHost(const std::shared_ptr<TaskCommunicator>& communicator, CollectiveCall call, const std::string& shape,
                  const Tensor& input, Tensor* output) {
     Give(call, input, *output);
-    ScheduledCollective(communicator, {.work_queue = task_->options().work_queue, .shape = shape})
+    const TaskCollectives::Options& options = task_->options();
+    ScheduledCollective(communicator, {.work_queue = options.work_queue, .poller = options.poller, .shape = shape})
         .RunAsync(call, Finisher());
   }
 

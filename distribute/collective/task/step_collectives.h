@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/collective.h"
-#include "distribute/collective/step_watch.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/step_watch.h"
+#include "distribute/collective/task/task_collectives.h"
 
 namespace weir {
 

@@ -1,5 +1,5 @@
 // Collectives among tasks, each with a server of its own, over gRPC.
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 #include <future>
 #include <optional>
@@ -14,11 +14,11 @@
 #include "distribute/collective/task_communicator.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/transport_service.h"
 
 namespace weir {
 namespace {

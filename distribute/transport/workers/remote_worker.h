@@ -22,9 +22,9 @@ namespace weir {
 // default, but for RunGraph, RecvTensor, RecvBuf and Tracing, which last as long as their step, and CompleteGroup and
 // CompleteInstance, which wait for other tasks. No call is outstanding when this
 // is destroyed.
-class GrpcWorkerClient : public WorkerInterface {
+class RemoteWorker : public WorkerInterface {
  public:
-  GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue);
+  RemoteWorker(GrpcChannelOptions options, grpc::CompletionQueue* queue);
 
   void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;

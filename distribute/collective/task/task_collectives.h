@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/busy_poller.h"
 #include "core/collective.h"
 #include "core/mutex.h"
 #include "core/timer_queue.h"
@@ -28,10 +29,11 @@ std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks);
 class TaskCollectives {
  public:
   struct Options {
-    std::string task;                 // "/job:worker/replica:0/task:0"
-    WorkerPool* workers = nullptr;    // outlives this
-    TimerQueue* timers = nullptr;     // outlives this; may be null: then time-outs are not kept
-    WorkQueue* work_queue = nullptr;  // for large reductions; may be null
+    std::string task;                    // "/job:worker/replica:0/task:0"
+    WorkerPool* workers = nullptr;       // outlives this
+    TimerQueue* timers = nullptr;        // outlives this; may be null: then time-outs are not kept
+    WorkQueue* work_queue = nullptr;     // for large reductions; may be null
+    const BusyPoller* poller = nullptr;  // of the task's links; outlives this; may be null
     // By which GPUs exchange tensors; each GPU takes the first that serves it.
     std::vector<std::shared_ptr<GpuCollectiveLibrary>> gpu_libraries;
   };

@@ -1,10 +1,10 @@
-#include "distribute/collective/step_watch.h"
+#include "distribute/collective/task/step_watch.h"
 
 #include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 namespace weir {
 namespace {

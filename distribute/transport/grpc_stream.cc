@@ -1,4 +1,4 @@
-#include "distribute/transport/stream/grpc_stream.h"
+#include "distribute/transport/grpc_stream.h"
 
 #include <utility>
 

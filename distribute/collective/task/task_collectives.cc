@@ -1,11 +1,11 @@
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/logging.h"
-#include "distribute/collective/step_collectives.h"
+#include "distribute/collective/task/step_collectives.h"
 
 namespace weir {
 namespace {

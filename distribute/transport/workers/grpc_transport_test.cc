@@ -19,9 +19,9 @@
 #include "distribute/transport/grpc_master_client.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
 #include "distribute/transport/wire_format.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
 
 namespace weir {
 namespace {

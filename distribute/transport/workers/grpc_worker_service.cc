@@ -1,4 +1,4 @@
-#include "distribute/transport/grpc_worker_service.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
 
 #include "absl/time/clock.h"
 #include "distribute/transport/lost_graph.h"

@@ -7,7 +7,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 
-#include "distribute/transport/stream/message_stream.h"
+#include "distribute/transport/message_stream.h"
 
 namespace weir {
 
