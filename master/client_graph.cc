@@ -18,15 +18,6 @@ absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   return name.TaskName();
 }
 
-absl::flat_hash_set<std::string> TasksThatKnowWire(const SessionTasks& tasks) {
-  absl::flat_hash_set<std::string> knowing;
-  for (const tensorflow::DeviceAttributes& device : tasks.Devices()) {
-    if (device.physical_device_desc() != kWireMark) continue;
-    if (const auto task = TaskOf(device.name()); task.ok()) knowing.insert(*task);
-  }
-  return knowing;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
@@ -90,7 +81,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   }
   AskForWire(options.wire, graph.get());
   PartitionOptions partition;
-  partition.knows_wire = [knowing = TasksThatKnowWire(tasks)](const std::string& task) {
+  partition.knows_wire = [knowing = tasks.TasksWithWireOps()](const std::string& task) {
     return knowing.contains(task);
   };
   partition.wire.compression = options.wire.compression;

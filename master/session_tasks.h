@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/device.h"
 #include "core/device_name.h"
 #include "core/mutex.h"
@@ -31,6 +32,7 @@ class SessionTasks {
     std::shared_ptr<WorkerInterface> worker;
     std::vector<tensorflow::DeviceAttributes> devices;
     uint64_t incarnation = 0;  // of its first device; 0 while it was never reached
+    GetCapabilitiesResponse capabilities;
   };
 
   explicit SessionTasks(Options options) : options_(std::move(options)) {}
@@ -55,13 +57,17 @@ class SessionTasks {
   // All devices; those of the local task first, GPUs before CPUs within a task.
   std::vector<DeviceName> PlacementOrder() const;
   std::vector<tensorflow::DeviceAttributes> Devices() const;
+  // The tasks that have the wire ops of this build's version.
+  absl::flat_hash_set<std::string> TasksWithWireOps() const;
   // The first CPU of the local task: where tensors of nodes without a device enter and leave.
   std::string ClientDevice() const;
 
  private:
   std::vector<std::string> FilteredTasks() const;
   absl::StatusOr<Task> Ask(const std::string& task) const;
-  absl::Status OpenWorkerSession(const std::string& task, const Task& found) const;
+  absl::Status OpenWorkerSession(const std::string& task, Task* found) const;
+  // Asks the task for its capabilities; a task that does not know the question has none.
+  static absl::Status Negotiate(const CallOptions& call, Task* found);
   bool PassesFilter(absl::string_view task) const;
 
   const Options options_;

@@ -95,11 +95,13 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
 
 void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*,
                             tensorflow::GetStatusResponse* response, DoneCallback done) {
-  for (const Device* device : options_.devices) {
-    tensorflow::DeviceAttributes* const attributes = response->add_device_attributes();
-    device->ToProto(attributes);
-    if (device->type() == kDeviceCpu) attributes->set_physical_device_desc(kWireMark);
-  }
+  for (const Device* device : options_.devices) device->ToProto(response->add_device_attributes());
+  done(absl::OkStatus());
+}
+
+void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse* response,
+                                  DoneCallback done) {
+  response->set_wire_version(kWireVersion);
   done(absl::OkStatus());
 }
 
@@ -301,8 +303,8 @@ void Worker::RecvBufAsync(const CallOptions& options, std::shared_ptr<const Recv
   options_.collectives->RecvBuf(options, *args, std::move(done));
 }
 
-void Worker::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                tensorflow::CompleteGroupResponse* response, DoneCallback done) {
+void Worker::JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                            DoneCallback done) {
   if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
   options_.collectives->groups().Join(options, *request, response, std::move(done));
 }

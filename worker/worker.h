@@ -43,6 +43,8 @@ class Worker : public WorkerInterface {
 
   void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;
+  void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                            GetCapabilitiesResponse* response, DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -61,8 +63,8 @@ class Worker : public WorkerInterface {
                        ResultCallback<Rendezvous::Received> done) override;
   void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                     ResultCallback<ReceivedBytes> done) override;
-  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override;
+  void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override;
   void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
                              tensorflow::CompleteInstanceResponse* response, DoneCallback done) override;
   void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,

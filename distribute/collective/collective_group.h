@@ -10,7 +10,7 @@
 #include "core/device.h"
 #include "core/status.h"
 #include "distribute/collective/topology.h"
-#include "tensorflow/core/protobuf/worker.pb.h"
+#include "weir/peer.pb.h"
 
 namespace weir {
 
@@ -39,13 +39,10 @@ struct FormedGroup {
   absl::Status CheckGpuLibrary() const;
 };
 
-// A device of this process as it announces itself to the leader. Beside what TensorFlow says of it: that it speaks
-// Weir's messages, its host, the rank that it is to have (-1: any), and how it exchanges tensors with other GPUs.
-tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank, const GpuMembership& gpu = {});
-// The rank that a member asked for; -1: none.
-int WantedRank(const tensorflow::DeviceAttributes& member);
+// Describes a device of this process to the leader. `rank`: the one that it asks for; -1: any.
+GroupMember DescribeMember(int rank, const GpuMembership& gpu = {});
 
-// Unimplemented, naming them, when members do not speak Weir's messages; Internal when the answer contradicts itself.
-absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(const tensorflow::CompleteGroupResponse& response);
+// Unimplemented, naming the members that do not use Weir's messages; Internal for a response that contradicts itself.
+absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(const JoinGroupResponse& response);
 
 }  // namespace weir

@@ -38,34 +38,38 @@ class GroupTable {
 
   // `response` lives until `done`. Ends before the deadline with DEADLINE_EXCEEDED that names who has joined and who is
   // missing.
-  void Join(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
-            tensorflow::CompleteGroupResponse* response, DoneCallback done);
+  void Join(const CallOptions& options, const JoinGroupRequest& request, JoinGroupResponse* response,
+            DoneCallback done);
   // Of a group that is formed; nullopt: the device is not of it, or there is no such group.
   std::optional<Membership> Find(int32_t group_key, const std::string& device) const;
   std::string FormationOf(int32_t group_key) const;  // empty: not formed
 
  private:
-  using GroupWaiter = Waiter<tensorflow::CompleteGroupResponse>;
-  using GroupAnswer = Answer<tensorflow::CompleteGroupResponse>;
+  using GroupWaiter = Waiter<JoinGroupResponse>;
+  using GroupAnswer = Answer<JoinGroupResponse>;
+  struct Joined {
+    tensorflow::DeviceAttributes device;
+    GroupMember member;
+  };
   struct Group {
     int32_t size = 0;
     std::string device_type;
-    absl::btree_map<std::string, tensorflow::DeviceAttributes> joined;  // by device
-    absl::flat_hash_map<int64_t, GroupWaiter> waiters;                  // by id
-    tensorflow::CompleteGroupResponse formed;                           // group_size is 0 until then
+    absl::btree_map<std::string, Joined> joined;        // by device
+    absl::flat_hash_map<int64_t, GroupWaiter> waiters;  // by id
+    JoinGroupResponse formed;                           // group_size is 0 until then
     int64_t last_call = 0;
-    bool is_formed() const { return formed.group_size() > 0; }
+    bool is_formed() const { return formed.group().group_size() > 0; }
   };
 
-  absl::Status CheckRequest(const tensorflow::CompleteGroupRequest& request) const;
+  absl::Status CheckRequest(const JoinGroupRequest& request) const;
   // What calls of an earlier life of the device get, if it comes back. A group that was formed begins anew.
   GroupAnswer ResetIfRestarted(const tensorflow::CompleteGroupRequest& request, std::string* void_formation)
       REQUIRES(mu_);
   absl::StatusOr<Group*> FindOrBegin(const tensorflow::CompleteGroupRequest& request) REQUIRES(mu_);
   absl::Status CheckFits(const Group& group, const tensorflow::CompleteGroupRequest& request) const REQUIRES(mu_);
   // Waiters are answered, `waiter` among them, unless it waits from now on.
-  std::optional<GroupAnswer> Admit(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
-                                   GroupWaiter waiter) REQUIRES(mu_);
+  std::optional<GroupAnswer> Admit(const CallOptions& options, const JoinGroupRequest& joining, GroupWaiter waiter)
+      REQUIRES(mu_);
   absl::Status Form(int32_t key, Group& group) REQUIRES(mu_);
   static std::vector<GroupWaiter> TakeWaiters(Group& group);
   // The wait is over for one of them; it has not joined any more.

@@ -30,6 +30,10 @@ class FakeWorker : public WorkerInterface {
     response->add_device_attributes()->set_name("/job:worker/replica:0/task:0/device:CPU:0");
     done(status);
   }
+  void GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse*,
+                            DoneCallback done) override {
+    done(status);
+  }
   void CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest*,
                                 tensorflow::CreateWorkerSessionResponse*, DoneCallback done) override {
     done(status);
@@ -75,9 +79,9 @@ class FakeWorker : public WorkerInterface {
     if (!status.ok()) return done(status);
     done(ReceivedBytes(buffer, [this] { ++buffers_released; }));
   }
-  void CompleteGroupAsync(const CallOptions&, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
-    response->set_group_key(request->group_key());
+  void JoinGroupAsync(const CallOptions&, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override {
+    response->mutable_group()->set_group_key(request->group().group_key());
     done(status);
   }
   void CompleteInstanceAsync(const CallOptions&, const tensorflow::CompleteInstanceRequest* request,

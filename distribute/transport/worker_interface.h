@@ -12,6 +12,7 @@
 #include "core/tensor.h"
 #include "distribute/transport/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
+#include "weir/peer.pb.h"
 
 namespace weir {
 
@@ -76,6 +77,9 @@ class WorkerInterface {
 
   virtual void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                               tensorflow::GetStatusResponse* response, DoneCallback done) = 0;  // idempotent
+  // UNIMPLEMENTED from tasks that are not Weir's: they have no capabilities.
+  virtual void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                                    GetCapabilitiesResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void CreateWorkerSessionAsync(const CallOptions& options,
                                         const tensorflow::CreateWorkerSessionRequest* request,
                                         tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) = 0;
@@ -101,8 +105,9 @@ class WorkerInterface {
   // As RecvTensor. The sender may reuse its memory when what `done` got is gone.
   virtual void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                             ResultCallback<ReceivedBytes> done) = 0;
-  virtual void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                  tensorflow::CompleteGroupResponse* response, DoneCallback done) = 0;  // idempotent
+  // Serves CompleteGroup too: a member without GroupMember is another runtime's.
+  virtual void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                              DoneCallback done) = 0;  // idempotent
   virtual void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
                                      tensorflow::CompleteInstanceResponse* response,
                                      DoneCallback done) = 0;  // idempotent

@@ -15,8 +15,8 @@ constexpr size_t kMaxKnownGroups = 4096;
 
 // The request and its answer, for as long as the call takes.
 struct GroupCall {
-  tensorflow::CompleteGroupRequest request;
-  tensorflow::CompleteGroupResponse response;
+  JoinGroupRequest request;
+  JoinGroupResponse response;
   std::shared_ptr<WorkerInterface> leader;
 };
 
@@ -116,18 +116,24 @@ void TaskCollectives::FindGroup(const CallOptions& call, const std::string& lead
 void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
                                   const std::string& op_name, const Device& device, GroupCallback done) {
   auto joining = std::make_shared<GroupCall>();
-  joining->request.set_group_key(group.key);
-  joining->request.set_group_size(group.size);
-  joining->request.set_device_type(device.type());
+  tensorflow::CompleteGroupRequest& request = *joining->request.mutable_group();
+  request.set_group_key(group.key);
+  request.set_group_size(group.size);
+  request.set_device_type(device.type());
+  device.ToProto(request.mutable_device_attributes());
   GpuMembership membership;
   if (const GpuDevice* const gpu = FindGpu(&device); gpu != nullptr) {
     if (const auto library = LibraryOf(*gpu); library != nullptr) {
       membership = {.library = library->name(), .place = library->PlaceOf(gpu->runtime())};
     }
   }
-  *joining->request.mutable_device_attributes() = MemberAttributes(device, group.rank, membership);
+  *joining->request.mutable_member() = DescribeMember(group.rank, membership);
   auto joined = [this, joining, id = GroupId(leader, group.key), group, op_name, device = device.name(),
-                 done = std::move(done)](const absl::Status& status) {
+                 done = std::move(done)](absl::Status status) {
+    if (absl::IsUnimplemented(status)) {  // as a server that is not Weir's answers
+      status = errors::Unimplemented("Collective group ", group.key, " needs a leader among Weir's tasks; ", id.first,
+                                     " is not one: ", status.message());
+    }
     if (!status.ok()) return done(Annotate(status, op_name));
     auto formed = GroupFromResponse(joining->response);
     if (!formed.ok()) return done(formed.status());
@@ -143,7 +149,7 @@ void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& le
   auto worker = options_.workers->Get(leader);
   if (!worker.ok()) return joined(worker.status());
   joining->leader = *std::move(worker);
-  joining->leader->CompleteGroupAsync(call, &joining->request, &joining->response, std::move(joined));
+  joining->leader->JoinGroupAsync(call, &joining->request, &joining->response, std::move(joined));
 }
 
 void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& group) {

@@ -35,8 +35,8 @@ class CollectiveWorker : public FakeWorker {
                     ResultCallback<ReceivedBytes> done) override {
     collectives->RecvBuf(options, *args, std::move(done));
   }
-  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
+  void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override {
     collectives->groups().Join(options, *request, response, std::move(done));
   }
   void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
@@ -304,15 +304,17 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   RunOnce(cluster, 1);
   TaskCollectives &leader = cluster.tasks[0]->collectives(), &second = cluster.tasks[1]->collectives();
   // The third comes back.
-  tensorflow::CompleteGroupRequest again;
-  tensorflow::CompleteGroupResponse formed;
+  JoinGroupRequest joining;
+  JoinGroupResponse formed;
+  tensorflow::CompleteGroupRequest& again = *joining.mutable_group();
   again.set_group_key(3);
   again.set_group_size(3);
   again.set_device_type("CPU");
-  *again.mutable_device_attributes() = MemberAttributes(*cluster.tasks[2]->devices()[0], -1);
+  cluster.tasks[2]->devices()[0]->ToProto(again.mutable_device_attributes());
+  *joining.mutable_member() = DescribeMember(-1);
   again.mutable_device_attributes()->set_incarnation(again.device_attributes().incarnation() + 1);
   std::promise<absl::Status> third_joined;
-  leader.groups().Join({}, again, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
+  leader.groups().Join({}, joining, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
   // The second has noticed, the first has not.
   std::promise<std::shared_ptr<const FormedGroup>> second_joined;
   second.AskForGroup({}, kLeader, Sum(3).group, "sum", *cluster.tasks[1]->devices()[0],
@@ -322,7 +324,7 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   first.Start(*cluster.tasks[0], 2, Sum(3));
   EXPECT_THAT(first.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
   EXPECT_THAT(third_joined.get_future().get(), IsOk());
-  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.communicator_key()));
+  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.group().communicator_key()));
 }
 
 // A source only sends: nothing that it receives tells it of its receivers' end.

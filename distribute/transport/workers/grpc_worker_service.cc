@@ -9,13 +9,15 @@
 namespace weir {
 namespace {
 
+constexpr absl::string_view kPeerService = "weir.PeerService";
+
 // A method that one call of the worker answers.
 template <typename Request, typename Response>
 ServerMethod Forward(absl::string_view name, WorkerInterface* worker,
                      void (WorkerInterface::*method)(const CallOptions&, const Request*, Response*,
                                                      WorkerInterface::DoneCallback),
-                     bool long_running = false) {
-  return {absl::StrCat("/tensorflow.WorkerService/", name),
+                     bool long_running = false, absl::string_view service = "tensorflow.WorkerService") {
+  return {absl::StrCat("/", service, "/", name),
           [worker, method](ServerCall* call) {
             ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
               (worker->*method)(options, &messages->request, &messages->response, std::move(done));
@@ -117,7 +119,9 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       Forward("CleanupAll", worker_, &WorkerInterface::CleanupAllAsync),
       own("RecvTensor", &GrpcWorkerService::RecvTensor, true),
       own("RecvBuf", &GrpcWorkerService::RecvBuf, true),
-      Forward("CompleteGroup", worker_, &WorkerInterface::CompleteGroupAsync, /*long_running=*/true),
+      own("CompleteGroup", &GrpcWorkerService::CompleteGroup, true),
+      Forward("GetCapabilities", worker_, &WorkerInterface::GetCapabilitiesAsync, /*long_running=*/false, kPeerService),
+      Forward("JoinGroup", worker_, &WorkerInterface::JoinGroupAsync, /*long_running=*/true, kPeerService),
       Forward("CompleteInstance", worker_, &WorkerInterface::CompleteInstanceAsync, /*long_running=*/true),
       Forward("GetStepSequence", worker_, &WorkerInterface::GetStepSequenceAsync),
       // Tensors are sent without asking for an acknowledgement.
@@ -237,9 +241,6 @@ void GrpcWorkerService::RecvTensor(ServerCall* call) {
   if (absl::Status status = recent_ids_.TrackUnique(request->request_id, "RecvTensor"); !status.ok()) {
     return call->Fail(status);
   }
-  if (absl::StatusOr<RendezvousKey> key = RendezvousKey::Parse(request->key); !key.ok()) {
-    return call->Fail(key.status());
-  }
   const int64_t step_id = request->step_id;
   auto wire = std::make_shared<const WireRecvTensor>(*std::move(request));
   worker_->RecvTensorAsync(call->options(), step_id, wire->key,
@@ -271,6 +272,23 @@ void GrpcWorkerService::RecvBuf(ServerCall* call) {
     if (!bytes.ok()) return call->Fail(bytes.status());
     call->Finish(ResponseTo(*request, *std::move(bytes)));
   });
+}
+
+void GrpcWorkerService::CompleteGroup(ServerCall* call) {
+  struct Joining {
+    JoinGroupRequest request;
+    JoinGroupResponse response;
+  };
+  ServeMessage<tensorflow::CompleteGroupRequest, tensorflow::CompleteGroupResponse>(
+      call, [this](const CallOptions& options, auto messages, auto done) {
+        auto joining = std::make_shared<Joining>();
+        joining->request.mutable_group()->Swap(&messages->request);
+        worker_->JoinGroupAsync(options, &joining->request, &joining->response,
+                                [joining, messages, done = std::move(done)](absl::Status status) {
+                                  messages->response.Swap(joining->response.mutable_group());
+                                  done(std::move(status));
+                                });
+      });
 }
 
 grpc::ByteBuffer GrpcWorkerService::ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes) {

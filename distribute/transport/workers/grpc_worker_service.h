@@ -1,4 +1,4 @@
-// tensorflow.WorkerService in front of a worker.
+// tensorflow.WorkerService and weir.PeerService in front of a worker.
 #pragma once
 
 #include <memory>
@@ -42,6 +42,7 @@ class GrpcWorkerService {
   void RunGraph(ServerCall* call);
   void RecvTensor(ServerCall* call);
   void RecvBuf(ServerCall* call);
+  void CompleteGroup(ServerCall* call);
   grpc::ByteBuffer ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes);
   absl::StatusOr<grpc::ByteBuffer> ResponseTo(const WireRecvTensor& request, const Rendezvous::Received& received);
 

@@ -80,6 +80,11 @@ void RemoteWorker::GetStatusAsync(const CallOptions& options, const tensorflow::
   CallMessage("/tensorflow.WorkerService/GetStatus", channel_.Bounded(options), *request, response, std::move(done));
 }
 
+void RemoteWorker::GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                                        GetCapabilitiesResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/GetCapabilities", channel_.Bounded(options), *request, response, std::move(done));
+}
+
 void RemoteWorker::CreateWorkerSessionAsync(const CallOptions& options,
                                             const tensorflow::CreateWorkerSessionRequest* request,
                                             tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) {
@@ -299,9 +304,9 @@ absl::StatusOr<ReceivedBytes> RemoteWorker::ReceiveBuffer(const grpc::ByteBuffer
   return ReceivedBytes(bytes, [tensor = *std::move(shared)]() mutable { tensor.DropBuffer(); });
 }
 
-void RemoteWorker::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                      tensorflow::CompleteGroupResponse* response, DoneCallback done) {
-  CallMessage("/tensorflow.WorkerService/CompleteGroup", options, *request, response, std::move(done));
+void RemoteWorker::JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request,
+                                  JoinGroupResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/JoinGroup", options, *request, response, std::move(done));
 }
 
 void RemoteWorker::CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
