@@ -18,15 +18,13 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
   }
 
   void RecvAsync(absl::string_view key, const Args& args, DoneCallback done) override {
-    // The task is the part of the sender's device before "/device:".
+    // The task is the part of the sender's device before "/device:". The sender parses the key.
     const absl::string_view task = key.substr(0, key.substr(0, key.find(';')).find("/device:"));
     if (task == options_.local_task) return options_.local->RecvAsync(key, args, std::move(done));
-    absl::StatusOr<RendezvousKey> parsed = RendezvousKey::Parse(key);
-    if (!parsed.ok()) return done(parsed.status());
-    const std::string source = parsed->src.TaskName();
-    if (source == options_.local_task) return options_.local->RecvAsync(key, args, std::move(done));
-    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(source);
+    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
+    if (!worker.ok()) worker = FindSource(key);
     if (!worker.ok()) return done(worker.status());
+    if (*worker == nullptr) return options_.local->RecvAsync(key, args, std::move(done));
     RecvFrom(*std::move(worker), key, args, std::move(done));
   }
 
@@ -51,6 +49,14 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
     CancellationManager::Token token = CancellationManager::kInvalidToken;
     const char* way = nullptr;
   };
+
+  // For a key that writes its device in another form, or is malformed; null: this task.
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> FindSource(absl::string_view key) {
+    ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
+    const std::string source = parsed.src.TaskName();
+    if (source == options_.local_task) return std::shared_ptr<WorkerInterface>();
+    return options_.workers->Get(source);
+  }
 
   void RecvFrom(std::shared_ptr<WorkerInterface> worker, absl::string_view key, const Args& args, DoneCallback done) {
     auto call = std::make_shared<Call>();

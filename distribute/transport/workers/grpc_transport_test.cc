@@ -33,16 +33,16 @@ constexpr char kTask[] = "/job:ps/replica:0/task:0";
 // One task: a fake worker and a fake master behind a server, and clients for both.
 class GrpcTransportTest : public testing::Test {
  protected:
-  void SetUp() override { StartServer("127.0.0.1:0"); }
+  void SetUp() override { StartServer("127.0.0.1:0", worker_service_.Methods()); }
   void TearDown() override {
     pool_.reset();
     server_.reset();
   }
 
-  void StartServer(const std::string& address) {
+  void StartServer(const std::string& address, std::vector<ServerMethod> methods) {
     GrpcServer::Options options;
     options.bind_address = address;
-    options.methods = worker_service_.Methods();
+    options.methods = std::move(methods);
     for (ServerMethod& method : master_service_.Methods()) options.methods.push_back(std::move(method));
     ASSERT_OK_AND_ASSIGN(server_, GrpcServer::Start(std::move(options)));
     if (pool_ != nullptr) return;
@@ -51,6 +51,14 @@ class GrpcTransportTest : public testing::Test {
     pool_ = std::make_unique<GrpcWorkerPool>(std::move(pool));
     ASSERT_OK_AND_ASSIGN(worker_, pool_->Get(kTask));
     master_ = std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = server_->address()});
+  }
+
+  absl::Status GetCapabilities() {
+    const GetCapabilitiesRequest request;
+    GetCapabilitiesResponse response;
+    std::promise<absl::Status> done;
+    worker_->GetCapabilitiesAsync({}, &request, &response, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
   }
 
   absl::Status GetStatus(const CallOptions& options = {}) {
@@ -128,6 +136,16 @@ class GrpcTransportTest : public testing::Test {
   std::shared_ptr<WorkerInterface> worker_;
   std::unique_ptr<GrpcMasterClient> master_;
 };
+
+TEST_F(GrpcTransportTest, APeerWithoutPeerServiceHasNoCapabilities) {
+  EXPECT_THAT(GetCapabilities(), IsOk());
+  pool_.reset();
+  std::vector<ServerMethod> methods = worker_service_.Methods();
+  std::erase_if(methods, [](const ServerMethod& method) { return method.path.rfind("/weir.PeerService/", 0) == 0; });
+  StartServer("127.0.0.1:0", std::move(methods));
+  EXPECT_THAT(GetStatus(), IsOk());
+  EXPECT_THAT(GetCapabilities(), StatusIs(absl::StatusCode::kUnimplemented));
+}
 
 TEST_F(GrpcTransportTest, CallsReachTheWorker) {
   EXPECT_THAT(GetStatus(), IsOk());
@@ -348,7 +366,7 @@ TEST_F(GrpcTransportTest, ADeadTaskIsNamedAndFoundAgain) {
   ASSERT_TRUE(OriginOf(status).has_value());
   EXPECT_EQ(OriginOf(status)->task, kTask);
 
-  StartServer(address);
+  StartServer(address, worker_service_.Methods());
   const auto start = std::chrono::steady_clock::now();
   while (!GetStatus().ok()) {
     ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
