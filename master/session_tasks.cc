@@ -61,7 +61,7 @@ absl::Status SessionTasks::OpenWorkerSession(const std::string& task, Task* foun
   request.set_session_handle(options_.session_handle);
   request.set_isolate_session_state(options_.isolate_session_state);
   request.set_master_task(options_.local_task);
-  // Tells a worker that sessions of an earlier life of this master are orphans.
+  // Lets a worker detect sessions from before a restart of this master.
   request.set_master_incarnation(static_cast<int64_t>(master_incarnation_));
   const CallOptions call{.deadline = absl::Now() + options_.call_timeout};
   absl::Status status =
@@ -155,7 +155,7 @@ void SessionTasks::Disconnect() {
     task.worker->DeleteWorkerSessionAsync(call, &request, &responses[i++],
                                           [awaited](absl::Status status) { awaited->Set(std::move(status)); });
   }
-  // A task that is gone has no session to end.
+  // A task that is gone has no session to close.
   for (auto& awaited : ended) awaited.Take().IgnoreError();
 }
 

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Feeds are received from this task whatever device their keys name as sender.
+// Receives feeds from this task, whichever device their keys name as sender.
 class FedRendezvous : public Rendezvous {
  public:
   FedRendezvous(StepRendezvous rendezvous, const std::vector<std::string>& feed_keys)
@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Create(WorkerStep::Optio
   run->graph_ = options.graph;
   ASSIGN_OR_RETURN(options.units, options.graph->PartialUnits());
   options.rendezvous = std::make_shared<FedRendezvous>(rendezvous, options.graph->args().feed_keys);
-  options.cancellation = nullptr;  // the calls', one after the other
+  options.cancellation = nullptr;  // each call has its own
   run->step_ = std::make_shared<WorkerStep>(std::move(options));
   return run;
 }
@@ -114,7 +114,7 @@ void PartialRun::Call(const CallOptions& options, std::shared_ptr<const RunGraph
 }
 
 void PartialRun::Receive(const std::shared_ptr<Pending>& pending, size_t i, const std::string& key) {
-  // By the call itself too: a graph that is done sends nothing more.
+  // The call waits by itself too: a finished graph sends nothing more.
   local_->RecvAsync(key, {.cancellation = pending->cancellation},
                     [pending, i, key](absl::StatusOr<Rendezvous::Received> received) {
                       if (received.ok() && received->is_dead) {

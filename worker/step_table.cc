@@ -31,7 +31,7 @@ absl::StatusOr<StepRendezvous> StepTable::Await(int64_t step_id) {
 }
 
 void StepTable::EndAwait(int64_t step_id) {
-  StepRendezvous unused;  // let go of without the lock
+  StepRendezvous unused;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = steps_.find(step_id);
   if (it == steps_.end() || --it->second.waiting > 0 || it->second.has_begun) return;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kKeptStats = 64;
 
-// `values` by position: as they are when `indices` is empty, else each at its index; every position exactly once.
+// Orders `values` by position: unchanged if `indices` is empty, else each at its index. Every position must occur
+// exactly once.
 absl::StatusOr<std::vector<Tensor>> ByPosition(const std::vector<Tensor>& values, const std::vector<int>& indices,
                                                size_t num_positions) {
   if (values.size() != num_positions || (!indices.empty() && indices.size() != values.size())) {
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 }
 
 Worker::Worker(Options options) : options_(std::move(options)), steps_(options_.remote_rendezvous) {
-  // Graphs of masters that open no session.
+  // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()));
 }
 
@@ -124,7 +125,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
       }
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
-    // A master that restarted has forgotten the sessions that it made before.
+    // A restarted master has forgotten its earlier sessions.
     for (auto it = sessions_.begin(); it != sessions_.end();) {
       const WorkerSession::Options& known = it->second->options();
       const bool is_orphan = !request.master_task().empty() && known.master_task == request.master_task() &&

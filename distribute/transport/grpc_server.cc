@@ -27,12 +27,12 @@
 namespace weir {
 namespace {
 
-// Who connects and says nothing is let go.
+// A connection that sends nothing is closed after this time.
 constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
-// gRPC's table of methods, all asynchronous and untyped: streams come after the others.
+// gRPC's method table, all asynchronous and untyped: streams follow the other methods.
 class MethodTable : public grpc::Service {
  public:
   MethodTable(const std::vector<ServerMethod>& methods, const std::vector<ServerStreamMethod>& streams) {
@@ -50,7 +50,7 @@ class MethodTable : public grpc::Service {
   int size_ = 0;
 };
 
-// A completion bound to a method of its owner.
+// A completion event bound to a method of its owner.
 template <typename Owner>
 class OwnerEvent : public CompletionEvent {
  public:
@@ -67,7 +67,7 @@ class OwnerEvent : public CompletionEvent {
 
 }  // namespace
 
-// What calls need of their server.
+// The server state that calls use.
 class GrpcServer::Core {
  public:
   explicit Core(Options options) : options_(std::move(options)), table_(options_.methods, options_.streams) {}
@@ -92,7 +92,7 @@ class GrpcServer::Core {
   MethodTable& table() { return table_; }
   grpc::AsyncGenericService& unknown() { return unknown_; }
   enum class Admission { kServe, kRefuse, kDrop };
-  // kDrop: the queue may be shut down already, no operation may start any more. Otherwise HandlerEnds must follow.
+  // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
   Admission HandlerStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
@@ -109,7 +109,7 @@ class GrpcServer::Core {
     MutexLock lock(mu_);
     if (--handlers_ == 0) idle_.notify_all();
   }
-  // As HandlerStarts; StreamEnds must follow unless it is kDrop.
+  // As HandlerStarts. StreamEnds must follow unless the result is kDrop.
   Admission StreamStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
@@ -141,7 +141,7 @@ class GrpcServer::Core {
 
 namespace {
 
-// A call of a known method, from before it arrives until gRPC is done with it.
+// A call of a known method, from before it arrives until gRPC has finished with it.
 template <typename Core>
 class UnaryCall final : public ServerCall {
  public:
@@ -177,7 +177,7 @@ class UnaryCall final : public ServerCall {
    public:
     explicit DoneEvent(UnaryCall* call) : call_(call) {}
     void Complete(bool) override { call_->Done(); }
-    // Cancelling runs whatever the handler has registered.
+    // Cancelling runs the callbacks that the handler registered.
     bool MayBlock() const override { return call_->context_.IsCancelled(); }
 
    private:
@@ -210,7 +210,7 @@ class UnaryCall final : public ServerCall {
 
   void Arrived(bool ok, bool may_wait) {
     if (!ok) {
-      delete this;  // shut down before a call came; gRPC then drops the other events
+      delete this;  // shut down before a call arrived; gRPC drops the other events
       return;
     }
     AnswerAboutPings(&context_);
@@ -246,13 +246,13 @@ class UnaryCall final : public ServerCall {
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
-  std::atomic<int> events_{1};  // still to come: Finished and, for some, Done
+  std::atomic<int> events_{1};  // events that are still to come: Finished and, for some calls, Done
   ArrivedEvent arrived_{this};
   OwnerEvent<UnaryCall> finished_{this, &UnaryCall::Finished, false};
   DoneEvent done_{this};
 };
 
-// This end of a stream, from before it arrives.
+// The server's end of a stream, from before it arrives.
 template <typename Core>
 class ServerStream final : public GrpcStream {
  public:
@@ -299,7 +299,7 @@ class ServerStream final : public GrpcStream {
   OwnerEvent<ServerStream> arrived_{this, &ServerStream::Arrived, true};
 };
 
-// A call of a method that this server does not have.
+// A call of an unknown method.
 template <typename Core>
 class UnknownCall {
  public:
@@ -342,7 +342,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
-  // Peers may ping as often as they need to notice that we are gone.
+  // Allows peers to ping often enough to detect that this server has died.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
@@ -370,7 +370,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
 }
 
 void GrpcServer::Core::Drain(absl::Time deadline) {
-  // Here and not in gRPC, whose patience would wait for idle clients to leave.
+  // Waits here rather than in gRPC, whose grace period would wait for idle clients to disconnect.
   MutexLock lock(mu_);
   draining_ = true;
   const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(deadline - absl::Now());

@@ -9,33 +9,35 @@
 
 namespace weir {
 
-// One end. Messages arrive in the order in which they were written. Thread-safe, but at most one Read and one Write are
-// under way at a time. Never blocks. Kept alive by what carries it from Start until it ends.
+// One end of a stream. Messages arrive in the order in which they were written.
+// - Thread-safe, but at most one Read and one Write may be pending at a time. Never blocks.
+// - The transport keeps it alive from Start until it ends.
 class MessageStream {
  public:
-  // No call is made with a lock held, and any may come on any thread.
+  // Called with no lock held, on any thread.
   class Listener {
    public:
     virtual ~Listener() = default;
-    // Once, first: messages can be read and written.
+    // Called once, first: messages can be read and written.
     virtual void OnReady() = 0;
-    // What a Read was for. The next message comes after the next Read.
+    // Completes a Read. The next message needs another Read.
     virtual void OnMessage(const grpc::ByteBuffer& message) = 0;
-    // The Write's message is on its way: another may follow.
+    // Completes a Write: another may follow.
     virtual void OnWritten() = 0;
-    // Once, last but for an OnMessage or OnWritten under way; never OK. The stream lets go of the listener then.
+    // Called once; never OK. Only an OnMessage or OnWritten that already runs may end later. The stream then releases
+    // the listener.
     virtual void OnEnd(const absl::Status& status) = 0;
   };
 
   virtual ~MessageStream() = default;
-  // Once; Refuse may take its place.
+  // Called once, unless Refuse is called instead.
   virtual void Start(std::shared_ptr<Listener> listener) = 0;
-  // These do nothing once the stream is ending.
+  // No effect once the stream is ending.
   virtual void Read() = 0;
   virtual void Write(const grpc::ByteBuffer& message) = 0;
-  // Ends it, at both ends.
+  // Ends both ends.
   virtual void Cancel() = 0;
-  // The same where nothing is under way, and the peer is told why if this is the end that was called.
+  // As Cancel, for a stream with no pending operation. The called end sends `status` to the peer.
   virtual void Refuse(const absl::Status& status) = 0;
 };
 

@@ -41,16 +41,16 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
   }
 
  private:
-  // A RecvTensor under way. Not a child of the receiver's cancellation, which an abort under way might outlive.
+  // A RecvTensor in progress. Its cancellation is not a child of the receiver's, which a running abort might outlive.
   struct Call {
     CancellationManager cancellation;
     std::shared_ptr<WorkerInterface> worker;
     CancellationManager* receiver = nullptr;
     CancellationManager::Token token = CancellationManager::kInvalidToken;
-    const char* way = nullptr;
+    const char* route = nullptr;
   };
 
-  // For a key that writes its device in another form, or is malformed; null: this task.
+  // For keys that write their device in another form, or are malformed. Null: this task.
   absl::StatusOr<std::shared_ptr<WorkerInterface>> FindSource(absl::string_view key) {
     ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
     const std::string source = parsed.src.TaskName();
@@ -82,7 +82,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
     }
     CallOptions options;
     options.cancellation = &call->cancellation;
-    options.way = &call->way;
+    options.route = &call->route;
     call->worker->RecvTensorAsync(options, options_.step_id, key,
                                   [self = shared_from_this(), call, key = std::string(key),
                                    done = std::move(done)](absl::StatusOr<Received> received) mutable {
@@ -92,7 +92,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
                                       self->calls_.erase(call);
                                       aborted = self->status_;
                                     }
-                                    // After `done` the receiver's cancellation may be gone.
+                                    // After `done` the receiver's cancellation may be destroyed.
                                     if (call->receiver != nullptr) call->receiver->TryDeregister(call->token);
                                     const absl::Status cancelled = call->cancellation.status();
                                     if (!received.ok() && !aborted.ok()) {
@@ -101,7 +101,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
                                       received = CancelledReceive(key, cancelled);
                                     }
                                     if (received.ok()) {
-                                      if (self->options_.log != nullptr) self->options_.log->Add(key, call->way);
+                                      if (self->options_.log != nullptr) self->options_.log->Add(key, call->route);
                                       if (auto status = self->Decode(&*received); !status.ok()) received = status;
                                     }
                                     done(std::move(received));

@@ -197,7 +197,7 @@ TEST_P(RemoteRendezvousTest, AMalformedKeyIsAnError) {
 }
 
 TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
-  const auto way = [](const RendezvousPair& pair, absl::string_view edge, const Tensor& tensor) {
+  const auto route = [](const RendezvousPair& pair, absl::string_view edge, const Tensor& tensor) {
     auto log = std::make_shared<TransferLog>();
     const auto receiver = NewRemoteRendezvous({.step_id = 1,
                                                .local_task = kReceiver,
@@ -211,12 +211,12 @@ TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
     std::promise<absl::Status> done;
     receiver->RecvAsync(key, {}, [&](const absl::StatusOr<Rendezvous::Received>& r) { done.set_value(r.status()); });
     EXPECT_THAT(done.get_future().get(), IsOk());
-    return std::string(log->ways().at(RendezvousKey::Prefix(pair.src_device, 1, pair.dst_device, edge)));
+    return std::string(log->routes().at(RendezvousKey::Prefix(pair.src_device, 1, pair.dst_device, edge)));
   };
-  EXPECT_EQ(way(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
-  EXPECT_EQ(way(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
-  EXPECT_EQ(way(OverStream(), "small", Tensor::Scalar<float>(1)), "through a stream");
-  EXPECT_EQ(way(OverStream(), "large", Tensor(DT_FLOAT, {1'000'000})), "through a stream");
+  EXPECT_EQ(route(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
+  EXPECT_EQ(route(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
+  EXPECT_EQ(route(OverStream(), "small", Tensor::Scalar<float>(1)), "through a stream");
+  EXPECT_EQ(route(OverStream(), "large", Tensor(DT_FLOAT, {1'000'000})), "through a stream");
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, RemoteRendezvousTest,

@@ -25,7 +25,7 @@ class HeldLink : public FrameLink {
     sent.push_back({head, std::move(bytes)});
   }
   uint64_t max_frame_bytes() const override { return 1000; }
-  const char* way() const override { return "by hand"; }
+  const char* route() const override { return "by hand"; }
   grpc::Slice Keep(ReceivedBytes bytes) override { return CopyOf(bytes); }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { work(); }
   void Break(const absl::Status& status) override {

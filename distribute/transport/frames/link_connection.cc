@@ -10,7 +10,7 @@ namespace {
 
 constexpr absl::Duration kPause = absl::Seconds(1);
 
-// After these the task may answer otherwise another time.
+// After these errors the task may accept a link later.
 bool MayChange(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
          absl::IsResourceExhausted(status) || absl::IsAlreadyExists(status);

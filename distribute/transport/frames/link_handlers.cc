@@ -42,7 +42,7 @@ void LinkHandlers::Await(absl::Time deadline) {
   while (active_ > 0) {
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration()) return;
-    // The clock has no time that stands for never.
+    // std::chrono's clock cannot represent the infinite future.
     lock.WaitUntil(idle_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
   }
 }

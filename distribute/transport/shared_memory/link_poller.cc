@@ -10,22 +10,22 @@
 namespace weir {
 namespace {
 
-// Between looks at whether peers live, and between signs of life. A peer that is killed is missed within one of them.
+// The interval between checks of peers, and between signs of life. A killed peer is detected within one interval.
 constexpr absl::Duration kTick = absl::Milliseconds(250);
-// Longer waits are not worth a processor; shorter ones always are.
+// Polling longer is not worth a processor; polling shorter always is.
 constexpr int64_t kLongestPoll = 500'000;
 constexpr int64_t kShortestPoll = 20'000;
-// After that another thread that wants the processor gets it.
+// After this time the thread yields to others that want its processor.
 constexpr int64_t kAlone = 2'000;
 constexpr int kPausesPerPoll = 8;
 constexpr int kRoundsToLeave = 16;
-// Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back. It
-// is tried again after a while, which doubles as long as it stays so.
+// If yielding takes this long, another thread computes and will not stop soon. Being woken is then faster than waiting
+// for the processor. Yielding is tried again later; the interval doubles while it stays slow.
 constexpr int64_t kSlowYield = 200'000;
 constexpr int64_t kShortestCrowd = 100'000'000, kLongestCrowd = 32 * kShortestCrowd;
 
 thread_local int in_await = 0;
-thread_local LinkPoller* polling = nullptr;  // whose links this thread takes frames from
+thread_local LinkPoller* polling = nullptr;  // the poller whose frames this thread reads
 
 // The turn that this thread keeps between AwaitAndStay and Rest.
 struct KeptTurn {
@@ -52,19 +52,19 @@ absl::Status LinkPoller::Add(std::shared_ptr<PolledLink> link) {
     if (stopping_) return errors::Unavailable("The task is shutting down");
     if (links_.size() >= kMaxLinks) return errors::ResourceExhausted("The task has ", kMaxLinks, " links already");
     if (threads_.empty() && !StartThread()) {
-      return errors::ResourceExhausted("The system has no thread to give for links");
+      return errors::ResourceExhausted("The system's thread limit is reached; links need a thread");
     }
     links_.push_back(std::move(link));
     version_.fetch_add(1);
     has_links_.store(true);
   }
-  // What the peer has written before it could ring.
+  // The peer may have written before it could ring.
   doorbell_->WakeOne();
   return absl::OkStatus();
 }
 
 void LinkPoller::Remove(const PolledLink* link) {
-  std::shared_ptr<PolledLink> removed;  // let go of without the lock
+  std::shared_ptr<PolledLink> removed;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
   if (it == links_.end()) return;
@@ -89,7 +89,7 @@ void LinkPoller::Stop() {
     MutexLock lock(mu_);
     stopping_ = true;
   }
-  // Calls that still run end by this, and so do the threads that run them.
+  // Ends pending calls, and with them the threads that run them.
   for (const auto& link : Snapshot()) link->Break(errors::Unavailable("The task is shutting down"));
   doorbell_->WakeAll();
   Threads ended;
@@ -113,12 +113,12 @@ void LinkPoller::RunLater(absl::AnyInvocable<void()> work) {
   bool is_stopping = false;
   {
     MutexLock lock(mu_);
-    is_stopping = stopping_;  // there may be no thread any more
+    is_stopping = stopping_;  // then no thread may be left
     if (!is_stopping) later_.push_back(std::move(work));
     num_later_.store(later_.size());
   }
   if (is_stopping) return work();
-  if (IsInAwait()) doorbell_->WakeOne();  // this thread has something else to do
+  if (IsInAwait()) doorbell_->WakeOne();  // this thread has other work to do
 }
 
 void LinkPoller::Leave(PollTurn::Id turn) {
@@ -126,12 +126,12 @@ void LinkPoller::Leave(PollTurn::Id turn) {
     doorbell_->Arm();
     if (!HasWork()) {
       turn_.End();
-      // Whoever was rung for between the two has found this thread looking, and sleeps again.
+      // A thread that was woken in between found this one polling and sleeps again.
       if (doorbell_->IsArmed()) return;
       turn = turn_.TryBegin();
       if (turn == PollTurn::kNone) return;
     } else if (round == kRoundsToLeave) {
-      // Peers that write all the time do not keep this thread from what it is to do.
+      // Peers that write constantly must not keep this thread from its own work.
       turn_.End();
       doorbell_->WakeOne();
       return;
@@ -174,7 +174,7 @@ void LinkPoller::Learn(int64_t waited_nanos, std::atomic<int64_t>& mean) {
 
 int64_t LinkPoller::Patience(bool in_step, bool is_crowded) const {
   const int64_t expected = (in_step ? expected_nanos_ : idle_nanos_).load(std::memory_order_relaxed);
-  if (is_crowded) return expected > kShortestPoll ? kAlone : kShortestPoll;  // a peer may want this processor
+  if (is_crowded) return expected > kShortestPoll ? kAlone : kShortestPoll;  // a peer may need this processor
   return expected > kLongestPoll ? kShortestPoll : std::clamp(4 * expected, kShortestPoll, kLongestPoll);
 }
 
@@ -232,7 +232,7 @@ PollTurn::Id LinkPoller::EnterAlone(bool may_take_over) {
 PollTurn::Id LinkPoller::EnterForStep(absl::FunctionRef<bool()> enough) {
   const KeptTurn mine = std::exchange(kept, {});
   if (mine.turn != PollTurn::kNone && turn_.Resume(mine.turn)) return mine.turn;
-  // Only a look itself is in the way.
+  // Only a poll in progress prevents this.
   const int64_t start = NowNanos();
   PollTurn::Id turn = turn_.TryTakeOver();
   for (int64_t now = start; turn == PollTurn::kNone && !IsCrowded(now) && !enough() && now - start < kShortestPoll;
@@ -276,7 +276,7 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
 void LinkPoller::Rest() {
   const KeptTurn mine = std::exchange(kept, {});
   if (mine.poller == nullptr || !mine.poller->turn_.Resume(mine.turn)) return;
-  ++in_await;  // what is put off meanwhile is for another thread
+  ++in_await;  // deferred work is for another thread
   mine.poller->Leave(mine.turn);
   --in_await;
 }
@@ -286,7 +286,7 @@ bool LinkPoller::StartThread() {
   const auto self = std::prev(threads_.end());
   try {
     *self = std::thread([this, self] { Run(self); });
-  } catch (const std::system_error&) {  // there are those that run
+  } catch (const std::system_error&) {  // the existing threads have to do
     threads_.erase(self);
     return false;
   }
@@ -358,7 +358,7 @@ void LinkPoller::Run(Threads::iterator self) {
     }
     doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), until_tick));
   }
-  doorbell_->WakeOne();  // for what this thread may have been woken for
+  doorbell_->WakeOne();  // pass on the wake-up that this thread may have received
 }
 
 }  // namespace weir

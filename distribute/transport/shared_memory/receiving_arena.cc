@@ -23,7 +23,7 @@
 namespace weir {
 namespace {
 
-// Of addresses; a tensor in a message is smaller than 2 GiB.
+// Of address space; a tensor in a message is smaller than 2 GiB.
 constexpr size_t kMaxArenaBytes = size_t{16} << 30;
 
 absl::Status SystemError(absl::string_view call) {
@@ -64,7 +64,7 @@ ArenaHeader* ReceivingArena::header() const { return reinterpret_cast<ArenaHeade
 absl::StatusOr<std::shared_ptr<ReceivingArena>> ReceivingArena::Create(size_t bytes) {
   const int fd = memfd_create(kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return SystemError("memfd_create");
-  // Sealed, the memory cannot shrink below what the other end has mapped.
+  // The seal prevents shrinking below what the sender has mapped.
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     const absl::Status status = SystemError("ftruncate");
@@ -127,7 +127,7 @@ std::shared_ptr<ReceivingArena> SharedMemoryReceiver::Offer() {
   if (arena.ok()) {
     arena_ = *std::move(arena);
   } else {
-    enabled_ = false;  // the system has none to give: tensors travel in messages
+    enabled_ = false;  // the system has no shared memory left: tensors are sent in messages
   }
   return arena_;
 }

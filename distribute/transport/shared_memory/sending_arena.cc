@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-// Blocks start on pages; large ones on huge pages.
+// Blocks are page-aligned; large ones are aligned to huge pages.
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
@@ -28,20 +28,20 @@ absl::Status SystemError(absl::string_view call) {
   return errors::PermissionDenied("Offered shared memory: ", call, ": ", std::string(std::strerror(errno)));
 }
 
-// Opens the memory that an offer names, after a look at what it is: opening anything else could have effects.
+// Opens the memory that an offer names, after checking its name: opening another file could have side effects.
 absl::StatusOr<int> OpenMemory(const SharedMemoryOffer& offer) {
   const std::string path = absl::StrCat("/proc/", offer.pid(), "/fd/", offer.fd());
   char name[64];
   const ssize_t length = readlink(path.c_str(), name, sizeof(name));
   if (length < 0) return SystemError("readlink");
   if (absl::string_view(name, length) != absl::StrCat("/memfd:", kArenaName, " (deleted)")) {
-    return errors::InvalidArgument(path, " is no shared memory of ours");
+    return errors::InvalidArgument(path, " is not one of Weir's shared memory files");
   }
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return SystemError("open");
   struct stat file = {};
   const int seals = fcntl(fd, F_GET_SEALS);
-  // Without the seal, the other end could take pages away under our writes.
+  // Without the seal, the receiver could remove pages while this process writes.
   if (fstat(fd, &file) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || file.st_size < 0 ||
       static_cast<uint64_t>(file.st_size) != offer.bytes() || offer.bytes() <= kArenaDataOffset) {
     close(fd);
@@ -157,7 +157,7 @@ void SendingArena::Free(Range range) {
   free_[range.offset] = range.bytes;
 }
 
-// Writing to memory that the system cannot give would end the process; asking beforehand gives an error.
+// Writing to pages that the system cannot allocate would kill the process; this check returns an error instead.
 bool SendingArena::HasPages(const Range& range) {
   uint64_t from;
   {

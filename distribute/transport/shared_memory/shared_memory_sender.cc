@@ -9,9 +9,9 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kSweepInterval = absl::Seconds(5);
-// Pages that nobody has used for so long go back to the system.
+// Pages that are unused for this long return to the system.
 constexpr absl::Duration kIdle = absl::Seconds(30);
-// Offers cost their maker nothing: beyond this many, tensors travel in messages until the next sweep.
+// Offers cost their maker nothing. Beyond this many, tensors are sent in messages until the next sweep.
 constexpr size_t kMaxArenas = 1024;
 
 std::string Packed(const SharedMemoryReply& reply) {

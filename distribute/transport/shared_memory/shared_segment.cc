@@ -39,21 +39,22 @@ bool HasEnded(int process) {
   return poll(&ended, 1, 0) > 0;
 }
 
-// Opens the memory after a look at what it is: opening anything else could have effects.
+// Opens the memory after checking its name: opening another file could have side effects.
 absl::StatusOr<int> OpenMemory(absl::string_view kind, const SharedSegmentName& name) {
   const std::string path = absl::StrCat("/proc/", name.pid(), "/fd/", name.fd());
   char link[64];
   const ssize_t length = readlink(path.c_str(), link, sizeof(link));
   if (length < 0) return SystemError("readlink");
   if (absl::string_view(link, length) != absl::StrCat("/memfd:", kind, " (deleted)")) {
-    return errors::InvalidArgument(path, " is no ", kind, " of ours");
+    return errors::InvalidArgument(path, " is not one of Weir's files of kind ", kind, "");
   }
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return SystemError("open");
   return fd;
 }
 
-// Of this user, of that size, and sealed: else the other end could take pages away under our feet.
+// Checks that the file belongs to this user, has that size and is sealed; otherwise the other end could remove pages in
+// use.
 absl::Status CheckMemory(int fd, size_t bytes) {
   struct stat file = {};
   const int seals = fcntl(fd, F_GET_SEALS);
@@ -77,7 +78,7 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Create(absl::strin
   if (fd < 0) return SystemError("memfd_create");
   auto close_fd = absl::MakeCleanup([fd] { close(fd); });
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return SystemError("ftruncate");
-  // Where the system has no memory to give, this says so; a write would end the process.
+  // Fails if the system has no memory left; a later write would kill the process.
   if (fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) return SystemError("fallocate");
   if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return SystemError("fcntl");
   ASSIGN_OR_RETURN(char* const base, Map(fd, bytes));
@@ -98,7 +99,7 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(absl::string_
       name.bytes() != bytes) {
     return errors::InvalidArgument("A malformed name of shared memory");
   }
-  // First of all: where the number is another process's by now, that one has no such memory.
+  // Comes first: if the pid has been reused, the new process has no such memory.
   const int process = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(name.pid()), 0));
   if (process < 0) return SystemError("pidfd_open");
   auto close_process = absl::MakeCleanup([process] { close(process); });

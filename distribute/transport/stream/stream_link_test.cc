@@ -448,7 +448,7 @@ TEST(StreamLinksTest, WhatFramesHaveBroughtHasRunWhenTheyAreStopped) {
   StreamLinks links;
   std::atomic<bool> has_run{false};
   {
-    const StreamLinks::TakesFrames scope(&links, /*may_compute=*/false);
+    const StreamLinks::FrameReadingScope scope(&links, /*may_compute=*/false);
     StreamLinks::RunElsewhere([&] {
       const auto stopping = [&links] {
         const auto stream = std::make_shared<HeldStream>();

@@ -35,7 +35,7 @@ absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Connect(absl::s
     for (const auto& [index, address] : tasks) {
       if (TaskName(job, index) != task) continue;
       if (task == options_.local_task) {
-        return errors::FailedPrecondition("The worker of this task, ", task, ", is not there yet");
+        return errors::FailedPrecondition("The worker of this task, ", task, ", is not created yet");
       }
       GrpcChannelOptions channel = options_.channel;
       channel.address = address;

@@ -41,7 +41,7 @@ int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
   return found != node.attr().end() ? found->second.i() : 0;
 }
 
-// The keys under which a client feeds and fetches: those of the nodes that say so.
+// The keys of client feeds and fetches, from nodes marked client_terminated.
 RegisterGraphArgs WithClientKeys(tensorflow::RegisterGraphRequest request) {
   RegisterGraphArgs args;
   args.request = std::move(request);
@@ -57,14 +57,14 @@ RegisterGraphArgs WithClientKeys(tensorflow::RegisterGraphRequest request) {
   return args;
 }
 
-// Memory that somebody else keeps.
+// Memory owned elsewhere.
 class BorrowedMemory : public TensorBuffer {
  public:
   explicit BorrowedMemory(absl::Span<const char> bytes) : TensorBuffer(const_cast<char*>(bytes.data()), bytes.size()) {}
   bool CanForward() const override { return false; }
 };
 
-// Strings and the like are written one by one.
+// Elements that are not plain, such as strings, are encoded one by one.
 bool IsLongToEncode(const Tensor& tensor) {
   constexpr int64_t kLongBytes = 256 << 10, kManyElements = 1 << 10;
   if (!tensor.IsInitialized()) return false;
@@ -77,7 +77,7 @@ absl::flat_hash_map<std::string, int> Positions(const std::vector<std::string>& 
   return positions;
 }
 
-// Where `keys(0) … keys(count-1)` stand in `known`; empty when they are all of them in order, unless the run is
+// The positions of `keys(0) … keys(count-1)` in `known`; empty if they are all keys in order, unless the run is
 // partial.
 template <typename KeyAt>
 absl::StatusOr<std::vector<int>> Indices(size_t count, KeyAt key_at, const std::vector<std::string>& known,
@@ -224,7 +224,7 @@ void GrpcWorkerService::RunGraph(ServerCall* call) {
   auto recv_keys = std::make_shared<const std::vector<std::string>>(std::move(wire->recv_keys));
   worker_->RunGraphAsync(call->options(), *args, [call, fail, recv_keys](absl::StatusOr<RunGraphResult> result) {
     if (!result.ok()) return fail(result.status());
-    // A client that asks for none of the graph's fetches gets none, though the graph gave them all.
+    // A client may request none of the fetches, although the graph returns all of them.
     if (!recv_keys->empty() && result->fetches.size() != recv_keys->size()) {
       return fail(
           errors::Internal("RunGraph gave ", result->fetches.size(), " tensors for ", recv_keys->size(), " keys"));

@@ -28,7 +28,7 @@ bool SharesMemory(const GrpcChannel& channel) {
   return channel.options().shared_memory && IsOnThisHost(channel.options().address);
 }
 
-// The best first.
+// In order of preference.
 std::vector<std::unique_ptr<LinkOpener>> OpenersFor(GrpcChannel* channel) {
   const GrpcChannelOptions& options = channel->options();
   std::vector<std::unique_ptr<LinkOpener>> openers;
@@ -57,7 +57,9 @@ RemoteWorker::RemoteWorker(GrpcChannelOptions options, grpc::CompletionQueue* qu
 void RemoteWorker::CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
                              const AnswerCallback& done) {
   if (const auto link = calls_.Current(); link != nullptr) {
-    const auto through_link = [done, way = link->way()](const absl::StatusOr<grpc::ByteBuffer>& r) { done(way, r); };
+    const auto through_link = [done, route = link->route()](const absl::StatusOr<grpc::ByteBuffer>& r) {
+      done(route, r);
+    };
     if (link->Begin(method, options, request, through_link)) return;
   }
   channel_.CallAsync(method.path, options, request,
@@ -217,10 +219,10 @@ void RemoteWorker::RecvTensorAsync(const CallOptions& options, int64_t step_id, 
   request.request_id = request_ids_.Next();
   std::shared_ptr<ReceivingArena> arena = shared_memory_.Offer();
   if (arena != nullptr) request.transport_options = arena->offer();
-  const auto receive = [this, way = options.way, id = request.request_id, arena, done = std::move(done)](
-                           const char* way_of_answer, const absl::StatusOr<grpc::ByteBuffer>& reply) {
-    if (way != nullptr) *way = way_of_answer;
-    auto received = reply.ok() ? Receive(*reply, id, arena, way) : reply.status();
+  const auto receive = [this, route = options.route, id = request.request_id, arena, done = std::move(done)](
+                           const char* route_of_answer, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+    if (route != nullptr) *route = route_of_answer;
+    auto received = reply.ok() ? Receive(*reply, id, arena, route) : reply.status();
     if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
     done(std::move(received));
   };
@@ -231,19 +233,19 @@ void RemoteWorker::Acknowledge(int64_t request_id) {
   tensorflow::MarkRecvFinishedRequest request;
   request.set_request_id(request_id);
   auto response = std::make_shared<tensorflow::MarkRecvFinishedResponse>();
-  // When this fails, the sender keeps its answer for longer than it needs to.
+  // If this fails, the sender keeps its answer longer than needed.
   CallMessage("/tensorflow.WorkerService/MarkRecvFinished", channel_.Bounded({}), request, response.get(),
               [response](const absl::Status&) {});
 }
 
 absl::StatusOr<Rendezvous::Received> RemoteWorker::Receive(const grpc::ByteBuffer& reply, int64_t request_id,
                                                            const std::shared_ptr<ReceivingArena>& arena,
-                                                           const char** way) {
+                                                           const char** route) {
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
   if (wire.require_ack) Acknowledge(request_id);
   ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
   if (shared) wire.received.tensor = *std::move(shared);
-  if (shared && way != nullptr) *way = "through shared memory";
+  if (shared && route != nullptr) *route = "through shared memory";
   return std::move(wire.received);
 }
 

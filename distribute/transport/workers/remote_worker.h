@@ -1,4 +1,4 @@
-// A remote task's worker, over gRPC.
+// A remote task's worker, over gRPC, links and shared memory.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,13 @@
 
 namespace weir {
 
-// Thread-safe. `done` runs on a polling thread of the channel's queue, or on one that looks after links, and is short.
-// Calls without a deadline get the channel's
-// default, but for RunGraph, RecvTensor, RecvBuf and Tracing, which last as long as their step, and CompleteGroup and
-// CompleteInstance, which wait for other tasks. No call is outstanding when this
-// is destroyed.
+// Calls a worker in another process. Thread-safe.
+// - Steps' calls and buffers of collectives go through a link (shared memory or stream) if there is one, large tensors
+//   through shared memory on the same host, everything else over gRPC.
+// - `done` is short and runs on a polling thread of the channel's queue or on a thread that polls links.
+// - Calls without a deadline get the channel's default, except RunGraph, RecvTensor, RecvBuf and Tracing, which last as
+//   long as their step, and JoinGroup and CompleteInstance, which wait for other tasks.
+// - No call is pending when it is destroyed.
 class RemoteWorker : public WorkerInterface {
  public:
   RemoteWorker(GrpcChannelOptions options, grpc::CompletionQueue* queue);
@@ -60,31 +62,31 @@ class RemoteWorker : public WorkerInterface {
                     tensorflow::TracingResponse* response, DoneCallback done) override;
 
  private:
-  // What RunGraph's positions stand for.
+  // Maps RunGraph's positions to keys.
   struct GraphKeys {
     std::vector<std::string> feeds, fetches;
   };
   using GraphId = std::pair<std::string, std::string>;  // session and graph handle
 
-  // With the way that the answer came.
-  using AnswerCallback = std::function<void(const char* way, const absl::StatusOr<grpc::ByteBuffer>& answer)>;
+  // With the route that the answer took.
+  using AnswerCallback = std::function<void(const char* route, const absl::StatusOr<grpc::ByteBuffer>& answer)>;
 
-  // Through the link where there is one, else over gRPC.
+  // Through the link if there is one, else over gRPC.
   void CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
                  const AnswerCallback& done);
   void CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response, DoneCallback done);
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const std::string& session, const std::string& graph);
-  // Tells a sender that keeps its answers that this one has arrived.
+  // Acknowledges an answer to a sender that keeps its answers.
   void Acknowledge(int64_t request_id);
   absl::StatusOr<ReceivedBytes> ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
                                               const std::shared_ptr<ReceivingArena>& arena);
-  // The tensor that a reply to the offer of `arena` names; nullopt: it did not go that way.
+  // The tensor that a reply to the offer of `arena` names; nullopt: the tensor is not there.
   absl::StatusOr<std::optional<Tensor>> TakeShared(const std::string& transport_options,
                                                    const std::shared_ptr<ReceivingArena>& arena);
-  // What a RecvTensor that offered `arena` (or nothing) has got; `way` is as in CallOptions.
+  // The result of a RecvTensor that offered `arena` (or nothing); `route` is as in CallOptions.
   absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply, int64_t request_id,
-                                               const std::shared_ptr<ReceivingArena>& arena, const char** way);
+                                               const std::shared_ptr<ReceivingArena>& arena, const char** route);
 
   GrpcChannel channel_;
   SharedMemoryReceiver shared_memory_;
