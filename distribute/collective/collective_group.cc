@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// The same for all processes of a running host, and for them alone.
+// Equal for all processes of a running host, and for them alone.
 const std::string& HostId() {
   static const std::string* const id = [] {
     std::string boot;
@@ -38,7 +38,7 @@ absl::Status FormedGroup::CheckGpuLibrary() const {
     }
     if (member.gpu.place.empty()) continue;
     const auto [known, is_new] = places.try_emplace(member.gpu.place, &member);
-    if (!is_new) return errors::Unavailable(member.device, " and ", known->second->device, " are of one GPU");
+    if (!is_new) return errors::Unavailable(member.device, " and ", known->second->device, " share one GPU");
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// A group whose members are all known.
+// A collective group whose members are all known.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// By what a GPU exchanges tensors with others; empty for other devices, and where there is no library.
+// How a GPU exchanges tensors with others; empty for other devices, and if there is no library.
 struct GpuMembership {
   std::string library;  // GpuCollectiveLibrary::name()
   std::string place;    // GpuCollectiveLibrary::PlaceOf, unique among hosts
@@ -29,20 +29,20 @@ struct FormedGroup {
     GpuMembership gpu;
   };
   int32_t key = 0;
-  uint64_t formation = 0;                         // another one each time that the leader forms the group
+  uint64_t formation = 0;                         // new each time the leader forms the group
   std::vector<Member> members;                    // by rank
   absl::flat_hash_map<std::string, int> rank_of;  // by device
   std::shared_ptr<const Topology> topology;
 
   std::vector<std::string> MemberNames() const;
-  // OK: a library of GPUs can serve all of them. Otherwise why not.
+  // OK if one GPU library can serve all members; otherwise the reason why not.
   absl::Status CheckGpuLibrary() const;
 };
 
-// Describes a device of this process to the leader. `rank`: the one that it asks for; -1: any.
+// Describes a device of this process to the leader. `rank` is the requested one; -1: any.
 GroupMember DescribeMember(int rank, const GpuMembership& gpu = {});
 
-// Unimplemented, naming the members that do not use Weir's messages; Internal for a response that contradicts itself.
+// Unimplemented, with the names of members that do not use Weir's messages; Internal for a contradictory response.
 absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(const JoinGroupResponse& response);
 
 }  // namespace weir

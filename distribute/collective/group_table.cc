@@ -15,7 +15,7 @@ namespace weir {
 namespace {
 
 constexpr int32_t kMaxGroupSize = 1 << 16;
-// Members of all groups when one more begins.
+// Members of all groups together, when a new group starts.
 constexpr size_t kMaxMembers = 1 << 17;
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
@@ -26,7 +26,7 @@ std::string TaskOf(const std::string& device) {
   return name.ok() ? name->TaskName() : device;
 }
 
-// By task and number rather than by letters: task 10 comes after task 9.
+// By task and number, not alphabetically: task 10 comes after task 9.
 bool ComesBefore(const tensorflow::DeviceAttributes& a, const tensorflow::DeviceAttributes& b) {
   const auto left = DeviceName::ParseFull(a.name()), right = DeviceName::ParseFull(b.name());
   if (!left.ok() || !right.ok()) return a.name() < b.name();
@@ -71,7 +71,7 @@ GroupTable::GroupAnswer GroupTable::ResetIfRestarted(const tensorflow::CompleteG
     groups_.erase(group);
     return answer;
   }
-  // Who else waits goes on waiting: the member is there again.
+  // Other waiters keep waiting: the member has rejoined.
   absl::erase_if(group->second.waiters, [&](auto& entry) {
     const bool is_of_old_life = entry.second.call.device() == device;
     if (is_of_old_life) answer.waiters.push_back(std::move(entry.second));
@@ -197,7 +197,7 @@ std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& opti
       return std::nullopt;
     }
   }
-  // Those that wait with a member that does not fit wait in vain.
+  // Waiting members of a group with a misfit would never get an answer.
   GroupAnswer answer = alone(fits.ok() ? Form(key, group) : fits);
   absl::c_move(TakeWaiters(group), std::back_inserter(answer.waiters));
   answer.response = group.formed;
@@ -217,7 +217,7 @@ void GroupTable::Join(const CallOptions& options, const JoinGroupRequest& reques
     answer = Admit(options, request,
                    {++num_calls_, WaitingCall(request.group().device_attributes().name(), std::move(done)), response});
   }
-  // Another call may have answered this one by now: `options` and `request` may be gone.
+  // Another call may have answered this one by now, so `options` and `request` may be destroyed.
   reset.Give();
   if (!void_formation.empty() && options_.on_reset) options_.on_reset(void_formation, reset.status);
   if (answer) answer->Give();

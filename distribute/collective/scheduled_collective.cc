@@ -22,13 +22,13 @@ int64_t ReducedCount(const CollectiveCall& call, const Communicator& communicato
   return call.kind == CollectiveKind::kReduce && communicator.rank() != call.root ? 0 : call.count;
 }
 
-// How many elements of the output are, on whatever rank, as they were sent. What a reduction keeps for itself is not.
+// The number of output elements that hold transmitted, and so rounded, values. A reduction's own share is not rounded.
 int64_t RoundedElements(const CollectiveCall& call, int size) {
   if (size == 1 || call.kind == CollectiveKind::kReduceScatter || call.kind == CollectiveKind::kReduce) return 0;
   return call.kind == CollectiveKind::kAllGather ? call.count * size : call.count;
 }
 
-// `wire_bytes`: those of all elements of the call in messages, as far as they are known before.
+// `wire_bytes`: the encoded size of all elements, as far as it is known in advance.
 AlgorithmChoice Choose(const CollectiveCall& call, int64_t wire_bytes, const Topology& topology) {
   const auto bytes = static_cast<double>(wire_bytes);
   return call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
@@ -90,7 +90,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
   auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {
     const int64_t element_bytes = run.codec.changes() ? run.codec.CastBytes(1) : run.element_bytes;
     const AlgorithmChoice choice = Choose(call, call.count * element_bytes, communicator_->topology());
-    // Both of two partners keep the sum of what they have: it has to be the same.
+    // Both partners keep the sum, which must be equal.
     run.rounds_from = choice.algorithm == Algorithm::kRecursiveDoubling;
     run.schedule = Plan(call, choice, run.divide != nullptr && !run.codec.changes(), *communicator_);
     if (run.divide != nullptr && !run.schedule.divides) {

@@ -1,4 +1,4 @@
-// Collectives by schedules over a communicator.
+// Collectives that run schedules over a communicator.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class ScheduledCollective : public Collective {
   struct Options {
     // Runs large reductions that would hold up a transport thread. May be null; outlives calls.
     WorkQueue* work_queue = nullptr;
-    // Knows the threads that may reduce large messages themselves. May be null; outlives calls.
+    // Identifies threads that may reduce large messages themselves. May be null; outlives calls.
     const BusyPoller* poller = nullptr;
     std::string shape;  // for messages and comparison; empty: "[count]"
   };
@@ -25,7 +25,7 @@ class ScheduledCollective : public Collective {
 
   int rank() const override { return communicator_->rank(); }
   int size() const override { return communicator_->size(); }
-  // The object may go before `done`.
+  // The object may be destroyed before `done`.
   void RunAsync(const CollectiveCall& call, DoneCallback done) override;
 
  private:

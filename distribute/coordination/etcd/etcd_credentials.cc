@@ -11,7 +11,7 @@
 namespace weir::coordination {
 namespace {
 
-// What Debian and its kin keep up to date.
+// The trust store of Debian and related systems.
 constexpr char kTrustedByMachine[] = "/etc/ssl/certs/ca-certificates.crt";
 constexpr char kPemStart[] = "-----BEGIN ";
 constexpr std::chrono::seconds kPatience(10);
