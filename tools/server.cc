@@ -133,7 +133,7 @@ absl::Status Server::Serve(const std::string& address) {
 
 void Server::Shutdown(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
-  if (transport_service_ != nullptr) transport_service_->RefuseCalls();
+  if (transport_service_ != nullptr) transport_service_->RejectCalls();
   if (server_ != nullptr) server_->Drain(deadline);
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);
   if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());

@@ -160,7 +160,7 @@ TEST_F(WorkerTest, FeedsAndFetchesByPosition) {
   EXPECT_EQ(one->fetches[0].scalar<int64_t>(), 7);
 }
 
-TEST_F(WorkerTest, RefusesBadFeedsAndFetches) {
+TEST_F(WorkerTest, RejectsBadFeedsAndFetches) {
   Fetch(Feed("x"), "y");
   auto handle = Register({"x"}, {"y"});
   ASSERT_TRUE(handle.ok()) << handle.status();
@@ -208,14 +208,14 @@ TEST_F(WorkerTest, AFailureOnOneDeviceEndsTheOther) {
   EXPECT_EQ(OriginOf(status)->device, kCpu1);
 }
 
-TEST_F(WorkerTest, MissingKernelsAreRefusedAtOnce) {
+TEST_F(WorkerTest, MissingKernelsAreRejectedAtOnce) {
   Fetch(g_.I64("TestMissing", {}), "y");
   auto handle = Register({}, {"y"});
   EXPECT_EQ(handle.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(handle.status().message()), HasSubstr("TestMissing"));
 }
 
-TEST_F(WorkerTest, KernelsThatFunctionsMissAreRefusedAtOnce) {
+TEST_F(WorkerTest, KernelsThatFunctionsMissAreRejectedAtOnce) {
   tensorflow::FunctionDef function;
   function.mutable_signature()->set_name("F");
   tensorflow::OpDef::ArgDef* output = function.mutable_signature()->add_output_arg();

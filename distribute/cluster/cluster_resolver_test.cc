@@ -57,7 +57,7 @@ TEST(HostListTest, QuotesWhatIsNoList) {
   }
 }
 
-TEST(HostListTest, RefusesWhatIsTooMuchBeforeItMakesIt) {
+TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
   const absl::Time start = absl::Now();
   std::string brackets;
   for (int i = 0; i < 20000; ++i) brackets += "[1-2]";

@@ -12,6 +12,8 @@
 
 namespace weir {
 
+inline constexpr int kMaxPort = 65535;
+
 // The hosts of a job's ranks, which fill one host after the other.
 struct RankLayout {
   std::vector<std::string> hosts;

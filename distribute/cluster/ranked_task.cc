@@ -11,7 +11,6 @@ namespace weir {
 namespace {
 
 constexpr int kFirstPort = 8888;
-constexpr int kMaxPort = 65535;
 constexpr char kLoopback[] = "127.0.0.1";
 
 // A launcher's variable names.

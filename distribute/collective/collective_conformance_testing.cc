@@ -247,9 +247,9 @@ TEST_P(CollectiveConformanceTest, LargeVectorsArePipelined) {
   }
 }
 
-TEST_P(CollectiveConformanceTest, BadCallsAreRefusedOnEveryRank) {
+TEST_P(CollectiveConformanceTest, BadCallsAreRejectedOnEveryRank) {
   const auto group = GetParam().make_group(3);
-  const auto expect_refused = [&](const std::function<void(CollectiveCall&)>& spoil, const char* message) {
+  const auto expect_rejected = [&](const std::function<void(CollectiveCall&)>& spoil, const char* message) {
     Calls calls(3, CollectiveKind::kAllReduce, 4, 4);
     const int64_t sequence = ++NextSequence();
     for (CollectiveCall& call : calls.calls) {
@@ -261,13 +261,13 @@ TEST_P(CollectiveConformanceTest, BadCallsAreRefusedOnEveryRank) {
       EXPECT_THAT(std::string(status.message()), HasSubstr(message));
     }
   };
-  expect_refused([](CollectiveCall& call) { call.count = -1; }, "-1 elements");
-  expect_refused([](CollectiveCall& call) { call.dtype = DT_STRING; }, "string");
-  expect_refused([](CollectiveCall& call) { call.dtype = DT_BOOL; }, "bool");
-  expect_refused([](CollectiveCall& call) { call.algorithm = Algorithm::kBruck; }, "Bruck");
-  expect_refused([](CollectiveCall& call) { call.kind = CollectiveKind::kBroadcast, call.root = 3; }, "root 3");
-  expect_refused([](CollectiveCall& call) { call.kind = CollectiveKind::kAllToAll; }, "4 elements in a group of 3");
-  expect_refused(
+  expect_rejected([](CollectiveCall& call) { call.count = -1; }, "-1 elements");
+  expect_rejected([](CollectiveCall& call) { call.dtype = DT_STRING; }, "string");
+  expect_rejected([](CollectiveCall& call) { call.dtype = DT_BOOL; }, "bool");
+  expect_rejected([](CollectiveCall& call) { call.algorithm = Algorithm::kBruck; }, "Bruck");
+  expect_rejected([](CollectiveCall& call) { call.kind = CollectiveKind::kBroadcast, call.root = 3; }, "root 3");
+  expect_rejected([](CollectiveCall& call) { call.kind = CollectiveKind::kAllToAll; }, "4 elements in a group of 3");
+  expect_rejected(
       [](CollectiveCall& call) {
         call.kind = CollectiveKind::kPermute, call.permutation = {0, 0, 1};
       },

@@ -119,7 +119,7 @@ TEST_F(GroupTableTest, DevicesOfTasksThatAreNotOfTheClusterMayNotJoin) {
   EXPECT_THAT(*Join(7).status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not of this cluster")));
 }
 
-TEST_F(GroupTableTest, AttributesThatAreTooLongAreRefused) {
+TEST_F(GroupTableTest, AttributesThatAreTooLongAreRejected) {
   GroupCall call;
   call.request.mutable_group()->set_group_size(2);
   call.request.mutable_group()->mutable_device_attributes()->set_name(DeviceOf(0));

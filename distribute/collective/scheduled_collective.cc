@@ -53,12 +53,12 @@ Schedule Plan(const CollectiveCall& call, const AlgorithmChoice& choice, bool di
 }  // namespace
 
 void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done) {
-  const auto refuse = [&](const absl::Status& status) {
+  const auto reject = [&](const absl::Status& status) {
     communicator_->Abort(call.sequence, status);
     communicator_->End(call.sequence);
     done(status);
   };
-  if (const absl::Status status = CheckCall(call, communicator_->topology()); !status.ok()) return refuse(status);
+  if (const absl::Status status = CheckCall(call, communicator_->topology()); !status.ok()) return reject(status);
   ScheduleRun::Options run{.communicator = communicator_,
                            .sequence = call.sequence,
                            .input = static_cast<const char*>(call.input),
@@ -74,11 +74,11 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
   }
   if (Reduces(call.kind)) {
     auto reduce = ReduceFunctionFor(call.dtype, call.reduction);
-    if (!reduce.ok()) return refuse(reduce.status());
+    if (!reduce.ok()) return reject(reduce.status());
     run.reduce = *reduce;
     if (call.divisor != 1) {
       auto divide = DivideFunctionFor(call.dtype);
-      if (!divide.ok()) return refuse(divide.status());
+      if (!divide.ok()) return reject(divide.status());
       run.divide = *divide;
       run.divisor = call.divisor;
     }
@@ -102,7 +102,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     }
     return ScheduleRun::Create(std::move(run), done);
   });
-  if (!started.ok()) return refuse(started.status());
+  if (!started.ok()) return reject(started.status());
   (*started)->Start();
 }
 

@@ -124,7 +124,7 @@ TEST(StepSequencesTest, WhatStrangersAskForChangesNothing) {
   EXPECT_EQ(leader.Take(5), first);
 }
 
-TEST(StepSequencesTest, TooManyKeysAtOnceAreRefused) {
+TEST(StepSequencesTest, TooManyKeysAtOnceAreRejected) {
   StepSequences leader;
   tensorflow::GetStepSequenceRequest request;
   tensorflow::GetStepSequenceResponse response;

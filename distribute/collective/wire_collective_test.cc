@@ -201,7 +201,7 @@ void ExpectLossWhen(const std::function<void(std::string&)>& falsify) {
   }
 }
 
-TEST(WireCollectiveTest, LengthsThatLieAreRefused) {
+TEST(WireCollectiveTest, LengthsThatLieAreRejected) {
   for (const int64_t lie : {int64_t{0}, int64_t{-1}, int64_t{1}, (int64_t{1} << 17) + 1, int64_t{1} << 60}) {
     ExpectLossWhen([lie](std::string& message) {
       if (message.size() == sizeof(lie)) std::memcpy(message.data(), &lie, sizeof(lie));
@@ -209,7 +209,7 @@ TEST(WireCollectiveTest, LengthsThatLieAreRefused) {
   }
 }
 
-TEST(WireCollectiveTest, BlocksThatLieAreRefused) {
+TEST(WireCollectiveTest, BlocksThatLieAreRejected) {
   ExpectLossWhen([](std::string& message) {
     if (message.size() != sizeof(int64_t)) message.assign(message.size(), '\xff');
   });

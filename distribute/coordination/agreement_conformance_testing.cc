@@ -139,13 +139,13 @@ TEST_P(StoreConformance, ABarrierOutlivesCompaction) {
 
 TEST_P(StoreConformance, BarriersAreChecked) {
   auto lease = NewLease(*store_);
-  const auto refused = [&](BarrierOptions barrier, const char* text) {
+  const auto rejected = [&](BarrierOptions barrier, const char* text) {
     EXPECT_THAT(AwaitBarrier(*store_, *lease, barrier, Soon()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
   };
-  refused({.name = "", .participants = {"a"}, .self = "a"}, "no name");
-  refused({.name = "b", .participants = {"a"}, .self = "c"}, "no participant c");
-  refused({.name = "b", .participants = {"a", "a"}, .self = "a"}, "two participants named a");
+  rejected({.name = "", .participants = {"a"}, .self = "a"}, "no name");
+  rejected({.name = "b", .participants = {"a"}, .self = "c"}, "no participant c");
+  rejected({.name = "b", .participants = {"a", "a"}, .self = "a"}, "two participants named a");
   EXPECT_THAT(AwaitBarrier(*store_, *lease, {.name = "b", .participants = {"a"}, .self = "a"}, Soon()), IsOk());
 }
 
@@ -166,7 +166,7 @@ TEST_P(StoreConformance, OneLeadsAndTheNextFollows) {
   EXPECT_EQ(successor.value, "host:2");
   EXPECT_GT(successor.revision, leader.revision);
   EXPECT_EQ(election.Current(Soon())->key, successor.key);
-  // What the old leader still writes is refused; to resign again is nothing.
+  // What the old leader still writes is rejected; to resign again is nothing.
   EXPECT_FALSE(store_->Commit(Soon(), {.conditions = {Election::StillLeads(leader)}, .then = {Operation::Put("x", "")}})
                    ->succeeded);
   EXPECT_TRUE(store_->Commit(Soon(), {.conditions = {Election::StillLeads(successor)}})->succeeded);

@@ -229,8 +229,8 @@ absl::Status Visit::GiveUp(const CallOptions& options, const absl::Status& why) 
                                   absl::IsDeadlineExceeded(why) ? "its deadline passed" : why.message(), ")");
   if (!missing.empty()) absl::StrAppend(&text, "; missing: ", Named(missing));
   // If this fails, the loss of this participant's key notifies the others.
-  const absl::Status told = Decide(options, text);
-  return absl::Status(why.code(), told.ok() ? text : absl::StrCat(text, "; ", told.message()));
+  const absl::Status written = Decide(options, text);
+  return absl::Status(why.code(), written.ok() ? text : absl::StrCat(text, "; ", written.message()));
 }
 
 // Keys that cannot be deleted now end with the lease or with the next visit. The entry may have succeeded without an

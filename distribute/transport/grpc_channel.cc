@@ -134,7 +134,7 @@ void GrpcChannel::Learn(const Connection& connection, const grpc::ClientContext&
   if (!connection.asks) {
     replaced = std::exchange(previous_, nullptr);
   } else if (pings_ == Pings::kUnknown) {
-    pings_ = agrees ? Pings::kAgreed : Pings::kRefused;
+    pings_ = agrees ? Pings::kAgreed : Pings::kRejected;
     if (agrees) previous_ = std::exchange(channel_, Connect(options_, /*pings=*/true));
   }
 }

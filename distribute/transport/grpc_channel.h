@@ -71,7 +71,7 @@ class GrpcChannel {
 
  private:
   class AsyncCall;
-  enum class Pings { kUnknown, kAgreed, kRefused };
+  enum class Pings { kUnknown, kAgreed, kRejected };
   struct Connection {
     std::shared_ptr<grpc::Channel> channel;
     std::shared_ptr<grpc::Channel> previous;  // used instead if `channel`, which is new, could not connect

@@ -32,7 +32,10 @@ constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
-// gRPC's method table, all asynchronous and untyped: streams follow the other methods.
+}  // namespace
+
+// gRPC's method table, all asynchronous and untyped: streams follow the other methods. Not in the unnamed namespace,
+// because GrpcServer::Core has one.
 class MethodTable : public grpc::Service {
  public:
   MethodTable(const std::vector<ServerMethod>& methods, const std::vector<ServerStreamMethod>& streams) {
@@ -49,6 +52,8 @@ class MethodTable : public grpc::Service {
   }
   int size_ = 0;
 };
+
+namespace {
 
 // A completion event bound to a method of its owner.
 template <typename Owner>
@@ -91,13 +96,13 @@ class GrpcServer::Core {
   }
   MethodTable& table() { return table_; }
   grpc::AsyncGenericService& unknown() { return unknown_; }
-  enum class Admission { kServe, kRefuse, kDrop };
+  enum class Admission { kServe, kReject, kDrop };
   // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
   Admission HandlerStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
     ++handlers_;
-    return draining_ ? Admission::kRefuse : Admission::kServe;
+    return draining_ ? Admission::kReject : Admission::kServe;
   }
   absl::Status IsFull() {
     MutexLock lock(mu_);
@@ -114,7 +119,7 @@ class GrpcServer::Core {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
     ++streams_;
-    return draining_ ? Admission::kRefuse : Admission::kServe;
+    return draining_ ? Admission::kReject : Admission::kServe;
   }
   void StreamEnds() {
     MutexLock lock(mu_);
@@ -220,7 +225,7 @@ class UnaryCall final : public ServerCall {
         if (method().blocks && !may_wait) return Fail(core_->IsFull());
         method().handle(this);
         break;
-      case Core::Admission::kRefuse:
+      case Core::Admission::kReject:
         Fail(errors::Unavailable("The server is shutting down"));
         break;
       case Core::Admission::kDrop:
@@ -232,7 +237,7 @@ class UnaryCall final : public ServerCall {
   void Finished(bool) { Release(); }
 
   void Done() {
-    if (context_.IsCancelled()) cancellation_.StartCancel(absl::CancelledError("The caller cancelled, or went away"));
+    if (context_.IsCancelled()) cancellation_.StartCancel(absl::CancelledError("The caller cancelled or disconnected"));
     Release();
   }
 
@@ -268,8 +273,8 @@ class ServerStream final : public GrpcStream {
   void BeginStart(CompletionEvent* tag) override { stream_.SendInitialMetadata(tag); }
   void BeginRead(grpc::ByteBuffer* message, CompletionEvent* tag) override { stream_.Read(message, tag); }
   void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) override { stream_.Write(message, tag); }
-  void BeginFinish(const absl::Status& refusal, CompletionEvent* tag) override {
-    stream_.Finish(ToGrpcStatus(refusal), tag);
+  void BeginFinish(const absl::Status& rejection, CompletionEvent* tag) override {
+    stream_.Finish(ToGrpcStatus(rejection), tag);
   }
   void TryCancel() override { context_.TryCancel(); }
   bool AsksHowItEnded() const override { return false; }
@@ -286,7 +291,7 @@ class ServerStream final : public GrpcStream {
     if (!ok) return;
     const auto admission = core_->StreamStarts();
     if (admission == Core::Admission::kDrop) return;  // the call was cancelled by the shutdown
-    if (admission == Core::Admission::kRefuse) return Refuse(errors::Unavailable("The server is shutting down"));
+    if (admission == Core::Admission::kReject) return Reject(errors::Unavailable("The server is shutting down"));
     Expect(core_, index_);
     core_->stream(index_).handle(self);
   }

@@ -17,15 +17,15 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
   void Read() override;
   void Write(const grpc::ByteBuffer& message) override;
   void Cancel() override;
-  void Refuse(const absl::Status& status) override;
+  void Reject(const absl::Status& status) override;
 
  protected:
   // Each starts one gRPC operation, which completes `tag`.
   virtual void BeginStart(CompletionEvent* tag) = 0;
   virtual void BeginRead(grpc::ByteBuffer* message, CompletionEvent* tag) = 0;
   virtual void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) = 0;
-  // On the called end, sends `refusal` to the peer if it is not OK; otherwise asks gRPC how the call ended.
-  virtual void BeginFinish(const absl::Status& refusal, CompletionEvent* tag) = 0;
+  // On the called end, sends `rejection` to the peer if it is not OK; otherwise asks gRPC how the call ended.
+  virtual void BeginFinish(const absl::Status& rejection, CompletionEvent* tag) = 0;
   virtual void TryCancel() = 0;
   // Valid after BeginFinish: how the call ended.
   virtual absl::Status FinalStatus() = 0;

@@ -217,7 +217,7 @@ void Listener::AcceptAll(int listener) {
     if (connection < 0) return;
     if (!LeavesRoom(connection)) {
       WEIR_LOG_EVERY(WARNING, absl::Seconds(10))
-          << "connections are refused: the process has hardly a file left; raise the limit (ulimit -n)";
+          << "connections are rejected: the process has hardly a file left; raise the limit (ulimit -n)";
       close(connection);
       continue;
     }

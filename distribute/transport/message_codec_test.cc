@@ -166,7 +166,7 @@ TEST(MessageCodecTest, MalformedBytesAreErrors) {
   EXPECT_GT(errors, static_cast<int>(good.size()));
 }
 
-TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRefused) {
+TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRejected) {
   tensorflow::RecvTensorResponse proto;
   proto.mutable_tensor()->set_dtype(tensorflow::DT_FLOAT);
   proto.mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(int64_t{1} << 40);
@@ -191,7 +191,7 @@ class PretendBuffer : public TensorBuffer {
   alignas(64) char byte_[64] = {};
 };
 
-TEST(MessageCodecTest, AMessageOfTwoGigabytesIsRefused) {
+TEST(MessageCodecTest, AMessageOfTwoGigabytesIsRejected) {
   const int64_t elements = int64_t{1} << 29;
   const Tensor huge = Tensor::FromBuffer(DT_FLOAT, TensorShape({elements}), new PretendBuffer(elements * 4));
   EXPECT_THAT(EncodeRecvTensorResponse({huge, false}, 0),

@@ -30,7 +30,7 @@ class MessageStream {
   };
 
   virtual ~MessageStream() = default;
-  // Called once, unless Refuse is called instead.
+  // Called once, unless Reject is called instead.
   virtual void Start(std::shared_ptr<Listener> listener) = 0;
   // No effect once the stream is ending.
   virtual void Read() = 0;
@@ -38,7 +38,7 @@ class MessageStream {
   // Ends both ends.
   virtual void Cancel() = 0;
   // As Cancel, for a stream with no pending operation. The called end sends `status` to the peer.
-  virtual void Refuse(const absl::Status& status) = 0;
+  virtual void Reject(const absl::Status& status) = 0;
 };
 
 }  // namespace weir

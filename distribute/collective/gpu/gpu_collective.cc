@@ -72,9 +72,9 @@ class Run : public std::enable_shared_from_this<Run> {
     untold_ = size() - 1;
     if (size() == 1) return GiveTurn();
     for (int peer = 1; peer < size(); ++peer) {
-      Receive(peer, kPresent, sizeof(broken_), [this](const ReceivedBytes& told) {
+      Receive(peer, kPresent, sizeof(broken_), [this](const ReceivedBytes& reported) {
         int64_t broken = 0;
-        std::memcpy(&broken, told.bytes().data(), sizeof(broken));
+        std::memcpy(&broken, reported.bytes().data(), sizeof(broken));
         {
           MutexLock lock(mu_);
           broken_ = std::max(broken_, broken);

@@ -61,7 +61,7 @@ absl::Status Check(const EtcdOptions& options) {
 }
 
 // True if the member itself looked for a leader and found none.
-bool WasRefused(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
+bool WasRejected(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
 
 }  // namespace
 
@@ -140,7 +140,7 @@ void EtcdClient::TurnFrom(size_t member) { current_.compare_exchange_strong(memb
 grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
   std::string token;
   const grpc::Status status = AttemptWithToken(options, rpc, &token);
-  return token_.IsRefused(status, token) ? AttemptWithToken(options, rpc, &token) : status;
+  return token_.IsRejected(status, token) ? AttemptWithToken(options, rpc, &token) : status;
 }
 
 grpc::Status EtcdClient::AttemptWithToken(const CallOptions& options, Rpc rpc, std::string* token) {
@@ -170,7 +170,7 @@ absl::Status EtcdClient::Call(absl::string_view what, const CallOptions& options
       return CancelledBy(*bounded.cancellation);
     }
     absl::Status error = FromGrpcStatus(status);
-    if (!IsTransient(status) || !(repeatable || WasRefused(status))) {
+    if (!IsTransient(status) || !(repeatable || WasRejected(status))) {
       if (absl::IsUnavailable(error)) error = Annotate(std::move(error), "it is not known whether it was done");
       return Describe(what, std::move(error));
     }

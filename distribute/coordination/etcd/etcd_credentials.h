@@ -26,7 +26,7 @@ class EtcdToken {
   // deadline.
   grpc::Status AddTo(grpc::ClientContext* context, etcdserverpb::Auth::StubInterface& auth, std::string* token);
   // True if a call with this status may succeed with another token; this one is then not used again.
-  bool IsRefused(const grpc::Status& status, const std::string& token);
+  bool IsRejected(const grpc::Status& status, const std::string& token);
 
  private:
   const std::string user_, password_;

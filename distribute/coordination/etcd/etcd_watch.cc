@@ -92,18 +92,18 @@ absl::Status EtcdWatch::ReadStream() {
   create.set_range_end(EtcdRangeEnd(keys_));
   create.set_start_revision(next_);
   create.set_fragment(true);
-  absl::Status refused;  // by this client
+  absl::Status rejected;  // by this client
   const grpc::Status ended =
       client_->Attempt({.cancellation = &stop_}, [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
         auto stream = member.watch->Watch(context);
         etcdserverpb::WatchResponse response;
         if (stream->Write(request)) {
-          while (refused.ok() && stream->Read(&response)) refused = Take(std::move(response));
+          while (rejected.ok() && stream->Read(&response)) rejected = Take(std::move(response));
         }
-        if (!refused.ok()) context->TryCancel();
+        if (!rejected.ok()) context->TryCancel();
         return stream->Finish();
       });
-  if (!refused.ok()) return refused;
+  if (!rejected.ok()) return rejected;
   status = ended.ok() ? errors::Unavailable("the server ended the stream") : FromGrpcStatus(ended);
   status = client_->Describe(absl::StrCat("Watch of ", keys_.ToString()), std::move(status));
   NoteTrouble(status);

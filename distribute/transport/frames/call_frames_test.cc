@@ -190,11 +190,11 @@ TEST_F(CallFramesTest, AMethodThatLinksDoNotCarryIsUnimplemented) {
 TEST_F(CallFramesTest, AServerThatShutsDownFinishesWhatItHasBegun) {
   auto begun = Call(Buffer({"x"}));
   asking_->DeliverTo(*answers_);
-  handlers_.Refuse();
-  auto refused = Call(Buffer({"x"}));
+  handlers_.Reject();
+  auto rejected = Call(Buffer({"x"}));
   asking_->DeliverTo(*answers_);
   answering_->DeliverTo(*requests_);
-  EXPECT_THAT(refused.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+  EXPECT_THAT(rejected.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
   std::exchange(calls_, {})[0]->Finish(Buffer({"one"}));
   handlers_.Await(absl::InfiniteFuture());
   answering_->DeliverTo(*requests_);

@@ -28,7 +28,7 @@ class LinkConnection {
   std::shared_ptr<Requests> Current();
 
  private:
-  enum class State { kIdle, kAsking, kOpen, kRefused };
+  enum class State { kIdle, kAsking, kOpen, kRejected };
 
   void Ask(size_t opener);
   void Answered(size_t opener, const absl::StatusOr<std::shared_ptr<FrameLink>>& link,

@@ -26,18 +26,18 @@ class LinkHandlers {
 
   // Null if links do not carry the method.
   const Handler* Find(uint32_t id) const;
-  // Starts a call; false once Refuse was called. If true, Leave must follow.
+  // Starts a call; false once Reject was called. If true, Leave must follow.
   bool Enter();
   void Leave();
   // Rejects new calls and waits until `deadline` for running ones.
-  void Refuse();
+  void Reject();
   void Await(absl::Time deadline);
 
  private:
   absl::flat_hash_map<uint32_t, Handler> handlers_;
   Mutex mu_;
   std::condition_variable idle_;
-  bool refuses_ GUARDED_BY(mu_) = false;
+  bool rejects_ GUARDED_BY(mu_) = false;
   int active_ GUARDED_BY(mu_) = 0;
 };
 

@@ -260,9 +260,9 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   close(pipe_ends[1]);
 }
 
-TEST(SharedSegmentTest, ANameThatLiesIsRefused) {
+TEST(SharedSegmentTest, ANameThatLiesIsRejected) {
   ASSERT_OK_AND_ASSIGN(const auto segment, SharedSegment::Create("weir-test", 4096));
-  const auto refused = [&](auto change) {
+  const auto rejected = [&](auto change) {
     SharedSegmentName bad = segment->name();
     change(bad);
     const auto opened = SharedSegment::Open("weir-test", 4096, bad);
@@ -270,15 +270,15 @@ TEST(SharedSegmentTest, ANameThatLiesIsRefused) {
                                          StatusIs(absl::StatusCode::kPermissionDenied)))
         << bad.ShortDebugString();
   };
-  refused([](auto& name) { name.set_pid(0); });
-  refused([](auto& name) { name.set_pid(-1); });
-  refused([](auto& name) { name.set_pid(int64_t{1} << 40); });
-  refused([](auto& name) { name.set_fd(0); });
-  refused([](auto& name) { name.set_fd(-1); });
-  refused([](auto& name) { name.set_bytes(name.bytes() * 2); });
-  refused([](auto& name) { name.set_token("short"); });
-  refused([](auto& name) { name.set_token(std::string(SharedSegment::kTokenBytes, 'x')); });
-  refused([](auto& name) { name.Clear(); });
+  rejected([](auto& name) { name.set_pid(0); });
+  rejected([](auto& name) { name.set_pid(-1); });
+  rejected([](auto& name) { name.set_pid(int64_t{1} << 40); });
+  rejected([](auto& name) { name.set_fd(0); });
+  rejected([](auto& name) { name.set_fd(-1); });
+  rejected([](auto& name) { name.set_bytes(name.bytes() * 2); });
+  rejected([](auto& name) { name.set_token("short"); });
+  rejected([](auto& name) { name.set_token(std::string(SharedSegment::kTokenBytes, 'x')); });
+  rejected([](auto& name) { name.Clear(); });
   EXPECT_THAT(SharedSegment::Open("weir-other", 4096, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SharedSegment::Open("weir-test", 8192, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SharedSegment::Open("weir-test", 4096, segment->name()), IsOk());

@@ -75,7 +75,7 @@ class SharedMemorySender {
  private:
   struct Entry {
     std::shared_ptr<SendingArena> arena;  // nullptr: it could not be opened, because of:
-    SharedMemoryReply::Outcome refusal = SharedMemoryReply::UNREACHABLE;
+    SharedMemoryReply::Outcome rejection = SharedMemoryReply::UNREACHABLE;
     absl::Time last_used;
   };
 

@@ -138,7 +138,7 @@ TEST_F(SharedMemoryTest, TrimmedMemoryComesBack) {
   ExpectTensorEqual(received, Numbers(1'000'000, 2));
 }
 
-TEST_F(SharedMemoryTest, AnOfferThatLiesIsRefused) {
+TEST_F(SharedMemoryTest, AnOfferThatLiesIsRejected) {
   const auto error = AnyOf(absl::StatusCode::kInvalidArgument, absl::StatusCode::kPermissionDenied);
   SharedMemoryOffer bad = offer_;
   bad.set_token(std::string(kArenaTokenBytes, 'x'));
@@ -162,7 +162,7 @@ TEST_F(SharedMemoryTest, AnOfferThatLiesIsRefused) {
   EXPECT_THAT(SendingArena::Open(offer_), IsOk());
 }
 
-TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRefused) {
+TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRejected) {
   const int fd = memfd_create(kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(fd, kArenaBytes), 0);
   ASSERT_EQ(pwrite(fd, offer_.token().data(), kArenaTokenBytes, 0), kArenaTokenBytes);
@@ -172,27 +172,27 @@ TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRefused) {
   close(fd);
 }
 
-TEST_F(SharedMemoryTest, AReplyThatLiesIsRefused) {
+TEST_F(SharedMemoryTest, AReplyThatLiesIsRejected) {
   Open();
   SharedMemoryReply good;
   ASSERT_TRUE(sending_->Write(Numbers(1000, 0), &good));
-  const auto refused = [&](auto change) {
+  const auto rejected = [&](auto change) {
     SharedMemoryReply bad = good;
     change(bad);
     EXPECT_THAT(receiving_->Take(bad), StatusIs(absl::StatusCode::kInvalidArgument)) << bad.ShortDebugString();
   };
-  refused([](auto& r) { r.set_offset(0); });
-  refused([](auto& r) { r.set_offset(kArenaDataOffset + 1); });
-  refused([](auto& r) { r.set_offset(kArenaBytes); });
-  refused([](auto& r) { r.set_offset(kArenaBytes - 64); });
-  refused([](auto& r) { r.set_offset(UINT64_MAX - 63); });
-  refused([](auto& r) { r.set_block(kArenaBlocks); });
-  refused([](auto& r) { r.set_dtype(tensorflow::DT_STRING); });
-  refused([](auto& r) { r.set_dtype(static_cast<tensorflow::DataType>(1234)); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(-1); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(0); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 62); });
-  refused([](auto& r) { r.mutable_tensor_shape()->set_unknown_rank(true); });
+  rejected([](auto& r) { r.set_offset(0); });
+  rejected([](auto& r) { r.set_offset(kArenaDataOffset + 1); });
+  rejected([](auto& r) { r.set_offset(kArenaBytes); });
+  rejected([](auto& r) { r.set_offset(kArenaBytes - 64); });
+  rejected([](auto& r) { r.set_offset(UINT64_MAX - 63); });
+  rejected([](auto& r) { r.set_block(kArenaBlocks); });
+  rejected([](auto& r) { r.set_dtype(tensorflow::DT_STRING); });
+  rejected([](auto& r) { r.set_dtype(static_cast<tensorflow::DataType>(1234)); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(-1); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(0); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 62); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->set_unknown_rank(true); });
   EXPECT_THAT(receiving_->Take(good), IsOk());
 }
 

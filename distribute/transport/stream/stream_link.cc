@@ -47,7 +47,7 @@ StreamLink::StreamLink(Options options) : options_(std::move(options)), peer_nam
 
 void StreamLink::Start() {
   const absl::Status added = options_.links->Add(shared_from_this());
-  if (!added.ok()) return Refuse(added);
+  if (!added.ok()) return Reject(added);
   options_.stream->Start(shared_from_this());
 }
 
@@ -92,7 +92,7 @@ void StreamLink::Greeted(const grpc::ByteBuffer& message) {
   }
   absl::StatusOr<Peer> peer = PeerOf(greet, message);
   const absl::Status status = peer.ok() ? Open(*std::move(peer)) : peer.status();
-  if (!status.ok()) Refuse(status);
+  if (!status.ok()) Reject(status);
   if (opened != nullptr) opened(status);
 }
 
@@ -268,11 +268,11 @@ absl::Status StreamLink::Lost(absl::string_view what) const {
   return WithOrigin(errors::Unavailable("Task ", peer_name_, what), {.task = peer_name_});
 }
 
-void StreamLink::Refuse(const absl::Status& status) { BreakOnce(status, /*refuses=*/!options_.is_asker); }
+void StreamLink::Reject(const absl::Status& status) { BreakOnce(status, /*rejects=*/!options_.is_asker); }
 
-void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*refuses=*/false); }
+void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*rejects=*/false); }
 
-void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
+void StreamLink::BreakOnce(const absl::Status& status, bool rejects) {
   const std::shared_ptr<StreamLink> self = shared_from_this();
   std::shared_ptr<FrameLink::Receiver> receiver;
   Opened opened;
@@ -284,7 +284,7 @@ void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
     opened.swap(options_.opened);
     std::swap(waiting, lanes_);
   }
-  refuses ? options_.stream->Refuse(status) : options_.stream->Cancel();
+  rejects ? options_.stream->Reject(status) : options_.stream->Cancel();
   options_.links->Remove(this);
   if (opened != nullptr) opened(status);
   if (receiver != nullptr) receiver->OnBroken(status);

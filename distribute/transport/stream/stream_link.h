@@ -87,8 +87,8 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   absl::StatusOr<Peer> PeerOf(const Greet& greet, const grpc::ByteBuffer& greeting);
   absl::Status Open(Peer peer);
   // As Break; a peer that called and got no answer yet receives the status.
-  void Refuse(const absl::Status& status);
-  void BreakOnce(const absl::Status& status, bool refuses);
+  void Reject(const absl::Status& status);
+  void BreakOnce(const absl::Status& status, bool rejects);
   void TakeMessage(const grpc::ByteBuffer& message);
   absl::Status TakeFrame(FrameLink::Receiver& receiver, const StreamFrameHead& head, std::vector<grpc::Slice> pieces);
   absl::Status TakeCredit(uint64_t credit);

@@ -130,8 +130,8 @@ class HeldStream : public MessageStream {
     written.push_back(Text(message));
   }
   void Cancel() override { End(absl::CancelledError("cancelled")); }
-  void Refuse(const absl::Status& status) override {
-    refusal = status;
+  void Reject(const absl::Status& status) override {
+    rejection = status;
     End(status);
   }
 
@@ -152,7 +152,7 @@ class HeldStream : public MessageStream {
   std::vector<std::string> written;
   bool is_writing = false;
   int reads = 0;
-  std::optional<absl::Status> refusal;
+  std::optional<absl::Status> rejection;
 
  private:
   std::shared_ptr<Listener> listener_;
@@ -325,16 +325,16 @@ TEST_F(StreamLinkTest, UnknownKindsAreLeftToTheReceiver) {
   EXPECT_EQ(recorder_->heads()[0].channel, 5);
 }
 
-TEST_F(StreamLinkTest, AGreetingThatCannotBeIsRefused) {
+TEST_F(StreamLinkTest, AGreetingThatCannotBeIsRejected) {
   stream_->Receive(Text(Greeting(StreamLink::kMinWindowBytes - 1)));
-  ASSERT_TRUE(stream_->refusal.has_value());
-  EXPECT_THAT(*stream_->refusal, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/job:a")));
+  ASSERT_TRUE(stream_->rejection.has_value());
+  EXPECT_THAT(*stream_->rejection, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/job:a")));
 }
 
-TEST_F(StreamLinkTest, NonsenseForAGreetingIsRefused) {
+TEST_F(StreamLinkTest, NonsenseForAGreetingIsRejected) {
   stream_->Receive("\xff\xff\xff");
-  ASSERT_TRUE(stream_->refusal.has_value());
-  EXPECT_THAT(*stream_->refusal, StatusIs(absl::StatusCode::kInvalidArgument));
+  ASSERT_TRUE(stream_->rejection.has_value());
+  EXPECT_THAT(*stream_->rejection, StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(StreamLinkTest, APeerThatIsSilentForLongIsHung) {
@@ -454,7 +454,7 @@ TEST(StreamLinksTest, WhatFramesHaveBroughtHasRunWhenTheyAreStopped) {
         const auto stream = std::make_shared<HeldStream>();
         std::make_shared<StreamLink>(StreamLink::Options{.stream = stream, .links = &links})->Start();
         stream->Cancel();
-        return stream->refusal.has_value();
+        return stream->rejection.has_value();
       };
       while (!stopping()) std::this_thread::yield();
       has_run = true;
@@ -469,8 +469,8 @@ TEST(StreamLinksTest, StoppedOnesTakeNoMore) {
   links.Stop();
   const auto stream = std::make_shared<HeldStream>();
   std::make_shared<StreamLink>(StreamLink::Options{.stream = stream, .links = &links})->Start();
-  ASSERT_TRUE(stream->refusal.has_value());
-  EXPECT_THAT(*stream->refusal, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+  ASSERT_TRUE(stream->rejection.has_value());
+  EXPECT_THAT(*stream->rejection, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 }
 
 }  // namespace

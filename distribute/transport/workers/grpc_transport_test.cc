@@ -212,7 +212,7 @@ TEST_F(GrpcTransportTest, APartialRunThatGivesAllListsAll) {
   EXPECT_EQ(fake_worker_.last_run->fetch_indices, (std::vector<int>{0, 1}));
 }
 
-TEST_F(GrpcTransportTest, ARequestThatArrivesTwiceIsRefused) {
+TEST_F(GrpcTransportTest, ARequestThatArrivesTwiceIsRejected) {
   RegisterGraph();
   RunGraphArgs args;
   args.feeds = {AsScalar<float>(1), AsScalar<float>(2)};
@@ -323,7 +323,7 @@ TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
 }
 
 // The last thread goes on serving what does not wait, and learns that those who wait have gone.
-TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRefusesMoreAndRecovers) {
+TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRejectsMoreAndRecovers) {
   constexpr int kThreads = 4;
   std::atomic<int> waiting{0};
   fake_master_.run_step = [&](const CallOptions& options, const RunStepArgs&) -> absl::StatusOr<RunStepResult> {
@@ -432,7 +432,7 @@ TEST_F(GrpcTransportTest, ShutdownCancelsWhatIsInFlight) {
   EXPECT_FALSE(result.get().ok());
 }
 
-TEST_F(GrpcTransportTest, AnOversizedRequestIsRefused) {
+TEST_F(GrpcTransportTest, AnOversizedRequestIsRejected) {
   GrpcServer::Options options;
   options.max_request_bytes = 1000;
   options.methods = master_service_.Methods();

@@ -28,7 +28,7 @@ class TransportService {
   std::vector<ServerMethod> Methods();
   std::vector<ServerStreamMethod> Streams();
   // Rejects calls through links from now on.
-  void RefuseCalls() { handlers_.Refuse(); }
+  void RejectCalls() { handlers_.Reject(); }
   // Waits until `deadline` for running calls.
   void AwaitCalls(absl::Time deadline) { handlers_.Await(deadline); }
 
