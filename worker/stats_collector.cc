@@ -127,8 +127,7 @@ void StatsCollector::AddMemoryTo(const Event& event, tensorflow::NodeExecStats* 
 void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {
   const absl::StatusOr<std::vector<DeviceLane::Span>> spans = lane_->Spans();
   if (!spans.ok()) {
-    WEIR_LOG(WARNING).With("device", device_).With("reason", spans.status().message())
-        << "a trace lacks the GPU's times";
+    WEIR_LOG(WARNING).With("device", device_).With("reason", spans.status().message()) << "a trace lacks GPU times";
     return;
   }
   const int64_t offset = EpochOffset();

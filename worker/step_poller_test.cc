@@ -1,4 +1,4 @@
-// When a thread of a step that looks after what others send lets others do so.
+// When a polling thread of a step releases its turn.
 #include <google/protobuf/text_format.h>
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kDevice[] = "/job:worker/replica:0/task:0/device:CPU:0";
 
-// Brings the tensor that a step waits for when the step awaits it, and keeps its turn then.
+// Sends the tensor that a step waits for when the step polls, and keeps the turn.
 class Bringer : public BusyPoller {
  public:
   Bringer(Rendezvous* rendezvous, Tensor value) : rendezvous_(rendezvous), value_(std::move(value)) {}
@@ -42,7 +42,7 @@ class Bringer : public BusyPoller {
   bool keeps_turn_ = false;
 };
 
-// Whether the turn was kept when a node was done.
+// Records whether the turn was kept when a node was done.
 class TurnObserver : public StepObserver {
  public:
   explicit TurnObserver(const Bringer& bringer) : bringer_(bringer) {}
@@ -87,7 +87,7 @@ class StepPollerTest : public ::testing::Test {
     EXPECT_THAT(plan.status(), IsOk());
     return plan.ok() ? Executor::Create(*plan) : nullptr;
   }
-  // Whether the turn was kept when each node was done, in a step that receives `value`.
+  // True for each node that was done while the turn was kept, in a step that receives `value`.
   std::map<std::string, bool> Run(Executor& executor, const Tensor& value) {
     const std::shared_ptr<Rendezvous> rendezvous = NewLocalRendezvous();
     CancellationManager cancellation;

@@ -17,7 +17,7 @@ constexpr char kTask[] = "/job:worker/replica:0/task:0";
 constexpr char kCpu0[] = "/job:worker/replica:0/task:0/device:CPU:0";
 constexpr char kCpu1[] = "/job:worker/replica:0/task:0/device:CPU:1";
 
-// What an asynchronous call ends with.
+// The result of an asynchronous call.
 template <typename T>
 class Promise {
  public:
@@ -44,7 +44,7 @@ class WorkerTest : public ::testing::Test {
 
   WorkerTest() : queue_(WorkQueue::Create({.name = "test", .compute_threads = 2})) { StartWorker(); }
 
-  // As a process that starts: a second one is the first after its restart.
+  // Like a starting process: a second one is the first after a restart.
   void StartWorker() {
     worker_.reset();
     devices_.clear();

@@ -18,10 +18,10 @@ using testing::HasSubstr;
 const int kSizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 33};
 const int64_t kCounts[] = {0, 1, 2, 5, 13, 64, 1000};
 
-// Whole numbers: sums are exact whatever their order.
+// Integers, so that sums are exact in any order.
 double Value(int rank, int64_t i) { return rank * 31 % 17 + i % 23 - 7; }
 
-// One call on all ranks, with room for what goes in and comes out.
+// One call on all ranks, with its inputs and outputs.
 struct Calls {
   Calls(int size, CollectiveKind kind, int64_t count, int64_t output_count, bool in_place = false)
       : inputs(size), outputs(size), calls(size) {

@@ -33,7 +33,7 @@ struct Call {
 using GroupCall = Call<JoinGroupRequest, JoinGroupResponse>;
 using InstanceCall = Call<tensorflow::CompleteInstanceRequest, tensorflow::CompleteInstanceResponse>;
 
-// The tables of a leader, and the calls that they have got.
+// The tables of a leader, and the calls made to them.
 class LeaderTest : public testing::Test {
  protected:
   GroupCall& Join(int task, int key = 1, int size = 2, uint64_t incarnation = 1) {

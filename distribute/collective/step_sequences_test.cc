@@ -132,7 +132,7 @@ TEST(StepSequencesTest, TooManyKeysAtOnceAreRejected) {
   EXPECT_THAT(leader.Answer(request, &response), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// A client names a new key with each step.
+// A client uses a new key in each step.
 TEST(StepSequencesTest, OldCountsAreDroppedAndBeginAfterWhatTheyGave) {
   StepSequences leader;
   leader.Lead(5);

@@ -172,9 +172,9 @@ TEST_P(StoreConformance, NoIncrementIsLostAmongThreads) {
 TEST_P(StoreConformance, RejectsTransactionsThatAreNone) {
   const auto commit = [this](Transaction transaction) { return store_->Commit(Soon(), transaction).status(); };
   const auto rejected = [](const char* text) { return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)); };
-  EXPECT_THAT(commit({.then = {Operation::Put("", "v")}}), refused("A key is empty"));
-  EXPECT_THAT(commit({.conditions = {Condition::CreatedAt("", 1)}}), refused("A key is empty"));
-  EXPECT_THAT(commit({.otherwise = {Operation::Put("k", "1"), Operation::Put("k", "2")}}), refused("key k twice"));
+  EXPECT_THAT(commit({.then = {Operation::Put("", "v")}}), rejected("A key is empty"));
+  EXPECT_THAT(commit({.conditions = {Condition::CreatedAt("", 1)}}), rejected("A key is empty"));
+  EXPECT_THAT(commit({.otherwise = {Operation::Put("k", "1"), Operation::Put("k", "2")}}), rejected("key k twice"));
   EXPECT_THAT(commit({.then = {Operation::Delete(Keys::Under("k")), Operation::Put("k1", "2")}}),
               rejected("key k1 twice"));
   Operation prefix = Operation::Put("k", "v");
@@ -189,7 +189,7 @@ TEST_P(StoreConformance, RejectsTransactionsThatAreNone) {
   std::string value(Store::kMaxTransactionBytes - 1, 'v');
   EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), IsOk());
   value += "v";
-  EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), refused("bytes of keys and values"));
+  EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), rejected("bytes of keys and values"));
   EXPECT_THAT(commit({.then = {Operation::Put("a", "1"), Operation::Put("k", "v", 12345)}}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("lease")));
   EXPECT_THAT(store_->Get(Soon(), "a"), StatusIs(absl::StatusCode::kNotFound));

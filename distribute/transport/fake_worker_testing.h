@@ -1,4 +1,4 @@
-// Workers and masters for the tests of transports.
+// Fake workers and masters for transport tests.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace weir {
 
-// Answers every call with a status that tests set, RecvTensor from a rendezvous, and RunGraph with its feeds plus one.
+// Answers calls with the test's status, RecvTensor from a rendezvous, and RunGraph with its feeds plus one.
 class FakeWorker : public WorkerInterface {
  public:
   std::shared_ptr<Rendezvous> rendezvous = NewLocalRendezvous();
-  absl::Status status;  // what calls end with
-  std::string buffer;   // what RecvBuf gives
+  absl::Status status;  // returned by calls
+  std::string buffer;   // returned by RecvBuf
   std::atomic<int> buffers_released{0};
-  // Called by RunGraph instead of what it does.
+  // If set, RunGraph calls it instead.
   std::function<void(const CallOptions&, const RunGraphArgs&, ResultCallback<RunGraphResult>)> run_graph;
   std::shared_ptr<const RegisterGraphArgs> registered;
   std::shared_ptr<const RunGraphArgs> last_run;
@@ -104,7 +104,7 @@ class FakeWorker : public WorkerInterface {
   }
 };
 
-// RunStep and RunCallable give back what they are fed; other calls end with `status`.
+// RunStep and RunCallable return their feeds; other calls return `status`.
 class FakeMaster : public MasterInterface {
  public:
   absl::Status status;

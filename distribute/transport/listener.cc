@@ -37,7 +37,7 @@ absl::Status ListenError(const Address& address, int error) {
   const std::string message = absl::StrCat("Cannot listen on ", address.ToString(), ": ", Reason(error));
   if (error == EADDRINUSE) return errors::AlreadyExists(message, "; choose another port, or 0 for any");
   if (error == EACCES) return errors::PermissionDenied(message);
-  if (error == EAGAIN) return errors::ResourceExhausted(message, "; the system has no thread to give");
+  if (error == EAGAIN) return errors::ResourceExhausted(message, "; the thread limit is reached");
   if (error == EMFILE || error == ENFILE) return errors::ResourceExhausted(message, "; raise the limit (ulimit -n)");
   return errors::InvalidArgument(message);
 }
@@ -217,7 +217,7 @@ void Listener::AcceptAll(int listener) {
     if (connection < 0) return;
     if (!LeavesRoom(connection)) {
       WEIR_LOG_EVERY(WARNING, absl::Seconds(10))
-          << "connections are rejected: the process has hardly a file left; raise the limit (ulimit -n)";
+          << "connections are closed: almost no file descriptors are left; raise the limit (ulimit -n)";
       close(connection);
       continue;
     }

@@ -141,7 +141,8 @@ TEST(MessageCodecTest, FetchesComeBackInTheOrderAsked) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("'c'")));
 }
 
-// No prefix and no single wrong byte of a message may crash, or allocate what the message cannot hold.
+// No prefix of a message and no single wrong byte may cause a crash, or an allocation larger than the message
+// justifies.
 TEST(MessageCodecTest, MalformedBytesAreErrors) {
   RunStepArgs args;
   args.session_handle = "session";
@@ -182,7 +183,7 @@ TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRejected) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Memory that claims to be large and is never read.
+// Memory that claims to be large, but is never read.
 class PretendBuffer : public TensorBuffer {
  public:
   explicit PretendBuffer(size_t size) : TensorBuffer(byte_, size) {}

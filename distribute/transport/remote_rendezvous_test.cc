@@ -38,13 +38,13 @@ struct Loopback {
     server.reset();
     BreakLinks();
   }
-  // gRPC's server waits for its handlers, and knows nothing of those that links wait for.
+  // gRPC's server waits for its own handlers, but not for those of links.
   void BreakLinks() {
     if (sender_links != nullptr) sender_links->Stop();
     if (sender_streams != nullptr) sender_streams->Stop();
   }
 
-  // Calls until one has gone through the link.
+  // Calls until one has used the link.
   absl::Status AwaitLink() {
     ASSIGN_OR_RETURN(const auto sender, pool->Get(kSender));
     tensorflow::CleanupGraphRequest request;
@@ -119,7 +119,7 @@ RendezvousPair OverStream() {
 INSTANTIATE_TEST_SUITE_P(Grpc, RendezvousConformance, testing::Values(RendezvousFactory(OverGrpc)));
 INSTANTIATE_TEST_SUITE_P(Link, RendezvousConformance, testing::Values(RendezvousFactory(OverLink)));
 INSTANTIATE_TEST_SUITE_P(Stream, RendezvousConformance, testing::Values(RendezvousFactory(OverStream)));
-// A task's own keys never leave it.
+// A task's own keys stay within the task.
 INSTANTIATE_TEST_SUITE_P(RemoteLocal, RendezvousConformance, testing::Values(RendezvousFactory([] {
                            auto rendezvous = NewRemoteRendezvous({.step_id = 1,
                                                                   .local_task = kSender,

@@ -287,7 +287,7 @@ TEST(StepCollectivesTest, ATaskThatIsGoneIsNamed) {
   EXPECT_THAT(later.status.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task:1")));
 }
 
-// The first steps of all: every member knows the group.
+// In the first step every member learns the group.
 void RunOnce(TestCluster& cluster, int64_t step_id) {
   std::vector<MemberOp> ops(cluster.tasks.size());
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -297,13 +297,13 @@ void RunOnce(TestCluster& cluster, int64_t step_id) {
   for (MemberOp& op : ops) EXPECT_THAT(op.status.get_future().get(), IsOk());
 }
 
-// Of three members the first sums with the second alone. It waits for that one, which waits at the leader for the
-// first to join the group again.
+// The first of three members sums with the second alone. It waits for the second, which waits at the leader for the
+// first to rejoin the group.
 TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   TestCluster cluster(3, 1);
   RunOnce(cluster, 1);
   TaskCollectives &leader = cluster.tasks[0]->collectives(), &second = cluster.tasks[1]->collectives();
-  // The third comes back.
+  // The third member restarts.
   JoinGroupRequest joining;
   JoinGroupResponse formed;
   tensorflow::CompleteGroupRequest& again = *joining.mutable_group();
@@ -327,7 +327,7 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.group().communicator_key()));
 }
 
-// A source only sends: nothing that it receives tells it of its receivers' end.
+// A source only sends, so no receive reports its receivers' end.
 TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
   TestCluster cluster(2, 1);
   RunOnce(cluster, 1);
@@ -350,7 +350,7 @@ TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
   cluster.tasks[1]->collectives().FindSource({}, kLeader, declared,
                                              [&](absl::StatusOr<int> rank) { source_rank.set_value(rank.value()); });
   EXPECT_EQ(source_rank.get_future().get(), 0);
-  cluster.tasks[1]->collectives().NewStep(2, kLeader);  // which ends
+  cluster.tasks[1]->collectives().NewStep(2, kLeader);  // its destruction ends the step
   EXPECT_THAT(source.status.get_future().get(),
               StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
 }

@@ -1,4 +1,4 @@
-// What a server may say that is not etcd, or is ill.
+// Answers of servers that are broken, or are not etcd.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 using WatchStream = grpc::ServerReaderWriter<WatchResponse, etcdserverpb::WatchRequest>;
 
-// Answers as the test says.
+// Gives the test's answers.
 class FakeEtcd : public etcdserverpb::KV::Service,
                  public etcdserverpb::Watch::Service,
                  public etcdserverpb::Lease::Service {

@@ -1,4 +1,4 @@
-// A link that a test holds in its hands.
+// A link that a test controls.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Keeps what is sent where it lies, as links do that are full, until it is delivered.
+// Keeps sent frames in the sender's memory, as full links do, until the test delivers them.
 class HeldLink : public FrameLink {
  public:
   struct Sent {

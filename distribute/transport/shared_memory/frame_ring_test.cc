@@ -1,4 +1,4 @@
-// The ring: what is written comes out, whatever is held; what cannot have been written, or released, is rejected.
+// Tests the ring: frames are read as written, whichever are held; impossible writes and releases are rejected.
 #include "distribute/transport/shared_memory/frame_ring.h"
 
 #include <cstring>
@@ -57,7 +57,7 @@ TEST_F(FrameRingTest, AFullRingTakesNothingUntilSomethingIsReleased) {
   const auto first = Read();
   Read();
   EXPECT_FALSE(Write(written, std::string(1000, 'y')));
-  EXPECT_TRUE(reader_.Release(first.begin));  // the writer wants to be rung for
+  EXPECT_TRUE(reader_.Release(first.begin));  // the writer wants a ring
   EXPECT_TRUE(writer_.HasRoomAgain());
   EXPECT_TRUE(Write(written, std::string(500, 'y')));
 }

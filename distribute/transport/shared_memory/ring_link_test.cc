@@ -1,4 +1,4 @@
-// Links between two ends of which each has a poller of its own, as two processes have.
+// Links between two ends with separate pollers, as in two processes.
 #include "distribute/transport/shared_memory/ring_link.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two processes' worth of one link.
+// Both ends of a link.
 class Rings : public FrameLinkPair {
  public:
   Rings() = default;
@@ -93,7 +93,7 @@ TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
   }
 }
 
-// Whether this thread took a frame in, and whether it was in Await then.
+// Counts the frames read on this thread, inside and outside Await.
 class AwaitRecorder : public FrameRecorder {
  public:
   AwaitRecorder(const LinkPoller& poller, std::thread::id thread) : poller_(poller), thread_(thread) {}
@@ -108,7 +108,7 @@ class AwaitRecorder : public FrameRecorder {
   const std::thread::id thread_;
 };
 
-// What RunElsewhere puts off is rung for, since this thread has something else to do.
+// Work deferred by RunElsewhere rings the doorbell, because this thread has other work.
 TEST_F(RingLinkTest, AThreadThatRestsTakesInWhatHasComeAsOneThatAwaits) {
   auto at_asker = std::make_shared<AwaitRecorder>(*asker_poller_, std::this_thread::get_id());
   auto at_answerer = std::make_shared<FrameRecorder>();
@@ -157,7 +157,7 @@ TEST(LookTurnTest, OneThreadHasTheTurnAndOneThatPausesLosesIt) {
   const PollTurn::Id second = turn.TryTakeOver();
   ASSERT_NE(second, PollTurn::kNone);
   turn.Pause(second);
-  EXPECT_FALSE(turn.Resume(first));  // though somebody pauses
+  EXPECT_FALSE(turn.Resume(first));  // although the holder pauses
   EXPECT_TRUE(turn.Resume(second));
   turn.End();
   EXPECT_NE(turn.TryTakeOver(), PollTurn::kNone);
@@ -252,7 +252,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   EXPECT_THAT(recorder->AwaitBroken(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:killed is not there any more")));
   EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
-  // Its memory is this process's alone.
+  // This process alone has the memory.
   EXPECT_THAT(RingLink::OpenRings(LinkUse::BUFFERS, request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
   link->Send({FrameKind::kBuffer, 2}, OwnedBytes("y"));
   poller->Stop();

@@ -1,4 +1,4 @@
-// Tensors through memory that two ends map: what goes right, and what either end may be told that is wrong.
+// Tensors through shared memory: correct use, and wrong data from either end.
 #include <fcntl.h>
 #include <google/protobuf/any.pb.h>
 #include <signal.h>
@@ -98,7 +98,7 @@ TEST_F(SharedMemoryTest, TensorsNeverOverlap) {
     }
   }
   held.clear();
-  // Everything is one piece again.
+  // All free blocks are merged again.
   SharedMemoryReply reply;
   EXPECT_TRUE(sending_->Write(Tensor(DT_UINT8, TensorShape({48 << 20})), &reply));
 }
@@ -122,7 +122,7 @@ TEST_F(SharedMemoryTest, OneSenderHasIt) {
   Open();
   EXPECT_THAT(SendingArena::Open(offer_), StatusIs(absl::StatusCode::kAlreadyExists));
   sending_.reset();
-  // The next one would not know what is lent.
+  // Another sender would not know which blocks are in use.
   EXPECT_THAT(SendingArena::Open(offer_), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
@@ -134,7 +134,7 @@ TEST_F(SharedMemoryTest, TrimmedMemoryComesBack) {
   sending_->Trim();
   ASSERT_TRUE(sending_->Write(Numbers(1'000'000, 2), &reply));
   ASSERT_OK_AND_ASSIGN(const Tensor received, receiving_->Take(reply));
-  sending_->Trim();  // not while it is lent
+  sending_->Trim();  // not while it is in use
   ExpectTensorEqual(received, Numbers(1'000'000, 2));
 }
 
@@ -202,7 +202,7 @@ TEST_F(SharedMemoryTest, TheEndOfEitherSideShows) {
   SharedMemoryReply reply;
   ASSERT_TRUE(sending_->Write(Numbers(1000, 3), &reply));
   sending_.reset();
-  // The sender is gone; what it has sent stays.
+  // The sender is gone; its tensors stay valid.
   ASSERT_OK_AND_ASSIGN(Tensor received, receiving_->Take(reply));
   ExpectTensorEqual(received, Numbers(1000, 3));
   SharedMemoryReceiver receiver(true);
@@ -240,7 +240,7 @@ TEST(SharedMemoryProcessTest, AReceiverThatWasKilledLeavesNothing) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_TRUE(sending->IsAbandoned());
-  // Its memory is this process's alone, and can still be written.
+  // This process alone has the memory, which can still be written.
   EXPECT_TRUE(sending->Write(Numbers(1000, 0), &reply));
   close(pipe_ends[0]);
   close(pipe_ends[1]);
@@ -280,7 +280,7 @@ TEST(IsOnThisHostTest, TellsByTheAddress) {
   EXPECT_TRUE(IsOnThisHost("127.0.0.1:2222"));
   EXPECT_TRUE(IsOnThisHost("[::1]:2222"));
   EXPECT_TRUE(IsOnThisHost("unix:/tmp/socket"));
-  EXPECT_FALSE(IsOnThisHost("192.0.2.1:2222"));  // for documentation: nobody's
+  EXPECT_FALSE(IsOnThisHost("192.0.2.1:2222"));  // reserved for documentation
   EXPECT_FALSE(IsOnThisHost("somewhere.invalid:2222"));
   EXPECT_FALSE(IsOnThisHost("nonsense"));
 }

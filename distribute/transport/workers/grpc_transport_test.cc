@@ -77,7 +77,7 @@ class GrpcTransportTest : public testing::Test {
     return done->get_future();
   }
 
-  // A graph of two feeds and two fetches; `reversed` gives the client's keys in another order than the graph's.
+  // A graph with two feeds and two fetches; `reversed` swaps the client's keys.
   void RegisterGraph(bool reversed = false) {
     RegisterGraphArgs args;
     const char kDevice[] = "/job:ps/replica:0/task:0/device:CPU:0";
@@ -305,7 +305,7 @@ TEST_F(GrpcTransportTest, CancellingACallCancelsItOnTheServer) {
   EXPECT_THAT(RunGraph(args, options).get(), StatusIs(absl::StatusCode::kCancelled));
 }
 
-// Handlers that block must not keep the calls that they wait for from being served.
+// Blocking handlers must not prevent the calls that they wait for from being served.
 TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
   std::promise<void> release;
   std::shared_future<void> released(release.get_future());
@@ -322,7 +322,7 @@ TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
   for (std::thread& step : steps) step.join();
 }
 
-// The last thread goes on serving what does not wait, and learns that those who wait have gone.
+// The last thread continues to serve calls that do not wait, and notices that waiting callers have gone.
 TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRejectsMoreAndRecovers) {
   constexpr int kThreads = 4;
   std::atomic<int> waiting{0};
