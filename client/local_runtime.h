@@ -2,49 +2,29 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "core/device.h"
-#include "core/gpu/gpu_devices.h"
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
-#include "core/timer_queue.h"
-#include "core/variant_registry.h"
-#include "core/work_queue.h"
-#include "distribute/collective/task_collectives.h"
-#include "master/master.h"
-#include "tensorflow/core/protobuf/config.pb.h"
-#include "worker/worker.h"
+#include "client/runtime/task_runtime.h"
 
 namespace weir {
 
-// The one task "/job:localhost/replica:0/task:0", assembled as a server assembles it but without a transport. `config`
-// gives the number of CPU devices (device_count) and of threads (intra_op_parallelism_threads), and what it wants of
-// the GPUs of `gpus` (gpu_options, device_count). Destruction ends what runs. Several runtimes in one process are
-// independent.
+// The one task "/job:localhost/replica:0/task:0", without a transport.
+// - `config` gives the number of CPU devices (device_count) and of threads (intra_op_parallelism_threads), and the
+//   options of the GPUs in `gpus` (gpu_options, device_count).
+// - Several runtimes in one process are independent.
+// - Destruction cancels what runs and waits for it.
 class LocalRuntime {
  public:
   static absl::StatusOr<std::unique_ptr<LocalRuntime>> Create(const tensorflow::ConfigProto& config,
                                                               const GpuPlatform& gpus);
-  ~LocalRuntime();
 
-  MasterInterface* master() { return master_.get(); }
-  const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
+  MasterInterface* master() { return task_->master(); }
+  const std::vector<std::unique_ptr<Device>>& devices() const { return task_->devices(); }
 
  private:
-  class OneWorkerPool;
-  LocalRuntime();
+  explicit LocalRuntime(std::unique_ptr<TaskRuntime> task) : task_(std::move(task)) {}
 
-  OpRegistry ops_;
-  KernelRegistry kernels_;
-  VariantRegistry variants_;
-  TimerQueue timers_;
-  std::unique_ptr<WorkQueue> work_queue_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<OneWorkerPool> pool_;
-  std::unique_ptr<TaskCollectives> collectives_;
-  std::unique_ptr<Master> master_;
+  const std::unique_ptr<TaskRuntime> task_;
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Asynchronous calls awaited.
+// Blocks until an asynchronous call is done.
 #pragma once
 
 #include <condition_variable>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Receives the result of one asynchronous call. The call must end by itself (every call has a deadline).
+// The result of one asynchronous call, which must end by itself (every call has a deadline).
 template <typename Result>
 class Awaited {
  public:

@@ -18,15 +18,6 @@ absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   return name.TaskName();
 }
 
-absl::flat_hash_set<std::string> TasksThatKnowWire(const SessionTasks& tasks) {
-  absl::flat_hash_set<std::string> knowing;
-  for (const tensorflow::DeviceAttributes& device : tasks.Devices()) {
-    if (device.physical_device_desc() != kWireMark) continue;
-    if (const auto task = TaskOf(device.name()); task.ok()) knowing.insert(*task);
-  }
-  return knowing;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
@@ -62,7 +53,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                                  .timers = options.timers,
                                  .kept = signature.targets};
   for (const std::string& fetch : rewrite.fetches) preparation.kept.push_back(fetch);
-  // What is watched shall be there.
+  // Watched nodes must not be optimised away.
   for (const auto& watch : options.debug_options.debug_tensor_watch_opts()) {
     preparation.graph_options.mutable_rewrite_options()->set_disable_meta_optimizer(true);
     if (graph->FindNode(watch.node_name()) != nullptr) preparation.kept.push_back(watch.node_name());
@@ -90,7 +81,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   }
   AskForWire(options.wire, graph.get());
   PartitionOptions partition;
-  partition.knows_wire = [knowing = TasksThatKnowWire(tasks)](const std::string& task) {
+  partition.knows_wire = [knowing = tasks.TasksWithWireOps()](const std::string& task) {
     return knowing.contains(task);
   };
   partition.wire.compression = options.wire.compression;
@@ -162,7 +153,7 @@ ClientGraph::~ClientGraph() {
     pending->request.set_session_handle(session_handle_);
     pending->request.set_create_worker_session_called(true);
     pending->request.set_graph_handle(part.graph_handle);
-    // A task that restarted, or whose session has ended, forgot the graph already.
+    // A restarted task, or one whose session has ended, has already forgotten the graph.
     part.worker->DeregisterGraphAsync(call, &pending->request, &pending->response,
                                       [pending](const absl::Status& status) {});
   }

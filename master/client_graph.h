@@ -1,4 +1,4 @@
-// One signature of feeds, fetches and targets, made ready to run: pruned, placed, partitioned and registered.
+// A signature (feeds, fetches and targets), ready to run: pruned, placed, partitioned and registered.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace weir {
 struct Signature {
   std::vector<std::string> feeds, fetches, targets;
   std::vector<std::pair<std::string, std::string>> connections = {};  // see FeedFetchOptions
-  std::string watches = {};                                           // DebugOptions of a step that is watched
+  std::string watches = {};                                           // DebugOptions of a watched step
   friend bool operator==(const Signature&, const Signature&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Signature& s) {
@@ -30,16 +30,16 @@ struct Signature {
   }
 };
 
-// Immutable once built, apart from Deregister and the count of its steps. Steps share it.
+// Immutable once built, except Deregister and the step count. Shared by its steps.
 class ClientGraph {
  public:
-  // One task's share of the work.
+  // One task's partition.
   struct Part {
     std::string task;
     std::shared_ptr<WorkerInterface> worker;
     bool is_local = false;
     std::string graph_handle;
-    // Positions in the signature's feeds and fetches, in the order in which the part takes and gives them.
+    // Positions in the signature's feeds and fetches, in the part's order.
     std::vector<int> feeds, fetches;
   };
   struct Options {
@@ -52,31 +52,31 @@ class ClientGraph {
     bool allow_soft_placement = false;
     std::function<void(const Node&, absl::string_view asked, const DeviceName& chosen)> moved;  // PlacerOptions
     TimerQueue* timers = nullptr;
-    Device* fold_on = nullptr;  // computes what depends on constants alone; nullptr: that is left to the steps
+    Device* fold_on = nullptr;  // folds constants; nullptr: steps compute them
     absl::Duration call_timeout = absl::Seconds(60);
-    std::string collective_leader;  // the task that the session names; empty: the cluster's default
-    WireOptions wire;               // of collectives and transfers whose nodes say nothing
+    std::string collective_leader;  // the session's choice; empty: the cluster's default
+    WireOptions wire;               // for collectives and transfers without an attribute of their own
   };
 
-  // Takes over `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error when
-  // this signature needs one of them.
+  // Consumes `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error if this
+  // signature needs one of them.
   static absl::StatusOr<std::shared_ptr<ClientGraph>> Build(
       const Options& options, const Signature& signature, const SessionTasks& tasks, std::unique_ptr<Graph> graph,
       const absl::flat_hash_map<std::string, absl::Status>& unplaced);
   ~ClientGraph();
 
-  // The master's own task, if it takes part, stands last.
+  // The master's own task, if it has a part, comes last.
   const std::vector<Part>& parts() const { return parts_; }
   int num_feeds() const { return num_feeds_; }
   int num_fetches() const { return num_fetches_; }
-  // How many steps have begun before this one, which is counted.
+  // Returns the number of earlier steps, and counts this one.
   int64_t CountStep() { return num_steps_.fetch_add(1, std::memory_order_relaxed); }
-  // Whether tensors pass between devices: then a step leaves traces on the tasks, which are to be cleaned up.
+  // True if tensors pass between devices: a step then leaves state on the tasks, which must be cleaned up.
   bool has_transfers() const { return has_transfers_; }
-  // Graphs with the same key, of other masters, take part in the same collectives: their steps need the same ids. 0:
-  // none does.
+  // Graphs of other masters with the same key take part in the same collectives, so their steps need the same ids. 0:
+  // there are none.
   int64_t collective_graph_key() const { return collective_graph_key_; }
-  // {position, earlier position of the same fetch}: a tensor fetched twice is computed and sent once.
+  // {position, earlier position of the same fetch}: a repeated fetch is computed and sent once.
   const std::vector<std::pair<int, int>>& repeated_fetches() const { return repeated_fetches_; }
 
  private:

@@ -14,7 +14,7 @@ std::string CanonicalName(const std::string& name) {
   return absl::StrContains(name, ':') ? name : absl::StrCat(name, ":0");
 }
 
-// For each fetch, the feeds that lie on its ways back to the graph's sources.
+// For each fetch, the feeds on its paths to the graph's sources.
 std::vector<std::vector<int>> FeedsOfFetches(const Graph& graph, const Signature& signature) {
   absl::flat_hash_map<std::string, int> feeds;
   for (size_t i = 0; i < signature.feeds.size(); ++i) feeds.emplace(CanonicalName(signature.feeds[i]), i);
@@ -42,7 +42,7 @@ std::vector<std::vector<int>> FeedsOfFetches(const Graph& graph, const Signature
   return result;
 }
 
-// Of a pending feed or fetch ("feed", "fed") in the set-up's list.
+// The position of a pending feed or fetch ("feed", "fed") in the set-up's list.
 absl::StatusOr<int> Position(const std::vector<std::string>& names, const absl::flat_hash_set<int>& pending,
                              const std::string& name, absl::string_view what, absl::string_view done) {
   const auto named = std::find_if(names.begin(), names.end(), [canonical = CanonicalName(name)](const auto& known) {

@@ -1,4 +1,4 @@
-// What a client has still to feed and to fetch of a step that it runs piece by piece.
+// The feeds and fetches that a client's partial run still lacks.
 #pragma once
 
 #include <memory>
@@ -24,11 +24,11 @@ class ClientPartialRun {
     bool is_last = false;
   };
 
-  // `graph` is the session's, of which the step computes `signature`.
+  // The step computes `signature` of `graph`, the session's graph.
   ClientPartialRun(std::shared_ptr<Step> step, Signature signature, const Graph& graph);
 
-  // InvalidArgument, and nothing is taken, for what was not named in the set-up, was there before, or cannot be
-  // computed yet.
+  // InvalidArgument, without any effect, for a name that is not in the set-up, was used before, or cannot be computed
+  // yet.
   absl::StatusOr<Piece> Take(const RunStepArgs& args);
   const std::shared_ptr<Step>& step() const { return step_; }
 
@@ -37,7 +37,7 @@ class ClientPartialRun {
 
   const std::shared_ptr<Step> step_;
   const Signature signature_;
-  const std::vector<std::vector<int>> feeds_of_fetch_;  // what each fetch is computed from
+  const std::vector<std::vector<int>> feeds_of_fetch_;  // the feeds that each fetch depends on
   absl::flat_hash_set<int> pending_feeds_, pending_fetches_;
 };
 

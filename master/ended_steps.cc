@@ -48,7 +48,7 @@ void EndedSteps::Cleanup(int64_t step_id, const ClientGraph& graph) {
     auto pending = std::make_shared<Call>();
     pending->worker = part.worker;
     pending->request.set_step_id(step_id);
-    // A task that cannot be reached has lost the step's state, or drops it with the session.
+    // An unreachable task has lost the step's state, or drops it with the session.
     part.worker->CleanupGraphAsync(call, &pending->request, &pending->response,
                                    [pending](const absl::Status& status) {});
   }

@@ -1,4 +1,4 @@
-// Telling tasks that a step is over.
+// Notifies tasks that steps have ended.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace weir {
 
-// Thread-safe. A call to each task takes longer than many a step, and nobody waits for it: steps that have ended well
-// are gathered for a moment, and their calls are made together, after the step's answer is on its way.
+// Batches the notifications of successful steps, which are sent after the step's answer: a call to each task takes
+// longer than many a step. Thread-safe.
 class EndedSteps {
  public:
-  // `timers` outlives this; nullptr: nothing is gathered.
+  // `timers` outlives this; nullptr: there is no batching.
   explicit EndedSteps(TimerQueue* timers) : timers_(timers) {}
-  // Flushes.
+  // Calls Flush.
   ~EndedSteps();
   EndedSteps(const EndedSteps&) = delete;
 
-  // Soon.
+  // Notifies the step's tasks soon.
   void Add(int64_t step_id, std::shared_ptr<const ClientGraph> graph);
-  // Makes the calls that are left.
+  // Sends the pending notifications.
   void Flush();
-  // Now: tells all tasks of the graph to drop what they have of the step, and to end what waits there.
+  // At once: asks all tasks of the graph to drop the step's state and to end pending waits.
   static void Cleanup(int64_t step_id, const ClientGraph& graph);
 
  private:

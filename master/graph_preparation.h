@@ -1,4 +1,4 @@
-// What happens to a signature's graph between cutting its feeds and fetches and partitioning it.
+// Prepares a signature's graph: the passes between cutting feeds and fetches and partitioning.
 #pragma once
 
 #include <string>
@@ -21,29 +21,30 @@ struct PreparationOptions {
   PlacerOptions placement;
   tensorflow::GraphOptions graph_options;
   MixedPrecisionSettings mixed_precision;
-  const LayoutCosts* layout_costs = nullptr;  // of nodes on GPUs; nullptr: nothing is known of any
-  // Where constants are folded; nullptr: not at all.
+  const LayoutCosts* layout_costs = nullptr;  // of GPU nodes; nullptr: none are known
+  // The device that folds constants; nullptr: none are folded.
   Device* fold_on = nullptr;
-  // When folding ends, by these timers (nullptr: never): what is left by then is computed by steps, which have
-  // deadlines and can be cancelled.
+  // Timers that limit the time for folding (nullptr: unlimited). Steps, which have deadlines and can be cancelled,
+  // compute the remaining constants.
   TimerQueue* timers = nullptr;
   absl::Duration fold_for = absl::Seconds(2);
-  // Nodes and tensors that the step gives or asks for: they keep their names.
+  // The step's feeds, fetches and targets, which keep their names.
   std::vector<std::string> kept;
 };
 
-// Writes functions out (graph/lower_functions.h), places what came of them, and runs the passes that `graph_options`
-// leave on: at opt_level L1, which is the default, constant folding and common sub-expressions, unless
-// rewrite_options switch them off; at L0 only what do_constant_folding and do_common_subexpression_elimination ask for.
-// Mixed precision is for rewrite_options alone to ask for (auto_mixed_precision…, ON or AGGRESSIVE, or among
-// `optimizers`, the names of which count alone where there are any); so is layout, by layout_optimizer for GPUs and by
-// cpu_layout_conversion for CPUs.
-// `unplaced` says why nodes of the graph have no device: an error when one of them is still there.
+// Inlines functions (graph/lower_functions.h), places the resulting nodes and runs the passes that `graph_options`
+// enables:
+// - at opt_level L1, the default: constant folding and common sub-expressions, unless rewrite_options disable them;
+// - at L0: only those enabled by do_constant_folding and do_common_subexpression_elimination;
+// - mixed precision: only if rewrite_options enable it (auto_mixed_precision…, ON or AGGRESSIVE, or by name in
+//   `optimizers`, which then alone decides);
+// - layout: only by layout_optimizer for GPUs and cpu_layout_conversion for CPUs.
+// `unplaced` says why nodes of the graph have no device: an error if one of them remains.
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph);
 
-// Runs stateless kernels of `device`'s type on it, outside of any step, until `cancellation` is cancelled.
-// Unimplemented for kernels that may wait or that call functions. All that is given outlives it.
+// Runs stateless kernels for `device`'s type on it, outside any step, until `cancellation` fires. Unimplemented for
+// kernels that may wait or call functions. The arguments outlive it.
 Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device,
                         CancellationManager* cancellation);
 

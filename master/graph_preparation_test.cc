@@ -84,7 +84,7 @@ TEST_F(GraphPreparationTest, RewriteOptionsSwitchPassesOff) {
   EXPECT_THAT(Find("q"), IsNull());
 }
 
-// Hours of work, which the step that needs it can be told to stop.
+// Hours of work; the step that needs it can be cancelled.
 TEST_F(GraphPreparationTest, FoldingHasATimeLimit) {
   options_.timers = &timers_;
   options_.fold_for = absl::Milliseconds(20);

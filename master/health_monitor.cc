@@ -54,8 +54,8 @@ void HealthMonitor::Ask(const std::string& task, std::shared_ptr<WorkerInterface
   probe->worker->GetStatusAsync(call, &probe->request, &probe->response, [this, task, probe](absl::Status status) {
     if (!status.ok()) {
       const absl::Status failure =
-          WithOrigin(errors::Unavailable("Task ", task, " does not answer and is taken for lost: ", status.message(),
-                                         ". Restart it; the next step connects to it anew."),
+          WithOrigin(errors::Unavailable("Task ", task, " does not answer and is considered lost: ", status.message(),
+                                         ". Restart it; the next step reconnects to it."),
                      ErrorOrigin{.task = task});
       for (const auto& step : options_.running_steps(absl::InfiniteFuture())) {
         for (const auto& part : step->graph().parts()) {

@@ -1,4 +1,4 @@
-// Notices tasks that died or hang while a step waits for them.
+// Detects tasks that died or hang while a step waits for them.
 #pragma once
 
 #include <condition_variable>
@@ -14,9 +14,11 @@
 
 namespace weir {
 
-// A step that has run for a while has its remote tasks asked for their status; one that cannot be reached, or does not
-// answer within `answer_timeout`, fails the step with UNAVAILABLE naming the task. Together: a dead task is named at
-// once (its connection breaks), a hung one within slow_step + interval + answer_timeout. Owns one thread.
+// Asks the remote tasks of slow steps for their status. Owns one thread.
+// - A task that cannot be reached, or does not answer within `answer_timeout`, fails the step with UNAVAILABLE, which
+//   names the task.
+// - So a dead task is detected at once (its connection breaks), a hung one within slow_step + interval +
+//   answer_timeout.
 class HealthMonitor {
  public:
   struct Options {
@@ -24,7 +26,7 @@ class HealthMonitor {
     absl::Duration slow_step = absl::Seconds(1);
     absl::Duration interval = absl::Seconds(1);
     absl::Duration answer_timeout = absl::Seconds(6);
-    // Steps that began before the given time, of all sessions.
+    // All sessions' steps that began before the given time.
     std::function<std::vector<std::shared_ptr<Step>>(absl::Time)> running_steps;
   };
 
@@ -42,7 +44,7 @@ class HealthMonitor {
   Mutex mu_;
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;
-  // Tasks with a question in flight; the answer's arrival removes them.
+  // Tasks with a pending status call, removed when it ends.
   absl::flat_hash_map<std::string, std::shared_ptr<Probe>> probes_ GUARDED_BY(mu_);
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The layout pass with the ops of this build: on its own, and as options of a session ask for it.
+// The layout pass with this build's ops: alone, and enabled by session options.
 #include "graph/passes/layout.h"
 
 #include <limits>
@@ -91,7 +91,7 @@ TEST_F(LayoutTest, WhatIsAskedForIsAsItWas) {
   EXPECT_EQ(r->input_edge(0)->src->op(), "Transpose");
 }
 
-// Convolutions cost what it says; what else there is costs the same in both formats.
+// The cost table sets the convolutions' costs; other ops cost the same in both formats.
 struct TableOfCosts : LayoutCosts {
   std::optional<double> OfNode(const Node& node, absl::Span<const PartialTensorShape> inputs,
                                absl::Span<const PartialTensorShape> outputs, absl::string_view format) const override {

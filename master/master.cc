@@ -69,7 +69,7 @@ absl::Status Master::CreateSession(const CallOptions& options, const tensorflow:
   session_options.mixed_precision = options_.mixed_precision;
   session_options.layout_costs = options_.layout_costs.get();
   session_options.step_sequences = options_.step_sequences;
-  session_options.progress = options_.progress;
+  session_options.poller = options_.poller;
   session_options.timers = &timers_;
   session_options.config = options_.default_config;
   session_options.config.MergeFrom(request.config());

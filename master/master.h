@@ -1,13 +1,13 @@
-// The master service: sessions of all clients.
+// The master of one task: the sessions of its clients.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/busy_poller.h"
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/health_monitor.h"
@@ -23,15 +23,16 @@ class Master : public MasterInterface {
     WorkerPool* workers = nullptr;  // outlives the master
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
-    Device* fold_on = nullptr;  // where constants are folded when a graph is prepared; nullptr: they are not
-    MixedPrecisionSettings mixed_precision;           // of graphs whose session asks for it
-    std::shared_ptr<const LayoutCosts> layout_costs;  // the same; may be null
-    StepSequences* step_sequences = nullptr;          // of the task's collectives; outlives the master
-    Progress* progress = nullptr;                     // what brings other tasks' answers; the same; may be null
+    Device* fold_on = nullptr;               // folds constants during graph preparation; nullptr: they are not folded
+    MixedPrecisionSettings mixed_precision;  // for graphs of sessions that enable it
+    std::shared_ptr<const LayoutCosts>
+        layout_costs;                         // for graphs of sessions that enable layout conversion; may be null
+    StepSequences* step_sequences = nullptr;  // of the task's collectives; outlives the master
+    BusyPoller* poller = nullptr;  // polled by threads that wait for other tasks; outlives the master; may be null
     tensorflow::ConfigProto default_config;
-    // How long CreateSession waits for tasks that are not up, when the call has no deadline of its own.
+    // How long CreateSession waits for tasks that are not up, if the call has no deadline.
     absl::Duration connect_timeout = absl::Minutes(10);
-    HealthMonitor::Options health;  // local_task and running_steps are filled in
+    HealthMonitor::Options health;  // local_task and running_steps are set by the master
   };
 
   explicit Master(Options options);

@@ -7,7 +7,7 @@
 #include "core/debug_publisher.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
 #include "graph/graph_import.h"
@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// For a leader's answer, which it gives without waiting for anybody.
+// For the leader's answer, which does not wait for other tasks.
 constexpr absl::Duration kSequencePatience = absl::Seconds(30);
 
 // Step ids are unique in the cluster with overwhelming probability: 55 random bits, then counted up. The set bit 56
@@ -34,7 +34,7 @@ absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& o
   return limit_ms > 0 ? std::min(call.deadline, absl::Now() + absl::Milliseconds(limit_ms)) : call.deadline;
 }
 
-// Whether the session wants the costs of its graph's step that `earlier_steps` have gone before.
+// True if the session records costs for a step that follows `earlier_steps` others of its graph.
 bool WantsCosts(const tensorflow::GraphOptions& options, int64_t earlier_steps) {
   const int64_t every = options.build_cost_model();
   return every > 0 && (earlier_steps + 1 - options.build_cost_model_after()) % every == 0;
@@ -51,20 +51,20 @@ tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
   return exec;
 }
 
-// What tells the graphs of watched steps apart.
+// Distinguishes the graphs of watched steps.
 std::string WatchesOf(tensorflow::DebugOptions options) {
   options.clear_global_step();
   return options.SerializeAsString();
 }
 
-// The task, or its state, is not what the session knew: worth asking the cluster again before the next step.
+// True if the task or its state has changed: ask the cluster again before the next step.
 bool SuggestsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsNotFound(status);
 }
 
 absl::StatusOr<WireOptions> WireOfSession(const tensorflow::RPCOptions& options) {
   const std::string& algorithm = options.compression_algorithm();
-  // TensorFlow's, of gRPC's messages: those of Weir hold what is compressed already, where it is.
+  // Valid in TensorFlow, for gRPC messages; Weir compresses tensors instead.
   if (algorithm == "deflate" || algorithm == "gzip") return WireOptions();
   absl::StatusOr<WireOptions> wire = WireOptions::Parse(algorithm);
   if (!wire.ok()) return Annotate(wire.status(), "ConfigProto.rpc_options.compression_algorithm");
@@ -146,7 +146,7 @@ absl::Status MasterSession::RefreshIfNeeded() {
 }
 
 void MasterSession::Forget(const ClientGraph& graph) {
-  std::vector<std::shared_ptr<ClientGraph>> forgotten;  // let go after the lock: that calls its workers
+  std::vector<std::shared_ptr<ClientGraph>> forgotten;  // destroyed after unlocking, because that calls workers
   MutexLock lock(mu_);
   for (auto it = client_graphs_.begin(); it != client_graphs_.end();) {
     const auto current = it++;
@@ -185,11 +185,12 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
   ASSIGN_OR_RETURN(auto built, BuildClientGraph(signature, debug_options, &epoch));
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
-  if (epoch != epoch_) return built;  // a task changed meanwhile: this step finds out, the next one builds anew
+  if (epoch != epoch_) return built;  // a task changed meanwhile: this step fails, the next one rebuilds
   return client_graphs_.try_emplace(signature, built).first->second;
 }
 
-// Not under the lock: it waits for tasks. Two steps that build the same signature at once both succeed; one is kept.
+// Without the lock, because it waits for tasks. If two steps build the same signature at once, both succeed and one
+// result is kept.
 absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
     const Signature& signature, const tensorflow::DebugOptions& debug_options, int64_t* epoch) {
   std::unique_ptr<Graph> graph;
@@ -222,7 +223,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
   return built;
 }
 
-// Of a graph that shares collectives with graphs of other masters, the id that those give the step too.
+// If other masters' graphs share this graph's collectives, the same id as their steps get.
 absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
                                                  const ClientGraph& graph) {
   const int64_t own_key = graph.collective_graph_key();
@@ -263,7 +264,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options(), graph->CountStep()),
                              .timers = options_.timers,
                              .ended = ended_steps_,
-                             .progress = options_.progress};
+                             .poller = options_.poller};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
     MutexLock lock(steps_mu_);
@@ -396,7 +397,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call
   if (graph == nullptr) {
     int64_t epoch;
     ASSIGN_OR_RETURN(graph, BuildClientGraph(callable->signature, tensorflow::DebugOptions(), &epoch));
-    std::shared_ptr<ClientGraph> stale;  // let go after the lock: that calls its workers
+    std::shared_ptr<ClientGraph> stale;  // destroyed after unlocking, because that calls workers
     MutexLock lock(mu_);
     stale = std::exchange(callable->graph, graph);
     callable->epoch = epoch;

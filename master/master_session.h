@@ -1,4 +1,4 @@
-// A client's graph and what has been made ready to run of it.
+// A client's graph, and the client graphs prepared from it.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/busy_poller.h"
 #include "core/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/collective/step_sequences.h"
 #include "distribute/transport/master_interface.h"
@@ -21,8 +21,8 @@
 
 namespace weir {
 
-// Thread-safe: steps, extensions and callables may run at once. A session outlives the tasks it uses: when one comes
-// back after a failure, the next step opens a new worker session there, and every client graph is registered anew.
+// Thread-safe: steps, extensions and callables may run at once. A session outlives failures of its tasks: when a task
+// comes back, the next step opens a new worker session there and registers every client graph again.
 class MasterSession {
  public:
   struct Options {
@@ -36,13 +36,13 @@ class MasterSession {
     tensorflow::ConfigProto config;
     SessionTasks::Options tasks;
     StepSequences* step_sequences = nullptr;  // null: no other master takes part in this session's collectives
-    Progress* progress = nullptr;             // Step::Options
+    BusyPoller* poller = nullptr;             // Step::Options
   };
 
   explicit MasterSession(Options options);
   ~MasterSession();
 
-  // Connects to the tasks, then takes the graph in.
+  // Connects to the tasks, then imports the graph.
   absl::Status Create(const CallOptions& call, const tensorflow::GraphDef& graph);
   absl::Status Extend(const tensorflow::ExtendSessionRequest& request, tensorflow::ExtendSessionResponse* response);
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
@@ -51,7 +51,8 @@ class MasterSession {
   absl::Status MakeCallable(const tensorflow::MakeCallableRequest& request, tensorflow::MakeCallableResponse* response);
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
-  // Fails running steps, waits for them, and forgets the graph on every task. Later calls answer FAILED_PRECONDITION.
+  // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
+  // FAILED_PRECONDITION.
   void Close();
 
   const std::string& handle() const { return options_.handle; }
@@ -72,7 +73,7 @@ class MasterSession {
   absl::Status CheckOpen() const REQUIRES(mu_);
   absl::Status AddToGraph(const tensorflow::GraphDef& graph) REQUIRES(mu_);
   absl::Status RefreshIfNeeded();
-  // Tells debuggers what a watched step is asked for.
+  // Announces a watched step to debuggers.
   absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
   absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const Signature& signature,
                                                               const tensorflow::DebugOptions& debug_options);
@@ -87,10 +88,10 @@ class MasterSession {
                                          std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
   absl::StatusOr<ClientPartialRun::Piece> TakePiece(const RunStepArgs& args);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
-  // Says once for each type of op that soft placement put one elsewhere.
+  // Logs once per op type that soft placement moved a node.
   void Moved(const Node& node, absl::string_view asked, const DeviceName& chosen);
   void Ended(const Step& step, const absl::Status& status);
-  // Has it made ready again when it is next wanted.
+  // Rebuilds the graph when it is next needed.
   void Forget(const ClientGraph& graph);
 
   const Options options_;
@@ -103,7 +104,7 @@ class MasterSession {
   std::unique_ptr<Graph> graph_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, absl::Status> unplaced_ GUARDED_BY(mu_);
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
-  int64_t epoch_ GUARDED_BY(mu_) = 0;  // grows with each refresh that found a changed task
+  int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
   int64_t watched_steps_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<Signature, int64_t> watched_steps_of_ GUARDED_BY(mu_);
@@ -118,7 +119,7 @@ class MasterSession {
   mutable Mutex steps_mu_;
   std::condition_variable step_ended_;
   absl::flat_hash_map<int64_t, std::shared_ptr<Step>> steps_ GUARDED_BY(steps_mu_);
-  bool closing_ GUARDED_BY(steps_mu_) = false;  // no step begins any more
+  bool closing_ GUARDED_BY(steps_mu_) = false;  // rejects new steps
 };
 
 }  // namespace weir

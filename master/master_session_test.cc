@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kTask[] = "/job:worker/replica:0/task:0";
 
-// Knows the graphs that were registered until it is told to forget them.
+// Keeps registered graphs until Forget.
 class ForgetfulWorker : public FakeWorker {
  public:
   ForgetfulWorker() {

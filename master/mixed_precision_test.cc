@@ -1,4 +1,4 @@
-// The pass with the ops and kernels of this build, through what a session's options ask for.
+// The pass with this build's ops and kernels, enabled by session options.
 #include "core/testing.h"
 #include "graph/text/graph_text.h"
 #include "kernels/library.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/cancellable_sleep.h"
+#include "core/wire/wire_options.h"
 #include "master/blocking_call.h"
 
 namespace weir {
@@ -47,17 +48,25 @@ absl::StatusOr<SessionTasks::Task> SessionTasks::Ask(const std::string& task) co
   return found;
 }
 
-absl::Status SessionTasks::OpenWorkerSession(const std::string& task, const Task& found) const {
+absl::Status SessionTasks::Negotiate(const CallOptions& call, Task* found) {
+  const GetCapabilitiesRequest request;
+  absl::Status status =
+      Await([&](auto done) { found->worker->GetCapabilitiesAsync(call, &request, &found->capabilities, done); });
+  return absl::IsUnimplemented(status) ? absl::OkStatus() : status;
+}
+
+absl::Status SessionTasks::OpenWorkerSession(const std::string& task, Task* found) const {
   tensorflow::CreateWorkerSessionRequest request;
   tensorflow::CreateWorkerSessionResponse response;
   request.set_session_handle(options_.session_handle);
   request.set_isolate_session_state(options_.isolate_session_state);
   request.set_master_task(options_.local_task);
-  // Tells a worker that sessions of an earlier life of this master are orphans.
+  // Lets a worker detect sessions from before a restart of this master.
   request.set_master_incarnation(static_cast<int64_t>(master_incarnation_));
   const CallOptions call{.deadline = absl::Now() + options_.call_timeout};
   absl::Status status =
-      Await([&](auto done) { found.worker->CreateWorkerSessionAsync(call, &request, &response, done); });
+      Await([&](auto done) { found->worker->CreateWorkerSessionAsync(call, &request, &response, done); });
+  if (status.ok()) status = Negotiate(call, found);
   return Annotate(std::move(status), absl::StrCat("Opening a session on task ", task));
 }
 
@@ -69,7 +78,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
     std::vector<std::string> still_missing;
     for (const std::string& task : missing) {
       auto found = Ask(task);
-      absl::Status status = found.ok() ? OpenWorkerSession(task, *found) : found.status();
+      absl::Status status = found.ok() ? OpenWorkerSession(task, &*found) : found.status();
       if (status.ok()) {
         MutexLock lock(mu_);
         tasks_[task] = *std::move(found);
@@ -101,7 +110,7 @@ absl::Status SessionTasks::Refresh(bool* changed) {
   for (const auto& [name, incarnation] : known) {
     auto found = Ask(name);
     if (!found.ok() || found->incarnation == incarnation) continue;
-    RETURN_IF_ERROR(OpenWorkerSession(name, *found));
+    RETURN_IF_ERROR(OpenWorkerSession(name, &*found));
     MutexLock lock(mu_);
     tasks_[name] = *std::move(found);
     *changed = true;
@@ -146,7 +155,7 @@ void SessionTasks::Disconnect() {
     task.worker->DeleteWorkerSessionAsync(call, &request, &responses[i++],
                                           [awaited](absl::Status status) { awaited->Set(std::move(status)); });
   }
-  // A task that is gone has no session to end.
+  // A task that is gone has no session to close.
   for (auto& awaited : ended) awaited.Take().IgnoreError();
 }
 
@@ -172,6 +181,15 @@ std::vector<tensorflow::DeviceAttributes> SessionTasks::Devices() const {
   std::vector<tensorflow::DeviceAttributes> devices;
   for (const auto& [name, task] : tasks_) devices.insert(devices.end(), task.devices.begin(), task.devices.end());
   return devices;
+}
+
+absl::flat_hash_set<std::string> SessionTasks::TasksWithWireOps() const {
+  MutexLock lock(mu_);
+  absl::flat_hash_set<std::string> with_ops;
+  for (const auto& [name, task] : tasks_) {
+    if (task.capabilities.wire_version() == kWireVersion) with_ops.insert(name);
+  }
+  return with_ops;
 }
 
 std::vector<DeviceName> SessionTasks::PlacementOrder() const {

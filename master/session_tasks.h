@@ -1,4 +1,4 @@
-// The tasks that one session runs on: their devices and incarnations, and what to do when a task comes back changed.
+// The tasks of one session: devices, incarnations, and what to do after a restart of a task.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/device.h"
 #include "core/device_name.h"
 #include "core/mutex.h"
@@ -16,7 +17,7 @@
 
 namespace weir {
 
-// Thread-safe.
+// Thread-safe. Connect, Refresh, Probe and CleanupAll block for calls to the tasks.
 class SessionTasks {
  public:
   struct Options {
@@ -30,38 +31,43 @@ class SessionTasks {
   struct Task {
     std::shared_ptr<WorkerInterface> worker;
     std::vector<tensorflow::DeviceAttributes> devices;
-    uint64_t incarnation = 0;  // of its first device; 0 while it was never reached
+    uint64_t incarnation = 0;  // of its first device; 0 if it was never reached
+    GetCapabilitiesResponse capabilities;
   };
 
   explicit SessionTasks(Options options) : options_(std::move(options)) {}
 
-  // Asks every task for its devices and opens a worker session there. Waits for tasks that are not up yet;
-  // DEADLINE_EXCEEDED names those still missing at the deadline.
+  // Gets every task's devices and opens a worker session there. Waits for tasks that are not up yet; DEADLINE_EXCEEDED
+  // names those still missing at the deadline.
   absl::Status Connect(const CallOptions& call);
-  // Asks every task again. A task with a new incarnation gets a new worker session, and sets `changed`, also where
-  // another's then fails; tasks that do not answer keep what was known of them.
+  // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
+  // task then fails. Tasks that do not answer keep their known state.
   absl::Status Refresh(bool* changed);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
-  // Clears the named containers (the default one where none is named) on every task.
+  // Clears the named containers (the default one if none is named) on every task.
   absl::Status CleanupAll(const CallOptions& call, const std::vector<std::string>& containers) const;
-  // Ends the worker sessions, as far as the tasks can be reached within the call timeout.
+  // Closes the worker sessions on tasks that answer within the call timeout.
   void Disconnect();
 
   const std::string& local_task() const { return options_.local_task; }
   absl::StatusOr<Task> Find(absl::string_view task) const;
-  // Incarnation of a device by its full name; 0 when there is no such device.
+  // Incarnation of a device by its full name; 0 if there is no such device.
   uint64_t DeviceIncarnation(absl::string_view device) const;
-  // All devices; those of the local task first, GPUs before CPUs within a task.
+  // All devices: the local task's first, GPUs before CPUs within a task.
   std::vector<DeviceName> PlacementOrder() const;
   std::vector<tensorflow::DeviceAttributes> Devices() const;
-  // The first CPU of the local task: where tensors of nodes without a device enter and leave.
+  // The tasks that have the wire ops of this build's version.
+  absl::flat_hash_set<std::string> TasksWithWireOps() const;
+  // The first CPU of the local task, for feeds and fetches of nodes without a device.
   std::string ClientDevice() const;
 
  private:
   std::vector<std::string> FilteredTasks() const;
   absl::StatusOr<Task> Ask(const std::string& task) const;
-  absl::Status OpenWorkerSession(const std::string& task, const Task& found) const;
+  absl::Status OpenWorkerSession(const std::string& task, Task* found) const;
+  // Asks the task for its capabilities; a task that answers UNIMPLEMENTED has none.
+  static absl::Status Negotiate(const CallOptions& call, Task* found);
   bool PassesFilter(absl::string_view task) const;
 
   const Options options_;

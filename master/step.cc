@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Whether `candidate` tells more of the cause than `known`.
+// True if `candidate` says more about the cause than `known`.
 bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
   if (known.ok()) return true;
   auto is_consequence = [](const absl::Status& s) { return IsDerived(s) || absl::IsCancelled(s); };
@@ -16,8 +16,8 @@ bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
 
 }  // namespace
 
-// While it lives, the caller's cancellation ends the step. The step itself may outlive the caller's call (the health
-// monitor holds it for a moment), so it is not a child of that.
+// While it lives, the caller's cancellation ends the step. Not a child of that manager, because the step may outlive
+// the call (the health monitor holds it for a moment).
 class Step::CallerLink {
  public:
   CallerLink(Step* step, CancellationManager* caller) : caller_(caller) {
@@ -61,7 +61,7 @@ absl::StatusOr<RunStepResult> Step::Run(std::vector<Tensor> feeds, CancellationM
     MutexLock lock(mu_);
     pending_ += static_cast<int>(graph_->parts().size());
   }
-  // The local part stands last: it may run on this thread, after the remote ones are on their way.
+  // The local part comes last: it may run on this thread, once the remote parts are on their way.
   for (const auto& part : graph_->parts()) {
     RunGraphArgs args;
     args.feeds.reserve(part.feeds.size());
@@ -120,8 +120,8 @@ void Step::Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<i
   shared->graph_handle = part.graph_handle;
   shared->step_id = options_.step_id;
   shared->exec_opts = options_.exec_opts;
-  shared->caller_waits = part.is_local && !shared->is_partial;  // it stands last
-  // The step's own timer ends it, by cancelling what is local; a remote call's deadline stands behind that.
+  shared->caller_waits = part.is_local && !shared->is_partial;  // it comes last
+  // The step's own timer ends it, by cancelling local work; a remote call's deadline is only a backstop.
   const CallOptions call{.deadline = part.is_local ? absl::InfiniteFuture() : options_.deadline + absl::Seconds(5),
                          .cancellation = &cancellation_};
   part.worker->RunGraphAsync(call, std::move(shared),
@@ -161,8 +161,8 @@ void Step::Fail(absl::Status status) {
 }
 
 absl::Status Step::Wait() {
-  if (options_.progress != nullptr) {
-    options_.progress->Await([this] {
+  if (options_.poller != nullptr) {
+    options_.poller->Await([this] {
       MutexLock lock(mu_);
       return pending_ == 0;
     });
@@ -178,7 +178,7 @@ void Step::Cleanup() {
     MutexLock lock(mu_);
     has_ended_well = !is_partial_ && error_.ok();
   }
-  // Within this process a call costs nothing.
+  // Calls within this process cost nothing.
   const bool is_local = graph_->parts().size() == 1 && graph_->parts()[0].is_local;
   if (has_ended_well && !is_local && options_.ended != nullptr) {
     options_.ended->Add(options_.step_id, graph_);

@@ -1,4 +1,4 @@
-// One step of a client graph, on all its tasks at once.
+// One step of a client graph, on all its tasks.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/cancellation.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/status.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/master_interface.h"
@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// Runs the parts, gathers fetches, decides which error to report. Fail, from any thread, ends the step with that error.
-// Of several errors the one reported is the first that is not the consequence of another.
+// Runs the parts, collects fetches and chooses the error to report: the first that is not the consequence of another.
+// Fail, from any thread, ends the step with an error.
 class Step {
  public:
   struct Options {
@@ -27,19 +27,19 @@ class Step {
     absl::Time deadline = absl::InfiniteFuture();
     tensorflow::ExecutorOpts exec_opts;
     TimerQueue* timers = nullptr;
-    std::shared_ptr<EndedSteps> ended;  // null: tasks hear at once that the step is over
-    Progress* progress = nullptr;       // what a thread looks after that waits for the step; may be null
+    std::shared_ptr<EndedSteps> ended;  // null: tasks are notified at once
+    BusyPoller* poller = nullptr;       // polled by the thread that waits for the step; may be null
   };
 
   Step(Options options, std::shared_ptr<const ClientGraph> graph);
   ~Step();
   Step(const Step&) = delete;
 
-  // Blocks until every part has answered or has been given up. `feeds` and the fetches are in the signature's order.
-  // `caller` (may be null) ends the step when it fires; it is not used after the call.
+  // Blocks until every part has answered or was given up. `feeds` and fetches are in the signature's order. `caller`
+  // (may be null) ends the step when it fires; it is not used after the call.
   absl::StatusOr<RunStepResult> Run(std::vector<Tensor> feeds, CancellationManager* caller);
 
-  // One call of a partial run: the listed feeds are given, the listed fetches awaited.
+  // One call of a partial run: gives the listed feeds and waits for the listed fetches.
   absl::StatusOr<RunStepResult> RunPartial(const std::vector<int>& feed_indices, std::vector<Tensor> feeds,
                                            const std::vector<int>& fetch_indices, bool is_last,
                                            CancellationManager* caller);

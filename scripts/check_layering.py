@@ -3,8 +3,10 @@
 
     scripts/check_layering.py [file…]      (all of git's C++ files, by default)
 
-LAYERS is the order: a folder may use itself and what stands to its left. NEVER holds what a folder may not use
-although the order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*) may use everything; nothing uses them.
+LAYERS is the order: a folder may use itself and what stands to its left. ROOMS is the same for the rooms inside
+distribute/, so that none of them include each other in a circle. NEVER holds what a folder may not use although the
+order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*)
+may use everything; nothing uses them.
 """
 
 import re
@@ -20,6 +22,7 @@ LAYERS = [
     ("distribute",),
     ("worker",),
     ("master",),
+    ("client/runtime",),
     ("client",),
     ("client/strategy",),
     ("tools",),
@@ -27,6 +30,21 @@ LAYERS = [
     ("bench",),
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
+
+# Rooms of one row do not use each other.
+ROOMS = [
+    ("distribute/cluster",),
+    ("distribute/transport",),
+    ("distribute/transport/frames",),
+    ("distribute/transport/shared_memory", "distribute/transport/stream"),
+    ("distribute/transport/workers",),
+    ("distribute/collective",),
+    ("distribute/collective/gpu",),
+    ("distribute/collective/nccl", "distribute/collective/task"),
+    ("distribute/coordination",),
+    ("distribute/coordination/etcd",),
+]
+ROOM_RANK = {room: rank for rank, row in enumerate(ROOMS) for room in row}
 
 GRPC = r"grpc(pp)?/|.*\.grpc\.pb\.h$"
 NCCL = r"nccl"
@@ -50,10 +68,29 @@ TEST_FILE = re.compile(r"^tests/|_test\.(cc|cu|h)$|_testing\.(cc|cu|h)$|/testing
 SOURCE = re.compile(r"\.(cc|h|cu|cuh|inc)$")
 
 
-def folder_of(path):
-    """The folder of LAYERS that holds `path`, the longest if two do; None outside of them all."""
-    found = [folder for folder in RANK if path.startswith(folder + "/")]
+def folder_of(path, folders=RANK):
+    """The one of `folders` that holds `path`, the longest if several do; None outside of them all."""
+    found = [folder for folder in folders if path.startswith(folder + "/")]
     return max(found, key=len, default=None)
+
+
+def room_of(path):
+    """The folder of `path`, if it is inside distribute/. Every such folder is a room of its own."""
+    folder = path.rpartition("/")[0]
+    return folder if folder == "distribute" or folder.startswith("distribute/") else None
+
+
+def room_error(path, include):
+    """Why `path` may not include `include` although both are in distribute/; None: it may."""
+    own, target = room_of(path), room_of(include)
+    if own is None or target is None or own == target:
+        return None
+    unknown = [room for room in (own, target) if room not in ROOM_RANK]
+    if unknown:
+        return f"{unknown[0]} is not in ROOMS: give it a place there"
+    if ROOM_RANK[target] >= ROOM_RANK[own]:
+        return f"{own} may not use {target}: {include}"
+    return None
 
 
 def target_of(include):
@@ -86,6 +123,8 @@ def errors_of(path, text, exists):
             yield number, f"only files named after the CUDA toolkit use it: {include}"
         if target and target != own and RANK[target] >= RANK[own]:
             yield number, f"{own} may not use {target}: {include}"
+        if room_problem := room_error(path, include):
+            yield number, room_problem
         for pattern, what in NEVER.get(own.split("/")[0], []):
             if re.match(pattern, include):
                 yield number, f"{own} never uses {what}: {include}"

@@ -26,6 +26,39 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(messages("client/strategy/a.cc", '"client/session.h"'), [])
         self.assertIn("distribute may not use client", messages("distribute/cluster/a.cc", '"client/session.h"')[0])
 
+    def test_a_task_runtime_stands_between_master_and_client(self):
+        self.assertEqual(messages("client/runtime/a.cc", '"master/master.h"', '"kernels/library.h"'), [])
+        self.assertEqual(messages("client/a.cc", '"client/runtime/a.h"'), [])
+        self.assertEqual(messages("tools/a.cc", '"client/runtime/a.h"'), [])
+        self.assertIn("client/runtime may not use client", messages("client/runtime/a.cc", '"client/session.h"')[0])
+
+    def test_rooms_of_distribute_use_lower_rooms(self):
+        self.assertEqual(messages("distribute/collective/a.cc", '"distribute/transport/worker_interface.h"',
+                                  '"distribute/collective/b.h"'), [])
+        self.assertEqual(messages("distribute/transport/workers/a.cc", '"distribute/transport/stream/a.h"',
+                                  '"distribute/transport/frames/a.h"', '"distribute/cluster/a.h"'), [])
+
+    def test_rooms_of_distribute_do_not_use_upper_rooms(self):
+        for path, include in (("transport/a.h", "collective/received_bytes.h"),
+                              ("transport/a.h", "transport/frames/a.h"),
+                              ("transport/frames/a.h", "transport/workers/a.h"),
+                              ("collective/a.h", "collective/gpu/a.h"),
+                              ("cluster/a.h", "coordination/store.h")):
+            with self.subTest(path=path):
+                found = messages(f"distribute/{path}", f'"distribute/{include}"')
+                self.assertEqual(len(found), 1)
+                self.assertIn("may not use", found[0])
+
+    def test_rooms_of_one_row_do_not_use_each_other(self):
+        self.assertEqual(len(messages("distribute/transport/stream/a.h",
+                                      '"distribute/transport/shared_memory/link_poller.h"')), 1)
+
+    def test_a_new_room_of_distribute_needs_a_place(self):
+        self.assertIn("ROOMS", messages("distribute/transport/new/a.h", '"distribute/transport/a.h"')[0])
+
+    def test_tests_in_distribute_use_every_room(self):
+        self.assertEqual(messages("distribute/transport/a_test.cc", '"distribute/collective/task/a.h"'), [])
+
     def test_programs_do_not_use_each_other(self):
         self.assertEqual(len(messages("tools/weir_main.cc", '"examples/digits/model.h"')), 1)
 

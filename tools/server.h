@@ -7,14 +7,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/device.h"
 #include "core/gpu/gpu_devices.h"
 #include "core/kernel_registry.h"
 #include "core/op_registry.h"
 #include "core/status.h"
-#include "core/timer_queue.h"
-#include "core/variant_registry.h"
-#include "core/work_queue.h"
 #include "distribute/cluster/cluster_spec.h"
 #include "graph/passes/mixed_precision_lists.h"
 #include "tensorflow/core/protobuf/config.pb.h"
@@ -23,17 +19,14 @@ namespace weir {
 
 class GrpcMasterService;
 class GrpcServer;
-class GrpcWorkerPool;
 class GrpcWorkerService;
 class LinkPoller;
-class LinkProgress;
-class Master;
 class MasterInterface;
 class SharedMemorySender;
 class StreamLinks;
-class TaskCollectives;
+class TaskBusyPoller;
+class TaskRuntime;
 class TransportService;
-class Worker;
 
 // Thread-safe. Servers share nothing but, when told so, their registries: several in one process work, one after
 // another too. Destruction is Shutdown with no patience.
@@ -78,29 +71,18 @@ class Server {
 
  private:
   explicit Server(Options options);
-  absl::Status MakeRegistries();
   absl::StatusOr<std::string> ChooseAddress() const;
   void MakeLinks();
-  absl::Status MakeGpus(const DeviceName& task, std::vector<Device*>* devices);
-  absl::Status MakeWorker();
+  absl::Status MakeRuntime();
   absl::Status Serve(const std::string& address);
 
   // In the order in which they need each other.
   const Options options_;
   const std::string task_;
-  std::unique_ptr<OpRegistry> own_ops_;
-  std::unique_ptr<KernelRegistry> own_kernels_;
-  VariantRegistry variants_;
-  TimerQueue timers_;
   std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<StreamLinks> streams_;
-  std::unique_ptr<LinkProgress> progress_;
-  std::unique_ptr<WorkQueue> work_queue_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<GrpcWorkerPool> workers_;
-  std::unique_ptr<TaskCollectives> collectives_;
-  std::unique_ptr<Worker> worker_;
-  std::unique_ptr<Master> master_;
+  std::unique_ptr<TaskBusyPoller> poller_;
+  std::unique_ptr<TaskRuntime> runtime_;
   std::unique_ptr<SharedMemorySender> shared_memory_;
   std::unique_ptr<GrpcWorkerService> worker_service_;
   std::unique_ptr<TransportService> transport_service_;

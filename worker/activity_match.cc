@@ -21,7 +21,7 @@ std::vector<const Node*> MatchActivities(absl::Span<const GpuActivity> activitie
     const std::vector<HostRun>& of_thread = found->second;
     auto run = std::upper_bound(of_thread.begin(), of_thread.end(), activity.enqueued_nanos,
                                 [](int64_t time, const HostRun& other) { return time < other.start_nanos; });
-    // The last that had begun, or one around it.
+    // The latest run that had begun, or one that encloses it.
     while (node == nullptr && run != of_thread.begin()) {
       --run;
       if (activity.enqueued_nanos <= run->end_nanos) node = run->node;

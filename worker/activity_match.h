@@ -1,4 +1,4 @@
-// Which node of a step asked a GPU for what it did.
+// Maps GPU activities to the nodes that launched them.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace weir {
 
-// When, and on which thread of the operating system, a node ran on the host. Times are NowNanos'.
+// When a node ran on the host, and on which OS thread. Times are NowNanos'.
 struct HostRun {
   const Node* node = nullptr;
   int64_t start_nanos = 0, end_nanos = 0;
   uint32_t thread = 0;
 };
 
-// For each activity the node that ran on the thread that asked for it, at that time; null where there is none: what
-// completed a node elsewhere, or another step, asked for it. Of nodes within nodes the innermost.
+// For each activity the node that ran on the launching thread at that time, the innermost of nested nodes; null if
+// there is none: another step launched it, or a completion that ran elsewhere.
 std::vector<const Node*> MatchActivities(absl::Span<const GpuActivity> activities, absl::Span<const HostRun> runs);
 
 }  // namespace weir

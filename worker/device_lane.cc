@@ -15,7 +15,7 @@ namespace weir {
 
 namespace {
 
-// Null, and one line in the log of the process, where the device does not tell.
+// Null if the device does not support recording, which is logged once per process.
 std::unique_ptr<GpuActivityRecording> Record(GpuDevice& gpu) {
   auto* const source = dynamic_cast<GpuActivitySource*>(&gpu.runtime());
   if (source == nullptr) return nullptr;
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<DeviceLane::Span>> DeviceLane::TimedSpans() {
     if (!elapsed.has_value()) break;
     const int64_t before = end_nanos;
     end_nanos += absl::ToInt64Nanoseconds(*elapsed);
-    // A device that had nothing to do began when the host said so.
+    // If the device was idle, the work began when the host enqueued it.
     spans.push_back({timed.node, std::min(end_nanos, std::max(before, timed.start_nanos)), end_nanos, "", 0});
   }
   return spans;

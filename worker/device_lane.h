@@ -1,4 +1,4 @@
-// When a GPU worked for which node of a traced step.
+// Measures when a GPU worked on which node of a traced step.
 #pragma once
 
 #include <memory>
@@ -15,32 +15,31 @@
 
 namespace weir {
 
-// What the device itself tells of its kernels and copies (GpuActivitySource), with what other steps have asked it for
-// at the same time; or, where it tells nothing, timers on its compute stream, one behind what each node has enqueued
-// there: their times are as exact as it is that the stream had nothing to do when the step began, which is so unless
-// another step runs. Thread-safe.
+// Times from the device's own records of kernels and copies (GpuActivitySource), including those of concurrent steps.
+// Without such records, timers on the compute stream, one after the work of each node; they are exact if the stream was
+// idle when the step began, that is, unless another step runs. Thread-safe.
 class DeviceLane {
  public:
   // For a step of `plan` that begins now.
   DeviceLane(GpuDevice& gpu, const Plan& plan);
 
-  // `node`, one of the plan's, has run on the host since `start_nanos` (NowNanos()).
+  // Called after `node`, one of the plan's, has run on the host since `start_nanos` (NowNanos()).
   void NodeDone(const Node& node, int64_t start_nanos);
 
   struct Span {
-    const Node* node = nullptr;  // null: none of this step's, as far as is known
+    const Node* node = nullptr;  // null: not known to belong to this step
     int64_t start_nanos = 0, end_nanos = 0;
-    std::string what;  // a kernel's name, or that of a copy; empty where timers tell
+    std::string what;  // the kernel's or copy's name; empty for timers
     uint32_t stream = 0;
   };
-  // What the stream is through with: all, after a step that was. An error of the device, or of a timer.
+  // What the stream has completed; after a successful step that is everything. An error of the device or of a timer.
   absl::StatusOr<std::vector<Span>> Spans();
 
  private:
   struct Timed {
     const Node* node;
     int64_t start_nanos;
-    std::unique_ptr<GpuTimer> timer;  // since the one before stopped
+    std::unique_ptr<GpuTimer> timer;  // time since the previous timer
   };
 
   absl::Status StartTimer() REQUIRES(mu_);
@@ -50,7 +49,7 @@ class DeviceLane {
   const int64_t begin_nanos_;
   absl::flat_hash_set<const Node*> enqueuing_;
   Mutex mu_;
-  std::unique_ptr<GpuActivityRecording> recording_ GUARDED_BY(mu_);  // null: timers
+  std::unique_ptr<GpuActivityRecording> recording_ GUARDED_BY(mu_);  // null: timers are used
   std::vector<HostRun> runs_ GUARDED_BY(mu_);
   absl::Status status_ GUARDED_BY(mu_);
   std::unique_ptr<GpuTimer> running_ GUARDED_BY(mu_);

@@ -19,7 +19,7 @@ class MemoryPlacement {
   MemoryPlacement(const KernelRegistry& kernels, Device* device, Graph* graph)
       : kernels_(kernels), device_(device), graph_(graph) {}
 
-  // The constants that lie in the device's memory, by name.
+  // Returns the constants in device memory, by name.
   absl::StatusOr<absl::flat_hash_set<std::string>> Run() {
     for (const Node* node : graph_->nodes()) {
       ASSIGN_OR_RETURN(memory_[node], MemoryOf(*node));
@@ -38,8 +38,8 @@ class MemoryPlacement {
   }
 
  private:
-  // The GPU at the other end of a transfer within this task, from or to whose memory tensors go as they are. Those of
-  // int32 are the host's on either.
+  // The GPU at the other end of a transfer within this task, if tensors stay in device memory. int32 tensors are in
+  // host memory on both ends.
   GpuDevice* PeerOf(const Node& node) const {
     const bool sends = node.op() == "_Send";
     if (!sends && node.op() != "_Recv") return nullptr;
@@ -51,7 +51,7 @@ class MemoryPlacement {
     return FindGpu(device_)->FindPeer(attrs.at(sends ? "recv_device" : "send_device").s());
   }
 
-  // A function called by its name is run as PartitionedCall: by callers of the host.
+  // A function call runs as PartitionedCall, which expects host memory.
   absl::StatusOr<NodeMemory> MemoryOf(const Node& node) const {
     if (node.registration() != nullptr) {
       ASSIGN_OR_RETURN(NodeMemory known, MemoryOfNode(kernels_, node.def(), node.op_def(), device_->type()));
@@ -73,8 +73,8 @@ class MemoryPlacement {
 
   MemoryType Wanted(const Edge& edge) const { return memory_.at(edge.dst).inputs[edge.dst_input]; }
 
-  // Constants that objects of the host hold, and those that nobody reads, stay there. Variants do, too: each step
-  // copies their tensors.
+  // Constants used by host objects, and those without readers, stay in host memory. So do variants: each step copies
+  // their tensors.
   absl::Status PlaceConstant(Node* node) {
     if (IsConstantVariant(*node)) return Connect(node);
     std::vector<Edge> on_host;
@@ -113,7 +113,7 @@ class MemoryPlacement {
     return absl::OkStatus();
   }
 
-  // What arrives is the peer's memory: all who want it read a copy in this device's.
+  // The received tensor is in the peer's memory: readers use one shared copy in this device's memory.
   absl::Status FetchFromPeer(Node* recv) {
     const GpuDevice* const peer = PeerOf(*recv);
     if (peer == nullptr) return absl::OkStatus();

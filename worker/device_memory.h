@@ -1,4 +1,4 @@
-// Where the tensors of a graph on a GPU lie.
+// Places the tensors of a GPU's graph in memory.
 #pragma once
 
 #include "core/kernel_registry.h"
@@ -9,10 +9,10 @@ namespace weir {
 
 class Graph;
 
-// Prepares `graph`, all of it on `device`, for a device with memory of its own: where a tensor of one memory meets an
-// input of the other a copy is put between them, one for all who want it, and constants lie where they are read (in
-// both, where readers want both). `options` then places constants. Arguments and results are host memory. Does nothing
-// on a CPU.
+// Prepares `graph`, all of it on `device`, for a device with its own memory. Does nothing for a CPU.
+// - Where an input needs the other memory, inserts one copy for all such readers.
+// - Constants are stored in the memory of their readers (in both if needed); `options` then places them.
+// - Arguments and results are in host memory.
 absl::Status PrepareMemory(const KernelRegistry& kernels, Device* device, Graph* graph, Plan::Options* options);
 
 }  // namespace weir

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A graph that is all on one simulated GPU.
+// A graph on one simulated GPU.
 class DeviceMemoryTest : public testing::Test {
  protected:
   DeviceMemoryTest() {
@@ -27,7 +27,7 @@ class DeviceMemoryTest : public testing::Test {
     for (Node* node : graph_.graph().nodes()) node->set_assigned_device(gpu().name());
     return PrepareMemory(ExecutorTestKernels(), &gpu(), &graph_.graph(), &options_);
   }
-  // The ops of the nodes that stand between `from` and `to`, one for each edge.
+  // The ops of the nodes between `from` and `to`, one for each edge.
   std::vector<std::string> Between(const Out& from, const Out& to) const {
     std::vector<std::string> ops;
     for (const Edge* edge : to.node->in_edges()) {

@@ -34,7 +34,7 @@ absl::Status Failure(const GpuDevice& gpu, const Plan& plan, const absl::Status&
   return WithOrigin(named, {.task = gpu.parsed_name().TaskName(), .device = gpu.name()});
 }
 
-// Hands over the callback to whoever comes first.
+// Gives the callback to the first caller.
 class Once {
  public:
   explicit Once(std::function<void(absl::Status)> done) : done_(std::move(done)) {}
@@ -62,7 +62,7 @@ void AwaitDeviceWork(GpuDevice& gpu, const Plan& plan, CancellationManager& canc
   if (token == CancellationManager::kInvalidToken) return once->Take()(cancellation.status());
   gpu.completions().Then(&gpu.compute(), [once, &gpu, &plan, &cancellation, token, queue](absl::Status status) {
     auto taken = once->Take();
-    if (taken == nullptr) return;  // and with it the plan and the step may be gone
+    if (taken == nullptr) return;  // the plan and the step may be destroyed by now
     cancellation.TryDeregister(token);
     if (!status.ok()) status = Failure(gpu, plan, status);
     queue->Schedule([taken = std::move(taken), status = std::move(status)] { taken(status); });

@@ -1,4 +1,4 @@
-// What a step left behind on a GPU when its nodes had run.
+// Waits for the work that a step has enqueued on a GPU.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace weir {
 
-// `done` runs once, on a thread of the work queue, when all is over that has been enqueued on `gpu`'s compute stream,
-// or when `cancellation` fires. The device's error names the nodes of `plan`, which lives until then, that enqueue work
-// there: which of them it was only the device knew. Does not block.
+// `done` runs once, on a work-queue thread, when everything enqueued on `gpu`'s compute stream has finished, or when
+// `cancellation` fires. A device error names the nodes of `plan` that enqueue work there, because the device does not
+// report which one failed. `plan` lives until then. Does not block.
 void AwaitDeviceWork(GpuDevice& gpu, const Plan& plan, CancellationManager& cancellation,
                      std::function<void(absl::Status)> done);
 

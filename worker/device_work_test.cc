@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A simulated GPU that runs nothing but while somebody waits for it, and a plan whose nodes enqueue work there.
+// A simulated GPU that runs only while the test waits for it, and a plan whose nodes enqueue work there.
 class DeviceWorkTest : public testing::Test {
  protected:
   void SetUp() override {

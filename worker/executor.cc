@@ -46,7 +46,7 @@ void Executor::RunAsync(const StepArgs& args, bool on_caller, std::function<void
   execution->RunAsync(args, on_caller,
                       [self = shared_from_this(), execution, done = std::move(done)](absl::Status status) mutable {
                         self->Release(std::unique_ptr<StepExecution>(execution));
-                        // What `done` keeps alive outlives the executor.
+                        // Objects kept alive by `done` may outlive the executor.
                         self.reset();
                         done(std::move(status));
                       });

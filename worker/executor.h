@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Thread-safe. The memory of finished steps is used again.
+// Thread-safe. Reuses the memory of finished steps.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   static std::shared_ptr<Executor> Create(std::shared_ptr<const Plan> plan);
@@ -19,11 +19,11 @@ class Executor : public std::enable_shared_from_this<Executor> {
   const Plan& plan() const { return *plan_; }
   const NodeCosts& costs() const { return costs_; }
 
-  // InvalidArgument for a wrong number of arguments or an argument of the wrong type. The first node that fails aborts
-  // the step: its rendezvous and cancellation manager are told, its status, naming the node, is returned.
-  // Computes on the calling thread as far as it can, and waits.
+  // Runs a step on the calling thread as far as possible, and waits for the rest. InvalidArgument for a wrong number of
+  // arguments or an argument of the wrong type. The first node that fails aborts the step, its rendezvous and its
+  // cancellation manager; the returned status names the node.
   absl::Status RunSync(const StepArgs& args);
-  // `done` runs once, with no lock held. `on_caller`: computes on the calling thread until only others can go on.
+  // `done` runs once, with no lock held. With `on_caller`, the calling thread computes until only others can continue.
   void RunAsync(const StepArgs& args, bool on_caller, std::function<void(absl::Status)> done);
 
  private:

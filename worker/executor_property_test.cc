@@ -49,7 +49,7 @@ TEST_P(ExecutorPropertyTest, AgreesWithTheInterpreter) {
   }
 }
 
-// Two devices, any node on either; the parts of one step meet in one rendezvous.
+// Two devices, with nodes assigned at random; the parts of one step share a rendezvous.
 class TwoDevices {
  public:
   TwoDevices() : queue_(WorkQueue::Create({.name = "test", .compute_threads = 2})) {
@@ -66,7 +66,7 @@ class TwoDevices {
     }
     for (Node* node : graph->nodes()) {
       if (!node->IsMerge()) continue;
-      // A Merge is fed by turns, which no transfer could follow.
+      // A Merge gets its inputs in turn, which transfers would not preserve.
       for (int i : {0, 1}) {
         Node* src = node->input_edge(i)->src;
         if (src->IsEnter() || src->IsNextIteration()) src->set_assigned_device(node->assigned_device());

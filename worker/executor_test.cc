@@ -93,7 +93,7 @@ TEST(ExecutorTest, NamesTheKernelThatSetsNoOutput) {
   EXPECT_THAT(std::string(results.status().message()), HasSubstr("Missing 0-th output from {{node TestNothing}}"));
 }
 
-TEST(ExecutorTest, MissingKernelIsRefusedWhenCompiled) {
+TEST(ExecutorTest, MissingKernelIsRejectedWhenCompiled) {
   TestGraph g;
   g.Ret(0, g.I64("TestMissing", {}));
   ExecutorHarness h;
@@ -102,7 +102,7 @@ TEST(ExecutorTest, MissingKernelIsRefusedWhenCompiled) {
   EXPECT_THAT(std::string(executor.status().message()), HasSubstr("TestMissing"));
 }
 
-TEST(ExecutorTest, WrongArgumentsAreRefused) {
+TEST(ExecutorTest, WrongArgumentsAreRejected) {
   TestGraph g;
   g.Ret(0, g.Arg(0));
   ExecutorHarness h;
@@ -111,7 +111,7 @@ TEST(ExecutorTest, WrongArgumentsAreRefused) {
   EXPECT_EQ(h.RunStep(**executor, {Tensor::Scalar<float>(1)}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(ExecutorTest, UnconnectedInputIsRefused) {
+TEST(ExecutorTest, UnconnectedInputIsRejected) {
   TestGraph g;
   g.Add("AddV2", {g.Int(1)}, {TestGraph::A("T", DT_INT64)});
   ExecutorHarness h;

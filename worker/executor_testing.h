@@ -28,7 +28,7 @@ struct Out {
   int index = 0;
 };
 
-// Adds nodes and edges; aborts the test program for what the graph refuses.
+// Adds nodes and edges; aborts the test program if the graph rejects them.
 class TestGraph {
  public:
   using Attr = std::pair<std::string, tensorflow::AttrValue>;

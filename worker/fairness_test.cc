@@ -1,4 +1,5 @@
-// What waits while a step loops without end: nodes beside the loop, and other steps that the looping thread completed.
+// While a step loops endlessly, other work must run: nodes beside the loop, and other steps that the looping thread
+// completed.
 #include <google/protobuf/text_format.h>
 
 #include <future>
@@ -12,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Loops end here at the latest; one that takes so long was not fair.
+// Loops end here at the latest; a loop that takes this long was not fair.
 constexpr int32_t kEndless = 3'000'000;
 
 Out Int32(TestGraph& g, const std::string& op, const std::vector<Out>& inputs) {
@@ -43,7 +44,7 @@ Out Enter(TestGraph& g, Out x, bool is_constant) {
 // for (i = 0; i < kEndless && flag == 0; ++i); gives i.
 Out LoopUntil(TestGraph& g, Out flag) {
   const Out handle = Enter(g, flag, true);
-  // In a queue that is taken last in, first out, the loop's nodes lie over what the flag was handed to before.
+  // In a last in, first out queue, the loop's nodes are above those that were queued before.
   const Out enter = Enter(g, Value(g, 0, {flag.node}), false);
   const Out merge = g.Add("Merge", {enter, {nullptr}}, {TestGraph::A("T", DT_INT32), TestGraph::A("N", int64_t{2})});
   const Out is_set = g.Add("ReadVariableOp", {handle}, {TestGraph::A("dtype", DT_INT32)}, {merge.node});
@@ -58,7 +59,7 @@ Out LoopUntil(TestGraph& g, Out flag) {
 // The parameter: whether the loop's nodes are made before the others.
 class FairnessTest : public ::testing::TestWithParam<bool> {
  protected:
-  // Steps that loop until what `beside` adds to them, for the flag, sets it.
+  // Steps that loop until the nodes of `beside` set the flag.
   void LoopsEnd(absl::FunctionRef<void(TestGraph&, Out)> beside, int steps = 6) {
     TestGraph lower, g;
     Assign(lower, Flag(lower), Value(lower, 0));
@@ -69,7 +70,7 @@ class FairnessTest : public ::testing::TestWithParam<bool> {
     auto lowering = h_.Compile(lower.Take()), looping = h_.Compile(g.Take());
     ASSERT_THAT(lowering.status(), IsOk());
     ASSERT_THAT(looping.status(), IsOk());
-    for (int step = 0; step < steps; ++step) {  // the first ones tell what nodes cost
+    for (int step = 0; step < steps; ++step) {  // the first ones measure the nodes' costs
       ASSERT_THAT(h_.RunStep(**lowering).status(), IsOk());
       auto results = h_.RunStep(**looping, {Tensor::Scalar<int64_t>(1)});
       ASSERT_THAT(results.status(), IsOk());
@@ -113,7 +114,7 @@ Node* Enqueue(TestGraph& g, const std::string& name, Out value, const std::vecto
   return g.Add("QueueEnqueueV2", {Queue(g, name), value}, {QueueTypes("Tcomponents")}, controls).node;
 }
 
-// A step under way on its own: it waits when RunAsync returns.
+// A running step: it waits for its asynchronous kernels when RunAsync returns.
 class WaitingStep {
  public:
   WaitingStep(ExecutorHarness& h, std::unique_ptr<Graph> graph) : WaitingStep(h, h.Compile(std::move(graph))) {}
@@ -148,7 +149,7 @@ TEST_P(FairnessTest, AnotherStepThatTheLoopingThreadCompletesGoesOn) {
   EXPECT_THAT(answering.Wait(), IsOk());
 }
 
-// A step ends that two waited for. The thread goes on with both, one of which loops until the other has run.
+// A step ends that two others waited for. The thread continues both, one of which loops until the other has run.
 TEST_P(FairnessTest, AStepThatWaitsForTheThreadOfAnEndlessLoopGoesOn) {
   TestGraph lower, loop, set, ask;
   Assign(lower, Flag(lower), Value(lower, 0));
@@ -302,7 +303,7 @@ TEST_F(FunctionFairnessTest, ANodeBesideAnEndlessWhileRuns) {
   EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
 }
 
-// The body waits the first time; what completes it then goes on with the loop, and the body completes another step.
+// The body waits the first time. The thread that completes it continues the loop, and the body completes another step.
 TEST_F(FunctionFairnessTest, AStepThatAWhileCompletesGoesOn) {
   TestGraph loop, set, ask;
   Assign(set, Flag(set), Dequeue(set, "answers"));

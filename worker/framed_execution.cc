@@ -10,13 +10,13 @@ namespace {
 
 using Word = std::atomic_ref<uint64_t>;
 
-// Adds to a count that others may change too if `shared`; gives the new value.
+// Adds to a count, atomically if `shared`; returns the new value.
 uint64_t AddTo(uint64_t& word, uint64_t delta, bool shared) {
   if (!shared) return word += delta;
   return Word(word).fetch_add(delta, std::memory_order_acq_rel) + delta;
 }
 
-// Clears a Merge's lowest bit; gives the value before.
+// Clears a Merge's lowest bit; returns the previous value.
 uint64_t ClearLowestBit(uint64_t& word, bool shared) {
   if (shared) return Word(word).fetch_and(~uint64_t{1}, std::memory_order_acq_rel);
   const uint64_t before = word;
@@ -24,7 +24,7 @@ uint64_t ClearLowestBit(uint64_t& word, bool shared) {
   return before;
 }
 
-// Makes `input` the one that a Merge takes; false when another was first.
+// Makes `input` the value that a Merge forwards; false if another input was first.
 bool ClaimMerge(uint64_t& word, uint16_t input, bool shared) {
   const uint64_t claim = (uint64_t{input} + 1) << 48;
   if (!shared) {
@@ -95,7 +95,7 @@ bool FramedExecution::RunNode(const PlanNode& node, Ready& ready, Runner& runner
       RunMerge(node, iteration);
       return true;
     default:
-      return true;  // kNothing, and those whose value moves to another frame or iteration in Propagate
+      return true;  // kNothing, and actions whose value moves to another frame or iteration in Propagate
   }
 }
 
@@ -149,7 +149,7 @@ void FramedExecution::Propagate(const PlanNode& node, const Ready& ready, ReadyQ
   }
   Iteration& iteration = *ready.iteration;
   OpOutput* const outputs = iteration.slots.get() + node.first_output;
-  // A receive of a dead tensor kills what waits for it, be it only by a control edge.
+  // Receiving a dead tensor makes all successors dead, control edges included.
   constexpr uint8_t kReceives = PlanNode::kMayOutputNothing | PlanNode::kRunsWhenDead;
   const bool is_dead = ready.is_dead || ((node.flags & kReceives) == kReceives && !outputs[0].has_value);
   const int activated = Activate(node, outputs, is_dead, iteration, queue);
@@ -174,14 +174,14 @@ int FramedExecution::Activate(const PlanNode& node, OpOutput* outputs, bool is_d
   return activated;
 }
 
-// All values are in place before the first reader can become ready, for a reader may change a value that it has alone.
+// All values are in place before the first reader becomes ready, because a reader may modify a value that it alone
+// holds.
 void FramedExecution::PlaceValues(const PlanNode& node, OpOutput* outputs, Iteration& target) {
   const bool moves = node.action == NodeAction::kEnter || node.action == NodeAction::kExit ||
                      node.action == NodeAction::kNextIteration;
   for (uint32_t i = 0; i < node.num_copies; ++i) {
     const PlanEdge& edge = plan_.edges[node.first_edge + i];
-    if (node.action != NodeAction::kNothing && !outputs[edge.output].has_value)
-      continue;  // that has no slot of its own
+    if (node.action != NodeAction::kNothing && !outputs[edge.output].has_value) continue;  // has no slot of its own
     if (edge.dst_is_merge && !ClaimMerge(target.pending[plan_.nodes[edge.dst].local], edge.input, shared())) continue;
     if (edge.slot == PlanEdge::kNoSlot) continue;
     OpOutput& slot = target.slots[edge.slot];
@@ -202,7 +202,7 @@ bool FramedExecution::IsActivated(const PlanEdge& edge, const PlanNode& dst, boo
   if (edge.only) return true;
   uint64_t& word = target.pending[dst.local];
   if (edge.dst_is_merge) return IsMergeActivated(edge, dst, is_dead, from_enter, word, dead);
-  // One fewer to come and, in the upper half, one more dead.
+  // One pending input fewer and, in the upper half, one dead input more.
   const uint64_t delta = is_dead ? (uint64_t{1} << 32) - 1 : ~uint64_t{0};
   const uint64_t now = AddTo(word, delta, shared());
   *dead = now >> 32 != 0;
@@ -224,7 +224,7 @@ bool FramedExecution::IsMergeActivated(const PlanEdge& edge, const PlanNode& dst
     return static_cast<uint32_t>(ClearLowestBit(word, shared())) == 1;
   }
   const uint64_t now = AddTo(word, uint64_t{1} << 32, shared());
-  // A loop in a branch that is not taken ends at its Enter: nothing else will come.
+  // A loop in a branch that is not taken ends at its Enter: no other input arrives.
   if (static_cast<uint32_t>(now) != 1 || !(from_enter || all_dead(now))) return false;
   return (ClearLowestBit(word, shared()) & 1) != 0;
 }

@@ -1,4 +1,4 @@
-// Runs of plans with control flow.
+// Executes plans with control flow.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace weir {
 
-// TensorFlow's rules: a node with a dead input is dead and passes that on, but for Merge, which is dead when all its
-// inputs are; NextIteration stops deadness; an Exit is dead when its frame ends without a value for it.
+// Follows TensorFlow's rules: a node with a dead input is dead and its outputs are dead, except that Merge is dead only
+// if all its inputs are; NextIteration stops deadness; an Exit is dead if its frame ends without a value for it.
 //
-// Locks: a frame's mutex guards its structure; values and pending counts need none. Of two frames' mutexes the parent's
-// is taken first, and that only to make the child; pools_mu_ is taken last.
+// Locks: a frame's mutex guards its structure; values and pending counts need no lock. A parent's mutex is taken before
+// its child's, and only to create the child; pools_mu_ is taken last.
 class FramedExecution final : public StepExecution {
  public:
   FramedExecution(const Plan& plan, NodeCosts& costs);
@@ -28,12 +28,12 @@ class FramedExecution final : public StepExecution {
   void Clean(bool failed) override;
 
  private:
-  // Whether the node is done and to be propagated.
+  // True if the node is done and has to be propagated.
   bool RunNode(const PlanNode& node, Ready& ready, Runner& runner);
   bool RunSwitch(const PlanNode& node, OpOutput* slots);
   void RunMerge(const PlanNode& node, Iteration& iteration);
 
-  // Hands `outputs` (nullptr: the slots of `from`, where the readers are too) to the readers in `target`; gives how
+  // Gives `outputs` (nullptr: the slots of `from`, where the readers are too) to the readers in `target`; returns how
   // many became ready.
   int Activate(const PlanNode& node, OpOutput* outputs, bool is_dead, Iteration& target, ReadyQueue& queue);
   void PlaceValues(const PlanNode& node, OpOutput* outputs, Iteration& target);
@@ -49,21 +49,21 @@ class FramedExecution final : public StepExecution {
                     ReadyQueue& queue) REQUIRES(frame.mu);
   Iteration& StartIteration(FrameInstance& frame, ReadyQueue& queue) REQUIRES(frame.mu);
 
-  // Changes the number of outstanding nodes; what ends by that is cleaned up, parents included.
+  // Changes the number of outstanding nodes; cleans up what ends by that, parents included.
   void Adjust(Iteration& iteration, int delta, ReadyQueue& queue);
   bool AdjustLocked(Iteration& iteration, int delta, ReadyQueue& queue) REQUIRES(iteration.frame->mu);
-  // Ends `number` and what follows as far as they are done. True: so is the frame.
+  // Ends iteration `number` and the following ones as far as they are done. True if the frame has ended.
   bool EndIterations(FrameInstance& frame, int64_t number, ReadyQueue& queue) REQUIRES(frame.mu);
-  // Ends `ended` and the frames around it that end by that.
+  // Ends `ended` and the enclosing frames that end with it.
   void EndFrame(FrameInstance& ended, ReadyQueue& queue);
 
   Iteration& NewIteration(FrameInstance& frame, int64_t number);
-  // Into `*spare` if there is room.
+  // Moves it to `*spare` if that is empty.
   void FreeIteration(Iteration& iteration, Iteration** spare = nullptr);
   FrameInstance& NewFrame(uint32_t index, FrameInstance* parent, Iteration* parent_iteration);
   void FreeFrame(FrameInstance& frame);
 
-  // Of one frame of the plan: everything that was ever made, and what is free to be used again.
+  // Per plan frame: all objects ever made, and those free for reuse.
   struct Pool {
     std::vector<std::unique_ptr<Iteration>> iterations;
     std::vector<Iteration*> free_iterations;

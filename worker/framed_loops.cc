@@ -10,7 +10,7 @@ namespace {
 
 uint64_t Combine(uint64_t a, uint64_t b) { return a ^ (b + 0x9e3779b97f4a7800 + (a << 10) + (a >> 4)); }
 
-// TensorFlow's: a frame's id is part of the rendezvous keys of its tensors, whose other end may be TensorFlow's.
+// As in TensorFlow: frame ids are part of rendezvous keys, which a TensorFlow peer must be able to match.
 uint64_t ChildId(uint64_t parent, int64_t iteration, uint64_t name_hash) {
   return Combine(parent, Combine(static_cast<uint64_t>(iteration), name_hash));
 }

@@ -11,10 +11,10 @@
 namespace weir {
 namespace {
 
-// Not in the library: the gradient of the function that its attribute `f` names.
+// Not in the library: the gradient of the function in its attribute `f`.
 constexpr char kSymbolicGradient[] = "SymbolicGradient";
 
-// Names the function with its attributes, in order.
+// The function's name and attributes, in order.
 std::string Signature(const tensorflow::NameAttrList& function) {
   std::map<std::string, std::string> attrs;
   for (const auto& [name, value] : function.attr()) attrs[name] = value.SerializeAsString();
@@ -25,7 +25,7 @@ std::string Signature(const tensorflow::NameAttrList& function) {
 
 }  // namespace
 
-// One call under way.
+// A running call.
 struct LocalFunctionRuntime::Call {
   std::shared_ptr<Executor> executor;
   StepContext context;

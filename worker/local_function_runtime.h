@@ -1,4 +1,4 @@
-// Calls of library functions on one device.
+// Calls library functions on one device.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@
 
 namespace weir {
 
-// Functions may call themselves: compiling one only names those that it calls. A chain of calls deeper than kMaxDepth
-// ends with ResourceExhausted, and one that runs on a single stack is moved to another thread well before. Thread-safe;
-// outlives the calls.
+// Functions may be recursive: compiling one does not compile those that it calls. Thread-safe; outlives the calls. A
+// call chain deeper than kMaxDepth ends with ResourceExhausted; a chain on one stack continues on another thread well
+// before that.
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
   using KernelSource = std::function<absl::StatusOr<std::shared_ptr<OpKernel>>(const Node&, FunctionRuntime*)>;
@@ -25,17 +25,17 @@ class LocalFunctionRuntime : public FunctionRuntime {
     const OpRegistry* ops = nullptr;
     FunctionLibrary library;
     KernelSource kernels;
-    // Prepares the body of a function for the device; may be null.
+    // Prepares a function body for the device; may be null.
     std::function<absl::Status(Graph*, Plan::Options*)> prepare;
   };
   static constexpr int kMaxDepth = 1000;
-  // A function that calls itself with other attributes each time has instances without end.
+  // A recursion with different attributes each time has unlimited instances.
   static constexpr size_t kMaxInstances = 1 << 14;
 
   explicit LocalFunctionRuntime(Options options) : options_(std::move(options)) {}
 
-  // Compiles every function that was instantiated, and those that they call; else each is compiled when it is first
-  // called.
+  // Compiles every function that was instantiated, and those that they call. Otherwise each is compiled at its first
+  // call.
   absl::Status CompileAll();
 
   absl::StatusOr<Handle> Instantiate(const tensorflow::NameAttrList& function) override;
@@ -45,7 +45,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
       const tensorflow::FunctionDefLibrary* more = nullptr) const override;
 
  private:
-  // Calls nest on the stack of one thread up to this depth.
+  // Calls nest on one thread's stack up to this depth.
   static constexpr int kDepthPerStack = 16;
   struct Item {
     std::string name;

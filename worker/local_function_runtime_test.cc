@@ -167,7 +167,7 @@ TEST_F(FunctionTest, ErrorsNameTheNodeInTheFunction) {
   EXPECT_EQ(OriginOf(status)->op, "Placeholder");
 }
 
-TEST_F(FunctionTest, UnknownFunctionsAreRefusedWhenCompiled) {
+TEST_F(FunctionTest, UnknownFunctionsAreRejectedWhenCompiled) {
   tensorflow::NameAttrList name;
   name.set_name("Nope");
   EXPECT_EQ(runtime_->Instantiate(name).status().code(), absl::StatusCode::kNotFound);

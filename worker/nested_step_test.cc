@@ -1,4 +1,4 @@
-// A kernel that runs a step of its own and waits for it: what its thread completed of others goes on meanwhile.
+// A kernel that runs and awaits a step: completions of other steps on its thread continue meanwhile.
 #include <future>
 
 #include "core/testing.h"
@@ -60,7 +60,7 @@ class NestedStepTest : public ::testing::Test {
     };
     return Executor::Create(*Plan::Compile(g.Take(), options));
   }
-  // The result of a step on a thread of its own; an error where it does not end.
+  // The result of a step on its own thread; an error if it does not end.
   absl::StatusOr<int64_t> Run(Executor& executor) {
     auto step = std::async(std::launch::async, [&]() -> absl::StatusOr<int64_t> {
       std::vector<Tensor> results;

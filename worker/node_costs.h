@@ -1,4 +1,4 @@
-// How long each node takes, learned from steps.
+// Learns how long each node takes.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class NodeCosts {
     const int64_t sample = nanos < kMaxNanos ? (nanos > 0 ? nanos : 1) : kMaxNanos;
     nanos_[node].store(old == 0 ? sample : old + (sample - old) / 4, std::memory_order_relaxed);
   }
-  // Whether the step that begins now is to be measured: the first ones, then one in 32.
+  // True if the step that begins now is to be measured: the first ones, then one in 32.
   bool MeasureNextStep() {
     const uint32_t step = steps_.fetch_add(1, std::memory_order_relaxed);
     return step < 4 || step % 32 == 0;

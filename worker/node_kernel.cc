@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A node's definition with the names of its inputs, which a graph keeps in its edges: EnsureShape's error says them.
+// A node's definition with the names of its inputs, which the graph stores as edges: EnsureShape's error contains them.
 tensorflow::NodeDef WithInputNames(const Node& node) {
   tensorflow::NodeDef def = node.def();
   for (int i = 0; i < node.num_inputs(); ++i) {

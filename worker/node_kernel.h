@@ -1,4 +1,4 @@
-// The kernel of a node of a graph.
+// Creates the kernel of a node.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// A node whose op is the name of a library function gets the kernel of PartitionedCall.
+// A node whose op is a library function gets the kernel of PartitionedCall.
 absl::StatusOr<std::shared_ptr<OpKernel>> CreateNodeKernel(const KernelRegistry& kernels, const OpRegistry& ops,
                                                            const Node& node, Device* device,
                                                            FunctionRuntime* functions);

@@ -7,22 +7,22 @@
 namespace weir {
 namespace {
 
-// Feeds are received from this task whatever device their keys name as sender.
+// Receives feeds from this task, whichever device their keys name as sender.
 class FedRendezvous : public Rendezvous {
  public:
-  FedRendezvous(StepMeeting meeting, const std::vector<std::string>& feed_keys)
-      : meeting_(std::move(meeting)), feed_keys_(feed_keys.begin(), feed_keys.end()) {}
+  FedRendezvous(StepRendezvous rendezvous, const std::vector<std::string>& feed_keys)
+      : rendezvous_(std::move(rendezvous)), feed_keys_(feed_keys.begin(), feed_keys.end()) {}
 
   absl::Status Send(absl::string_view key, Tensor tensor, bool is_dead) override {
-    return meeting_.local->Send(key, std::move(tensor), is_dead);
+    return rendezvous_.local->Send(key, std::move(tensor), is_dead);
   }
   void RecvAsync(absl::string_view key, const Args& args, DoneCallback done) override {
-    (feed_keys_.contains(key) ? meeting_.local : meeting_.remote)->RecvAsync(key, args, std::move(done));
+    (feed_keys_.contains(key) ? rendezvous_.local : rendezvous_.remote)->RecvAsync(key, args, std::move(done));
   }
-  void StartAbort(const absl::Status& status) override { meeting_.remote->StartAbort(status); }
+  void StartAbort(const absl::Status& status) override { rendezvous_.remote->StartAbort(status); }
 
  private:
-  const StepMeeting meeting_;
+  const StepRendezvous rendezvous_;
   const absl::flat_hash_set<std::string> feed_keys_;
 };
 
@@ -40,13 +40,13 @@ struct PartialRun::Pending {
 };
 
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Create(WorkerStep::Options options,
-                                                               const StepMeeting& meeting) {
+                                                               const StepRendezvous& rendezvous) {
   auto run = std::make_shared<PartialRun>();
-  run->local_ = meeting.local;
+  run->local_ = rendezvous.local;
   run->graph_ = options.graph;
   ASSIGN_OR_RETURN(options.units, options.graph->PartialUnits());
-  options.rendezvous = std::make_shared<FedRendezvous>(meeting, options.graph->args().feed_keys);
-  options.cancellation = nullptr;  // the calls', one after the other
+  options.rendezvous = std::make_shared<FedRendezvous>(rendezvous, options.graph->args().feed_keys);
+  options.cancellation = nullptr;  // each call has its own
   run->step_ = std::make_shared<WorkerStep>(std::move(options));
   return run;
 }
@@ -114,7 +114,7 @@ void PartialRun::Call(const CallOptions& options, std::shared_ptr<const RunGraph
 }
 
 void PartialRun::Receive(const std::shared_ptr<Pending>& pending, size_t i, const std::string& key) {
-  // By the call itself too: a graph that is done sends nothing more.
+  // The call waits by itself too: a finished graph sends nothing more.
   local_->RecvAsync(key, {.cancellation = pending->cancellation},
                     [pending, i, key](absl::StatusOr<Rendezvous::Received> received) {
                       if (received.ok() && received->is_dead) {

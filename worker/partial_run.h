@@ -1,4 +1,4 @@
-// A step whose feeds come, and whose fetches go, in several calls.
+// A step that is fed and fetched in several calls.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,16 @@
 
 namespace weir {
 
-// Thread-safe. The graph runs from the first call on and waits for what is fed later.
+// Thread-safe. The graph runs from the first call on and waits for later feeds.
 class PartialRun : public std::enable_shared_from_this<PartialRun> {
  public:
-  // `options.rendezvous` is replaced.
-  static absl::StatusOr<std::shared_ptr<PartialRun>> Create(WorkerStep::Options options, const StepMeeting& meeting);
+  // Replaces `options.rendezvous`.
+  static absl::StatusOr<std::shared_ptr<PartialRun>> Create(WorkerStep::Options options,
+                                                            const StepRendezvous& rendezvous);
 
-  // Starts the graph. Once.
+  // Starts the graph. Called once.
   void Start();
-  // Gives the feeds of `args`, and waits for its fetches; for the last call, for the whole step too.
+  // Sends the feeds of `args` and waits for its fetches; the last call also waits for the step's end.
   void Call(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::DoneCallback done);
 
  private:

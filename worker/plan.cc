@@ -24,7 +24,7 @@ class PlanCompiler {
     RETURN_IF_ERROR(FindTerminals());
     settled_.assign(graph().num_node_ids(), false);
     for (const Node* node : graph().nodes()) settled_[node->id()] = IsSettled(*node);
-    // Arguments live in frame 0 and bind their readers to it; constants do not.
+    // Arguments belong to frame 0 and place their readers there; constants do not.
     std::vector<bool> settled_constants = settled_;
     for (const Plan::Argument& argument : plan_->arguments) {
       if (argument.node != nullptr) settled_constants[argument.node->id()] = false;
@@ -122,7 +122,7 @@ class PlanCompiler {
     return absl::OkStatus();
   }
 
-  // Nobody need wait for it. A Merge must be told of its inputs one by one.
+  // No node has to wait for it. A Merge must see its inputs one by one.
   bool IsSettled(const Node& node) const {
     if (!node.IsConstant() && argument_[node.id()] == kNone) return false;
     if (!node.in_edges().empty()) return false;
@@ -231,7 +231,7 @@ class PlanCompiler {
     return absl::OkStatus();
   }
 
-  // Whether outputs are read in the frame and iteration in which the node runs, so that they can stay where they are.
+  // True if outputs are read in the frame and iteration in which the node runs, so that they can stay in place.
   static bool OutputsStay(const PlanNode& node) {
     return node.action != NodeAction::kEnter && node.action != NodeAction::kExit &&
            node.action != NodeAction::kNextIteration;
@@ -262,8 +262,8 @@ class PlanCompiler {
     MarkUnreadOutputs();
   }
 
-  // Gives each reader of `node` its source: a constant, the output's own slot (the last reader), or a slot of its own.
-  // The last, for as soon as it is activated it may take the value away, which the others are asked about before.
+  // Gives each reader of `node` its source: a constant, the output's own slot (the last reader), or a separate slot.
+  // The reader of the own slot comes last because it may take the value as soon as it is activated.
   void AssignReaders(const Node& node) {
     const uint32_t constant = constant_[node.id()], argument = argument_[node.id()];
     const uint32_t id = plan_id_[node.id()];
@@ -386,7 +386,7 @@ class PlanCompiler {
     }
   }
 
-  // Ready nodes are taken from the back: what waits for others starts first.
+  // Ready nodes are taken from the back: nodes that wait for others start first.
   template <typename IsRoot>
   void AddRoots(IsRoot is_root) {
     for (const bool async : {false, true}) {

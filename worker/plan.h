@@ -1,4 +1,4 @@
-// A partition compiled for execution: what every step needs to know about the graph, in flat arrays.
+// A partition compiled for execution: flat arrays with everything that steps need.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace weir {
 class Graph;
 class Node;
 
-// What the executor does with a node. All but the two kernels it does itself.
+// How the executor handles a node. Only the two kernel actions call kernels.
 enum class NodeAction : uint8_t {
   kNothing,  // NoOp, ControlTrigger, a constant or an argument that waits for control inputs
   kKernel,
   kAsyncKernel,
-  kForward,  // Identity and the like: the input becomes the output
+  kForward,  // Identity and similar ops: the input becomes the output
   kResult,   // the input becomes a result of the step
   kSwitch,
   kMerge,
@@ -32,8 +32,8 @@ enum class NodeAction : uint8_t {
 };
 
 struct PlanNode {
-  static constexpr uint8_t kMayBeCostly = 1;       // the kernel says so; learned cost decides
-  static constexpr uint8_t kReferenceInputs = 2;   // some input comes as a reference
+  static constexpr uint8_t kMayBeCostly = 1;       // the kernel may be costly; learned cost decides
+  static constexpr uint8_t kReferenceInputs = 2;   // some input is a reference
   static constexpr uint8_t kUnreadOutputs = 4;     // some output has no reader
   static constexpr uint8_t kMayOutputNothing = 8;  // an output that is not set is dead, not an error
   static constexpr uint8_t kRunsWhenDead = 16;     // _Send and _Recv carry deadness to other partitions
@@ -56,31 +56,32 @@ struct PlanNode {
   bool is(uint8_t flag) const { return (flags & flag) != 0; }
 };
 
-// Where an input comes from: a slot (>= 0), or constant ~source.
+// An input's source: a slot (>= 0), or constant ~source.
 using InputSource = int32_t;
 
-// Straight plans: when the node is done, its output goes to a further slot. The last reader has the output's own slot.
+// Straight plans: when the node is done, its output is copied to another reader's slot. The last reader uses the
+// output's own slot.
 struct PlanCopy {
   uint32_t output;
   uint32_t slot;
 };
 
-// Framed plans: one edge. `slot` belongs to the frame in which the reader runs.
+// An edge of a framed plan. `slot` belongs to the reader's frame.
 struct PlanEdge {
-  static constexpr uint32_t kNoSlot = ~0u;  // a control edge, or the reader has the output's own slot
+  static constexpr uint32_t kNoSlot = ~0u;  // a control edge, or the reader uses the output's own slot
   uint32_t dst = 0;
   uint32_t slot = kNoSlot;
   uint16_t output = 0;
   uint16_t input = 0;  // the Merge's
   bool is_control = false;
   bool dst_is_merge = false;
-  bool only = false;  // the only edge that dst waits for
+  bool only = false;  // dst waits for no other edge
 };
 
-// Frame 0 is the graph outside of loops. Others are what Enter nodes of one frame_name open.
+// Frame 0 is the graph outside loops; each other frame is opened by the Enter nodes of one frame_name.
 struct PlanFrame {
   std::string name;
-  uint64_t name_hash = 0;  // the same in every process, TensorFlow's too
+  uint64_t name_hash = 0;  // equal in every process, TensorFlow's included
   uint32_t parent = 0;
   uint32_t place = 0;  // among the parent's children
   uint32_t num_children = 0;
@@ -90,13 +91,14 @@ struct PlanFrame {
   uint32_t num_slots = 0;
   std::vector<uint64_t> pending;      // initial counts, by PlanNode::local
   std::vector<const Node*> nodes;     // by PlanNode::local
-  std::vector<uint32_t> merge_slots;  // inputs of Merges: freed with the iteration
+  std::vector<uint32_t> merge_slots;  // inputs of Merges, freed with the iteration
 };
 
-// Immutable but for the kernels' own synchronised state; shared by all steps. Owns its graph and, with others, kernels.
+// Immutable, except for the kernels' own synchronised state; shared by all steps. Owns its graph, and shares its
+// kernels.
 //
 // Invariants: every data input has exactly one source. A slot has one writer and one reader per step (per iteration
-// within loops). Constants and arguments without control inputs are settled: nobody waits for them.
+// within loops). Constants and arguments without control inputs are settled: no node waits for them.
 struct Plan {
   using KernelSource = std::function<absl::StatusOr<std::shared_ptr<OpKernel>>(const Node&)>;
   struct Options {
@@ -104,18 +106,18 @@ struct Plan {
     KernelSource kernels;
     // Keys of client-terminated _Recv and _Send nodes, which become arguments and results in this order.
     std::vector<std::string> feed_keys, fetch_keys;
-    // Gives a constant where it is to lie; null: as it is.
+    // Moves a constant to its memory; null: constants stay where they are.
     std::function<absl::StatusOr<Tensor>(const Node&, Tensor value)> place_constant;
-    // _Arg and _Retval become arguments and results, by their attribute `index`.
+    // _Arg and _Retval nodes become arguments and results, by their attribute `index`.
     bool is_function = false;
   };
-  // InvalidArgument, naming nodes, for cycles and frames that do not nest; the first kernel's error where one is
-  // missing or refuses its node. A feed or fetch key without a node is InvalidArgument too.
+  // InvalidArgument, with the nodes' names, for cycles, frames that do not nest, and feed or fetch keys without a node;
+  // the kernel's error if one is missing or rejects its node.
   static absl::StatusOr<std::shared_ptr<const Plan>> Compile(std::unique_ptr<Graph> graph, const Options& options);
   Plan();
   ~Plan();
 
-  // Where an argument goes: the slots (of frame 0) of all its readers.
+  // The destinations of an argument: the slots (in frame 0) of all its readers.
   struct Argument {
     const Node* node = nullptr;
     std::vector<uint32_t> slots;
@@ -128,21 +130,21 @@ struct Plan {
   std::vector<PlanNode> nodes;
   std::vector<InputSource> inputs;
   std::vector<Tensor> constants;
-  std::vector<Tensor> constant_holds;  // a second reference, so that no kernel takes a constant's buffer for its own
+  std::vector<Tensor> constant_holds;  // a second reference, so that no kernel reuses a constant's buffer
   std::vector<uint32_t> roots;
   std::vector<Argument> arguments;
   std::vector<const Node*> results;
   bool has_async = false;
 
   std::vector<PlanCopy> copies;
-  std::vector<uint32_t> successors;  // node * 2, plus 1 when it waits for others too
+  std::vector<uint32_t> successors;  // node * 2, plus 1 if the node waits for other inputs too
   std::vector<uint32_t> pending;
   std::vector<PlanFrame> frames;      // at least frame 0
   std::vector<uint8_t> slot_is_read;  // by PlanFrame::first_slot + slot; see kUnreadOutputs
   std::vector<PlanEdge> edges;
 };
 
-// The key under which a client-terminated _Send or _Recv meets the client; empty for other nodes.
+// The key under which a client-terminated _Send or _Recv exchanges its tensor; empty for other nodes.
 std::string ClientTerminalKey(const Node& node);
 
 }  // namespace weir

@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 constexpr uint32_t kUnknown = ~0u;
-// More iterations in flight than this gain nothing, and their number comes from outside.
+// More iterations in flight gain nothing, and the number comes from the client.
 constexpr int kMaxParallelIterations = 256;
 
 class FrameFinder {

@@ -1,4 +1,4 @@
-// Which loop frame each node belongs to.
+// Assigns nodes to loop frames.
 #pragma once
 
 #include <vector>
@@ -14,12 +14,12 @@ struct FrameAssignment {
   std::vector<PlanFrame> frames;
 };
 
-// `settled` (by node id): constants without control inputs, which any frame may read. InvalidArgument, naming nodes and
-// frames, where a node's inputs come from different frames, an Exit stands outside of loops, a frame is entered from
-// two frames, or a node cannot be reached.
+// `settled` (by node id): constants without control inputs, which any frame may read. InvalidArgument, with the names
+// of nodes and frames, if a node's inputs come from different frames, an Exit is outside any loop, a frame is entered
+// from two frames, or a node is unreachable.
 absl::StatusOr<FrameAssignment> AssignFrames(const Graph& graph, const std::vector<bool>& settled);
 
-// InvalidArgument, naming a node, for a cycle other than through NextIteration.
+// InvalidArgument, with a node's name, for a cycle that does not pass through NextIteration.
 absl::Status CheckAcyclic(const Graph& graph);
 
 }  // namespace weir

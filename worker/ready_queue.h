@@ -1,4 +1,4 @@
-// The nodes that one thread has at hand in one step.
+// The ready nodes of one thread in one step.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,11 @@ struct Ready {
   Iteration* iteration = nullptr;  // framed plans
 };
 
-// Not thread-safe. Nodes are taken last in, first out; costly ones are put aside until the cheap ones are done, and
-// are then taken first in, first out, or handed to another thread. A loop makes nodes ready without end: after every
-// kTurn nodes one that waited below, and a costly one, come first.
+// Not thread-safe.
+// - Nodes are taken last in, first out. Costly nodes are set aside until the cheap ones are done; then they are taken
+//   first in, first out, or given to another thread.
+// - A loop may make nodes ready indefinitely. So after every kTurn nodes the oldest waiting node and a costly one come
+//   first.
 class ReadyQueue {
  public:
   static constexpr uint32_t kTurn = 128;
@@ -35,7 +37,7 @@ class ReadyQueue {
     costly_nanos_ += nanos;
   }
 
-  // Counts a node that is about to be taken. True: it is the turn of those that wait.
+  // Counts a node about to be taken. True if it is the turn of waiting nodes.
   bool IsTurnOfWaiting() {
     if (++taken_ % kTurn != 0) return false;
     if (!cheap_.empty()) std::swap(cheap_[taken_ / kTurn % cheap_.size()], cheap_.back());
@@ -50,7 +52,7 @@ class ReadyQueue {
   size_t num_costly() const { return costly_.size() - first_costly_; }
   uint64_t costly_nanos() const { return costly_nanos_; }
   Ready TakeCostly() { return NextCostly().ready; }
-  // The half that waits longest.
+  // Takes the half that has waited longest.
   ReadyQueue TakeHalfOfCostly() {
     ReadyQueue half;
     for (size_t n = (num_costly() + 1) / 2; n > 0; --n) {
@@ -69,7 +71,7 @@ class ReadyQueue {
   Costly NextCostly() {
     const Costly next = costly_[first_costly_++];
     costly_nanos_ -= next.nanos;
-    // What was taken goes when it is half: a loop may never empty the queue.
+    // Taken entries are erased once they are half of the queue: a loop may never empty it.
     if (first_costly_ >= num_costly()) {
       costly_.erase(costly_.begin(), costly_.begin() + static_cast<std::ptrdiff_t>(first_costly_));
       first_costly_ = 0;
@@ -78,7 +80,7 @@ class ReadyQueue {
   }
 
   std::vector<Ready> cheap_;
-  std::vector<Costly> costly_;  // from first_costly_ on
+  std::vector<Costly> costly_;  // starting at first_costly_
   size_t first_costly_ = 0;
   uint64_t costly_nanos_ = 0;
   uint32_t taken_ = 0;

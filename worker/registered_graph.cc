@@ -35,7 +35,7 @@ bool IsFromAnotherTask(const Node& node, const DeviceName& receiver) {
   return parsed.ok() && parsed->TaskName() != receiver.TaskName();
 }
 
-// Positions of those `keys` that are among `present`.
+// Positions of those `keys` that are in `present`.
 std::vector<int> Positions(const std::vector<std::string>& keys,
                            const absl::flat_hash_map<std::string, bool>& present) {
   std::vector<int> positions;
@@ -45,7 +45,7 @@ std::vector<int> Positions(const std::vector<std::string>& keys,
   return positions;
 }
 
-// Asked for as the master's own fusions are.
+// Enabled by the same option as the master's fusions.
 bool Fuses(const tensorflow::GraphOptions& options) {
   const tensorflow::RewriterConfig& rewrite = options.rewrite_options();
   return options.optimizer_options().opt_level() == tensorflow::OptimizerOptions::L1 &&

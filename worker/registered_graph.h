@@ -1,4 +1,4 @@
-// A part of a client's graph, compiled for this worker's devices.
+// A partition of a client's graph, compiled for this worker's devices.
 #pragma once
 
 #include <atomic>
@@ -17,36 +17,36 @@ namespace weir {
 class GpuDevice;
 class WorkerSession;
 
-// The part of a registered graph that runs on one device.
+// The part of a registered graph on one device.
 struct GraphUnit {
   Device* device = nullptr;
-  GpuDevice* gpu = nullptr;                         // the one that `device` is, if it is one
+  GpuDevice* gpu = nullptr;                         // `device`, if it is a GPU
   std::unique_ptr<LocalFunctionRuntime> functions;  // kernels refer to it
   std::shared_ptr<Executor> executor;
   std::vector<int> feeds, fetches;  // positions among the graph's, by the plan's arguments and results
 };
 
-// Thread-safe. Kept alive by its steps.
+// Thread-safe. Its steps keep it alive.
 class RegisteredGraph {
  public:
-  // Imports and compiles; everything that is wrong with the graph shows here, before any step. `session` outlives it.
+  // Imports and compiles the graph; errors in the graph are reported here, before any step. `session` outlives it.
   static absl::StatusOr<std::shared_ptr<RegisteredGraph>> Create(std::shared_ptr<const RegisterGraphArgs> args,
                                                                  const OpRegistry& ops,
                                                                  std::shared_ptr<WorkerSession> session);
 
   const RegisterGraphArgs& args() const { return *args_; }
   const std::vector<GraphUnit>& units() const { return units_; }
-  // The same, but feeds and fetches go through the rendezvous: for partial runs, in which they come one by one. Made
-  // when it is first asked for.
+  // The same units, except that feeds and fetches go through the rendezvous, because partial runs give them one by one.
+  // Compiled when first needed.
   absl::StatusOr<const std::vector<GraphUnit>*> PartialUnits();
   size_t num_feeds() const { return args_->feed_keys.size(); }
   size_t num_fetches() const { return args_->fetch_keys.size(); }
-  // Whether tensors pass between units or tasks: then a step needs a rendezvous.
+  // True if tensors pass between units or tasks: a step then needs a rendezvous.
   bool has_transfers() const { return has_transfers_; }
-  // Whether some of them come from other tasks.
+  // True if some tensors come from other tasks.
   bool has_remote_receives() const { return has_remote_receives_; }
-  // Whether it, or a function that it may call, has collectives, and the task that the session wants to lead them;
-  // empty: the cluster's default.
+  // True if the graph, or a function that it may call, has collectives. The leader is the session's choice; empty: the
+  // cluster's default.
   bool has_collectives() const { return has_collectives_; }
   const std::string& collective_leader() const {
     return args_->request.config_proto().experimental().collective_group_leader();
@@ -59,12 +59,12 @@ class RegisteredGraph {
       : args_(std::move(args)), ops_(ops), session_(std::move(session)) {}
   absl::Status Compile(bool with_terminals, std::vector<GraphUnit>* units);
   absl::StatusOr<GraphUnit> CompileUnit(std::unique_ptr<Graph> graph, Device* device, bool with_terminals);
-  // Makes one node of element-wise ops in the graph of a GPU's unit, where the session asks for that.
+  // Fuses element-wise ops in the graph of a GPU's unit if the session enables it.
   absl::Status Fuse(Graph* graph) const;
-  // Gives the graph of a GPU's unit to capture, where the session asks for that.
+  // Captures segments in the graph of a GPU's unit if the session enables it.
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
   absl::Status Place(Graph& graph) const;
-  // Adds what the request's debug options watch, and publishes the graph that comes of it.
+  // Adds the watches of the request's debug options and publishes the resulting graph.
   absl::Status Watch(const Device& device, Graph* graph) const;
 
   const std::shared_ptr<const RegisterGraphArgs> args_;

@@ -8,10 +8,10 @@ namespace {
 class SessionDevice : public Device, public DeviceView {
  public:
   explicit SessionDevice(Device* device) : Device(device->parsed_name(), device->incarnation(), 0), device_(device) {
-    // Shared, not owned: `device` keeps them.
+    // Not owned: `device` keeps them.
     set_file_systems(std::shared_ptr<FileSystemRegistry>(std::shared_ptr<void>(), device->file_systems()));
   }
-  // While the work queue can still be asked for: iterators do as they end.
+  // Clears resources while the work queue still exists: iterators use it when they end.
   ~SessionDevice() override { resources()->Clear(); }
 
   Device* viewed() const override { return device_; }

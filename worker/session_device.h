@@ -1,4 +1,4 @@
-// A device seen by one session that keeps its state to itself.
+// A device view for a session with isolated state.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// Computes and allocates as `device` does, which outlives it, but has resources of its own.
+// Computes and allocates on `device`, which outlives it, but has its own resources.
 std::unique_ptr<Device> NewSessionDevice(Device* device);
 
 }  // namespace weir

@@ -14,14 +14,14 @@
 namespace weir {
 namespace {
 
-// What to add to the steady clock's time to have that since the epoch.
+// The offset from the steady clock to the time since the epoch.
 int64_t EpochOffset() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
              .count() -
          NowNanos();
 }
 
-// "name = Op(input, input:1)": tools take it apart.
+// "name = Op(input, input:1)": tools parse it.
 std::string Label(const Node& node) {
   std::vector<std::string> inputs;
   for (int i = 0; i < node.num_inputs(); ++i) {
@@ -33,17 +33,17 @@ std::string Label(const Node& node) {
   return absl::StrCat(node.name(), " = ", node.op(), "(", absl::StrJoin(inputs, ", "), ")");
 }
 
-// By what way the tensor has come that `node` received from another task; empty for other nodes.
-std::string WayOf(const Node& node, const TransferLog::Ways& ways) {
+// The route of a tensor that `node` received from another task; empty for other nodes.
+std::string RouteOf(const Node& node, const TransferLog::Routes& routes) {
   std::string src, dst, name;
   int64_t incarnation = 0;
-  if (ways.empty() || !node.IsRecv() || !GetNodeAttr(node.def(), "send_device", &src).ok() ||
+  if (routes.empty() || !node.IsRecv() || !GetNodeAttr(node.def(), "send_device", &src).ok() ||
       !GetNodeAttr(node.def(), "recv_device", &dst).ok() || !GetNodeAttr(node.def(), "tensor_name", &name).ok() ||
       !GetNodeAttr(node.def(), "send_device_incarnation", &incarnation).ok()) {
     return "";
   }
-  const auto found = ways.find(RendezvousKey::Prefix(src, static_cast<uint64_t>(incarnation), dst, name));
-  return found != ways.end() ? found->second : "";
+  const auto found = routes.find(RendezvousKey::Prefix(src, static_cast<uint64_t>(incarnation), dst, name));
+  return found != routes.end() ? found->second : "";
 }
 
 void SetTimes(int64_t start_nanos, int64_t duration, tensorflow::NodeExecStats* node) {
@@ -84,7 +84,7 @@ void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end
   events_.push_back(std::move(event));
 }
 
-void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats) {
+void StatsCollector::AddTo(const TransferLog::Routes& routes, tensorflow::StepStats* stats) {
   if (lane_ != nullptr) AddLaneTo(stats);
   const int64_t offset = EpochOffset();
   tensorflow::DeviceStepStats* device = stats->add_dev_stats();
@@ -95,14 +95,14 @@ void StatsCollector::AddTo(const TransferLog::Ways& ways, tensorflow::StepStats*
     tensorflow::NodeExecStats* node = device->add_node_stats();
     node->set_node_name(event.node->name());
     SetTimes(event.start_nanos + offset, event.end_nanos - event.start_nanos, node);
-    const std::string way = WayOf(*event.node, ways);
-    node->set_timeline_label(absl::StrCat(Label(*event.node), way.empty() ? "" : " ", way));
+    const std::string route = RouteOf(*event.node, routes);
+    node->set_timeline_label(absl::StrCat(Label(*event.node), route.empty() ? "" : " ", route));
     node->set_thread_id(threads.try_emplace(event.thread, threads.size()).first->second);
     AddMemoryTo(event, node);
   }
 }
 
-// The timelines of TensorFlow's client sort what lived when by the names of allocators.
+// The timelines of TensorFlow's client group memory by allocator name.
 void StatsCollector::AddMemoryTo(const Event& event, tensorflow::NodeExecStats* node) const {
   int64_t bytes = 0;
   for (size_t i = 0; i < event.outputs.size(); ++i) {
@@ -127,8 +127,7 @@ void StatsCollector::AddMemoryTo(const Event& event, tensorflow::NodeExecStats* 
 void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {
   const absl::StatusOr<std::vector<DeviceLane::Span>> spans = lane_->Spans();
   if (!spans.ok()) {
-    WEIR_LOG(WARNING).With("device", device_).With("reason", spans.status().message())
-        << "a trace lacks the GPU's times";
+    WEIR_LOG(WARNING).With("device", device_).With("reason", spans.status().message()) << "a trace lacks GPU times";
     return;
   }
   const int64_t offset = EpochOffset();
@@ -136,7 +135,7 @@ void StatsCollector::AddLaneTo(tensorflow::StepStats* stats) {
   lane->set_device(absl::StrCat(device_, "/stream:all"));
   for (const DeviceLane::Span& span : *spans) {
     tensorflow::NodeExecStats* node = lane->add_node_stats();
-    // As TensorFlow's tools read it.
+    // The form that TensorFlow's tools expect.
     node->set_node_name(span.node == nullptr ? span.what : absl::StrCat(span.node->name(), ":", span.node->op()));
     node->set_timeline_label(span.what.empty() ? Label(*span.node) : span.what);
     node->set_thread_id(span.stream);

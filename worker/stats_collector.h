@@ -1,4 +1,4 @@
-// Timings of one step's nodes, as TensorFlow's StepStats and CostGraphDef.
+// Times the nodes of one step, for TensorFlow's StepStats and CostGraphDef.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,21 @@
 
 namespace weir {
 
-// Of the nodes of one device. Thread-safe.
+// The nodes of one device. Thread-safe.
 class StatsCollector : public StepObserver {
  public:
-  // For a step that begins now. `gpu`: the device, if it is one; else null.
+  // For a step that begins now. `gpu`: the device, if it is a GPU; else null.
   StatsCollector(Device& device, const Plan& plan, GpuDevice* gpu);
 
   void NodeDone(const Node& node, int64_t start_nanos, int64_t end_nanos, absl::Span<const OpOutput> outputs) override;
-  // After the step.
-  // Receives that are among `ways` say by which they came. What a GPU did, and when, is a device of its own, with
+  // Call after the step. Receives in `routes` are labelled with their route. GPU activity is a separate device, with
   // TensorFlow's name: "…/device:GPU:0/stream:all".
-  void AddTo(const TransferLog::Ways& ways, tensorflow::StepStats* stats);
+  void AddTo(const TransferLog::Routes& routes, tensorflow::StepStats* stats);
   void AddTo(tensorflow::CostGraphDef* costs);
 
  private:
   struct Output {
-    DataType dtype = DT_INVALID;  // where there was no value
+    DataType dtype = DT_INVALID;  // for missing values
     TensorShape shape;
     int64_t bytes = 0;
     absl::string_view allocator;
@@ -49,9 +48,9 @@ class StatsCollector : public StepObserver {
   void AddMemoryTo(const Event& event, tensorflow::NodeExecStats* node) const;
 
   const std::string device_;
-  const absl::string_view allocator_;  // the device's, whose name lives with it
+  const absl::string_view allocator_;  // the device's allocator name, which outlives this
   const Plan& plan_;
-  const std::unique_ptr<DeviceLane> lane_;  // null where there is no GPU
+  const std::unique_ptr<DeviceLane> lane_;  // null without a GPU
   Mutex mu_;
   std::vector<Event> events_ GUARDED_BY(mu_);
 };

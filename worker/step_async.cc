@@ -1,4 +1,4 @@
-// Asynchronous kernels of a step: how they are started, and on what thread the step goes on when they are done.
+// Starts the asynchronous kernels of a step, and decides which thread continues the step after them.
 #include <utility>
 
 #include "core/compute_guest.h"
@@ -7,8 +7,7 @@
 #include "worker/step_execution.h"
 
 namespace weir {
-// An asynchronous kernel under way. Whoever comes second, the launching thread's return or the kernel's completion,
-// goes on with it.
+// A running asynchronous kernel. Of the launch's return and the kernel's completion, the second continues the step.
 struct StepExecution::AsyncCall {
   enum Phase { kLaunching, kReturned, kDone };
 
@@ -50,7 +49,7 @@ void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* s
     });
     return absl::OkStatus();
   });
-  // A kernel throws before it hands `done` to anyone, or not at all.
+  // A kernel throws only before it has passed on `done`, if at all.
   int launching = AsyncCall::kLaunching;
   if (!thrown.ok() && call->phase.compare_exchange_strong(launching, AsyncCall::kDone))
     call->status = std::move(thrown);
@@ -79,12 +78,12 @@ void StepExecution::Deliver(AsyncCall* call) {
     }
   }
   WorkQueue* const queue = args_.context->device->work_queue();
-  if (args_.progress != nullptr) {
+  if (args_.poller != nullptr) {
     absl::AnyInvocable<void()> resume = [call, queue] {
       ComputeGuest guest(*queue, nullptr);
       RunLoop(ResumedBy(call));
     };
-    if (args_.progress->RunSoon(resume)) return;
+    if (args_.poller->RunSoon(resume)) return;
   }
   queue->Schedule([call] { RunLoop(ResumedBy(call)); }, this);
 }

@@ -16,7 +16,7 @@ StepExecution::~StepExecution() = default;
 void StepExecution::Start(const StepArgs& args) {
   if (current_runner_ != nullptr) current_runner_->step->BeforeCall();
   args_ = args;
-  weighs_inputs_ = args.progress != nullptr && args.context->device->type() == kDeviceCpu;
+  weighs_inputs_ = args.poller != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
   measure_ = args.observer != nullptr || costs_.MeasureNextStep();
   aborted_.store(false, std::memory_order_relaxed);
@@ -36,7 +36,7 @@ absl::Status StepExecution::RunSync(const StepArgs& args) {
   Begin(first.queue);
   ComputeGuest guest(*args.context->device->work_queue(), this);
   RunLoop(std::move(first));
-  // What this thread's kernels hold up while it waits may be what it waits for.
+  // The wait may depend on nodes that this thread's kernels hold up.
   Runner* const below = current_runner_;
   if (below != nullptr && !caller_is_wanted_.load(std::memory_order_acquire)) LeaveStack();
   current_runner_ = nullptr;
@@ -88,11 +88,11 @@ bool StepExecution::WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCal
 }
 
 void StepExecution::RunLoop(Runner runner) {
-  // Gives the completions of other steps.
+  // Runs the completions of other steps.
   const auto run = [](Runner& next) {
     StepExecution& step = *next.step;
     step.Work(next);
-    // A function's caller goes on in EndRunner, and may call others without end (While).
+    // A function's caller continues in EndRunner, and may call functions indefinitely (While).
     if (current_runner_ == nullptr && step.args_.context->call_depth > 0) DeliverOthers(next);
     std::vector<AsyncCall*> others = std::move(next.completed);
     if (next.is_helper) step.helpers_.fetch_sub(1, std::memory_order_relaxed);
@@ -105,7 +105,7 @@ void StepExecution::RunLoop(Runner runner) {
     return;
   }
   while (!others.empty()) {
-    // All that wait go with the one that is next: should it not end, it hands them on.
+    // All waiting completions go with the next runner; if it does not end, it passes them on.
     Runner next = ResumedBy(others.back());
     next.completed = std::move(others);
     others = run(next);
@@ -128,16 +128,16 @@ void StepExecution::Work(Runner& runner) {
 
 bool StepExecution::AwaitKernels(Runner& runner) {
   // A runner below this one on the stack has work.
-  if (args_.progress == nullptr || runner.outer != nullptr || aborted()) return false;
+  if (args_.poller == nullptr || runner.outer != nullptr || aborted()) return false;
   if (!runner.completed.empty() || runners_.load(std::memory_order_relaxed) == 1) return false;
-  args_.progress->AwaitAndStay([&] { return !runner.completed.empty() || aborted(); });
+  args_.poller->AwaitAndStay([&] { return !runner.completed.empty() || aborted(); });
   if (runner.completed.empty()) return false;
   TakeCompletions(runner);
   return true;
 }
 
 void StepExecution::RestBeforeLongWork() {
-  if (args_.progress != nullptr) args_.progress->Rest();
+  if (args_.poller != nullptr) args_.poller->Rest();
 }
 
 void StepExecution::RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs) {
@@ -174,7 +174,7 @@ absl::Status StepExecution::TakeStatus() {
   } else {
     for (size_t i = 0; i < result_is_set_.size(); ++i) {
       if (result_is_set_[i]) continue;
-      status = NoValue(*plan_.results[i], i);  // it waits for what never came
+      status = NoValue(*plan_.results[i], i);  // it waits for a value that never came
       break;
     }
   }

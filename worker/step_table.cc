@@ -8,39 +8,39 @@ absl::StatusOr<StepTable::Entry*> StepTable::Find(int64_t step_id) {
   if (ended_.contains(step_id)) return errors::Aborted("Step ", step_id, " has ended on this worker");
   auto [it, is_new] = steps_.try_emplace(step_id);
   if (is_new) {
-    StepMeeting& meeting = it->second.meeting;
-    meeting.local = NewLocalRendezvous();
-    meeting.log = std::make_shared<TransferLog>();
-    meeting.remote = remote_ ? remote_(step_id, meeting) : meeting.local;
+    StepRendezvous& rendezvous = it->second.rendezvous;
+    rendezvous.local = NewLocalRendezvous();
+    rendezvous.log = std::make_shared<TransferLog>();
+    rendezvous.remote = remote_ ? remote_(step_id, rendezvous) : rendezvous.local;
   }
   return &it->second;
 }
 
-absl::StatusOr<StepMeeting> StepTable::FindOrCreate(int64_t step_id) {
+absl::StatusOr<StepRendezvous> StepTable::FindOrCreate(int64_t step_id) {
   MutexLock lock(mu_);
   ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
   entry->has_begun = true;
-  return entry->meeting;
+  return entry->rendezvous;
 }
 
-absl::StatusOr<StepMeeting> StepTable::Await(int64_t step_id) {
+absl::StatusOr<StepRendezvous> StepTable::Await(int64_t step_id) {
   MutexLock lock(mu_);
   ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
   ++entry->waiting;
-  return entry->meeting;
+  return entry->rendezvous;
 }
 
 void StepTable::EndAwait(int64_t step_id) {
-  StepMeeting unused;  // let go of without the lock
+  StepRendezvous unused;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = steps_.find(step_id);
   if (it == steps_.end() || --it->second.waiting > 0 || it->second.has_begun) return;
-  unused = std::move(it->second.meeting);
+  unused = std::move(it->second.rendezvous);
   steps_.erase(it);
 }
 
 void StepTable::Cleanup(int64_t step_id) {
-  StepMeeting ended;
+  StepRendezvous ended;
   {
     MutexLock lock(mu_);
     if (!ended_.insert(step_id).second) return;
@@ -51,21 +51,21 @@ void StepTable::Cleanup(int64_t step_id) {
     }
     auto it = steps_.find(step_id);
     if (it == steps_.end()) return;
-    ended = std::move(it->second.meeting);
+    ended = std::move(it->second.rendezvous);
     steps_.erase(it);
   }
   ended.remote->StartAbort(MarkDerived(errors::Aborted("Step ", step_id, " was cleaned up")));
 }
 
 void StepTable::Abort(int64_t step_id, const absl::Status& status) {
-  StepMeeting meeting;
+  StepRendezvous rendezvous;
   {
     MutexLock lock(mu_);
     auto it = steps_.find(step_id);
     if (it == steps_.end()) return;
-    meeting = it->second.meeting;
+    rendezvous = it->second.rendezvous;
   }
-  meeting.remote->StartAbort(status);
+  rendezvous.remote->StartAbort(status);
 }
 
 size_t StepTable::size() const {

@@ -1,4 +1,4 @@
-// The steps that a worker takes part in, by id.
+// The running steps of a worker, by id.
 #pragma once
 
 #include <deque>
@@ -15,29 +15,29 @@
 
 namespace weir {
 
-// Where the tensors of one step meet.
-struct StepMeeting {
-  std::shared_ptr<Rendezvous> local;   // this task's senders, RecvTensor
-  std::shared_ptr<Rendezvous> remote;  // what kernels use: receives from other tasks too
-  std::shared_ptr<TransferLog> log;    // of what `remote` receives from them
+// The rendezvous of one step.
+struct StepRendezvous {
+  std::shared_ptr<Rendezvous> local;   // this task's sends, and RecvTensor
+  std::shared_ptr<Rendezvous> remote;  // used by kernels: receives from other tasks too
+  std::shared_ptr<TransferLog> log;    // of tensors that `remote` receives from other tasks
 };
 
-// Thread-safe. A step comes into being with its first use here, be it another task's RecvTensor, which may be earlier
-// than the master's RunGraph. A step that was cleaned up stays so: late calls get Aborted instead of waiting for ever.
+// Thread-safe. The first use creates a step; another task's RecvTensor may come before the master's RunGraph. A step
+// that was cleaned up is remembered: late calls get Aborted instead of waiting indefinitely.
 class StepTable {
  public:
-  // Wraps the local rendezvous of a step, whose log is told of what arrives; nullptr: there are no other tasks.
-  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepMeeting& meeting)>;
+  // Wraps the local rendezvous of a step and records received tensors in its log; nullptr: there are no other tasks.
+  using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepRendezvous& rendezvous)>;
 
   explicit StepTable(RemoteFactory remote) : remote_(std::move(remote)) {}
 
-  // For a part of the step. Aborted when the step was cleaned up.
-  absl::StatusOr<StepMeeting> FindOrCreate(int64_t step_id);
-  // For one that waits for what the step sends; EndAwait follows. The same, but a step that no part of has come is gone
-  // with the last that waited: masters clean up only what they have begun.
-  absl::StatusOr<StepMeeting> Await(int64_t step_id);
+  // For a partition of the step. Aborted if the step was cleaned up.
+  absl::StatusOr<StepRendezvous> FindOrCreate(int64_t step_id);
+  // For a call that waits for a tensor of the step; EndAwait must follow. As FindOrCreate, except that a step without
+  // any partition is removed with its last waiting call: masters clean up only steps that they have started.
+  absl::StatusOr<StepRendezvous> Await(int64_t step_id);
   void EndAwait(int64_t step_id);
-  // Drops the step; whoever still waits in it gets Aborted.
+  // Removes the step; pending waits in it get Aborted.
   void Cleanup(int64_t step_id);
   // Ends the waits in the step.
   void Abort(int64_t step_id, const absl::Status& status);
@@ -47,7 +47,7 @@ class StepTable {
   static constexpr size_t kRemembered = 16384;
 
   struct Entry {
-    StepMeeting meeting;
+    StepRendezvous rendezvous;
     int waiting = 0;
     bool has_begun = false;
   };

@@ -1,4 +1,4 @@
-// What a step does with a node's inputs, outputs and errors.
+// Inputs, outputs and errors of a step's nodes.
 #include "core/out_of_memory.h"
 #include "graph/graph.h"
 #include "worker/step_execution.h"

@@ -25,7 +25,7 @@ void StraightExecution::Drain(Runner& runner) {
   const PlanNode* const nodes = plan_.nodes.data();
   Ready ready;
   while (Take(runner, &ready)) {
-    // Follows a chain of nodes without putting each one into the queue.
+    // Follows a chain of nodes without queueing each one.
     for (uint32_t id = ready.node; id != kNone;) {
       const PlanNode& node = nodes[id];
       switch (node.action) {

@@ -1,4 +1,4 @@
-// Runs of plans without control flow.
+// Executes plans without control flow.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class StraightExecution final : public StepExecution {
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  // As Propagate, but gives one of the nodes that became ready instead of pushing it.
+  // As Propagate, but returns one of the nodes that became ready instead of pushing it.
   uint32_t PropagateToNext(const PlanNode& node, ReadyQueue& queue);
 
   const std::unique_ptr<OpOutput[]> slots_;

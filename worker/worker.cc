@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kKeptStats = 64;
 
-// `values` by position: as they are when `indices` is empty, else each at its index; every position exactly once.
+// Orders `values` by position: unchanged if `indices` is empty, else each at its index. Every position must occur
+// exactly once.
 absl::StatusOr<std::vector<Tensor>> ByPosition(const std::vector<Tensor>& values, const std::vector<int>& indices,
                                                size_t num_positions) {
   if (values.size() != num_positions || (!indices.empty() && indices.size() != values.size())) {
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 }
 
 Worker::Worker(Options options) : options_(std::move(options)), steps_(options_.remote_rendezvous) {
-  // Graphs of masters that open no session.
+  // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()));
 }
 
@@ -95,11 +96,13 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
 
 void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*,
                             tensorflow::GetStatusResponse* response, DoneCallback done) {
-  for (const Device* device : options_.devices) {
-    tensorflow::DeviceAttributes* const attributes = response->add_device_attributes();
-    device->ToProto(attributes);
-    if (device->type() == kDeviceCpu) attributes->set_physical_device_desc(kWireMark);
-  }
+  for (const Device* device : options_.devices) device->ToProto(response->add_device_attributes());
+  done(absl::OkStatus());
+}
+
+void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse* response,
+                                  DoneCallback done) {
+  response->set_wire_version(kWireVersion);
   done(absl::OkStatus());
 }
 
@@ -122,7 +125,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
       }
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
-    // A master that restarted has forgotten the sessions that it made before.
+    // A restarted master has forgotten its earlier sessions.
     for (auto it = sessions_.begin(); it != sessions_.end();) {
       const WorkerSession::Options& known = it->second->options();
       const bool is_orphan = !request.master_task().empty() && known.master_task == request.master_task() &&
@@ -188,7 +191,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
   }
-  if (step.collectives != nullptr || step.graph->has_remote_receives()) step.progress = options_.progress;
+  if (step.collectives != nullptr || step.graph->has_remote_receives()) step.poller = options_.poller;
   return step;
 }
 
@@ -215,10 +218,10 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
   }
   if (step.graph->has_transfers()) {
-    auto meeting = steps_.FindOrCreate(args->step_id);
-    if (!meeting.ok()) return done(meeting.status());
-    step.rendezvous = meeting->remote;
-    step.transfers = meeting->log;
+    auto rendezvous = steps_.FindOrCreate(args->step_id);
+    if (!rendezvous.ok()) return done(rendezvous.status());
+    step.rendezvous = rendezvous->remote;
+    step.transfers = rendezvous->log;
   }
   auto run = std::make_shared<WorkerStep>(std::move(step));
   run->Run(*feeds, [this, args, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {
@@ -233,9 +236,9 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
 void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                         ResultCallback<RunGraphResult> done) {
   const int64_t step_id = args->step_id;
-  auto meeting = steps_.FindOrCreate(step_id);
-  if (!meeting.ok()) return done(meeting.status());
-  auto created = PartialRun::Create(std::move(step), *meeting);
+  auto rendezvous = steps_.FindOrCreate(step_id);
+  if (!rendezvous.ok()) return done(rendezvous.status());
+  auto created = PartialRun::Create(std::move(step), *rendezvous);
   if (!created.ok()) return done(created.status());
   std::shared_ptr<PartialRun> run;
   bool is_first;
@@ -301,8 +304,8 @@ void Worker::RecvBufAsync(const CallOptions& options, std::shared_ptr<const Recv
   options_.collectives->RecvBuf(options, *args, std::move(done));
 }
 
-void Worker::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                tensorflow::CompleteGroupResponse* response, DoneCallback done) {
+void Worker::JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                            DoneCallback done) {
   if (absl::Status status = CheckCollectives(); !status.ok()) return done(std::move(status));
   options_.collectives->groups().Join(options, *request, response, std::move(done));
 }
@@ -324,13 +327,13 @@ void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::
   if (absl::Status status = CheckReceiveKey(key); !status.ok()) {
     return done(WithOrigin(std::move(status), {.task = options_.task}));
   }
-  auto meeting = steps_.Await(step_id);
-  if (!meeting.ok()) return done(MarkDerived(meeting.status()));
-  meeting->local->RecvAsync(key, {.cancellation = options.cancellation},
-                            [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
-                              steps_.EndAwait(step_id);
-                              done(std::move(received));
-                            });
+  auto rendezvous = steps_.Await(step_id);
+  if (!rendezvous.ok()) return done(MarkDerived(rendezvous.status()));
+  rendezvous->local->RecvAsync(key, {.cancellation = options.cancellation},
+                               [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
+                                 steps_.EndAwait(step_id);
+                                 done(std::move(received));
+                               });
 }
 
 void Worker::KeepStats(int64_t step_id, const tensorflow::StepStats& stats) {

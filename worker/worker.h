@@ -1,4 +1,4 @@
-// The worker of one task: what masters and other workers call.
+// The worker of one task, which masters and other workers call.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 #include "core/op_registry.h"
 #include "core/timer_queue.h"
 #include "core/variant_registry.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
@@ -21,9 +21,10 @@
 
 namespace weir {
 
-// Owns sessions, their compiled graphs and the state of steps; devices and registries are its owner's and outlive it.
-// Thread-safe. RunGraph computes on the calling thread as far as it can. Destruction cancels what runs and waits for
+// Owns sessions, their compiled graphs and the state of steps. Devices and registries belong to its owner and outlive
 // it.
+// - Thread-safe. RunGraph computes on the calling thread as far as possible.
+// - Destruction cancels running steps and waits for them.
 class Worker : public WorkerInterface {
  public:
   struct Options {
@@ -31,18 +32,20 @@ class Worker : public WorkerInterface {
     std::vector<Device*> devices;
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
-    const VariantRegistry* variants = nullptr;   // decodes variants that are fed; null: they stay encoded
+    const VariantRegistry* variants = nullptr;   // decodes fed variants; null: they stay encoded
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
     TimerQueue* timers = nullptr;                // for deadlines; may be null
     TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
-    Progress* progress = nullptr;                // what brings messages of other tasks; may be null
+    BusyPoller* poller = nullptr;                // polled by threads that wait for other tasks; may be null
   };
-  // InvalidArgument for options that do not make a worker.
+  // InvalidArgument for options that do not fit together.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(Options options);
   ~Worker() override;
 
   void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;
+  void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                            GetCapabilitiesResponse* response, DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -61,8 +64,8 @@ class Worker : public WorkerInterface {
                        ResultCallback<Rendezvous::Received> done) override;
   void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                     ResultCallback<ReceivedBytes> done) override;
-  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override;
+  void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override;
   void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
                              tensorflow::CompleteInstanceResponse* response, DoneCallback done) override;
   void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
@@ -72,12 +75,12 @@ class Worker : public WorkerInterface {
   void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
                     tensorflow::TracingResponse* response, DoneCallback done) override;
 
-  // The steps that hold state here; for status pages and tests.
+  // The steps with state on this worker; for status pages and tests.
   size_t num_open_steps() const { return steps_.size(); }
 
  private:
   explicit Worker(Options options);
-  // Aborted when there is no such session: the master then opens one anew.
+  // Aborted if there is no such session: the master then opens a new one.
   absl::StatusOr<std::shared_ptr<WorkerSession>> FindSession(const std::string& handle) const;
   std::shared_ptr<WorkerSession> NewSession(const tensorflow::CreateWorkerSessionRequest& request) const;
   absl::Status CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request);
@@ -87,7 +90,7 @@ class Worker : public WorkerInterface {
   void RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                   ResultCallback<RunGraphResult> done);
   absl::Status CheckReceiveKey(absl::string_view key) const;
-  // That `method` may send from `device` as its caller knows it.
+  // Checks that `method` may send from `device`, and that the caller knows its current incarnation.
   absl::Status CheckSource(absl::string_view method, const DeviceName& device, uint64_t incarnation) const;
   absl::Status CheckCollectives() const;
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);

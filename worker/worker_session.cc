@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<OpKernel>> WorkerSession::Kernel(const Node& node
   const auto create = [&]() -> absl::StatusOr<std::shared_ptr<OpKernel>> {
     return CreateNodeKernel(*options_.kernels, ops, node, device, functions);
   };
-  // A kernel that calls functions is bound to its graph's library; only an iterator keeps a library of its own.
+  // A kernel that calls functions is bound to its graph's library; only iterators keep their own library.
   bool calls_functions = node.registration() == nullptr;
   for (const auto& [name, attr] : node.def().attr()) calls_functions |= attr.has_func() || attr.list().func_size() > 0;
   if (node.op() == "OneShotIterator") calls_functions = false;
@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<OpKernel>> WorkerSession::Kernel(const Node& node
 absl::StatusOr<std::string> WorkerSession::AddGraph(std::shared_ptr<RegisteredGraph> graph) {
   MutexLock lock(mu_);
   if (has_ended_) return errors::Aborted("Session ", options_.handle, " was closed");
-  // Never that of a graph that the same session had here before this task restarted: the master may yet let go of it.
+  // Differs from all handles given before a restart of this task: the master may still deregister those.
   std::string handle = absl::StrFormat("%016x%08x", devices_[0]->incarnation(), ++next_graph_);
   graphs_.emplace(handle, std::move(graph));
   return handle;

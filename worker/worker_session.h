@@ -1,4 +1,4 @@
-// What one session has on one worker.
+// The state of one session on one worker.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,7 @@ namespace weir {
 class Node;
 class RegisteredGraph;
 
-// Graphs by handle, kernels with state, and, when the session is isolated, devices with resources of its own.
-// Thread-safe.
+// Graphs by handle, stateful kernels and, if the session is isolated, devices with their own resources. Thread-safe.
 class WorkerSession {
  public:
   struct Options {
@@ -36,26 +35,26 @@ class WorkerSession {
   ~WorkerSession();
 
   const Options& options() const { return options_; }
-  // Those of the worker, or this session's own.
+  // The worker's devices, or this session's own.
   const std::vector<Device*>& devices() const { return devices_; }
-  // By full name; nullptr when it is not on this worker.
+  // By full name; nullptr if it is not on this worker.
   Device* FindDevice(absl::string_view name) const;
 
-  // The kernel for a node on `device`. Stateful ones are shared by all graphs of the session, by name, so that a random
-  // sequence, say, goes on from graph to graph.
+  // The kernel of a node on `device`. All graphs of the session share stateful kernels by name, so that a random
+  // sequence, for example, continues from graph to graph.
   absl::StatusOr<std::shared_ptr<OpKernel>> Kernel(const Node& node, const OpRegistry& ops, Device* device,
                                                    FunctionRuntime* functions);
 
-  // Gives its handle; Aborted when the session has ended.
+  // Returns its handle; Aborted if the session has ended.
   absl::StatusOr<std::string> AddGraph(std::shared_ptr<RegisteredGraph> graph);
-  // nullptr when there is no such graph.
+  // nullptr if there is no such graph.
   std::shared_ptr<RegisteredGraph> FindGraph(absl::string_view handle) const;
   bool RemoveGraph(absl::string_view handle);
 
-  // `cancel` runs when the session ends, unless it is taken back by RemoveStep before. nullopt: it has ended.
+  // `cancel` runs when the session ends, unless RemoveStep comes first. nullopt: it has ended.
   std::optional<int64_t> AddStep(std::function<void()> cancel);
   void RemoveStep(int64_t token);
-  // Ends all steps; none can begin afterwards.
+  // Ends all steps and rejects new ones.
   void End();
 
  private:

@@ -30,7 +30,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     if (options_.collectives != nullptr) {
       const absl::Status created = planned.device->resources()->Create<CollectiveExecutor>(
           unit.container->name(), CollectiveExecutor::kName, options_.collectives);
-      // Another client's part of the same step has brought it.
+      // Another client's part of the same step may have created it.
       if (!absl::IsAlreadyExists(created)) RETURN_IF_ERROR(created);
     }
     unit.context.step_id = options_.step_id;
@@ -81,8 +81,8 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .arguments = unit.feeds,
                         .results = &unit.results,
                         .observer = unit.stats.get(),
-                        .progress = options_.progress};
-    // The last one has this thread; the others get theirs first.
+                        .poller = options_.poller};
+    // The last unit runs on this thread; the others start first.
     const bool on_caller = i + 1 == num_units;
     const GraphUnit& planned = (*options_.units)[i];
     if (on_caller && options_.caller_waits) {
@@ -124,7 +124,7 @@ void WorkerStep::Finish() {
     MutexLock lock(mu_);
     status = status_;
   }
-  // What waited reports that it was cancelled; say why.
+  // Waits only report that they were cancelled; report the reason.
   if (absl::IsCancelled(status) && cancellation_.IsCancelled()) status = cancellation_.status();
   absl::StatusOr<RunGraphResult> result{RunGraphResult()};
   if (status.ok()) {
@@ -133,19 +133,19 @@ void WorkerStep::Finish() {
     result = std::move(status);
   }
   units_.clear();
-  options_.collectives.reset();  // before `done`: peers must not wait for a step that is over
+  options_.collectives.reset();  // before `done`: peers must not wait for an ended step
   std::exchange(done_, nullptr)(std::move(result));
 }
 
 RunGraphResult WorkerStep::Result() {
   RunGraphResult result;
   result.fetches.resize(options_.graph->num_fetches());
-  TransferLog::Ways ways;
-  if (options_.exec_opts.record_timeline() && options_.transfers != nullptr) ways = options_.transfers->ways();
+  TransferLog::Routes routes;
+  if (options_.exec_opts.record_timeline() && options_.transfers != nullptr) routes = options_.transfers->routes();
   for (size_t i = 0; i < units_.size(); ++i) {
     const std::vector<int>& fetches = (*options_.units)[i].fetches;
     for (size_t k = 0; k < fetches.size(); ++k) result.fetches[fetches[k]] = std::move(units_[i].results[k]);
-    if (options_.exec_opts.record_timeline()) units_[i].stats->AddTo(ways, &result.step_stats);
+    if (options_.exec_opts.record_timeline()) units_[i].stats->AddTo(routes, &result.step_stats);
     if (options_.exec_opts.record_costs()) units_[i].stats->AddTo(&result.cost_graph);
   }
   if (options_.exec_opts.record_partition_graphs()) result.partition_graphs = options_.graph->PartitionGraphs();

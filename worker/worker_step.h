@@ -1,4 +1,4 @@
-// One step of one registered graph on a worker.
+// One step of a registered graph on a worker.
 #pragma once
 
 #include <deque>
@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/cancellation.h"
 #include "core/collective.h"
 #include "core/mutex.h"
-#include "core/progress.h"
 #include "core/timer_queue.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
@@ -20,15 +20,15 @@
 
 namespace weir {
 
-// Counts what must end before a worker may go. Thread-safe.
+// Counts activities that must end before a worker is destroyed. Thread-safe.
 class ActiveCount {
  public:
   void Add();
   void Remove();
-  // Blocks until nothing is active.
+  // Blocks until the count is zero.
   void Wait();
 
-  // Something active.
+  // Counts while it exists.
   class Hold {
    public:
     explicit Hold(ActiveCount* count) : count_(count) { count_->Add(); }
@@ -45,8 +45,8 @@ class ActiveCount {
   int active_ GUARDED_BY(mu_) = 0;
 };
 
-// Runs all units of the graph at once. The first error ends the others; `done` gets the first that is not a consequence
-// of another. Kept alive by itself while it runs.
+// Runs all units of the graph at once; keeps itself alive meanwhile. The first error ends the other units; `done` gets
+// the first error that is not the consequence of another.
 class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
  public:
   struct Options {
@@ -55,22 +55,22 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     const std::vector<GraphUnit>* units = nullptr;  // of the graph
     int64_t step_id = 0;
     tensorflow::ExecutorOpts exec_opts;
-    std::shared_ptr<Rendezvous> rendezvous;       // may be null when the graph has no transfers
+    std::shared_ptr<Rendezvous> rendezvous;       // may be null if the graph has no transfers
     std::shared_ptr<TransferLog> transfers;       // the same
     CancellationManager* cancellation = nullptr;  // the caller's; lives until `done`
     absl::Time deadline = absl::InfiniteFuture();
     bool caller_waits = false;  // RunGraphArgs
     TimerQueue* timers = nullptr;
-    std::shared_ptr<CollectiveExecutor> collectives;  // null when the graph has none
-    Progress* progress = nullptr;                     // StepArgs
+    std::shared_ptr<CollectiveExecutor> collectives;  // null if the graph has none
+    BusyPoller* poller = nullptr;                     // StepArgs
     ActiveCount* active = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;
 
   explicit WorkerStep(Options options);
 
-  // `feeds` by the graph's feeds; empty when they come through the rendezvous. Computes on the calling thread as far as
-  // it can, and waits there where the caller does; `done` may run before it returns.
+  // `feeds` by the graph's feeds; empty if they come through the rendezvous. Computes on the calling thread as far as
+  // possible, and waits there if the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
   void Cancel(const absl::Status& reason) { cancellation_.StartCancel(reason); }
 
@@ -83,15 +83,15 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   };
 
   absl::Status Prepare(const std::vector<Tensor>& feeds);
-  // The unit's nodes have run; what they enqueued on a GPU may not have.
+  // The unit's nodes have run; work that they enqueued on a GPU may be pending.
   void UnitRan(const GraphUnit& unit, const absl::Status& status);
   void UnitDone(const absl::Status& status);
   void Finish();
   RunGraphResult Result();
 
-  const ActiveCount::Hold active_;  // the last to go: until then, graph and session are in use
+  const ActiveCount::Hold active_;  // destroyed last: until then, graph and session are in use
   Options options_;
-  CancellationManager cancellation_;  // not a child of the caller's, which may go with `done`
+  CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
   std::deque<Unit> units_;
   DoneCallback done_;

@@ -17,7 +17,7 @@ constexpr char kTask[] = "/job:worker/replica:0/task:0";
 constexpr char kCpu0[] = "/job:worker/replica:0/task:0/device:CPU:0";
 constexpr char kCpu1[] = "/job:worker/replica:0/task:0/device:CPU:1";
 
-// What an asynchronous call ends with.
+// The result of an asynchronous call.
 template <typename T>
 class Promise {
  public:
@@ -44,7 +44,7 @@ class WorkerTest : public ::testing::Test {
 
   WorkerTest() : queue_(WorkQueue::Create({.name = "test", .compute_threads = 2})) { StartWorker(); }
 
-  // As a process that starts: a second one is the first after its restart.
+  // Like a starting process: a second one is the first after a restart.
   void StartWorker() {
     worker_.reset();
     devices_.clear();
@@ -160,7 +160,7 @@ TEST_F(WorkerTest, FeedsAndFetchesByPosition) {
   EXPECT_EQ(one->fetches[0].scalar<int64_t>(), 7);
 }
 
-TEST_F(WorkerTest, RefusesBadFeedsAndFetches) {
+TEST_F(WorkerTest, RejectsBadFeedsAndFetches) {
   Fetch(Feed("x"), "y");
   auto handle = Register({"x"}, {"y"});
   ASSERT_TRUE(handle.ok()) << handle.status();
@@ -208,14 +208,14 @@ TEST_F(WorkerTest, AFailureOnOneDeviceEndsTheOther) {
   EXPECT_EQ(OriginOf(status)->device, kCpu1);
 }
 
-TEST_F(WorkerTest, MissingKernelsAreRefusedAtOnce) {
+TEST_F(WorkerTest, MissingKernelsAreRejectedAtOnce) {
   Fetch(g_.I64("TestMissing", {}), "y");
   auto handle = Register({}, {"y"});
   EXPECT_EQ(handle.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(handle.status().message()), HasSubstr("TestMissing"));
 }
 
-TEST_F(WorkerTest, KernelsThatFunctionsMissAreRefusedAtOnce) {
+TEST_F(WorkerTest, KernelsThatFunctionsMissAreRejectedAtOnce) {
   tensorflow::FunctionDef function;
   function.mutable_signature()->set_name("F");
   tensorflow::OpDef::ArgDef* output = function.mutable_signature()->add_output_arg();

@@ -16,8 +16,8 @@ enum class WireCompression : uint8_t { kNone, kLz4, kSnappy };
 
 // The attribute of a node that asks for them, in the text of WireOptions.
 inline constexpr char kWireAttr[] = "_weir_wire";
-// In the DeviceAttributes.physical_device_desc of a CPU: its task has the ops that encode and decode.
-inline constexpr char kWireMark[] = "weir-wire-1";
+// Of the encoding (core/wire/wire_tensor.h) that this build's ops use; see GetCapabilitiesResponse.wire_version.
+inline constexpr int kWireVersion = 1;
 
 struct WireOptions {
   WireCast cast = WireCast::kNone;

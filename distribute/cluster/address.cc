@@ -56,7 +56,7 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
 }
 
 bool Address::IsLoopback() const {
-  in_addr parsed;  // "127.example.com" may be anywhere
+  in_addr parsed;  // "127.example.com" may resolve to any host
   return unix_ || host_ == "localhost" || host_ == "::1" ||
          (absl::StartsWith(host_, "127.") && ::inet_pton(AF_INET, host_.c_str(), &parsed) == 1);
 }

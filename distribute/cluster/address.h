@@ -1,4 +1,4 @@
-// Where a task listens.
+// The address of a task.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace weir {
 // "host:port", "[ipv6]:port" or "unix:path". A value.
 class Address {
  public:
-  // InvalidArgument, quoting the text, unless it is an address: the port is a number from 0 to 65535, an IPv6 host
-  // stands in brackets. Port 0, where the system chooses, is good only to listen on.
+  // InvalidArgument, which quotes the text, for anything else: the port must be 0 to 65535, and an IPv6 host in
+  // brackets. Port 0 (the system chooses) is only valid for listening.
   static absl::StatusOr<Address> Parse(absl::string_view text);
 
   const std::string& host() const { return host_; }  // without brackets; for unix: the path
   int port() const { return port_; }
   bool is_unix() const { return unix_; }
-  // Whether only this machine can reach it.
+  // True if only this machine can reach it.
   bool IsLoopback() const;
   Address WithPort(int port) const;
   std::string ToString() const;

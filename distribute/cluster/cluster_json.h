@@ -1,4 +1,5 @@
-// Clusters out of parsed JSON: shared by what reads JSON, and seen by nobody else (the JSON header is heavy).
+// Reads and writes clusters as JSON. For the sources of this folder only, because the JSON header is expensive to
+// compile.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,13 +10,13 @@
 
 namespace weir {
 
-// InvalidArgument with the parser's reason and place. `what` names the text: "TF_CONFIG".
+// InvalidArgument with the parser's reason and position. `what` names the text: "TF_CONFIG".
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, absl::string_view what);
 // `where` names the value in messages: "TF_CONFIG: cluster".
 absl::StatusOr<ClusterSpec> ClusterFromJson(const nlohmann::json& value, absl::string_view where);
-// {"worker": ["host:port", …]}, or a map by index for a job whose indices have gaps.
+// {"worker": ["host:port", …]}, or a map by index if a job's indices have gaps.
 nlohmann::json ClusterToJson(const ClusterSpec& spec);
-// The value as JSON, cut short.
+// The value as JSON, shortened.
 std::string Quote(const nlohmann::json& value);
 
 }  // namespace weir

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Variables = std::map<std::string, std::string>;
 
-// `base` with some variables changed; one that is changed to nothing is removed.
+// `base` with some variables changed; an empty value removes the variable.
 Environment With(Variables base, const Variables& changes) {
   for (const auto& [name, value] : changes) base[name] = value;
   return Environment(base);
@@ -57,7 +57,7 @@ TEST(HostListTest, QuotesWhatIsNoList) {
   }
 }
 
-TEST(HostListTest, RefusesWhatIsTooMuchBeforeItMakesIt) {
+TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
   const absl::Time start = absl::Now();
   std::string brackets;
   for (int i = 0; i < 20000; ++i) brackets += "[1-2]";
@@ -276,7 +276,7 @@ TEST(ClusterResolverTest, TheFirstThatLeftATraceIsRead) {
 
 TEST(ClusterResolverTest, SrunsOwnPmiRankIsSlurms) {
   EXPECT_EQ(ResolveCluster(With(kSlurm, {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}}))->source, ClusterSource::kSlurm);
-  // One that srun started on each node started this one.
+  // A process that srun started on each node has started this one.
   EXPECT_EQ(ResolveCluster(With(kSlurm, {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}))->source, ClusterSource::kMpi);
 }
 

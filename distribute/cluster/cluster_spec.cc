@@ -97,7 +97,7 @@ absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view json) {
 }
 
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, absl::string_view what) {
-  // Of a key that stands twice, the parser would take the last.
+  // The parser would silently use the last of duplicate keys.
   std::vector<std::set<std::string>> open;
   std::string repeated;
   const auto note = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {

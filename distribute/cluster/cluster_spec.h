@@ -1,4 +1,4 @@
-// Which tasks make up a cluster, and where they listen.
+// The tasks of a cluster and their addresses.
 #pragma once
 
 #include <map>
@@ -18,15 +18,14 @@ namespace weir {
 // "/job:ps/replica:0/task:1".
 std::string TaskName(absl::string_view job, int index);
 
-// Jobs and their tasks; indices need not be consecutive. A value; every task added has passed its checks: job names are
-// [a-z][a-z0-9_]* in either case, indices not negative, addresses well-formed and not used twice (but for port 0).
+// Jobs and their tasks; indices need not be consecutive. A value. Every task is checked when it is added: job names
+// match [a-zA-Z][a-zA-Z0-9_]*, indices are not negative, addresses are well-formed and unique (except for port 0).
 class ClusterSpec {
  public:
   using Tasks = std::map<int, std::string>;
 
   static absl::StatusOr<ClusterSpec> FromProto(const tensorflow::ClusterDef& def);
-  // {"worker": ["host:port", …]} or {"worker": {"0": "host:port", "3": …}}. Errors quote the key and the value at
-  // fault.
+  // {"worker": ["host:port", …]} or {"worker": {"0": "host:port", "3": …}}. Errors quote the wrong key and value.
   static absl::StatusOr<ClusterSpec> FromJson(absl::string_view json);
   void ToProto(tensorflow::ClusterDef* def) const;
 
@@ -36,7 +35,7 @@ class ClusterSpec {
   bool empty() const { return jobs_.empty(); }
   // In order of job name and index.
   std::vector<std::string> TaskNames() const;
-  // NotFound, listing what there is.
+  // NotFound, which lists the tasks, if there is no such task.
   absl::StatusOr<std::string> AddressOf(absl::string_view job, int index) const;
 
   friend bool operator==(const ClusterSpec& a, const ClusterSpec& b) = default;

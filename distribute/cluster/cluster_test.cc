@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
 
 TEST(AddressTest, ParsesWhatItPrints) {
   for (const char* text : {"localhost:2222", "127.0.0.1:0", "[::1]:65535", "host-1.example.com:80", "unix:/tmp/a:b"}) {
@@ -27,7 +27,7 @@ TEST(AddressTest, ParsesWhatItPrints) {
 TEST(AddressTest, QuotesWhatIsNoAddress) {
   for (const char* text : {"", "host", "host:", ":80", "host:x", "host:-1", "host:65536", "host:1 ", "::1:80", "[::1]",
                            "[::g]:1", "unix:", "http://host:80", "a b:1"}) {
-    EXPECT_THAT(Address::Parse(text), StatusIs(kInvalid, HasSubstr(absl::StrCat("'", text, "'")))) << text;
+    EXPECT_THAT(Address::Parse(text), StatusIs(kInvalidArgument, HasSubstr(absl::StrCat("'", text, "'")))) << text;
   }
 }
 
@@ -62,9 +62,9 @@ TEST(ClusterSpecTest, ErrorsQuoteKeyAndValue) {
       {R"({"worker": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]})", R"(has the key "worker" twice)"},
   };
   for (const auto& [json, message] : cases) {
-    EXPECT_THAT(ClusterSpec::FromJson(json), StatusIs(kInvalid, HasSubstr(message))) << json;
+    EXPECT_THAT(ClusterSpec::FromJson(json), StatusIs(kInvalidArgument, HasSubstr(message))) << json;
   }
-  EXPECT_THAT(ClusterSpec::FromJson(std::string(100000, '[')), StatusIs(kInvalid));
+  EXPECT_THAT(ClusterSpec::FromJson(std::string(100000, '[')), StatusIs(kInvalidArgument));
 }
 
 TEST(TfConfigTest, ReadsWhatTensorFlowReads) {
@@ -102,7 +102,7 @@ TEST(TfConfigTest, ErrorsQuoteKeyAndValue) {
       {R"({"environment": []})", "environment is not a string but []"},
   };
   for (const auto& [json, message] : cases) {
-    EXPECT_THAT(ParseTfConfig(json), StatusIs(kInvalid, HasSubstr(message))) << json;
+    EXPECT_THAT(ParseTfConfig(json), StatusIs(kInvalidArgument, HasSubstr(message))) << json;
   }
 }
 

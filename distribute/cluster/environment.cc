@@ -30,7 +30,7 @@ Environment Environment::OfThisProcess() {
     const absl::string_view text = *entry;
     const size_t equals = text.find('=');
     if (equals == absl::string_view::npos) continue;
-    values.emplace(text.substr(0, equals), text.substr(equals + 1));  // the first of a name, as getenv gives it
+    values.emplace(text.substr(0, equals), text.substr(equals + 1));  // the first of duplicates, as in getenv
   }
   return Environment(std::move(values));
 }

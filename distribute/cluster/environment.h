@@ -1,4 +1,4 @@
-// The variables that launchers set, as values that can be checked.
+// Environment variables as checkable values.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 
 namespace weir {
 
-// Names and values of environment variables. A value; whatever reads it treats every value as hostile. A variable that
-// is set to nothing counts as not set.
+// Names and values of environment variables. A value; readers must not trust the contents. A variable with an empty
+// value counts as not set.
 class Environment {
  public:
   Environment() = default;
   explicit Environment(std::map<std::string, std::string> values) : values_(std::move(values)) {}
-  // For main: that of this process, as it is now.
+  // For main: a copy of this process's environment.
   static Environment OfThisProcess();
 
   bool Has(const std::string& name) const { return Find(name) != nullptr; }
   // nullptr: not set.
   const std::string* Find(const std::string& name) const;
-  // nullopt: not set. InvalidArgument, quoting the value, for anything but a number from `least` to `most`.
+  // nullopt: not set. InvalidArgument, which quotes the value, for anything but a number from `least` to `most`.
   absl::StatusOr<std::optional<int>> Number(const std::string& name, int least, int most) const;
-  // As these, but InvalidArgument when it is not set. `advice` follows what is wrong: "start it by srun".
+  // As these, but InvalidArgument if it is not set. `advice` completes the message: "start it by srun".
   absl::StatusOr<std::string> Required(const std::string& name, absl::string_view advice) const;
   absl::StatusOr<int> RequiredNumber(const std::string& name, int least, int most, absl::string_view advice) const;
 
@@ -33,10 +33,10 @@ class Environment {
   std::map<std::string, std::string> values_;
 };
 
-// This process's variables with `name` set to `value` (nullopt: without it), as posix_spawn takes them.
+// This process's variables with `name` set to `value` (nullopt: removed), in posix_spawn's form.
 std::vector<std::string> EnvironmentWith(absl::string_view name, const std::optional<std::string>& value);
 
-// "NAME='value'", cut short and with what is not printable escaped: for messages.
+// "NAME='value'", shortened and with unprintable characters escaped, for messages.
 std::string QuoteVariable(absl::string_view name, absl::string_view value);
 
 }  // namespace weir

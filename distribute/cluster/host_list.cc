@@ -36,7 +36,7 @@ bool ParseCount(absl::string_view text, int* count) {
   return true;
 }
 
-// Parts between the commas that stand in no brackets.
+// Splits at commas outside brackets.
 std::vector<absl::string_view> SplitOutsideBrackets(absl::string_view text) {
   std::vector<absl::string_view> parts;
   size_t start = 0;
@@ -88,7 +88,7 @@ absl::Status CheckHostName(absl::string_view name) {
   return absl::OkStatus();
 }
 
-// Every name with every suffix.
+// Appends every suffix to every name.
 absl::Status Multiply(const std::vector<std::string>& suffixes, std::vector<std::string>* names) {
   if (suffixes.size() * names->size() > kMaxClusterTasks) {
     return errors::InvalidArgument("its brackets make more than ", kMaxClusterTasks, " hosts");
@@ -105,7 +105,7 @@ absl::Status Multiply(const std::vector<std::string>& suffixes, std::vector<std:
   return absl::OkStatus();
 }
 
-// One part of the list: text and brackets in turn.
+// One part of the list: text alternating with brackets.
 absl::StatusOr<std::vector<std::string>> ExpandPart(absl::string_view part) {
   std::vector<std::string> names = {""};
   int brackets = 0;

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr int kPort = 2222;  // Kubeflow's operator has it too
+constexpr int kPort = 2222;  // the same as Kubeflow's operator
 constexpr size_t kMaxIndexDigits = 9;
 constexpr size_t kMaxName = 253;
 
@@ -49,7 +49,7 @@ absl::StatusOr<Pod> PodOf(const Environment& environment) {
   return pod;
 }
 
-// The job whose name the set's ends in; empty: the set holds all jobs.
+// The job that the set's name ends in; empty: the set has all jobs.
 std::string JobOfSet(const Pod& pod, const std::map<std::string, int>& sizes) {
   for (const auto& [job, size] : sizes) {
     if (absl::EndsWith(pod.set, absl::StrCat("-", job))) return job;
@@ -81,7 +81,7 @@ absl::StatusOr<TfConfig> KubernetesTask(const Environment& environment) {
       return errors::InvalidArgument(QuoteVariable("WEIR_JOBS", jobs), " has more than ", kMaxClusterTasks, " tasks");
     }
     const std::string set = own_job.empty() ? pod.set : prefix + job;
-    const int64_t first = own_job.empty() ? total : 0;  // the index in its set of the job's task 0
+    const int64_t first = own_job.empty() ? total : 0;  // the index of the job's task 0 in its set
     for (int index = 0; index < size; ++index) {
       if (set == pod.set && first + index == pod.index) rank = total + index;
       addresses.push_back(absl::StrCat(set, "-", first + index, ".", service, ":", port));

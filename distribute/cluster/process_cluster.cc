@@ -114,7 +114,7 @@ pid_t ProcessCluster::Kill(const std::string& job, int index) { return Find(job,
 void ProcessCluster::Pause(const std::string& job, int index) {
   ServerProcess& process = *Find(job, index).process;
   process.Signal(SIGSTOP);
-  // Its threads run on until each has seen the signal.
+  // The process's threads stop only once each has seen the signal.
   for (const absl::Time end = absl::Now() + absl::Seconds(5); !process.IsStopped() && absl::Now() < end;) {
     absl::SleepFor(absl::Milliseconds(1));
   }

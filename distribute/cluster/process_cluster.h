@@ -1,4 +1,4 @@
-// Clusters of real processes on this machine: for demos, tests and benchmarks.
+// Clusters of real processes on this machine, for demos, tests and benchmarks.
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +16,11 @@
 
 namespace weir {
 
-// Runs one `weir server` per task, on ports of the loopback that the system chose and that stay reserved for the
-// cluster, so that a task can be started again at its address. No process outlives this object, nor the process that
-// made it. Thread-safe. Naming a task that the cluster does not have aborts.
+// Runs one `weir server` per task.
+// - Ports are on the loopback, chosen by the system and reserved for the cluster's lifetime, so that a task can be
+//   restarted at its address.
+// - The processes end with this object and with the process that created it.
+// - Thread-safe. Naming a task that the cluster does not have aborts.
 class ProcessCluster {
  public:
   struct Options {
@@ -26,34 +28,34 @@ class ProcessCluster {
     std::map<std::string, int> jobs = {{"worker", 1}};  // how many tasks each has
     bool use_tf_config = false;                         // instead of flags
     std::vector<std::string> flags;                     // for every task
-    bool restart = false;                               // a task that dies is started again
-    std::string directory;  // for logs, "worker-0.log"; exists. Empty: one of its own, removed at the end
+    bool restart = false;                               // restarts tasks that die
+    std::string directory;  // of the logs, "worker-0.log"; must exist. Empty: a temporary one, removed at the end
     absl::Duration start_timeout = absl::Seconds(60);
   };
 
-  // Returns when every task serves. An error quotes the end of the failing task's log.
+  // Returns when all tasks are serving. Errors quote the end of the failed task's log.
   static absl::StatusOr<std::unique_ptr<ProcessCluster>> Start(Options options);
-  // SIGKILL to what is left.
+  // Sends SIGKILL to running tasks.
   ~ProcessCluster();
   ProcessCluster(const ProcessCluster&) = delete;
 
   const ClusterSpec& spec() const { return spec_; }
   // "grpc://127.0.0.1:PORT".
   std::string Target(const std::string& job, int index) const;
-  // What the task has written so far.
+  // The task's output so far.
   std::string Log(const std::string& job, int index) const;
   pid_t pid(const std::string& job, int index) const;
 
-  // SIGKILL; returns the process when it is gone. With `restart` the task is started again.
+  // Sends SIGKILL; returns the pid once the process has ended. With `restart` the task is started again.
   pid_t Kill(const std::string& job, int index);
-  // SIGSTOP: the task hangs, its connections stay.
+  // Sends SIGSTOP: the task hangs, but its connections stay open.
   void Pause(const std::string& job, int index);
   void Resume(const std::string& job, int index);
-  // SIGTERM; gives the exit code. DeadlineExceeded when the task is still there after `timeout`; then it is killed.
+  // Sends SIGTERM; returns the exit code. After `timeout` the task is killed: DeadlineExceeded.
   absl::StatusOr<int> Terminate(const std::string& job, int index, absl::Duration timeout = absl::Seconds(15));
-  // Starts a task that is gone, at its address. Returns when it serves.
+  // Starts an ended task at its address. Returns when it is serving.
   absl::Status Restart(const std::string& job, int index);
-  // SIGTERM to all, SIGKILL to those that are left after `patience`. Returns when no process is.
+  // Sends SIGTERM to all tasks, and SIGKILL to those still running after `patience`. Returns when all have ended.
   void Stop(absl::Duration patience);
 
  private:

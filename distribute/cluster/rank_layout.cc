@@ -9,8 +9,6 @@
 namespace weir {
 namespace {
 
-constexpr int kMaxPort = 65535;
-
 absl::StatusOr<std::map<std::string, int>> JobSizes(const Environment& environment, int tasks,
                                                     absl::string_view size_from) {
   const std::string* text = environment.Find("WEIR_JOBS");

@@ -1,4 +1,4 @@
-// Ranks of a parallel job as tasks of a cluster.
+// Maps ranks of a parallel job to tasks of a cluster.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@
 
 namespace weir {
 
-// Where a job's ranks run: they fill host after host.
+inline constexpr int kMaxPort = 65535;
+
+// The hosts of a job's ranks, which fill one host after the other.
 struct RankLayout {
   std::vector<std::string> hosts;
-  std::vector<int> tasks_per_host;  // as many as hosts
-  int first_port = 0;               // the others of a host take those above it
+  std::vector<int> tasks_per_host;  // one entry per host
+  int first_port = 0;               // a host's other tasks use the following ports
 
   int64_t Size() const;
-  // A rank of the layout: its host, and which of the host's it is.
+  // A rank's host and its index on that host.
   struct Place {
     int host;
     int local;
@@ -30,13 +32,13 @@ struct RankLayout {
 // WEIR_PORT, or `otherwise`.
 absl::StatusOr<int> FirstPort(const Environment& environment, int otherwise);
 
-// Every rank as a task: of the jobs that WEIR_JOBS gives, in the order of their names, or workers. `size_from` tells in
-// messages where the number of ranks comes from. InvalidArgument when WEIR_JOBS asks for another number, or ports do
-// not suffice.
+// Maps every rank to a task: of the jobs in WEIR_JOBS, in the order of their names, or workers. `size_from` says in
+// messages which variable gives the number of ranks. InvalidArgument if WEIR_JOBS has another number of tasks, or there
+// are too few ports.
 absl::StatusOr<TfConfig> AssignRanks(const Environment& environment, const RankLayout& layout, int rank,
                                      absl::string_view size_from);
 
-// Tasks at these addresses likewise.
+// The same for tasks at these addresses.
 absl::StatusOr<TfConfig> AssignAddresses(const Environment& environment, const std::vector<std::string>& addresses,
                                          int rank, absl::string_view size_from);
 

@@ -11,10 +11,9 @@ namespace weir {
 namespace {
 
 constexpr int kFirstPort = 8888;
-constexpr int kMaxPort = 65535;
 constexpr char kLoopback[] = "127.0.0.1";
 
-// What a launcher calls its variables.
+// A launcher's variable names.
 struct Names {
   const char* rank;
   const char* size;
@@ -28,7 +27,7 @@ constexpr Names kMvapich = {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_C
 constexpr Names kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 
-// What they hold.
+// Their values.
 struct Ranks {
   Names names;
   int rank = 0;

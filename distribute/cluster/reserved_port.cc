@@ -20,7 +20,7 @@ absl::Status SystemError(absl::string_view call) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ReservedPort>> ReservedPort::Create() {
-  // The socket does not listen: others that set SO_REUSEADDR may bind its port by name.
+  // The socket does not listen, so servers that set SO_REUSEADDR can bind its port explicitly.
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return SystemError("socket");
   const int on = 1;

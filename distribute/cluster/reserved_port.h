@@ -1,4 +1,4 @@
-// Ports of the loopback for servers that are yet to start.
+// Reserves loopback ports for servers that start later.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// A port that the system chose and gives to nobody else while this object lives. A server that sets SO_REUSEADDR, as
-// ours do, can listen there, and again after it has gone.
+// A port that the system assigns to no other socket while this object lives. Servers that set SO_REUSEADDR, as Weir's
+// do, can listen on it, repeatedly.
 class ReservedPort {
  public:
   static absl::StatusOr<std::unique_ptr<ReservedPort>> Create();

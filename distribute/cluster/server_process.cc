@@ -32,7 +32,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// In the child of a fork only async-signal-safe functions may be called.
+// After fork, the child may call only async-signal-safe functions.
 [[noreturn]] void RunChild(pid_t parent, const char* log_file, char** arguments, char** environment) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -100,12 +100,12 @@ void ServerProcess::RunOnce() {
     pid_ = child;
   }
   changed_.notify_all();
-  // Looks without reaping, so that the number stays the child's until pid_ says that it is gone.
+  // Does not reap the child, so that its pid stays valid until pid_ is cleared.
   siginfo_t info;
   while (child > 0 && waitid(P_PID, child, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
   MutexLock lock(mu_);
-  exit_state_ = 127 << 8;  // without a process: as if the program could not be executed
+  exit_state_ = 127 << 8;  // no process: the same status as if the program could not be executed
   if (child > 0) waitpid(child, &exit_state_, 0);
   pid_ = -1;
   ++ends_;
@@ -165,7 +165,7 @@ bool ServerProcess::IsStopped() const {
 void ServerProcess::KillLocked() {
   if (pid_ <= 0) return;
   kill(-pid_, SIGKILL);
-  kill(pid_, SIGKILL);  // before it has made its own group
+  kill(pid_, SIGKILL);  // the child may not have its own process group yet
 }
 
 pid_t ServerProcess::Kill() {

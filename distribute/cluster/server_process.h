@@ -1,4 +1,4 @@
-// One `weir server` as a child of this process.
+// A `weir server` as a child process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,46 +14,49 @@
 
 namespace weir {
 
-// Thread-safe. A thread of its own starts the program and waits for its end: the system kills a child together with
-// the thread that forked it, so the process outlives neither this object nor the process that made it. It leads a
-// process group of its own, out of Ctrl-C's reach. Destruction is Kill.
+// Runs one child process. Thread-safe.
+// - Its own thread starts the program and waits for its end: the system kills a child with the thread that forked it,
+//   so the child ends with this object and with this process.
+// - The child leads its own process group, so Ctrl-C does not reach it.
+// - Destruction calls Kill.
 class ServerProcess {
  public:
   struct Options {
     std::string name;                    // for errors: "/job:ps/replica:0/task:1"
     std::vector<std::string> arguments;  // the program's path first
     std::vector<std::string> environment;
-    std::string ready_file;  // the program writes it when it serves; removed before each start
-    std::string log_file;    // gets what the program writes, after what is there
-    bool restart = false;    // whenever it ends unasked, a moment later
+    std::string ready_file;  // written by the program once it is serving; removed before each start
+    std::string log_file;    // the program's output is appended to it
+    bool restart = false;    // restarts the program shortly after it ends unrequested
   };
 
   explicit ServerProcess(Options options);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
 
-  // Starts the program. FailedPrecondition when it runs.
+  // Starts the program. FailedPrecondition if it is running.
   absl::Status Launch();
-  // Waits until it serves. FailedPrecondition when it ended instead, DeadlineExceeded when time is up; both quote the
-  // end of the log.
+  // Waits until the program is serving. FailedPrecondition if it ended instead, DeadlineExceeded after `timeout`; both
+  // quote the end of the log.
   absl::Status AwaitReady(absl::Duration timeout);
-  // -1 when no process is there.
+  // -1 if there is no process.
   pid_t pid() const;
-  // Nothing when no process is there.
+  // No effect if there is no process.
   void Signal(int signal);
-  // All of its threads are stopped, by SIGSTOP.
+  // True if SIGSTOP has stopped all its threads.
   bool IsStopped() const;
-  // SIGKILL, and waits for the end. With `restart` the process is started again; gives the one killed, or -1.
+  // Sends SIGKILL and waits for the end. Returns the killed process's pid, or -1. With `restart` the program is started
+  // again.
   pid_t Kill();
-  // SIGTERM, no restart; gives the exit code, 128 + the signal's number for one ended by a signal. DeadlineExceeded
-  // when it is still there after `timeout`; then it is killed.
+  // Sends SIGTERM; the program is not restarted. Returns the exit code, or 128 + the number of the signal that ended
+  // it. After `timeout` it is killed: DeadlineExceeded.
   absl::StatusOr<int> Terminate(absl::Duration timeout);
   // The whole log.
   std::string Log() const;
 
  private:
   void Supervise();
-  bool AwaitWanted();  // false: the object is going
+  bool AwaitWanted();  // false: the object is being destroyed
   void RunOnce();
   pid_t Spawn() const;
   void KillLocked() REQUIRES(mu_);
@@ -62,11 +65,11 @@ class ServerProcess {
   const Options options_;
   mutable Mutex mu_;
   mutable std::condition_variable changed_;
-  bool wanted_ GUARDED_BY(mu_) = false;    // a process is there or is to be started
-  bool finished_ GUARDED_BY(mu_) = false;  // the object is going
+  bool wanted_ GUARDED_BY(mu_) = false;    // a process is running or should be started
+  bool finished_ GUARDED_BY(mu_) = false;  // the object is being destroyed
   pid_t pid_ GUARDED_BY(mu_) = -1;
   int ends_ GUARDED_BY(mu_) = 0;        // processes that have ended
-  int exit_state_ GUARDED_BY(mu_) = 0;  // of the last of them, as waitpid gives it
+  int exit_state_ GUARDED_BY(mu_) = 0;  // of the last of them, from waitpid
   std::thread supervisor_;
 };
 

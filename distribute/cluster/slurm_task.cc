@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr int kFirstPort = 8888;  // TensorFlow's SlurmClusterResolver has it too
+constexpr int kFirstPort = 8888;  // the same as TensorFlow's SlurmClusterResolver
 constexpr absl::string_view kStartBySrun = "start every task by srun, or give --job, --index and --cluster";
 
 // The first of these variables that is set.
@@ -48,7 +48,7 @@ absl::Status CheckNumberOfTasks(const Environment& environment, int tasks) {
                                  ": start every task by srun, which sets both for its step");
 }
 
-// Slurm can deal ranks out in another order than ours.
+// Slurm may distribute ranks in another order.
 absl::Status CheckPlace(const Environment& environment, int rank, const RankLayout& layout) {
   const RankLayout::Place place = layout.PlaceOf(rank);
   ASSIGN_OR_RETURN(const std::optional<int> node, environment.Number("SLURM_NODEID", 0, kMaxClusterTasks));

@@ -20,7 +20,7 @@ absl::Status ReadString(const nlohmann::json& object, const char* key, absl::str
   return absl::OkStatus();
 }
 
-// A number, or the digits of one.
+// Reads a number, or a string of digits.
 absl::Status ReadIndex(const nlohmann::json& value, int* index) {
   if (value.is_number_integer()) {
     const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= 0x7fffffff : false;

@@ -1,4 +1,4 @@
-// The algorithms: from what is to be done to what one rank does. Pure functions.
+// Algorithms: compute one rank's schedule for a collective. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct PlanRequest {
   int64_t count = 0;  // as in CollectiveCall
   int root = 0;
   absl::Span<const int> permutation;
-  bool divides = false;   // what an all-reduce gives may be divided by the call's divisor
+  bool divides = false;   // the schedule may divide an all-reduce's result by the call's divisor
   bool in_place = false;  // input and output are the same memory
-  int lanes = 1;          // into how many parts a vector is cut that is to be pipelined
+  int lanes = 1;          // the number of parts into which a pipelined vector is cut
 };
 
-// The algorithms that can do `kind` among these ranks; never empty.
+// The algorithms for `kind` on this topology; never empty.
 std::vector<Algorithm> AlgorithmsFor(CollectiveKind kind, const Topology& topology);
 
-// `request` has been checked, and `algorithm` is one of AlgorithmsFor. The schedules of all ranks fit together, and
-// every rank that gets the same result gets the same bits.
+// `request` is valid, and `algorithm` is one of AlgorithmsFor. The schedules of all ranks match, and all ranks that get
+// the same result get the same bits.
 Schedule MakeSchedule(const PlanRequest& request, const Topology& topology);
 
 }  // namespace weir

@@ -9,7 +9,7 @@ Team HostTeam(const Topology& topology, int rank) {
   return {.ranks = topology.ranks_of(topology.host_of(rank)), .me = topology.local_rank(rank)};
 }
 
-// Those that have the same place on each host.
+// The ranks with the same position on each host.
 Team AcrossHosts(const Topology& topology, int rank) {
   Team team{.me = topology.host_of(rank)};
   for (int host = 0; host < topology.num_hosts(); ++host) {
@@ -18,7 +18,7 @@ Team AcrossHosts(const Topology& topology, int rank) {
   return team;
 }
 
-// Few ranks of one host share its way out, and each carries only its block over it.
+// Few ranks of a host share its network link, and each sends only its block over it.
 void HierarchicalAllReduce(ScheduleBuilder& builder, const Topology& topology, int rank, Range range, int& round) {
   const Team host = HostTeam(topology, rank);
   if (const int locals = topology.ranks_per_host(); locals > 0) {
@@ -29,7 +29,7 @@ void HierarchicalAllReduce(ScheduleBuilder& builder, const Topology& topology, i
     RingAllGather(builder, host, range, round);
     return;
   }
-  // Hosts differ: their first ranks act for them.
+  // Hosts have different numbers of ranks: the first rank of each acts for its host.
   const Place input{BufferId::kInput, range.offset}, output{BufferId::kOutput, range.offset};
   BinomialReduce(builder, host, 0, input, output, range.count, round);
   Team leaders{.me = topology.host_of(rank)};
@@ -43,8 +43,8 @@ void HierarchicalAllReduce(ScheduleBuilder& builder, const Topology& topology, i
 }  // namespace
 
 Schedule PlanAllReduce(const PlanRequest& request, const Topology& topology) {
-  // Where each rank has reduced a block of its own before all get it: dividing the blocks costs less than dividing the
-  // whole on every rank.
+  // If each rank has reduced its own block before all ranks get it, dividing the blocks is cheaper than dividing the
+  // whole vector on every rank.
   const bool has_blocks = request.algorithm == Algorithm::kRing || request.algorithm == Algorithm::kHalvingDoubling;
   ScheduleBuilder builder(request.divides && has_blocks);
   const Team all = Team::All(topology.size(), request.rank);

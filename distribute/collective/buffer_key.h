@@ -1,4 +1,4 @@
-// The key under which RecvBuf asks for a message.
+// The key of a RecvBuf request.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Which collective of a step.
+// Identifies a collective of a step.
 struct InstanceKey {
   int32_t group = 0;
   uint64_t formation = 0;  // of the group
@@ -28,7 +28,7 @@ struct BufferKey {
   CallSignature signature;  // of the receiver's call
 
   std::string ToString() const;
-  // InvalidArgument, quoting it, unless ToString wrote it.
+  // InvalidArgument, which quotes the text, unless ToString wrote it.
   static absl::StatusOr<BufferKey> Parse(absl::string_view text);
 };
 

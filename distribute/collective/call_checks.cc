@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// No vector of memory has more; products of counts and sizes stay in 64 bits.
+// Larger than any vector in memory; products of counts and sizes stay within 64 bits.
 constexpr int64_t kMaxCount = int64_t{1} << 46;
 
 bool IsRooted(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce; }

@@ -1,4 +1,4 @@
-// What every backend of Collective asks of a call, and says of it.
+// Checks and descriptions of calls, shared by all Collective backends.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 namespace weir {
 
 bool Reduces(CollectiveKind kind);
-// InvalidArgument for counts, roots, permutations and algorithms that a group of that topology cannot have,
-// Unimplemented for types that are objects.
+// InvalidArgument for counts, roots, permutations and algorithms that do not fit the topology, Unimplemented for object
+// types.
 absl::Status CheckCall(const CollectiveCall& call, const Topology& topology);
-// What members must agree on beside type and shape: "all-reduce Add / 2".
+// What members must agree on besides type and shape: "all-reduce Add / 2".
 std::string DescribeCall(const CollectiveCall& call);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What the members of a call must agree on.
+// The properties of a call that its members must agree on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace weir {
 
 struct CallSignature {
-  std::string collective;  // "all-reduce Add"; whatever tells ops apart
+  std::string collective;  // "all-reduce Add"; identifies the op
   DataType dtype = DT_INVALID;
   std::string shape;  // "[2,3]"
 
@@ -21,7 +21,7 @@ struct CallSignature {
   static absl::StatusOr<CallSignature> Parse(absl::string_view text);
 };
 
-// How two members of `instance` differ, in TensorFlow's words; the signatures are not equal.
+// Describes how two members of `instance` differ, in TensorFlow's words; the signatures are not equal.
 absl::Status SignatureMismatch(int64_t instance, absl::string_view member, const CallSignature& signature,
                                absl::string_view other_member, const CallSignature& other);
 

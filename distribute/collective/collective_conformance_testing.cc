@@ -18,10 +18,10 @@ using testing::HasSubstr;
 const int kSizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 33};
 const int64_t kCounts[] = {0, 1, 2, 5, 13, 64, 1000};
 
-// Whole numbers: sums are exact whatever their order.
+// Integers, so that sums are exact in any order.
 double Value(int rank, int64_t i) { return rank * 31 % 17 + i % 23 - 7; }
 
-// One call on all ranks, with room for what goes in and comes out.
+// One call on all ranks, with its inputs and outputs.
 struct Calls {
   Calls(int size, CollectiveKind kind, int64_t count, int64_t output_count, bool in_place = false)
       : inputs(size), outputs(size), calls(size) {
@@ -247,9 +247,9 @@ TEST_P(CollectiveConformanceTest, LargeVectorsArePipelined) {
   }
 }
 
-TEST_P(CollectiveConformanceTest, BadCallsAreRefusedOnEveryRank) {
+TEST_P(CollectiveConformanceTest, BadCallsAreRejectedOnEveryRank) {
   const auto group = GetParam().make_group(3);
-  const auto expect_refused = [&](const std::function<void(CollectiveCall&)>& spoil, const char* message) {
+  const auto expect_rejected = [&](const std::function<void(CollectiveCall&)>& spoil, const char* message) {
     Calls calls(3, CollectiveKind::kAllReduce, 4, 4);
     const int64_t sequence = ++NextSequence();
     for (CollectiveCall& call : calls.calls) {
@@ -261,13 +261,13 @@ TEST_P(CollectiveConformanceTest, BadCallsAreRefusedOnEveryRank) {
       EXPECT_THAT(std::string(status.message()), HasSubstr(message));
     }
   };
-  expect_refused([](CollectiveCall& call) { call.count = -1; }, "-1 elements");
-  expect_refused([](CollectiveCall& call) { call.dtype = DT_STRING; }, "string");
-  expect_refused([](CollectiveCall& call) { call.dtype = DT_BOOL; }, "bool");
-  expect_refused([](CollectiveCall& call) { call.algorithm = Algorithm::kBruck; }, "Bruck");
-  expect_refused([](CollectiveCall& call) { call.kind = CollectiveKind::kBroadcast, call.root = 3; }, "root 3");
-  expect_refused([](CollectiveCall& call) { call.kind = CollectiveKind::kAllToAll; }, "4 elements in a group of 3");
-  expect_refused(
+  expect_rejected([](CollectiveCall& call) { call.count = -1; }, "-1 elements");
+  expect_rejected([](CollectiveCall& call) { call.dtype = DT_STRING; }, "string");
+  expect_rejected([](CollectiveCall& call) { call.dtype = DT_BOOL; }, "bool");
+  expect_rejected([](CollectiveCall& call) { call.algorithm = Algorithm::kBruck; }, "Bruck");
+  expect_rejected([](CollectiveCall& call) { call.kind = CollectiveKind::kBroadcast, call.root = 3; }, "root 3");
+  expect_rejected([](CollectiveCall& call) { call.kind = CollectiveKind::kAllToAll; }, "4 elements in a group of 3");
+  expect_rejected(
       [](CollectiveCall& call) {
         call.kind = CollectiveKind::kPermute, call.permutation = {0, 0, 1};
       },

@@ -12,12 +12,12 @@
 
 namespace weir {
 
-// A group of ranks, all in the test's hands.
+// A group whose ranks are all in this process.
 class CollectiveTestGroup {
  public:
   virtual ~CollectiveTestGroup() = default;
   virtual int size() const = 0;
-  // Lets every rank make its call, and waits for all that are not absent (empty: none is).
+  // Makes every rank's call and waits for all that are not absent (empty: none is).
   virtual std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls, const std::vector<bool>& absent) = 0;
   std::vector<absl::Status> Run(const std::vector<CollectiveCall>& calls) { return Run(calls, {}); }
 };
@@ -26,7 +26,7 @@ struct CollectiveBackend {
   std::string name;
   std::function<std::unique_ptr<CollectiveTestGroup>(int size)> make_group;
   int largest_group = 33;
-  std::string missing;  // not empty: why its tests are skipped
+  std::string missing;  // if not empty: why its tests are skipped
 };
 
 class CollectiveConformanceTest : public testing::TestWithParam<CollectiveBackend> {

@@ -1,4 +1,4 @@
-// A group whose members are all known.
+// A collective group whose members are all known.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include "core/device.h"
 #include "core/status.h"
 #include "distribute/collective/topology.h"
-#include "tensorflow/core/protobuf/worker.pb.h"
+#include "weir/peer.pb.h"
 
 namespace weir {
 
-// By what a GPU exchanges tensors with others; empty for other devices, and where there is no library.
+// How a GPU exchanges tensors with others; empty for other devices, and if there is no library.
 struct GpuMembership {
   std::string library;  // GpuCollectiveLibrary::name()
   std::string place;    // GpuCollectiveLibrary::PlaceOf, unique among hosts
@@ -29,23 +29,20 @@ struct FormedGroup {
     GpuMembership gpu;
   };
   int32_t key = 0;
-  uint64_t formation = 0;                         // another one each time that the leader forms the group
+  uint64_t formation = 0;                         // new each time the leader forms the group
   std::vector<Member> members;                    // by rank
   absl::flat_hash_map<std::string, int> rank_of;  // by device
   std::shared_ptr<const Topology> topology;
 
   std::vector<std::string> MemberNames() const;
-  // OK: a library of GPUs can serve all of them. Otherwise why not.
+  // OK if one GPU library can serve all members; otherwise the reason why not.
   absl::Status CheckGpuLibrary() const;
 };
 
-// A device of this process as it announces itself to the leader. Beside what TensorFlow says of it: that it speaks
-// Weir's messages, its host, the rank that it is to have (-1: any), and how it exchanges tensors with other GPUs.
-tensorflow::DeviceAttributes MemberAttributes(const Device& device, int rank, const GpuMembership& gpu = {});
-// The rank that a member asked for; -1: none.
-int WantedRank(const tensorflow::DeviceAttributes& member);
+// Describes a device of this process to the leader. `rank` is the requested one; -1: any.
+GroupMember DescribeMember(int rank, const GpuMembership& gpu = {});
 
-// Unimplemented, naming them, when members do not speak Weir's messages; Internal when the answer contradicts itself.
-absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(const tensorflow::CompleteGroupResponse& response);
+// Unimplemented, with the names of members that do not use Weir's messages; Internal for a contradictory response.
+absl::StatusOr<std::shared_ptr<const FormedGroup>> GroupFromResponse(const JoinGroupResponse& response);
 
 }  // namespace weir

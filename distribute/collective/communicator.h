@@ -1,4 +1,4 @@
-// Ranked peers that hand each other chunks of bytes: what algorithms run over, and transports implement.
+// Exchanges bytes between ranked peers: the interface between algorithms and transports.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include "absl/types/span.h"
 #include "core/status.h"
 #include "distribute/collective/call_signature.h"
-#include "distribute/collective/received_bytes.h"
 #include "distribute/collective/topology.h"
+#include "distribute/transport/received_bytes.h"
 
 namespace weir {
 
-// Tells the messages from one rank to another apart; each is sent once.
+// Identifies a message from one rank to another; each is sent once.
 struct MessageTag {
   int64_t sequence = 0;  // of the call
   int32_t lane = 0;
@@ -25,9 +25,10 @@ struct MessageTag {
   }
 };
 
-// Thread-safe. Neither call blocks. Callbacks run exactly once, with no lock held, perhaps before the call returns, on
-// any thread. Messages of one pair of ranks may overtake each other: tags match them. A receive whose message has
-// another length is an error.
+// Thread-safe. No call blocks.
+// - Callbacks run exactly once, with no lock held, on any thread, perhaps before the call returns.
+// - Messages between two ranks may overtake each other: tags match them.
+// - A receive with another length than its message is an error.
 class Communicator {
  public:
   using SentCallback = absl::AnyInvocable<void(absl::Status)>;
@@ -38,15 +39,15 @@ class Communicator {
   virtual int rank() const = 0;
   int size() const { return topology().size(); }
 
-  // Before the messages of a call. A peer that makes another call under this number is an error of both.
+  // Precedes the messages of a call. If a peer makes another call under this number, both fail.
   virtual void Begin(int64_t sequence, const CallSignature& signature) = 0;
-  // `bytes` stay as they are until `sent`: by then the peer has taken them.
+  // `bytes` must not change until `sent`; by then the peer has read them.
   virtual void Send(int peer, const MessageTag& tag, absl::Span<const char> bytes, SentCallback sent) = 0;
   virtual void Receive(int peer, const MessageTag& tag, int64_t num_bytes, ReceivedCallback received) = 0;
-  // After the last message of a call, whatever its end: the number is not used again.
+  // Follows the last message of a call, successful or not; the number is not reused.
   virtual void End(int64_t sequence) = 0;
-  // Ends what is pending of the call, and what comes later, with `status`, here and, where they wait for this rank, on
-  // the peers. The first status stays.
+  // Ends pending and later messages of the call with `status`, here and on peers that wait for this rank. The first
+  // status stays.
   virtual void Abort(int64_t sequence, const absl::Status& status) = 0;
 };
 

@@ -8,12 +8,12 @@
 namespace weir {
 namespace {
 
-// So that messages of large vectors, too, fit into frames (ring_link.h).
+// Limits lanes so that messages of large vectors fit into frames (ring_link.h).
 constexpr int kMaxLanes = 64;
-// Lanes are for bandwidth: below this a message costs more to handle than it hides.
+// Lanes gain bandwidth; smaller messages cost more than the latency that they hide.
 constexpr double kMinLaneBytes = 128 << 10;
 
-// One message of `bytes` while `leaving` ranks of a host exchange such with ranks elsewhere, and share its link.
+// One message of `bytes`, while `leaving` ranks of a host send such messages to other hosts over a shared link.
 double Message(const Topology& topology, int leaving, double bytes) {
   const LinkCosts& costs = topology.costs();
   const LinkCost &inside = costs.within_host, &outside = costs.between_hosts;
@@ -30,7 +30,7 @@ double Exchange(const Topology& topology, int distance, double bytes) {
   return Message(topology, topology.is_contiguous() ? std::min(distance, most) : most, bytes);
 }
 
-// `steps` messages, of `bytes` in all lanes together, one after another; lanes hide each other's latency.
+// `steps` consecutive messages, of `bytes` over all lanes; lanes hide each other's latency.
 double Pipelined(const Topology& topology, int steps, double bytes, int lanes) {
   const double alone = Exchange(topology, 1, bytes / lanes);
   const double latency = Exchange(topology, 1, 0);
@@ -63,12 +63,12 @@ double Tree(const Topology& topology, CollectiveKind kind, int lanes, double byt
   const bool reduces = kind != CollectiveKind::kBroadcast, broadcasts = kind != CollectiveKind::kReduce;
   const double latency = Exchange(topology, 1, 0);
   const double chunk = Message(topology, std::max(1, topology.most_ranks_on_a_host() / 2), bytes / lanes) - latency;
-  // A node takes two chunks, one after the other, or gives two at once, while one level passes.
+  // While one level passes, a node receives two chunks in sequence, or sends two at once.
   const double fill = (reduces ? depth * 2 * (latency + chunk) : 0) + (broadcasts ? depth * (latency + 2 * chunk) : 0);
   return fill + (lanes - 1) * (reduces && broadcasts ? 3 : 2) * chunk + (lanes > 1 ? latency : 0);
 }
 
-// At each level one rank of a host at most has its partner elsewhere.
+// At each level at most one rank of a host has its partner on another host.
 double Binomial(const Topology& topology, double bytes) {
   return CeilLog2(topology.size()) * Message(topology, 1, bytes);
 }

@@ -1,4 +1,4 @@
-// How long each algorithm takes, by latency and bandwidth of the links that it uses, and which is the fastest.
+// Predicts the time of each algorithm from the latency and bandwidth of its links, and chooses the fastest.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct AlgorithmChoice {
   double seconds = 0;
 };
 
-// `bytes` of CollectiveCall::count elements. The formulas are in docs/collectives.md.
+// `bytes` of CollectiveCall::count elements. docs/collectives.md has the formulas.
 double PredictedSeconds(CollectiveKind kind, Algorithm algorithm, int lanes, double bytes, const Topology& topology);
 
-// With the number of lanes that suits `algorithm` best.
+// With the best number of lanes for `algorithm`.
 AlgorithmChoice BestLanes(CollectiveKind kind, Algorithm algorithm, double bytes, const Topology& topology);
 
-// Every member gets the same answer to the same question.
+// Deterministic: every member gets the same result.
 AlgorithmChoice ChooseAlgorithm(CollectiveKind kind, double bytes, const Topology& topology);
 
 }  // namespace weir

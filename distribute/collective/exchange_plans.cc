@@ -4,7 +4,7 @@
 namespace weir {
 namespace {
 
-// So many partners of an all-to-all at once: enough to hide their latency, few enough not to flood anybody.
+// The partners of an all-to-all that are served at once: enough to hide latency without flooding a peer.
 constexpr int kPartnersAtOnce = 4;
 
 }  // namespace
@@ -27,7 +27,7 @@ Schedule PlanAllToAll(const PlanRequest& request, const Topology& topology) {
   builder.BeginStep(0);
   builder.Copy(out(request.rank), in(request.rank), block);
   for (int k = 1; k < size; ++k) {
-    // The round is the same for all of a step: partners differ.
+    // All of a step's moves share one round: their partners differ.
     if (k % kPartnersAtOnce == 1) builder.BeginStep(1 + k / kPartnersAtOnce);
     builder.Send(team.At(k), out(team.At(k)), block);
     builder.Receive(team.At(-k), in(team.At(-k)), block);

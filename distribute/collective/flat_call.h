@@ -1,13 +1,12 @@
-// Callbacks that lead to callbacks, without a deep stack.
+// Runs chained callbacks without a deep stack.
 #pragma once
 
 #include "absl/functional/any_invocable.h"
 
 namespace weir {
 
-// Runs `call` at once, or, within a `call` of this thread that is running, after that. A message that arrives may
-// complete a step of another rank of this process, which sends one, and so on: each would lie on the stack of the
-// other.
+// Runs `call` now or, if this thread is already inside such a call, after it. An arriving message may complete a step
+// of another rank in this process, which sends a message in turn, and so on: without this, the calls would nest.
 void RunFlat(absl::AnyInvocable<void()> call);
 
 }  // namespace weir

@@ -9,7 +9,7 @@ namespace {
 Place Input(int64_t offset) { return {BufferId::kInput, offset}; }
 Place Output(int64_t offset) { return {BufferId::kOutput, offset}; }
 
-// Blocks travel round; what is underway lies in two places of scratch that take turns.
+// Blocks move round the ring; two scratch buffers alternate for blocks in transit.
 void RingLane(ScheduleBuilder& builder, const PlanRequest& request, int size, int lane) {
   const Team team = Team::All(size, request.rank);
   const auto slice = [&](int owner) {
@@ -47,7 +47,7 @@ void HalvingReduceScatter(ScheduleBuilder& builder, const PlanRequest& request, 
     const Block gone = BlocksOf(request.count, size, keeps_upper ? first : first + num, num);
     if (keeps_upper) first += num;
     const Block kept = BlocksOf(request.count, size, first, num);
-    // After the first exchange what is left lies in scratch.
+    // After the first exchange the remaining data is in scratch.
     const auto at = [&](const Block& block) {
       return round == 0 ? Input(block.offset) : Place{scratch.buffer, scratch.offset + block.offset - base_of_half};
     };
@@ -70,7 +70,7 @@ void PairwiseReduceScatter(ScheduleBuilder& builder, const PlanRequest& request,
   }
 }
 
-// Each rank's blocks start with its own, so that they can be doubled whatever the number of ranks.
+// Each rank starts with its own block, so that blocks can be doubled for any number of ranks.
 void BruckAllGather(ScheduleBuilder& builder, const PlanRequest& request, int size) {
   const Team team = Team::All(size, request.rank);
   const int64_t count = request.count;

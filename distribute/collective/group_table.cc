@@ -15,7 +15,7 @@ namespace weir {
 namespace {
 
 constexpr int32_t kMaxGroupSize = 1 << 16;
-// Members of all groups when one more begins.
+// Members of all groups together, when a new group starts.
 constexpr size_t kMaxMembers = 1 << 17;
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
@@ -26,7 +26,7 @@ std::string TaskOf(const std::string& device) {
   return name.ok() ? name->TaskName() : device;
 }
 
-// By task and number rather than by letters: task 10 comes after task 9.
+// By task and number, not alphabetically: task 10 comes after task 9.
 bool ComesBefore(const tensorflow::DeviceAttributes& a, const tensorflow::DeviceAttributes& b) {
   const auto left = DeviceName::ParseFull(a.name()), right = DeviceName::ParseFull(b.name());
   if (!left.ok() || !right.ok()) return a.name() < b.name();
@@ -36,7 +36,8 @@ bool ComesBefore(const tensorflow::DeviceAttributes& a, const tensorflow::Device
 
 }  // namespace
 
-absl::Status GroupTable::CheckRequest(const tensorflow::CompleteGroupRequest& request) const {
+absl::Status GroupTable::CheckRequest(const JoinGroupRequest& joining) const {
+  const tensorflow::CompleteGroupRequest& request = joining.group();
   const std::string& device = request.device_attributes().name();
   if (request.group_size() <= 0 || request.group_size() > kMaxGroupSize) {
     return errors::InvalidArgument("group_size must be positive integer but got ", request.group_size());
@@ -46,8 +47,8 @@ absl::Status GroupTable::CheckRequest(const tensorflow::CompleteGroupRequest& re
     return errors::InvalidArgument("Device ", device, " wants to join collective group ", request.group_key(),
                                    " but its task is not of this cluster");
   }
-  if (request.ByteSizeLong() > kMaxRequestBytes) {
-    return errors::InvalidArgument("Device ", device, " joins a collective group with ", request.ByteSizeLong(),
+  if (joining.ByteSizeLong() > kMaxRequestBytes) {
+    return errors::InvalidArgument("Device ", device, " joins a collective group with ", joining.ByteSizeLong(),
                                    " bytes of attributes; at most ", kMaxRequestBytes);
   }
   return absl::OkStatus();
@@ -61,15 +62,16 @@ GroupTable::GroupAnswer GroupTable::ResetIfRestarted(const tensorflow::CompleteG
   const auto group = groups_.find(request.group_key());
   if (group == groups_.end()) return answer;
   const auto known = group->second.joined.find(device);
-  if (known == group->second.joined.end() || known->second.incarnation() == request.device_attributes().incarnation()) {
+  if (known == group->second.joined.end() ||
+      known->second.device.incarnation() == request.device_attributes().incarnation()) {
     return answer;
   }
   if (group->second.is_formed()) {
-    *void_formation = group->second.formed.communicator_key();
+    *void_formation = group->second.formed.group().communicator_key();
     groups_.erase(group);
     return answer;
   }
-  // Who else waits goes on waiting: the member is there again.
+  // Other waiters keep waiting: the member has rejoined.
   absl::erase_if(group->second.waiters, [&](auto& entry) {
     const bool is_of_old_life = entry.second.call.device() == device;
     if (is_of_old_life) answer.waiters.push_back(std::move(entry.second));
@@ -121,19 +123,19 @@ absl::Status GroupTable::CheckFits(const Group& group, const tensorflow::Complet
 }
 
 absl::Status GroupTable::Form(int32_t key, Group& group) {
-  std::vector<tensorflow::DeviceAttributes> members;
-  for (const auto& [device, attributes] : group.joined) members.push_back(attributes);
-  std::sort(members.begin(), members.end(), ComesBefore);
-  std::vector<const tensorflow::DeviceAttributes*> by_rank(group.size);
+  std::vector<const Joined*> members;
+  for (const auto& [device, joined] : group.joined) members.push_back(&joined);
+  absl::c_sort(members, [](const Joined* a, const Joined* b) { return ComesBefore(a->device, b->device); });
+  std::vector<const Joined*> by_rank(group.size);
   int num_placed = 0;
-  for (const auto& member : members) {
-    const int rank = WantedRank(member);
-    if (rank < 0) continue;
-    if (rank >= group.size || by_rank[rank] != nullptr) {
-      return errors::InvalidArgument("Rank ", rank, " of ", member.name(), " in collective group ", key, " of ",
+  for (const Joined* const joined : members) {
+    if (!joined->member.has_rank()) continue;
+    const int rank = joined->member.rank();
+    if (rank < 0 || rank >= group.size || by_rank[rank] != nullptr) {
+      return errors::InvalidArgument("Rank ", rank, " of ", joined->device.name(), " in collective group ", key, " of ",
                                      group.size, " is taken or too large");
     }
-    by_rank[rank] = &member;
+    by_rank[rank] = joined;
     ++num_placed;
   }
   if (num_placed > 0 && num_placed < group.size) {
@@ -141,16 +143,17 @@ absl::Status GroupTable::Form(int32_t key, Group& group) {
                                    " say which rank they have");
   }
   absl::btree_set<std::string> tasks;
-  group.formed.set_group_key(key);
-  group.formed.set_group_size(group.size);
-  group.formed.set_device_type(group.device_type);
-  group.formed.set_communicator_key(NewFormation());
-  for (int rank = 0; rank < group.size; ++rank) {
-    const auto& member = num_placed > 0 ? *by_rank[rank] : members[rank];
-    *group.formed.add_device_attributes() = member;
-    tasks.insert(TaskOf(member.name()));
+  tensorflow::CompleteGroupResponse& formed = *group.formed.mutable_group();
+  formed.set_group_key(key);
+  formed.set_group_size(group.size);
+  formed.set_device_type(group.device_type);
+  formed.set_communicator_key(NewFormation());
+  for (const Joined* const joined : num_placed > 0 ? by_rank : members) {
+    *formed.add_device_attributes() = joined->device;
+    *group.formed.add_member() = joined->member;
+    tasks.insert(TaskOf(joined->device.name()));
   }
-  group.formed.set_num_tasks(static_cast<int>(tasks.size()));
+  formed.set_num_tasks(static_cast<int>(tasks.size()));
   return absl::OkStatus();
 }
 
@@ -161,9 +164,9 @@ std::vector<GroupTable::GroupWaiter> GroupTable::TakeWaiters(Group& group) {
   return waiters;
 }
 
-std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& options,
-                                                         const tensorflow::CompleteGroupRequest& request,
+std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& options, const JoinGroupRequest& joining,
                                                          GroupWaiter waiter) {
+  const tensorflow::CompleteGroupRequest& request = joining.group();
   const int32_t key = request.group_key();
   const auto alone = [&waiter](absl::Status status) {
     GroupAnswer answer{.status = std::move(status)};
@@ -188,13 +191,13 @@ std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& opti
       if (group.joined.empty()) groups_.erase(key);
       return alone(std::move(cancelled));
     }
-    group.joined[waiter.call.device()] = request.device_attributes();
+    group.joined[waiter.call.device()] = {request.device_attributes(), joining.member()};
     if (group.joined.size() < group.size) {
       group.waiters.emplace(waiter.id, std::move(waiter));
       return std::nullopt;
     }
   }
-  // Those that wait with a member that does not fit wait in vain.
+  // Waiting members of a group with a misfit would never get an answer.
   GroupAnswer answer = alone(fits.ok() ? Form(key, group) : fits);
   absl::c_move(TakeWaiters(group), std::back_inserter(answer.waiters));
   answer.response = group.formed;
@@ -202,19 +205,19 @@ std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& opti
   return answer;
 }
 
-void GroupTable::Join(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
-                      tensorflow::CompleteGroupResponse* response, DoneCallback done) {
+void GroupTable::Join(const CallOptions& options, const JoinGroupRequest& request, JoinGroupResponse* response,
+                      DoneCallback done) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return done(std::move(status));
   std::string void_formation;
   GroupAnswer reset;
   std::optional<GroupAnswer> answer;
   {
     MutexLock lock(mu_);
-    reset = ResetIfRestarted(request, &void_formation);
+    reset = ResetIfRestarted(request.group(), &void_formation);
     answer = Admit(options, request,
-                   {++num_calls_, WaitingCall(request.device_attributes().name(), std::move(done)), response});
+                   {++num_calls_, WaitingCall(request.group().device_attributes().name(), std::move(done)), response});
   }
-  // Another call may have answered this one by now: `options` and `request` may be gone.
+  // Another call may have answered this one by now, so `options` and `request` may be destroyed.
   reset.Give();
   if (!void_formation.empty() && options_.on_reset) options_.on_reset(void_formation, reset.status);
   if (answer) answer->Give();
@@ -245,7 +248,7 @@ void GroupTable::GiveUp(int32_t key, int64_t waiter, const std::optional<absl::S
 std::string GroupTable::Missing(const Group& group) const {
   std::vector<std::string> joined, missing;
   absl::btree_set<std::string> tasks;
-  for (const auto& [device, attributes] : group.joined) {
+  for (const auto& [device, member] : group.joined) {
     joined.push_back(device);
     tasks.insert(TaskOf(device));
   }
@@ -264,7 +267,7 @@ std::optional<GroupTable::Membership> GroupTable::Find(int32_t group_key, const 
   MutexLock lock(mu_);
   const auto group = groups_.find(group_key);
   if (group == groups_.end()) return std::nullopt;
-  const tensorflow::CompleteGroupResponse& formed = group->second.formed;
+  const tensorflow::CompleteGroupResponse& formed = group->second.formed.group();
   for (int rank = 0; rank < formed.device_attributes_size(); ++rank) {
     if (formed.device_attributes(rank).name() != device) continue;
     return Membership{rank, formed.group_size(), formed.communicator_key()};
@@ -275,7 +278,7 @@ std::optional<GroupTable::Membership> GroupTable::Find(int32_t group_key, const 
 std::string GroupTable::FormationOf(int32_t group_key) const {
   MutexLock lock(mu_);
   const auto group = groups_.find(group_key);
-  return group == groups_.end() ? "" : group->second.formed.communicator_key();
+  return group == groups_.end() ? "" : group->second.formed.group().communicator_key();
 }
 
 }  // namespace weir

@@ -30,19 +30,20 @@ struct Call {
     return [this](absl::Status s) { status = std::move(s); };
   }
 };
-using GroupCall = Call<tensorflow::CompleteGroupRequest, tensorflow::CompleteGroupResponse>;
+using GroupCall = Call<JoinGroupRequest, JoinGroupResponse>;
 using InstanceCall = Call<tensorflow::CompleteInstanceRequest, tensorflow::CompleteInstanceResponse>;
 
-// The tables of a leader, and the calls that they have got.
+// The tables of a leader, and the calls made to them.
 class LeaderTest : public testing::Test {
  protected:
   GroupCall& Join(int task, int key = 1, int size = 2, uint64_t incarnation = 1) {
     GroupCall& call = joins_.emplace_back();
-    call.request.set_group_key(key);
-    call.request.set_group_size(size);
-    call.request.set_device_type("CPU");
-    call.request.mutable_device_attributes()->set_name(DeviceOf(task));
-    call.request.mutable_device_attributes()->set_incarnation(incarnation);
+    tensorflow::CompleteGroupRequest& request = *call.request.mutable_group();
+    request.set_group_key(key);
+    request.set_group_size(size);
+    request.set_device_type("CPU");
+    request.mutable_device_attributes()->set_name(DeviceOf(task));
+    request.mutable_device_attributes()->set_incarnation(incarnation);
     groups_.Join(options_, call.request, &call.response, call.Done());
     return call;
   }
@@ -82,34 +83,35 @@ using InstanceTableTest = LeaderTest;
 TEST(GroupRanksTest, FollowTasksByNumberOrWishes) {
   for (const bool wishes : {false, true}) {
     GroupTable table(GroupTable::Options{});
-    tensorflow::CompleteGroupResponse responses[12];
+    JoinGroupResponse responses[12];
     int answered = 0;
     for (int task = 11; task >= 0; --task) {
       auto queue = WorkQueue::Create({.name = "test", .compute_threads = 1});
       const auto device =
           NewCpuDevice(DeviceName::Parse(absl::StrCat("/job:w/replica:0/task:", task)).value(), 0, queue.get());
-      tensorflow::CompleteGroupRequest request;
-      request.set_group_key(1);
-      request.set_group_size(12);
-      request.set_device_type("CPU");
-      *request.mutable_device_attributes() = MemberAttributes(*device, wishes ? 11 - task : -1);
+      JoinGroupRequest request;
+      request.mutable_group()->set_group_key(1);
+      request.mutable_group()->set_group_size(12);
+      request.mutable_group()->set_device_type("CPU");
+      device->ToProto(request.mutable_group()->mutable_device_attributes());
+      *request.mutable_member() = DescribeMember(wishes ? 11 - task : -1);
       table.Join({}, request, &responses[task], [&answered](const absl::Status& status) {
         EXPECT_THAT(status, IsOk());
         ++answered;
       });
     }
     EXPECT_EQ(answered, 12);
-    EXPECT_EQ(responses[3].num_tasks(), 12);
-    EXPECT_EQ(responses[3].device_attributes(10).name(),
+    EXPECT_EQ(responses[3].group().num_tasks(), 12);
+    EXPECT_EQ(responses[3].group().device_attributes(10).name(),
               absl::StrCat("/job:w/replica:0/task:", wishes ? 1 : 10, "/device:CPU:0"));
   }
 }
 
 TEST(FormedGroupTest, MembersOfOtherRuntimesAreNamed) {
-  tensorflow::CompleteGroupResponse response;
-  response.set_group_key(1);
-  response.set_group_size(1);
-  response.add_device_attributes()->set_name("/job:worker/replica:0/task:7/device:CPU:0");
+  JoinGroupResponse response;
+  response.mutable_group()->set_group_key(1);
+  response.mutable_group()->set_group_size(1);
+  response.mutable_group()->add_device_attributes()->set_name("/job:worker/replica:0/task:7/device:CPU:0");
   EXPECT_THAT(GroupFromResponse(response), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("task:7")));
 }
 
@@ -117,11 +119,11 @@ TEST_F(GroupTableTest, DevicesOfTasksThatAreNotOfTheClusterMayNotJoin) {
   EXPECT_THAT(*Join(7).status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not of this cluster")));
 }
 
-TEST_F(GroupTableTest, AttributesThatAreTooLongAreRefused) {
+TEST_F(GroupTableTest, AttributesThatAreTooLongAreRejected) {
   GroupCall call;
-  call.request.set_group_size(2);
-  call.request.mutable_device_attributes()->set_name(DeviceOf(0));
-  call.request.mutable_device_attributes()->set_physical_device_desc(std::string(1 << 20, 'x'));
+  call.request.mutable_group()->set_group_size(2);
+  call.request.mutable_group()->mutable_device_attributes()->set_name(DeviceOf(0));
+  call.request.mutable_group()->mutable_device_attributes()->set_physical_device_desc(std::string(1 << 20, 'x'));
   groups_.Join({}, call.request, &call.response, call.Done());
   EXPECT_THAT(*call.status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes of attributes")));
 }
@@ -141,12 +143,12 @@ TEST_F(GroupTableTest, GroupsThatWaitAreNotForgottenForOthers) {
 
 TEST_F(GroupTableTest, AMemberThatComesBackStartsTheGroupAnew) {
   Join(0);
-  const std::string first = Join(1).response.communicator_key();
+  const std::string first = Join(1).response.group().communicator_key();
   const GroupCall& again = Join(1, 1, 2, /*incarnation=*/2);
   EXPECT_FALSE(again.status);
   EXPECT_THAT(*Join(0).status, IsOk());
   EXPECT_THAT(*again.status, IsOk());
-  EXPECT_NE(again.response.communicator_key(), first);
+  EXPECT_NE(again.response.group().communicator_key(), first);
 }
 
 TEST_F(GroupTableTest, WhoWaitsIsNotDisturbedByAMemberThatComesBack) {

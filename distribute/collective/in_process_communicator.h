@@ -1,4 +1,4 @@
-// Ranks that are threads, or callers, of one process.
+// Ranks within one process.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace weir {
 
-// One rank of a group whose ranks all share `exchange`. Thread-safe.
+// One rank of a group whose ranks share `exchange`. Thread-safe.
 class InProcessCommunicator : public Communicator {
  public:
-  // The group: one communicator for each rank of `topology`.
+  // Creates one communicator for each rank of `topology`.
   static std::vector<std::shared_ptr<Communicator>> Group(const Topology& topology);
 
   InProcessCommunicator(int rank, std::shared_ptr<const Topology> topology, std::shared_ptr<MessageExchange> exchange)

@@ -127,9 +127,9 @@ void InstanceTable::Declare(const CallOptions& options, const tensorflow::Comple
     id = ++num_calls_;
     answers = Admit(options, request, *member, {id, WaitingCall(request.device(), std::move(done)), response});
   }
-  // Another call may have answered this one by now: `options` and `request` may be gone.
+  // Another call may have answered this one by now, so `options` and `request` may be destroyed.
   for (InstanceAnswer& answer : answers) answer.Give();
-  // EndFormation may have come between the look at the group and the wait.
+  // EndFormation may have run between the lookup of the group and the wait.
   if (options_.groups->FormationOf(group) != member->formation) {
     GiveUp(key, id, errors::Aborted("Collective group ", group, " is formed anew"));
   }

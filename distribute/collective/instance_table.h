@@ -1,4 +1,4 @@
-// What the leader knows of single collectives: who has declared which op, and who broadcasts.
+// The leader's table of collectives: which members have declared an op, and which one broadcasts.
 #pragma once
 
 #include <functional>
@@ -17,23 +17,22 @@
 
 namespace weir {
 
-// Thread-safe. No call blocks. An instance is there from its first member's call until all of its members have their
-// answer, or have gone.
+// Thread-safe. No call blocks. An instance exists from its first member's call until all its members are answered or
+// gone.
 class InstanceTable {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
   struct Options {
     const GroupTable* groups = nullptr;  // outlives the table
-    TimerQueue* timers = nullptr;        // outlives the table; may be null: then deadlines are not kept
+    TimerQueue* timers = nullptr;        // outlives the table; null: deadlines are not enforced
   };
   explicit InstanceTable(Options options) : options_(std::move(options)) {}
 
-  // `response` lives until `done`, which runs exactly once, with no lock held: when all members of the group have
-  // called, or disagree, or shortly before the deadline. A member that calls again takes the place of its earlier call,
-  // which is ABORTED.
+  // `done` runs exactly once, with no lock held: when all members of the group have called, or disagree, or shortly
+  // before the deadline. `response` lives until then. If a member calls again, its earlier call is ABORTED.
   void Declare(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                tensorflow::CompleteInstanceResponse* response, DoneCallback done);
-  // The group is formed anew: who waits for members of that formation gets `status`.
+  // The group forms again: waits for members of that formation end with `status`.
   void EndFormation(const std::string& formation, const absl::Status& status);
 
  private:
@@ -51,7 +50,7 @@ class InstanceTable {
   static absl::Status CheckFits(const Instance& instance, const tensorflow::CompleteInstanceRequest& request, int rank);
   static absl::Status CheckComplete(const Instance& instance);
   static absl::Status TooLate(const Instance& instance);
-  // All who wait in it.
+  // Takes all waiters of the instance.
   InstanceAnswer Take(const Key& key, absl::Status status) REQUIRES(mu_);
   std::vector<InstanceAnswer> Admit(const CallOptions& options, const tensorflow::CompleteInstanceRequest& request,
                                     const GroupTable::Membership& member, InstanceWaiter waiter) REQUIRES(mu_);

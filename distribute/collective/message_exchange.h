@@ -1,4 +1,4 @@
-// Where the messages of ranks in one process meet, and those that other processes come for.
+// Matches messages between ranks of one process, and messages that other processes fetch.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// Thread-safe. No call blocks. Callbacks run exactly once, with no lock held. A message goes from the sender's memory
-// into the receiver's hands without a copy.
+// Thread-safe. No call blocks. Callbacks run exactly once, with no lock held. The receiver reads a message in the
+// sender's memory, without a copy.
 class MessageExchange : public std::enable_shared_from_this<MessageExchange> {
  public:
   struct Key {
@@ -29,22 +29,22 @@ class MessageExchange : public std::enable_shared_from_this<MessageExchange> {
 
   // `members`: names of the ranks, for messages.
   explicit MessageExchange(std::vector<std::string> members) : members_(std::move(members)) {}
-  // For one call alone, whose members become known later.
+  // For one call, whose members become known later.
   explicit MessageExchange(int64_t instance) : instance_(instance) {}
   void NameMembers(std::vector<std::string> members);
 
   // A rank of this process has begun a call.
   void Begin(int rank, int64_t sequence, const CallSignature& signature);
-  // It has ended there. A call that all ranks have ended is forgotten.
+  // A rank has ended the call. Once all ranks have, the call is forgotten.
   void End(int64_t sequence);
   void Offer(const Key& key, absl::Span<const char> bytes, Communicator::SentCallback sent);
-  // `signature` of the receiver's call. A cancelled wait ends with CANCELLED; `cancellation` (may be null) lives until
-  // `received`.
+  // `signature` is that of the receiver's call. A cancelled wait ends with CANCELLED; `cancellation` (may be null)
+  // lives until `received`.
   void Take(const Key& key, const CallSignature& signature, int64_t num_bytes, CancellationManager* cancellation,
             Communicator::ReceivedCallback received);
-  // Ends what is pending of the call and what comes later. The first status stays.
+  // Ends pending and later messages of the call. The first status stays.
   void Abort(int64_t sequence, const absl::Status& status);
-  // Of all calls.
+  // Abort for all calls.
   void AbortAll(const absl::Status& status);
 
  private:

@@ -7,15 +7,15 @@ namespace {
 
 Place At(BufferId buffer, int64_t offset) { return {buffer, offset}; }
 
-// With a number of ranks that is no power of two, the first ones come in pairs: the even one gives its vector to the
-// odd one, sits out, and gets the result.
+// For a number of ranks that is not a power of two, the first ranks form pairs: the even one gives its vector to the
+// odd one, pauses, and gets the result.
 struct Folding {
   explicit Folding(const Team& team)
       : active(FloorPowerOfTwo(team.size())), pairs(team.size() - active), is_paired(team.me < 2 * pairs) {
     sits_out = is_paired && team.me % 2 == 0;
     id = is_paired ? team.me / 2 : team.me - pairs;
   }
-  // The team's member that is number `i` of the active ones.
+  // The team member with number `i` among the active ones.
   int Member(int i) const { return i < pairs ? 2 * i + 1 : i + pairs; }
 
   int active, pairs;
@@ -29,7 +29,7 @@ int BinomialReach(int v, int size) {  // children are v + 1, v + 2, v + 4 … be
   return v == 0 ? 1 << CeilLog2(size) : v & -v;
 }
 
-// Numbers members so that the root is 0.
+// Renumbers members so that the root is 0.
 struct Rooted {
   Rooted(const Team& team, int root) : team(team), root(root), v((team.me - root + team.size()) % team.size()) {}
   int RankOf(int node) const { return team.ranks[(node + root) % team.size()]; }
@@ -152,7 +152,7 @@ void RecursiveDoublingAllReduce(ScheduleBuilder& builder, const Team& team, Buff
     round = last_round + 1;
     return;
   }
-  // A step sends one place while it writes another: results alternate so that the last one is the output.
+  // A step sends one buffer while it writes another: results alternate so that the last one is the output.
   int writes = logs + (fold.is_paired ? 1 : 0);
   Place current = At(source, range.offset);
   const auto next_place = [&] { return writes-- % 2 == 1 ? output : scratch; };
@@ -211,7 +211,7 @@ void BinomialBroadcast(ScheduleBuilder& builder, const Team& team, int root, Pla
     builder.Receive(tree.RankOf(BinomialParent(tree.v)), to, count);
   }
   builder.BeginStep(round);
-  // The child with the most nodes below it first.
+  // The child with the largest subtree comes first.
   for (int distance = BinomialReach(tree.v, team.size()) / 2; distance > 0; distance /= 2) {
     if (tree.v + distance >= team.size()) continue;
     builder.Send(tree.RankOf(tree.v + distance), tree.v == 0 ? from : to, count);

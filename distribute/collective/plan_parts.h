@@ -1,4 +1,4 @@
-// What algorithms are composed of: parts of schedules among some of the ranks, on a range of a vector.
+// The building blocks of algorithms: parts of schedules for some of the ranks, on a range of a vector.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct Team {
   std::vector<int> ranks;
   int me = 0;
   int size() const { return static_cast<int>(ranks.size()); }
-  // Member `i` away from this one, round the ring.
+  // The member `i` places further round the ring.
   int At(int i) const { return ranks[((me + i) % size() + size()) % size()]; }
   static Team All(int size, int rank);
 };
 
-// Part of a vector that lies at the same offsets in input and output.
+// A part of a vector with the same offsets in input and output.
 struct Range {
   int64_t offset = 0, count = 0;
   Block BlockAt(int parts, int index) const {
@@ -33,7 +33,8 @@ struct Range {
   }
 };
 
-// Each part adds steps to the current lane under rounds from `round` on, which it moves beyond those that any member
+// Each part adds steps to the current lane with rounds from `round` on, and advances `round` past those that any member
+// uses. The range is read from `source`; the result is in the output.
 // uses. `source` is where the range lies before; afterwards it is in the output.
 
 // Afterwards member i has the sum of block i.
@@ -42,13 +43,13 @@ void RingReduceScatter(ScheduleBuilder& builder, const Team& team, BufferId sour
 void RingAllGather(ScheduleBuilder& builder, const Team& team, Range range, int& round);
 void RingAllReduce(ScheduleBuilder& builder, const Team& team, BufferId source, Range range, int& round);
 void HalvingDoublingAllReduce(ScheduleBuilder& builder, const Team& team, BufferId source, Range range, int& round);
-// `scratch` has room for the range. `in_place`: the source is the output's own memory.
+// `scratch` has room for the range. `in_place`: the source is the output's memory.
 void RecursiveDoublingAllReduce(ScheduleBuilder& builder, const Team& team, BufferId source, bool in_place, Range range,
                                 Place scratch, int& round);
-// To member `root`, whose result goes to `to`; others collect theirs there too.
+// Reduces to member `root`, whose result goes to `to`; other members use `to` for intermediate results.
 void BinomialReduce(ScheduleBuilder& builder, const Team& team, int root, Place from, Place to, int64_t count,
                     int& round);
-// Member `root` has it at `from`, the others get it at `to`.
+// Member `root` sends from `from`; the others receive into `to`.
 void BinomialBroadcast(ScheduleBuilder& builder, const Team& team, int root, Place from, Place to, int64_t count,
                        int& round);
 // The same along a binary tree.
@@ -56,7 +57,7 @@ void TreeReduce(ScheduleBuilder& builder, const Team& team, int root, Place from
 void TreeBroadcast(ScheduleBuilder& builder, const Team& team, int root, Place from, Place to, int64_t count,
                    int& round);
 
-// The largest power of two that is not above `n`, and its logarithm.
+// The largest power of two that is at most `n`, and its logarithm.
 int FloorPowerOfTwo(int n);
 int FloorLog2(int n);
 int CeilLog2(int n);

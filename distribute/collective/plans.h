@@ -1,4 +1,4 @@
-// One planner per kind of collective, for MakeSchedule. Groups of one rank are not theirs.
+// One planner for each kind of collective, for MakeSchedule. Groups of one rank are handled elsewhere.
 #pragma once
 
 #include "distribute/collective/algorithms.h"

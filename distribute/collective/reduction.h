@@ -1,4 +1,4 @@
-// Combining vectors element by element.
+// Element-wise reductions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using ReduceFunction = void (*)(void* out, const void* a, const void* b, int64_t
 // values[i] /= divisor, as TensorFlow's Div: integers are truncated.
 using DivideFunction = void (*)(void* values, int64_t divisor, int64_t count);
 
-// Unimplemented, naming the type, unless it is one of half, bfloat16, float, double, int32, int64.
+// Unimplemented, with the type's name, for types other than half, bfloat16, float, double, int32 and int64.
 absl::StatusOr<ReduceFunction> ReduceFunctionFor(DataType dtype, Reduction reduction);
 absl::StatusOr<DivideFunction> DivideFunctionFor(DataType dtype);
 

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// The root hands out blocks along a binomial tree; then they go round a ring.
+// The root scatters blocks along a binomial tree; then they move round a ring.
 void ScatterGather(ScheduleBuilder& builder, const PlanRequest& request, int size) {
   Team turned{.me = (request.rank - request.root + size) % size};  // the root first
   for (int i = 0; i < size; ++i) turned.ranks.push_back((request.root + i) % size);
@@ -16,7 +16,7 @@ void ScatterGather(ScheduleBuilder& builder, const PlanRequest& request, int siz
     return BlocksOf(request.count, size, first, std::min(end, size) - first);
   };
   builder.BeginLane();
-  const int span = v == 0 ? 1 << CeilLog2(size) : v & -v;  // of the blocks that pass through this rank
+  const int span = v == 0 ? 1 << CeilLog2(size) : v & -v;  // number of blocks that pass through this rank
   if (v != 0) {
     const Block mine = blocks(v, v + span);
     builder.BeginStep(0);
@@ -29,7 +29,7 @@ void ScatterGather(ScheduleBuilder& builder, const PlanRequest& request, int siz
     const Block theirs = blocks(v + distance, v + 2 * distance);
     builder.Send(turned.ranks[v + distance], {source, theirs.offset}, theirs.count);
   }
-  // The root has everything and needs nothing back.
+  // The root has all blocks and receives none.
   for (int k = 0; k + 1 < size; ++k) {
     const Block out = BlockOf(request.count, size, (v - k + size) % size);
     const Block in = BlockOf(request.count, size, (v - k - 1 + size) % size);

@@ -1,4 +1,4 @@
-// What one rank does in a collective: a program of moves, made by an algorithm before anything is sent.
+// One rank's program of moves for a collective, made by an algorithm before anything is sent.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace weir {
 
 enum class BufferId : uint8_t { kInput, kOutput, kScratch };
 
-// Elements from `offset` on.
+// Elements starting at `offset`.
 struct Place {
   BufferId buffer = BufferId::kInput;
   int64_t offset = 0;
@@ -19,8 +19,8 @@ struct Move {
   enum class Kind : uint8_t {
     kCopy,           // to = from
     kSend,           // from, to the peer
-    kReceive,        // to = what the peer sends
-    kReceiveReduce,  // to = from combined with what the peer sends
+    kReceive,        // to = the peer's message
+    kReceiveReduce,  // to = from combined with the peer's message
     kDivide,         // to = to divided by the call's divisor
   };
   Kind kind = Kind::kCopy;
@@ -29,14 +29,14 @@ struct Move {
   int64_t count = 0;
 };
 
-// Moves that begin together, copies and divisions first; a step ends when its receives have. Messages carry lane and
-// round as their tag, so a pair of ranks exchanges at most one in each direction per lane and round.
+// Moves that start together, copies and divisions first. A step ends when its receives end. A message's tag is its lane
+// and round, so two ranks exchange at most one message in each direction per lane and round.
 struct Step {
   int round = 0;
   uint32_t first_move = 0, num_moves = 0;
 };
 
-// Steps that follow one another. Lanes run side by side, on different parts of the output.
+// A sequence of steps. Lanes run concurrently, on different parts of the output.
 struct Lane {
   uint32_t first_step = 0, num_steps = 0;
 };
@@ -46,26 +46,26 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<Lane> lanes;
   int64_t scratch_elements = 0;
-  bool divides = false;  // results are divided before they are handed on; else the caller does it in the end
+  bool divides = false;  // results are divided before they are passed on; else the caller divides at the end
 };
 
-// Writes a schedule front to back. Moves of no elements are left out, as they are on the other side.
+// Writes a schedule front to back. Moves without elements are omitted, as on the peer's side.
 class ScheduleBuilder {
  public:
   explicit ScheduleBuilder(bool divides = false) { schedule_.divides = divides; }
 
   void BeginLane();
-  // In the current lane. Rounds grow.
+  // In the current lane. Rounds increase.
   void BeginStep(int round);
 
   void Copy(Place from, Place to, int64_t count);
   void Send(int peer, Place from, int64_t count);
   void Receive(int peer, Place to, int64_t count);
   void ReceiveReduce(int peer, Place from, Place to, int64_t count);
-  // What is there is reduced. Divides it where the schedule divides.
+  // Marks a place as reduced, and divides it if the schedule divides.
   void Reduced(Place place, int64_t count);
 
-  // Scratch memory from here on.
+  // Allocates scratch memory.
   Place AddScratch(int64_t count);
   Schedule Finish() && { return std::move(schedule_); }
 
@@ -74,12 +74,12 @@ class ScheduleBuilder {
   Schedule schedule_;
 };
 
-// Block `index` of `count` elements in `parts`: the first ones are one element longer where it does not divide.
+// Block `index` of `count` elements in `parts`; if these do not divide evenly, the first blocks have one element more.
 struct Block {
   int64_t offset = 0, count = 0;
 };
 Block BlockOf(int64_t count, int parts, int index);
-// Blocks [first, first + num) together; they do not wrap.
+// Blocks [first, first + num) as one; they do not wrap around.
 Block BlocksOf(int64_t count, int parts, int first, int num);
 
 }  // namespace weir

@@ -6,22 +6,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "distribute/collective/flat_call.h"
-#include "distribute/transport/shared_memory/link_poller.h"
 
 namespace weir {
 namespace {
 
-// What takes longer to reduce than to hand over is not done on the transport's threads.
+// Reductions from this size on take longer than a hand-over, and leave the transport's threads.
 constexpr int64_t kHandOverBytes = 256 << 10;
 
 bool IsReceive(const Move& move) {
   return move.kind == Move::Kind::kReceive || move.kind == Move::Kind::kReceiveReduce;
 }
 
-// A message that may be compressed has this much before it, on its own.
+// A message that may be compressed is preceded by its length, as a separate message.
 constexpr int64_t kLengthBytes = sizeof(int64_t);
 
-// Of the message that tells how long the one with `tag` is: rounds of schedules are not negative.
+// The tag of the message with the length of the one with `tag`; rounds of schedules are not negative.
 MessageTag LengthTag(MessageTag tag) {
   tag.round = -1 - tag.round;
   return tag;
@@ -31,7 +30,7 @@ absl::Status FromRank(absl::Status status, const Move& move) {
   return Annotate(std::move(status), absl::StrCat("From rank ", move.peer));
 }
 
-// A move's two messages end as one. Thread-safe.
+// Combines the completions of a move's two messages. Thread-safe.
 class BothSent {
  public:
   explicit BothSent(Communicator::SentCallback done) : done_(std::move(done)) {}
@@ -125,7 +124,7 @@ void ScheduleRun::Advance(int lane) {
         if (move.kind != Move::Kind::kSend) continue;
         const char* const begin = From(move.from);
         Hold();
-        // A peer reads what was packed, not the elements.
+        // The peer reads the encoded message, not the elements.
         const size_t read_bytes = options_.codec.changes() ? 0 : move.count * options_.element_bytes;
         state.sending.push_back({begin, begin + read_bytes, m});
       }
@@ -243,7 +242,8 @@ void ScheduleRun::Received(int lane, uint32_t move_index, absl::StatusOr<Receive
   };
   WorkQueue* const queue = options_.work_queue;
   const int64_t num_bytes = options_.schedule.moves[move_index].count * static_cast<int64_t>(options_.element_bytes);
-  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread() && !LinkPoller::InAwait()) {
+  const bool is_in_await = options_.poller != nullptr && options_.poller->IsInAwait();
+  if (queue != nullptr && num_bytes >= kHandOverBytes && !queue->InComputeThread() && !is_in_await) {
     return queue->Schedule(std::move(consume));
   }
   RunFlat(std::move(consume));
@@ -256,7 +256,7 @@ void ScheduleRun::Consume(int lane, uint32_t move_index, ReceivedBytes received)
       Fail(FromRank(std::move(status), move));
     }
   }
-  { const ReceivedBytes let_go = std::move(received); }
+  { const ReceivedBytes released = std::move(received); }
   StepEnded(lane);
 }
 
@@ -308,7 +308,7 @@ void ScheduleRun::Fail(const absl::Status& status) {
   Release();
 }
 
-// A peer that does not read what it asked for, or does not ask, must not keep a run that has failed.
+// A failed run must not wait for peers that do not read what they requested, or make no request.
 void ScheduleRun::AbandonSends() {
   size_t num_abandoned = 0;
   for (size_t i = 0; i < options_.schedule.lanes.size(); ++i) {

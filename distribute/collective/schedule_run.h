@@ -1,10 +1,11 @@
-// One rank's schedule under way.
+// Executes one rank's schedule.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
+#include "core/busy_poller.h"
 #include "core/mutex.h"
 #include "core/tensor.h"
 #include "core/wire/wire_codec.h"
@@ -16,9 +17,9 @@
 
 namespace weir {
 
-// Thread-safe; kept alive by its callbacks. Any thread that completes a message goes on with that lane, so that no
-// thread waits. Memory that a peer may still be reading is not written: a step that would waits for the send's end. A
-// run that has failed waits for no peer: what is being sent then keeps `owner`.
+// Thread-safe; its callbacks keep it alive. No thread waits: the thread that completes a message continues its lane.
+// - Memory that a peer may be reading is not written: a step that would write it waits until the send has ended.
+// - A failed run waits for no peer: pending sends keep `owner`.
 class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
  public:
   struct Options {
@@ -31,15 +32,16 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     ReduceFunction reduce = nullptr;
     WireCodec codec;
     bool rounds_from = false;         // see WireCodec::UnpackCombine
-    int64_t rounded_elements = 0;     // of the output, in the end: what stayed here is as what was sent
+    int64_t rounded_elements = 0;     // at the start of the output: rounded at the end, as if they had been sent
     DivideFunction divide = nullptr;  // null: there are no divisions
     int64_t divisor = 1;
     WorkQueue* work_queue = nullptr;
+    const BusyPoller* poller = nullptr;  // see ScheduledCollective
     CancellationManager* cancellation = nullptr;
-    std::shared_ptr<const void> owner;  // of input and output; null: the end waits for every send
+    std::shared_ptr<const void> owner;  // owns input and output; null: the run's end waits for every send
   };
 
-  // ResourceExhausted where there is no memory for the schedule's scratch.
+  // ResourceExhausted if there is no memory for the schedule's scratch.
   static absl::StatusOr<std::shared_ptr<ScheduleRun>> Create(Options options, Collective::DoneCallback done);
   void Start();
 
@@ -55,21 +57,21 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
     Mutex mu;
     uint32_t next_step GUARDED_BY(mu) = 0;  // of the schedule
     uint32_t end_step = 0;
-    int pending GUARDED_BY(mu) = 0;               // receives of the step under way, and the posting of its messages
-    std::vector<Sending> sending GUARDED_BY(mu);  // each holds the run
+    int pending GUARDED_BY(mu) = 0;               // receives of the current step, and the posting of its messages
+    std::vector<Sending> sending GUARDED_BY(mu);  // each keeps the run alive
     bool waits_for_send GUARDED_BY(mu) = false;
   };
 
   const char* From(const Place& place) const;
   char* To(const Place& place) const;
-  // Of a move that is none of a message.
+  // A move without a message.
   void MoveHere(const Move& move);
-  // Runs the lane as far as it goes without waiting.
+  // Runs the lane as far as possible without waiting.
   void Advance(int lane);
   bool Overwrites(const LaneState& state, const Step& step) const REQUIRES(state.mu);
   void Post(int lane, const Step& step, uint32_t move_index);
   void PostPacked(int lane, const Step& step, uint32_t move_index);
-  // Learns how long the message is, and receives it.
+  // Receives the message's length, then the message.
   void PostReceiveOfLength(int lane, const Step& step, uint32_t move_index);
   void PostReceive(int lane, const MessageTag& tag, uint32_t move_index, int64_t num_bytes);
   void Sent(int lane, uint32_t move_index, const absl::Status& status);
@@ -80,17 +82,17 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
   void Fail(const absl::Status& status);
   void AbandonSends();
   void Hold() { held_.fetch_add(1, std::memory_order_relaxed); }
-  // False: the run has ended.
+  // False if the run has ended.
   bool TryHold();
   void Release();
 
-  std::shared_ptr<const void> owner_;  // until the run has ended well
+  std::shared_ptr<const void> owner_;  // until the run has ended successfully
   const Options options_;
   Collective::DoneCallback done_;
   Tensor scratch_;
   std::unique_ptr<LaneState[]> lanes_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
-  std::atomic<int64_t> held_{1};  // messages under way, and callers
+  std::atomic<int64_t> held_{1};  // pending messages, and callers
   std::atomic<bool> failed_{false};
   Mutex status_mu_;
   absl::Status status_ GUARDED_BY(status_mu_);

@@ -22,13 +22,13 @@ int64_t ReducedCount(const CollectiveCall& call, const Communicator& communicato
   return call.kind == CollectiveKind::kReduce && communicator.rank() != call.root ? 0 : call.count;
 }
 
-// How many elements of the output are, on whatever rank, as they were sent. What a reduction keeps for itself is not.
+// The number of output elements that hold transmitted, and so rounded, values. A reduction's own share is not rounded.
 int64_t RoundedElements(const CollectiveCall& call, int size) {
   if (size == 1 || call.kind == CollectiveKind::kReduceScatter || call.kind == CollectiveKind::kReduce) return 0;
   return call.kind == CollectiveKind::kAllGather ? call.count * size : call.count;
 }
 
-// `wire_bytes`: those of all elements of the call in messages, as far as they are known before.
+// `wire_bytes`: the encoded size of all elements, as far as it is known in advance.
 AlgorithmChoice Choose(const CollectiveCall& call, int64_t wire_bytes, const Topology& topology) {
   const auto bytes = static_cast<double>(wire_bytes);
   return call.algorithm ? BestLanes(call.kind, *call.algorithm, bytes, topology)
@@ -53,17 +53,18 @@ Schedule Plan(const CollectiveCall& call, const AlgorithmChoice& choice, bool di
 }  // namespace
 
 void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done) {
-  const auto refuse = [&](const absl::Status& status) {
+  const auto reject = [&](const absl::Status& status) {
     communicator_->Abort(call.sequence, status);
     communicator_->End(call.sequence);
     done(status);
   };
-  if (const absl::Status status = CheckCall(call, communicator_->topology()); !status.ok()) return refuse(status);
+  if (const absl::Status status = CheckCall(call, communicator_->topology()); !status.ok()) return reject(status);
   ScheduleRun::Options run{.communicator = communicator_,
                            .sequence = call.sequence,
                            .input = static_cast<const char*>(call.input),
                            .output = static_cast<char*>(call.output),
                            .work_queue = options_.work_queue,
+                           .poller = options_.poller,
                            .cancellation = call.cancellation,
                            .owner = call.owner};
   if (call.kind != CollectiveKind::kBarrier) {
@@ -73,11 +74,11 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
   }
   if (Reduces(call.kind)) {
     auto reduce = ReduceFunctionFor(call.dtype, call.reduction);
-    if (!reduce.ok()) return refuse(reduce.status());
+    if (!reduce.ok()) return reject(reduce.status());
     run.reduce = *reduce;
     if (call.divisor != 1) {
       auto divide = DivideFunctionFor(call.dtype);
-      if (!divide.ok()) return refuse(divide.status());
+      if (!divide.ok()) return reject(divide.status());
       run.divide = *divide;
       run.divisor = call.divisor;
     }
@@ -89,7 +90,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
   auto started = OrOutOfMemory([&]() -> absl::StatusOr<std::shared_ptr<ScheduleRun>> {
     const int64_t element_bytes = run.codec.changes() ? run.codec.CastBytes(1) : run.element_bytes;
     const AlgorithmChoice choice = Choose(call, call.count * element_bytes, communicator_->topology());
-    // Both of two partners keep the sum of what they have: it has to be the same.
+    // Both partners keep the sum, which must be equal.
     run.rounds_from = choice.algorithm == Algorithm::kRecursiveDoubling;
     run.schedule = Plan(call, choice, run.divide != nullptr && !run.codec.changes(), *communicator_);
     if (run.divide != nullptr && !run.schedule.divides) {
@@ -101,7 +102,7 @@ void ScheduledCollective::RunAsync(const CollectiveCall& call, DoneCallback done
     }
     return ScheduleRun::Create(std::move(run), done);
   });
-  if (!started.ok()) return refuse(started.status());
+  if (!started.ok()) return reject(started.status());
   (*started)->Start();
 }
 

@@ -1,8 +1,9 @@
-// Collectives by schedules over a communicator.
+// Collectives that run schedules over a communicator.
 #pragma once
 
 #include <memory>
 
+#include "core/busy_poller.h"
 #include "core/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
@@ -12,8 +13,10 @@ namespace weir {
 class ScheduledCollective : public Collective {
  public:
   struct Options {
-    WorkQueue* work_queue =
-        nullptr;        // large reductions leave the transport's threads for it; may be null; outlives calls
+    // Runs large reductions that would hold up a transport thread. May be null; outlives calls.
+    WorkQueue* work_queue = nullptr;
+    // Identifies threads that may reduce large messages themselves. May be null; outlives calls.
+    const BusyPoller* poller = nullptr;
     std::string shape;  // for messages and comparison; empty: "[count]"
   };
   explicit ScheduledCollective(std::shared_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
@@ -22,7 +25,7 @@ class ScheduledCollective : public Collective {
 
   int rank() const override { return communicator_->rank(); }
   int size() const override { return communicator_->size(); }
-  // The object may go before `done`.
+  // The object may be destroyed before `done`.
   void RunAsync(const CollectiveCall& call, DoneCallback done) override;
 
  private:

@@ -172,7 +172,7 @@ TEST(ScheduledCollectiveTest, MemoryThatCannotBeHadEndsTheCallOnEveryRank) {
   }
 }
 
-// Its peer has asked for every message and reads none; all sends are on their way.
+// The peer has requested every message and reads none; all sends are pending.
 class UnreadPeer : public Communicator {
  public:
   const Topology& topology() const override { return topology_; }

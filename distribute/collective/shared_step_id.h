@@ -5,8 +5,8 @@
 
 namespace weir {
 
-// As TensorFlow's, the highest eight bits are clear; ids that a single master gives have one of them. Then come 20 bits
-// that tell one count of steps from another, then the place in the count. Only steps of one count follow each other.
+// As in TensorFlow, the highest eight bits are clear; ids from a single master have one of them set. 20 bits identify
+// the count, the rest is the position in it. Only steps of one count are ordered.
 class SharedStepId {
  public:
   static constexpr int64_t kMask = (int64_t{1} << 56) - 1;
@@ -18,7 +18,7 @@ class SharedStepId {
   static bool IsShared(int64_t step_id) { return (step_id & ~kMask) == 0; }
   static int64_t CountOf(int64_t step_id) { return step_id >> kPlaceBits; }
   static int64_t PlaceOf(int64_t step_id) { return step_id & ((int64_t{1} << kPlaceBits) - 1); }
-  // Of the same count, and later in it.
+  // True if both are of one count and `step_id` is later.
   static bool IsLater(int64_t step_id, int64_t than) { return CountOf(step_id) == CountOf(than) && step_id > than; }
 
  private:

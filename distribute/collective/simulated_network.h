@@ -1,4 +1,4 @@
-// A network of ranks that exists only in virtual time: the real algorithms, with thousands of ranks, on one thread.
+// A network in virtual time: runs the real algorithms, with thousands of ranks, on one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace weir {
 
-// Deterministic. A message starts when both sides are there and their links are free: a rank has one link each way
-// within its host, a host one each way to others. It occupies them for bytes * seconds_per_byte, arrives after the
-// latency, and is then consumed by the receiver, one message at a time. Not thread-safe.
+// Deterministic; not thread-safe. A message starts when both sides are ready and their links are free: a rank has one
+// link in each direction within its host, a host one in each direction to others. It occupies them for bytes *
+// seconds_per_byte, arrives after the latency, and is then consumed by the receiver, one message at a time.
 class SimulatedNetwork {
  public:
   explicit SimulatedNetwork(Topology topology);
   ~SimulatedNetwork();
 
   std::vector<std::shared_ptr<Communicator>> Group() const { return members_; }
-  // Lets events happen until there are none. What still waits then waits for ever.
+  // Processes events until there are none. Pending waits then never end.
   void Run();
   double now() const { return now_; }
   int64_t num_messages() const { return num_messages_; }
-  // From now on nothing that `rank` sends or receives gets through: its peers learn after `seconds`.
+  // Drops all further messages of `rank`; its peers are notified after `seconds`.
   void Kill(int rank, double seconds);
 
  private:

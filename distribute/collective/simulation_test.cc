@@ -1,4 +1,4 @@
-// The algorithms among thousands of simulated ranks, and the cost model against what the simulation takes.
+// Runs the algorithms on thousands of simulated ranks, and compares the cost model with the simulation.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The seconds that one call takes.
+// The duration of one call in seconds.
 double Simulate(const Topology& topology, CollectiveKind kind, std::optional<Algorithm> algorithm, int64_t count,
                 bool* is_right = nullptr) {
   SimulatedNetwork network(topology);
@@ -47,7 +47,7 @@ double Simulate(const Topology& topology, CollectiveKind kind, std::optional<Alg
   return network.now();
 }
 
-// With calls instead of shared memory within hosts, and so slow that few bytes weigh as many do.
+// With calls instead of shared memory within hosts; so slow that latency dominates.
 LinkCosts Slowed(double factor) {
   LinkCosts costs{.within_host = {.latency = 100e-6, .seconds_per_byte = 1 / 2.0e9}};
   costs.within_host.seconds_per_byte *= factor;

@@ -15,15 +15,15 @@
 
 namespace weir {
 
-// One step's. Thread-safe.
+// The messages of one step. Thread-safe.
 class StepExchange {
  public:
   using Result = absl::StatusOr<std::shared_ptr<MessageExchange>>;
 
-  // For an op of this task: the collective stays as long as the step. The group's first op says as which formation the
-  // step has the group here: ABORTED for another, be it this task's or a peer's that waits.
+  // For an op of this task: the collective lasts as long as the step. The group's first op fixes the formation for the
+  // step; other formations, of this task or of a waiting peer, are ABORTED.
   Result Open(const InstanceKey& key);
-  // For a peer, be it ahead of this task's op: the collective is there while somebody holds it.
+  // For a peer, which may be ahead of this task's op: the collective exists while it is referenced.
   Result Find(const InstanceKey& key);
   // The first status stays.
   void Abort(const absl::Status& status);
@@ -42,27 +42,27 @@ class StepExchange {
   absl::Status status_ GUARDED_BY(mu_);
   absl::flat_hash_map<int32_t, uint64_t> formations_ GUARDED_BY(mu_);  // by group key
   absl::flat_hash_map<InstanceKey, Instance> instances_ GUARDED_BY(mu_);
-  size_t next_sweep_ GUARDED_BY(mu_) = 64;  // when so many instances are known, unused ones are dropped
+  size_t next_sweep_ GUARDED_BY(mu_) = 64;  // unused instances are dropped when this many are known
 };
 
-// A step is there while somebody holds it: what runs it here, and peers that wait for it. One that has ended here stays
-// so. Of steps whose ids masters share, one that does not run here when a later one of its count begins will not come
-// any more: who waits for it, or asks later, gets ABORTED, which says how far this task is. Thread-safe.
+// A step exists while it is referenced, by the step here or by waiting peers. An ended step is remembered. If masters
+// share step ids and a later step of the same count begins here, earlier steps that are not running never will: waiting
+// and later calls for them get ABORTED, with this task's latest step. Thread-safe.
 class StepExchanges {
  public:
   using Result = absl::StatusOr<std::shared_ptr<StepExchange>>;
 
-  // `sequences` (may be null), which outlives this, knows what is about to run here.
+  // `sequences` (may be null), which outlives this, knows the steps about to run here.
   explicit StepExchanges(const StepSequences* sequences) : sequences_(sequences) {}
 
-  // The step runs here from now on. What it ended with, if it has.
+  // Starts the step on this task. Returns its final status if it has ended.
   Result Begin(int64_t step_id);
   // For a peer.
   Result Find(int64_t step_id);
-  // Those who wait in it, and who come later, get `status`, or what the step was aborted with before.
+  // Waiting and later calls get `status`, or the status of an earlier abort.
   void End(int64_t step_id, const absl::Status& status);
 
-  // The later step that an error of Find, on whatever task, tells of.
+  // The later step in an error of Find, on whatever task it occurred.
   static std::optional<int64_t> LaterStep(const absl::Status& status);
 
  private:
@@ -70,15 +70,16 @@ class StepExchanges {
   static constexpr size_t kMaxCounts = 4096;
 
   std::shared_ptr<StepExchange> FindOrCreate(int64_t step_id) REQUIRES(mu_);
-  // Whether, and by which, the step is overtaken.
+  // The step, if any, that makes this one obsolete.
   std::optional<int64_t> Overtaker(int64_t step_id) const REQUIRES(mu_);
 
   const StepSequences* const sequences_;
   Mutex mu_;
   absl::flat_hash_map<int64_t, std::weak_ptr<StepExchange>> steps_ GUARDED_BY(mu_);
-  size_t next_sweep_ GUARDED_BY(mu_) = 64;  // when so many steps are known, unused ones are dropped
+  size_t next_sweep_ GUARDED_BY(mu_) = 64;  // unused steps are dropped when this many are known
   absl::flat_hash_set<int64_t> running_ GUARDED_BY(mu_);
-  absl::flat_hash_map<int64_t, int64_t> latest_ GUARDED_BY(mu_);  // step that has begun here, by SharedStepId::CountOf
+  absl::flat_hash_map<int64_t, int64_t> latest_
+      GUARDED_BY(mu_);  // the latest step that began here, by SharedStepId::CountOf
   absl::flat_hash_map<int64_t, absl::Status> ended_ GUARDED_BY(mu_);
   std::deque<int64_t> ended_in_order_ GUARDED_BY(mu_);
 };

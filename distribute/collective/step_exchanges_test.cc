@@ -13,7 +13,7 @@ using testing::HasSubstr;
 const int64_t kStep = SharedStepId::First(77, 5);
 const InstanceKey kInstance{.group = 1, .formation = 10, .instance = 2};
 
-// What a peer of another task waits for.
+// The result of a peer's wait.
 struct PeerWait {
   explicit PeerWait(const std::shared_ptr<MessageExchange>& exchange) {
     exchange->Take({.from = 0, .to = 1}, CallSignature(), 4, nullptr,
@@ -63,7 +63,7 @@ TEST(StepExchangesTest, WhoComesLateLearnsWhyTheStepFailed) {
   EXPECT_THAT(exchanges.Find(kStep), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task 2 is gone")));
 }
 
-// The leader has come back, or another fetch set has the same collectives.
+// The leader has restarted, or another fetch set has the same collectives.
 TEST(StepExchangesTest, StepsOfAnotherCountAreNotOvertaken) {
   StepExchanges exchanges(nullptr);
   EXPECT_THAT(exchanges.Begin(SharedStepId::First(78, 1000)), IsOk());

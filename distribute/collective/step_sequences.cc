@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Of the same count, what is later; else what is said last.
+// The later one if both are of one count; else the reported one.
 int64_t Later(int64_t own, int64_t said) {
   return SharedStepId::CountOf(own) == SharedStepId::CountOf(said) ? std::max(own, said) : said;
 }
@@ -18,7 +18,7 @@ int64_t Later(int64_t own, int64_t said) {
 
 StepSequences::StepSequences() : secret_(RandomBits()) {}
 
-// The same whenever the key is asked for, and another one after a restart.
+// Always the same for a key, but different after a restart.
 int64_t StepSequences::FirstStepId(int64_t graph_key) const {
   return SharedStepId::First(Fingerprint64(absl::StrCat(secret_, "|", graph_key)), first_place_);
 }

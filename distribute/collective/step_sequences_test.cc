@@ -124,7 +124,7 @@ TEST(StepSequencesTest, WhatStrangersAskForChangesNothing) {
   EXPECT_EQ(leader.Take(5), first);
 }
 
-TEST(StepSequencesTest, TooManyKeysAtOnceAreRefused) {
+TEST(StepSequencesTest, TooManyKeysAtOnceAreRejected) {
   StepSequences leader;
   tensorflow::GetStepSequenceRequest request;
   tensorflow::GetStepSequenceResponse response;
@@ -132,7 +132,7 @@ TEST(StepSequencesTest, TooManyKeysAtOnceAreRefused) {
   EXPECT_THAT(leader.Answer(request, &response), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// A client names a new key with each step.
+// A client uses a new key in each step.
 TEST(StepSequencesTest, OldCountsAreDroppedAndBeginAfterWhatTheyGave) {
   StepSequences leader;
   leader.Lead(5);

@@ -7,9 +7,9 @@
 namespace weir {
 namespace {
 
-// So long after a peer's step has ended, what it fetched before may still be on its way.
+// After a peer's step has ended, its last requests may still arrive for this long.
 constexpr absl::Duration kLastFetch = absl::Seconds(3);
-// Of the one call of a communicator.
+// A communicator has only one call.
 constexpr int64_t kSequence = 0;
 // No schedule has such a lane.
 constexpr int kNoLane = -1;
@@ -73,7 +73,7 @@ void TaskCommunicator::ReceiveFrom(const FormedGroup::Member& member, BufferKey 
   args->src_device = member.device;
   args->dst_device = options_.group->members[options_.rank].device;
   args->src_incarnation = member.incarnation;
-  // std::function wants to be copied, and what it holds cannot be.
+  // std::function must be copyable; its captures are not.
   auto shared = std::make_shared<ReceivedCallback>(std::move(received));
   (*worker)->RecvBufAsync({.cancellation = &calls_}, args,
                           [worker = *worker, shared, device = member.device](absl::StatusOr<ReceivedBytes> bytes) {

@@ -1,4 +1,4 @@
-// The members of one collective of one step, on this task and on others.
+// The members of a step's collective, on this task and on others.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// One member, for one call. Messages are offered here, and fetched from where the peer is: from the same exchange for a
+// One member, for one call. Messages are offered locally, and fetched from the peer: from the same exchange for a
 // member of this task, by RecvBuf for others. Thread-safe.
 class TaskCommunicator : public Communicator, public std::enable_shared_from_this<TaskCommunicator> {
  public:
@@ -38,18 +38,18 @@ class TaskCommunicator : public Communicator, public std::enable_shared_from_thi
   void End(int64_t sequence) override;
   void Abort(int64_t sequence, const absl::Status& status) override;
 
-  // The members from whom something is awaited.
+  // The members whose messages are awaited.
   std::vector<std::string> Awaited() const;
-  // Who waits to be fetched from hears nothing of a peer that fails, or is gone, before that. Called now and then, this
-  // asks peers that have not fetched yet for a message that never comes: the answer is how their step ended. A peer
-  // that has ended its step, and does not fetch after all within some seconds, ends the call with that.
+  // A sender is not notified when a peer fails before it fetches. So this, called regularly, asks peers that have not
+  // fetched yet for a message that never comes: the answer is their step's final status. If such a peer does not fetch
+  // within some seconds after its step's end, the call ends with that status.
   void WatchReceivers();
 
  private:
   struct Receiver {
     int untaken = 0;  // messages
     bool is_watched = false;
-    absl::Status ended;  // what its step has ended with, once it has
+    absl::Status ended;  // the step's final status, once it has ended
     absl::Time ended_at;
   };
 
@@ -59,7 +59,7 @@ class TaskCommunicator : public Communicator, public std::enable_shared_from_thi
   void Watch(int peer);
 
   const Options options_;
-  CancellationManager calls_;  // RecvBufs under way
+  CancellationManager calls_;  // of pending RecvBufs
   mutable Mutex mu_;
   CallSignature signature_ GUARDED_BY(mu_);
   std::vector<int> awaited_ GUARDED_BY(mu_);         // messages by rank

@@ -3,7 +3,7 @@
 namespace weir {
 namespace {
 
-// So long before a caller's deadline it gets its answer.
+// A caller gets its answer this long before its deadline.
 constexpr absl::Duration kAnswerTime = absl::Milliseconds(500);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A call that waits for the calls of other tasks.
+// A call that waits for calls of other tasks.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace weir {
 
-// It ends once: by an answer, when its caller cancels it, or shortly before its deadline, so that the caller still gets
-// to know why. Not thread-safe: the lock of the table that keeps it guards it.
+// Ends once: with an answer, when its caller cancels it, or shortly before its deadline, so that the caller still
+// learns why. Not thread-safe: the lock of its table guards it.
 class WaitingCall {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
-  // `cancelled` is what the caller's cancellation says; nullopt: it is time.
+  // `cancelled` is the caller's cancellation status; nullopt: the deadline is near.
   using GiveUp = std::function<void(std::optional<absl::Status> cancelled)>;
 
   WaitingCall(std::string device, DoneCallback done) : device_(std::move(device)), done_(std::move(done)) {}
 
   const std::string& device() const { return device_; }
-  // From now on `give_up` runs, from any thread and with no lock held, when the wait is over for this call: it takes
-  // the call from its table, if it is still there, and Ends it. What the caller's cancellation says, if that has begun:
-  // `give_up` does not run then. `timers` may be null and outlives the call.
+  // From now on `give_up` runs, from any thread and with no lock held, when this call's wait is over: it removes the
+  // call from its table, if it is still there, and calls End. If the caller has already cancelled, returns that status
+  // and `give_up` never runs. `timers` may be null and outlives the call.
   absl::Status Watch(const CallOptions& options, TimerQueue* timers, const GiveUp& give_up);
-  // With no lock held.
+  // Call with no lock held.
   void End(const absl::Status& status);
 
  private:
@@ -41,7 +41,7 @@ class WaitingCall {
   TimerQueue::Token timer_;
 };
 
-// One that a table keeps, and where its answer goes.
+// A call in a table, with the destination of its answer.
 template <typename Response>
 struct Waiter {
   int64_t id = 0;
@@ -49,7 +49,7 @@ struct Waiter {
   Response* response = nullptr;
 };
 
-// What some calls get once the table's lock is let go.
+// An answer for several calls, sent after the table's lock is released.
 template <typename Response>
 struct Answer {
   absl::Status status;

@@ -54,7 +54,7 @@ class Watched : public Communicator {
   const std::shared_ptr<Communicator> inner_;
 };
 
-// One call on every rank of one process, one after the other: the last one ends them all.
+// One call on every rank of one process, in sequence: the last one completes them all.
 template <typename T>
 struct CallOfAll {
   CallOfAll(CollectiveKind kind, int size, int64_t count, int64_t output_count,
@@ -78,7 +78,7 @@ struct CallOfAll {
       ScheduledCollective(group[rank]).RunAsync(call, [this, rank](const absl::Status& s) { statuses[rank] = s; });
     }
   }
-  // What the call has made for `rank`.
+  // The result for `rank`.
   std::vector<T> Result(int rank) const {
     if (kind != CollectiveKind::kReduceScatter) return outputs[rank];
     const Block own = BlockOf(count, static_cast<int>(outputs.size()), rank);
@@ -98,7 +98,7 @@ constexpr CollectiveKind kKinds[] = {
     CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
     CollectiveKind::kReduce,    CollectiveKind::kAllToAll,      CollectiveKind::kPermute};
 
-// Whole numbers whose sums half holds: whatever is sent must not change them.
+// Integers whose sums half can represent: no encoding may change them.
 TEST(WireCollectiveTest, EveryAlgorithmGivesWhatItGivesWithout) {
   const auto value = [](int rank, int64_t i) { return static_cast<float>(rank * 7 % 5 + i % 23 - 7); };
   for (const int size : {2, 3, 4, 7}) {
@@ -187,7 +187,7 @@ TEST(WireCollectiveTest, RanksThatAskForOtherOptionsFailTogether) {
   }
 }
 
-// What rank 1 gets is falsified: the call fails on both ranks and names who sent it.
+// Rank 1 receives corrupted bytes: the call fails on both ranks and names the sender.
 void ExpectLossWhen(const std::function<void(std::string&)>& falsify) {
   Group group = InProcessCommunicator::Group(Topology::OneHost(2));
   auto victim = std::make_shared<Watched>(group[1]);
@@ -201,7 +201,7 @@ void ExpectLossWhen(const std::function<void(std::string&)>& falsify) {
   }
 }
 
-TEST(WireCollectiveTest, LengthsThatLieAreRefused) {
+TEST(WireCollectiveTest, LengthsThatLieAreRejected) {
   for (const int64_t lie : {int64_t{0}, int64_t{-1}, int64_t{1}, (int64_t{1} << 17) + 1, int64_t{1} << 60}) {
     ExpectLossWhen([lie](std::string& message) {
       if (message.size() == sizeof(lie)) std::memcpy(message.data(), &lie, sizeof(lie));
@@ -209,7 +209,7 @@ TEST(WireCollectiveTest, LengthsThatLieAreRefused) {
   }
 }
 
-TEST(WireCollectiveTest, BlocksThatLieAreRefused) {
+TEST(WireCollectiveTest, BlocksThatLieAreRejected) {
   ExpectLossWhen([](std::string& message) {
     if (message.size() != sizeof(int64_t)) message.assign(message.size(), '\xff');
   });

@@ -18,7 +18,7 @@ using testing::Not;
 
 constexpr char kA[] = "/job:worker/task:0", kB[] = "/job:worker/task:1", kC[] = "/job:ps/task:0";
 
-// A task that has come to the barrier "start" of the three above.
+// A task at the barrier "start" of the three above.
 class Participant {
  public:
   Participant(std::shared_ptr<Store> store, std::string name, absl::Duration patience = absl::Minutes(1),
@@ -61,7 +61,7 @@ TEST_P(StoreConformance, ABarrierHoldsAllRoundAfterRound) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Nothing is left behind.
+  // No key is left.
   EXPECT_TRUE(store_->List(Soon(), "b/")->found.empty());
 }
 
@@ -71,7 +71,7 @@ TEST_P(StoreConformance, ABarrierNamesWhoDidNotCome) {
   EXPECT_THAT(a.Result(), StatusIs(absl::StatusCode::kAborted,
                                    AllOf(HasSubstr("/job:worker/task:1 gave up (its deadline passed)"),
                                          HasSubstr("missing: /job:ps/task:0"), Not(HasSubstr("task:0,")))));
-  // The same name serves for another try.
+  // The name can be reused for another try.
   Participant again_a(server_->NewClient(), kA), again_b(server_->NewClient(), kB), c(server_->NewClient(), kC);
   EXPECT_THAT(again_a.Result(), IsOk());
   EXPECT_THAT(again_b.Result(), IsOk());
@@ -79,7 +79,7 @@ TEST_P(StoreConformance, ABarrierNamesWhoDidNotCome) {
 }
 
 TEST_P(StoreConformance, ABarrierNamesWhoDied) {
-  // Comes, and is gone without a word but for the end of its lease.
+  // Enters, and disappears without leaving, except that its lease ends.
   auto dead = NewLease(*store_, absl::Seconds(2));
   Participant a(server_->NewClient(), kA), b(server_->NewClient(), kB);
   AwaitKeys(*store_, "start/arrived/", 2);
@@ -139,13 +139,13 @@ TEST_P(StoreConformance, ABarrierOutlivesCompaction) {
 
 TEST_P(StoreConformance, BarriersAreChecked) {
   auto lease = NewLease(*store_);
-  const auto refused = [&](BarrierOptions barrier, const char* text) {
+  const auto rejected = [&](BarrierOptions barrier, const char* text) {
     EXPECT_THAT(AwaitBarrier(*store_, *lease, barrier, Soon()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
   };
-  refused({.name = "", .participants = {"a"}, .self = "a"}, "no name");
-  refused({.name = "b", .participants = {"a"}, .self = "c"}, "no participant c");
-  refused({.name = "b", .participants = {"a", "a"}, .self = "a"}, "two participants named a");
+  rejected({.name = "", .participants = {"a"}, .self = "a"}, "no name");
+  rejected({.name = "b", .participants = {"a"}, .self = "c"}, "no participant c");
+  rejected({.name = "b", .participants = {"a", "a"}, .self = "a"}, "two participants named a");
   EXPECT_THAT(AwaitBarrier(*store_, *lease, {.name = "b", .participants = {"a"}, .self = "a"}, Soon()), IsOk());
 }
 
@@ -166,7 +166,7 @@ TEST_P(StoreConformance, OneLeadsAndTheNextFollows) {
   EXPECT_EQ(successor.value, "host:2");
   EXPECT_GT(successor.revision, leader.revision);
   EXPECT_EQ(election.Current(Soon())->key, successor.key);
-  // What the old leader still writes is refused; to resign again is nothing.
+  // The old leader's writes are rejected; resigning again has no effect.
   EXPECT_FALSE(store_->Commit(Soon(), {.conditions = {Election::StillLeads(leader)}, .then = {Operation::Put("x", "")}})
                    ->succeeded);
   EXPECT_TRUE(store_->Commit(Soon(), {.conditions = {Election::StillLeads(successor)}})->succeeded);

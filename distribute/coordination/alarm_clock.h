@@ -1,4 +1,4 @@
-// The time by which leases run out.
+// The clock that ends leases.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace weir::coordination {
 
-// Thread-safe. Tests have one that they turn by hand.
+// Thread-safe. Tests use a fake one.
 class AlarmClock {
  public:
   using Token = TimerQueue::Token;
@@ -20,7 +20,7 @@ class AlarmClock {
   virtual absl::Time Now() = 0;
   // Callbacks must be short; they run with no lock held, and not from within Schedule.
   virtual Token Schedule(absl::Time when, std::function<void()> callback) = 0;
-  // After it returns the callback is not running and will not run.
+  // When it returns, the callback is not running and will not run.
   virtual void Cancel(const Token& token) = 0;
 };
 

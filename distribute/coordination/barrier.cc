@@ -41,9 +41,9 @@ absl::Status Check(const BarrierOptions& barrier) {
   return absl::OkStatus();
 }
 
-// One participant's way through. Keys: <name>/arrived/<participant>, with its lease and a token of this visit, and
-// <name>/outcome, which is written once a round, without a lease. It stays until nobody is there, and nobody comes in
-// while it stays.
+// One participant's visit. Keys: <name>/arrived/<participant>, with its lease and a token of this visit, and
+// <name>/outcome, written once a round, without a lease. The outcome stays until all participants have left, and keeps
+// new ones from entering.
 class Visit {
  public:
   Visit(Store& store, Lease& lease, const BarrierOptions& barrier)
@@ -86,8 +86,8 @@ class Visit {
   Lease& lease_;
   const BarrierOptions& barrier_;
   const std::string token_, arrived_, own_, outcome_;
-  std::map<std::string, int64_t> present_;  // key: the revision at which it came
-  int64_t entered_ = 0;                     // the revision at which this one came
+  std::map<std::string, int64_t> present_;  // key: the revision at which it appeared
+  int64_t entered_ = 0;                     // the revision at which this one appeared
   std::string decided_;
 };
 
@@ -114,12 +114,12 @@ absl::Status Visit::Enter(const CallOptions& options) {
   }
 }
 
-// What keeps this one out may have nobody left to take it away.
+// Removes an old outcome that no remaining participant would remove.
 absl::Status Visit::ClearTheDoor(const CallOptions& options, const TransactionResult& seen, bool* cleared) {
   bool empty = true;
   for (const KeyValue& kv : seen.results.back().found) {
     if (absl::StartsWith(kv.key, arrived_)) empty = false;
-    // A visit of the same task that could not say goodbye.
+    // An earlier visit of the same task that could not clean up.
     if (kv.key != own_ || kv.lease != lease_.id()) continue;
     *cleared = true;
     RETURN_IF_ERROR(store_
@@ -153,7 +153,7 @@ absl::Status Visit::AwaitOutcome(const CallOptions& options) {
   return absl::OkStatus();
 }
 
-// Reads who is there. Those that were and are no more are lost.
+// Reads the present participants. Those that have disappeared are lost.
 absl::Status Visit::Look(const CallOptions& options, int64_t* revision) {
   ASSIGN_OR_RETURN(const TransactionResult result, store_.Commit(options, {.then = {GetAll()}}));
   *revision = result.revision;
@@ -170,7 +170,7 @@ absl::Status Visit::Look(const CallOptions& options, int64_t* revision) {
   return absl::OkStatus();
 }
 
-// Takes events until there is an outcome.
+// Processes events until there is an outcome.
 absl::Status Visit::Follow(const CallOptions& options, int64_t from) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Watch> watch,
                    store_.NewWatch(Keys::Under(absl::StrCat(barrier_.name, "/")), from));
@@ -200,7 +200,7 @@ absl::Status Visit::Lost(const CallOptions& options, const std::string& key) {
                                       " was lost while the others waited: its lease ran out or was revoked"));
 }
 
-// Writes the outcome, or learns the one that is there.
+// Writes the outcome, or reads the existing one.
 absl::Status Visit::Decide(const CallOptions& options, std::string outcome) {
   ASSIGN_OR_RETURN(const TransactionResult result,
                    store_.Commit(options, {.conditions = {Condition::Absent(Keys::Of(outcome_)),
@@ -228,12 +228,13 @@ absl::Status Visit::GiveUp(const CallOptions& options, const absl::Status& why) 
   std::string text = absl::StrCat("Barrier ", barrier_.name, ": ", barrier_.self, " gave up (",
                                   absl::IsDeadlineExceeded(why) ? "its deadline passed" : why.message(), ")");
   if (!missing.empty()) absl::StrAppend(&text, "; missing: ", Named(missing));
-  // Where this fails, the loss of this one's key tells the others.
-  const absl::Status told = Decide(options, text);
-  return absl::Status(why.code(), told.ok() ? text : absl::StrCat(text, "; ", told.message()));
+  // If this fails, the loss of this participant's key notifies the others.
+  const absl::Status written = Decide(options, text);
+  return absl::Status(why.code(), written.ok() ? text : absl::StrCat(text, "; ", written.message()));
 }
 
-// What cannot be deleted now goes with the lease, or with who comes next. It may have come in without knowing.
+// Keys that cannot be deleted now end with the lease or with the next visit. The entry may have succeeded without an
+// answer.
 void Visit::Leave(const CallOptions& options) {
   store_
       .Commit(options, {.conditions = {Condition::ValueIs(own_, token_)},
@@ -243,7 +244,7 @@ void Visit::Leave(const CallOptions& options) {
   DropOutcome(options).IgnoreError();
 }
 
-// If nobody is there.
+// If all participants have left.
 absl::Status Visit::DropOutcome(const CallOptions& options) {
   return store_
       .Commit(options, {.conditions = {Condition::Absent(Keys::Under(arrived_))},

@@ -1,4 +1,4 @@
-// Tasks that wait for each other, by name.
+// Barriers: tasks that wait for each other.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@
 namespace weir::coordination {
 
 struct BarrierOptions {
-  std::string name;                       // a prefix of keys that nothing else uses
-  std::vector<std::string> participants;  // the same for all
+  std::string name;                       // a key prefix with no other use
+  std::vector<std::string> participants;  // equal for all
   std::string self;                       // one of them
 };
 
-// Returns OK when every participant has called it, for all of them, or an error for all that wait: ABORTED, naming who
-// is missing, when another's lease is lost or another gives up; DEADLINE_EXCEEDED or CANCELLED for the one that gives
-// up; FAILED_PRECONDITION when the caller's own lease is lost. One decision is written to the store and everybody
-// follows it. Afterwards the same name serves again, for a next round or for another try: who comes early waits until
-// all have left the last one.
+// Returns OK, to all participants, once every participant has called it. Otherwise all that wait get an error:
+// - ABORTED, which names the missing one, if another participant loses its lease or gives up;
+// - DEADLINE_EXCEEDED or CANCELLED for the one that gives up;
+// - FAILED_PRECONDITION if the caller's own lease is lost.
+// One decision is written to the store, and all participants follow it. The name can then be reused, for the next round
+// or a retry: early participants wait until all have left the last round.
 //
-// Everybody reads what everybody writes: for hundreds of participants, not for thousands. May return a second after
-// its deadline, which is for telling the others.
+// Each participant reads all others' keys: suitable for hundreds, not thousands. May return up to a second after its
+// deadline, the time to notify the others.
 absl::Status AwaitBarrier(Store& store, Lease& lease, const BarrierOptions& barrier, const CallOptions& options);
 
 }  // namespace weir::coordination

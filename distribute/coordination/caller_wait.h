@@ -1,4 +1,4 @@
-// A caller's wait for a condition, with its deadline and cancellation.
+// Waits for a condition, with the caller's deadline and cancellation.
 #pragma once
 
 #include <condition_variable>
@@ -11,12 +11,12 @@
 
 namespace weir::coordination {
 
-// CANCELLED, with the reason that whoever cancelled gave.
+// CANCELLED, with the reason of the cancellation.
 inline absl::Status CancelledBy(const CancellationManager& manager) {
   return absl::CancelledError(manager.status().message());
 }
 
-// CANCELLED or DEADLINE_EXCEEDED when the caller does not wait any more.
+// CANCELLED or DEADLINE_EXCEEDED if the caller no longer waits.
 inline absl::Status CheckCaller(const CallOptions& options) {
   if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
     return CancelledBy(*options.cancellation);
@@ -25,7 +25,7 @@ inline absl::Status CheckCaller(const CallOptions& options) {
   return absl::OkStatus();
 }
 
-// Made before `mu` is locked, for it is destroyed after it is unlocked:
+// Construct it before locking `mu`, because it must be destroyed after unlocking:
 //   CallerWait wait(options, mu_, changed_);
 //   MutexLock lock(mu_);
 //   while (!ready_) RETURN_IF_ERROR(wait.Next(lock));

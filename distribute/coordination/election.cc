@@ -25,7 +25,7 @@ absl::StatusOr<Leader> Election::Campaign(Lease& lease, const std::string& value
   absl::Status status = candidate.status();
   if (status.ok()) status = AwaitTurn(*candidate, wait.options());
   if (status.ok()) return candidate;
-  // The key is this lease's alone, whether or not the answer that told of it came. Else it goes with the lease.
+  // The key belongs to this lease, even if the answer was lost. If this fails, it ends with the lease.
   store_
       .Commit({.deadline = absl::Now() + kWithdrawal}, {.then = {Operation::Delete(Keys::Of(key))}, .repeatable = true})
       .IgnoreError();
@@ -56,7 +56,7 @@ absl::Status Election::AwaitTurn(const Leader& candidate, const CallOptions& opt
     }
     if (!own) return errors::FailedPrecondition("its key is gone: its lease ran out or was revoked");
     if (before == nullptr) return absl::OkStatus();
-    // Only the one right before is watched: its end wakes one candidate, not all. The own key is looked at then.
+    // Watches only the predecessor, so that its end wakes one candidate instead of all; then checks the own key.
     ASSIGN_OR_RETURN(const std::unique_ptr<Watch> watch, store_.NewWatch(Keys::Of(before->key), listing.revision + 1));
     for (bool gone = false; !gone;) {
       absl::StatusOr<std::vector<Event>> events = watch->Next(options);
@@ -87,7 +87,7 @@ absl::StatusOr<std::optional<Leader>> LeaderObserver::Next(const CallOptions& op
     RETURN_IF_ERROR(watch_ == nullptr ? Read(options) : Follow(options));
     const std::optional<Leader> leader = First();
     const int64_t revision = leader.has_value() ? leader->revision : 0;
-    if (revision != std::exchange(told_, revision)) return leader;
+    if (revision != std::exchange(reported_, revision)) return leader;
   }
 }
 
@@ -99,7 +99,7 @@ absl::Status LeaderObserver::Read(const CallOptions& options) {
   return absl::OkStatus();
 }
 
-// Takes one event, so that a leader of a moment is seen.
+// Processes one event at a time, so that short-lived leaders are reported too.
 absl::Status LeaderObserver::Follow(const CallOptions& options) {
   if (events_.empty()) {
     absl::StatusOr<std::vector<Event>> events = watch_->Next(options);

@@ -1,4 +1,4 @@
-// One leader among those that campaign, and what proves it.
+// Elections: one leader among the candidates, with a fencing token.
 #pragma once
 
 #include <map>
@@ -12,24 +12,24 @@ namespace weir::coordination {
 
 struct Leader {
   std::string key;
-  std::string value;  // what it campaigned with
-  // The fencing token: of two leaders, the later one's is greater.
+  std::string value;  // the value of its campaign
+  // The fencing token; greater for later leaders.
   int64_t revision = 0;
 };
 
-// `name` is a prefix of keys that nothing else uses. Who came first leads, until its lease is lost or it resigns.
-// Keys are laid out as those of etcd's own elections, so that its tools may look and take part.
+// `name` is a key prefix with no other use. The first candidate leads until its lease is lost or it resigns. The key
+// layout is that of etcd's elections, so that its tools can observe and take part.
 class Election {
  public:
   Election(Store& store, std::string name) : store_(store), name_(std::move(name)) {}
 
-  // Waits until the lease's holder leads: until all who came before it are gone. One campaign a lease, whose loss is
-  // FAILED_PRECONDITION. When it ends with an error, the campaign is withdrawn. A leader that lost its lease may not
-  // have heard of it yet: what it writes should be conditional on StillLeads.
+  // Waits until the lease's holder leads, that is, until all earlier candidates are gone. One campaign per lease; the
+  // lease's loss is FAILED_PRECONDITION. An error withdraws the campaign. A leader may learn late that it has lost its
+  // lease, so its writes should be conditional on StillLeads.
   absl::StatusOr<Leader> Campaign(Lease& lease, const std::string& value, const CallOptions& options);
-  // Gives up `leader`; nothing when that is over already.
+  // Gives up `leader`; no effect if it no longer leads.
   absl::Status Resign(const Leader& leader, const CallOptions& options);
-  // NOT_FOUND when nobody leads.
+  // NOT_FOUND if there is no leader.
   absl::StatusOr<Leader> Current(const CallOptions& options);
 
   static Condition StillLeads(const Leader& leader) { return Condition::CreatedAt(leader.key, leader.revision); }
@@ -43,13 +43,13 @@ class Election {
   const std::string name_;
 };
 
-// Follows an election. For one thread at a time.
+// Reports the leaders of an election in order. For one thread at a time.
 class LeaderObserver {
  public:
   LeaderObserver(Store& store, absl::string_view name) : store_(store), prefix_(absl::StrCat(name, "/")) {}
 
-  // The leader of now at first; then waits until another one leads, or nobody (nullopt). Leaders come in order and none
-  // is left out, unless the store was compacted meanwhile.
+  // First returns the current leader; then waits for a change and returns the new leader, or nullopt if there is none.
+  // Skips no leader unless the store was compacted meanwhile.
   absl::StatusOr<std::optional<Leader>> Next(const CallOptions& options);
 
  private:
@@ -59,10 +59,10 @@ class LeaderObserver {
 
   Store& store_;
   const std::string prefix_;
-  std::map<int64_t, KeyValue> candidates_;  // by the revision at which they came
-  std::vector<Event> events_;               // that are yet to be taken, last first
+  std::map<int64_t, KeyValue> candidates_;  // by the revision at which they appeared
+  std::vector<Event> events_;               // pending, last first
   std::unique_ptr<Watch> watch_;
-  int64_t told_ = -1;  // the revision of the leader last told; 0: nobody; -1: nothing was
+  int64_t reported_ = -1;  // the revision of the last reported leader; 0: none; -1: nothing was reported
 };
 
 }  // namespace weir::coordination

@@ -1,4 +1,4 @@
-// A clock that tests turn.
+// A clock that tests advance.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 namespace weir::coordination {
 namespace {
 
-constexpr size_t kMaxEvents = 1024;  // that Next gives, about
+constexpr size_t kMaxEvents = 1024;  // approximate limit of Next
 
 }  // namespace
 
@@ -131,7 +131,7 @@ std::optional<AlarmClock::Token> InProcessStore::End(LeaseId id, absl::Status re
     const int64_t before = table_.revision();
     if (!table_.RemoveLease(id)) return std::nullopt;
     Notify(before);
-    // The alarm itself touches nothing of this object after the lock: one that is not there is not waited for.
+    // The alarm does not use this object after unlocking, so a running alarm is not waited for.
     if (auto found = alarms_.extract(id); !found.empty()) alarm = found.mapped();
     if (auto found = lost_.extract(id); !found.empty()) lost = std::move(found.mapped());
   }

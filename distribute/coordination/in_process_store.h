@@ -1,4 +1,4 @@
-// A store for the threads of one process, or for tests of what uses one.
+// A store for the threads of one process, and for tests.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +15,12 @@
 
 namespace weir::coordination {
 
-// What it holds ends with it. A lease whose object lives is alive; once that is destroyed it runs out by the clock.
+// Its contents end with it. A lease is kept alive while its object exists, and then expires by the clock.
 class InProcessStore : public Store {
  public:
   struct Options {
     std::shared_ptr<AlarmClock> clock;  // nullptr: the system's
-    // Older events are compacted; what holds one is at most a transaction larger.
+    // Older events are compacted. The history may exceed this by one transaction.
     int64_t max_history_bytes = 64 << 20;
   };
 
@@ -38,19 +38,19 @@ class InProcessStore : public Store {
   class WatchHandle;
   class LeaseHandle;
 
-  // The lease's object is gone.
+  // The lease's object was destroyed.
   void Abandon(LeaseId id, absl::Duration ttl);
-  // Gives the alarm that was set for it.
+  // Returns the lease's alarm.
   std::optional<AlarmClock::Token> End(LeaseId id, absl::Status reason);
-  // Wakes watches for what has happened since `before`.
+  // Wakes watches for changes since `before`.
   void Notify(int64_t before) REQUIRES(mu_);
 
   const std::shared_ptr<AlarmClock> clock_;
   Mutex mu_;
   KeyTable table_ GUARDED_BY(mu_);
   LeaseId next_lease_ GUARDED_BY(mu_) = 1;
-  absl::flat_hash_map<LeaseId, std::shared_ptr<CancellationManager>> lost_ GUARDED_BY(mu_);  // of those with an object
-  absl::flat_hash_map<LeaseId, AlarmClock::Token> alarms_ GUARDED_BY(mu_);                   // of those without
+  absl::flat_hash_map<LeaseId, std::shared_ptr<CancellationManager>> lost_ GUARDED_BY(mu_);  // of leases with an object
+  absl::flat_hash_map<LeaseId, AlarmClock::Token> alarms_ GUARDED_BY(mu_);                   // of leases without
   absl::flat_hash_set<WatchHandle*> watches_ GUARDED_BY(mu_);
 };
 

@@ -127,7 +127,7 @@ int64_t KeyTable::Delete(const Keys& keys, int64_t at) {
   const auto [first, last] = Range(keys);
   int64_t deleted = 0;
   for (auto it = first; it != last; ++it) {
-    // A lease that is being removed has left the table.
+    // A lease that is being removed is no longer in the table.
     if (auto lease = leases_.find(it->second.lease); lease != leases_.end()) lease->second.erase(it->first);
     Record({Event::Type::kDelete, {.key = it->first, .mod_revision = at}});
     ++deleted;
@@ -140,7 +140,7 @@ void KeyTable::Record(Event event) {
   revision_ = event.kv.mod_revision;
   history_bytes_ += BytesOf(event);
   history_.push_back(std::move(event));
-  // The revision in the making stays whole.
+  // The current revision stays complete.
   while (history_bytes_ > max_history_bytes_ && IsEarlier(history_.front(), revision_)) {
     history_bytes_ -= BytesOf(history_.front());
     compacted_ = history_.front().kv.mod_revision + 1;

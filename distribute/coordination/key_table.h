@@ -1,4 +1,4 @@
-// Keys, their revisions and history, in memory.
+// Keys, their revisions and their history, in memory.
 #pragma once
 
 #include <deque>
@@ -12,26 +12,25 @@
 
 namespace weir::coordination {
 
-// Not thread-safe. Revisions begin at 1, which changes nothing, as etcd's do.
+// Not thread-safe. Revisions begin at 1, the empty store, as in etcd.
 class KeyTable {
  public:
-  // History beyond these bytes is compacted.
+  // Larger history is compacted.
   explicit KeyTable(int64_t max_history_bytes) : max_history_bytes_(max_history_bytes) {}
 
   int64_t revision() const { return revision_; }
-  int64_t compacted() const { return compacted_; }  // events of this revision and later are kept
+  int64_t compacted() const { return compacted_; }  // events from this revision on are kept
 
-  // `transaction` has passed CheckTransaction. NOT_FOUND, and nothing is done, when a put names a lease that is not
-  // there.
+  // `transaction` has passed CheckTransaction. NOT_FOUND, without any effect, if a put names an unknown lease.
   absl::StatusOr<TransactionResult> Commit(const Transaction& transaction);
   void AddLease(LeaseId id) { leases_.try_emplace(id); }
   bool HasLease(LeaseId id) const { return leases_.contains(id); }
-  // Deletes the lease's keys, at one revision. False: there is no such lease.
+  // Deletes the lease's keys, at one revision. False if there is no such lease.
   bool RemoveLease(LeaseId id);
   absl::Status Compact(int64_t revision);
 
-  // Events of `keys` from revision `*next` on, in whole revisions, and at most about `max_events`; *next becomes the
-  // first revision that was not looked at.
+  // Returns events of `keys` from revision `*next` on, in whole revisions and about `max_events` at most, and advances
+  // `*next` to the first revision not examined.
   std::vector<Event> EventsFrom(const Keys& keys, size_t max_events, int64_t* next) const;
 
  private:

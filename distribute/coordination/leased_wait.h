@@ -1,4 +1,4 @@
-// A wait that makes sense only while a lease lasts.
+// A wait that ends when a lease is lost.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace weir::coordination {
 
-// The caller's deadline and cancellation, and the loss of the lease as one more cancellation.
+// Combines the caller's deadline and cancellation with the loss of the lease.
 class LeasedWait {
  public:
   LeasedWait(const CallOptions& options, Lease& lease)
@@ -23,7 +23,7 @@ class LeasedWait {
   LeasedWait(const LeasedWait&) = delete;
 
   CallOptions options() { return {.deadline = deadline_, .cancellation = &cancellation_}; }
-  // What to tell the caller of a call that ended with `status`: the loss of the lease if there was one.
+  // The status to return for a call that ended with `status`: the loss of the lease, if it was lost.
   absl::Status Explain(absl::Status status) const {
     if (!status.ok() && lease_.lost().IsCancelled()) return lease_.lost().status();
     return status;

@@ -27,7 +27,7 @@ absl::Status CheckKeys(const Keys& keys) {
   return absl::OkStatus();
 }
 
-// A put's key may not be touched by another write of its branch.
+// A branch may write a key only once if it puts it.
 absl::Status CheckBranch(const std::vector<Operation>& branch) {
   if (branch.size() > Store::kMaxOperations) {
     return errors::InvalidArgument("A transaction has ", branch.size(), " operations; at most ", Store::kMaxOperations,
@@ -44,7 +44,7 @@ absl::Status CheckBranch(const std::vector<Operation>& branch) {
   auto twice = std::adjacent_find(puts.begin(), puts.end());
   for (const Operation& operation : branch) {
     if (twice != puts.end() || operation.kind != Operation::Kind::kDelete) continue;
-    // The first key that may be among the deleted ones; those that start with a prefix are neighbours.
+    // The first put key that the deletion may cover; keys with a common prefix are adjacent.
     auto first = std::lower_bound(puts.begin(), puts.end(), operation.keys.key);
     if (first != puts.end() && operation.keys.Contain(*first)) twice = first;
   }

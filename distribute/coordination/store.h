@@ -1,5 +1,5 @@
-// What the tasks of a cluster agree on: keys with revisions, watches that miss nothing, leases. Barriers (barrier.h)
-// and elections (election.h) stand on it. docs/coordination.md tells how to choose among the stores.
+// The tasks' shared state: keys with revisions, watches that miss nothing, leases. Barriers (barrier.h) and elections
+// (election.h) are built on it. docs/coordination.md says how to choose a store.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace weir::coordination {
 using LeaseId = int64_t;
 constexpr LeaseId kNoLease = 0;
 
-// Every change of the store takes the next revision; all changes of one transaction have the same.
+// Every change of the store gets the next revision; all changes of one transaction share it.
 struct KeyValue {
   std::string key;
   std::string value;
-  int64_t create_revision = 0;  // of the put that made the key
+  int64_t create_revision = 0;  // of the put that created the key
   int64_t mod_revision = 0;     // of the last put
-  int64_t version = 0;          // puts since the key was made
+  int64_t version = 0;          // puts since the key was created
   LeaseId lease = kNoLease;
 };
 
-// One key, or all that start with a prefix.
+// One key, or all keys with a prefix.
 struct Keys {
   static Keys Of(absl::string_view key) { return {std::string(key), /*is_prefix=*/false}; }
   static Keys Under(absl::string_view prefix) { return {std::string(prefix), /*is_prefix=*/true}; }
@@ -39,7 +39,7 @@ struct Keys {
   bool is_prefix = false;
 };
 
-// Holds for every one of its keys. What is absent has revision 0 and no value.
+// Must hold for each of its keys. An absent key has revision 0 and no value.
 struct Condition {
   enum class Kind { kCreatedAt, kModifiedAt, kValueIs };
   static Condition Absent(Keys keys) { return {Kind::kCreatedAt, std::move(keys)}; }
@@ -73,19 +73,19 @@ struct Operation {
   LeaseId lease = kNoLease;
 };
 
-// If all conditions hold, `then` is done, else `otherwise`: in order, at once, as a whole.
+// Executes `then` if all conditions hold, else `otherwise`: in order and atomically.
 struct Transaction {
   std::vector<Condition> conditions;
   std::vector<Operation> then;
   std::vector<Operation> otherwise;
-  // Made twice it does no harm: when the answer is lost it is sent again, instead of an UNAVAILABLE that leaves open
-  // whether it was made. Transactions that only read always are.
+  // True if executing it twice does no harm: it is sent again when an answer is lost, instead of ending with
+  // UNAVAILABLE. Read-only transactions are always repeatable.
   bool repeatable = false;
 };
 
-// Of one operation.
+// The result of one operation.
 struct OperationResult {
-  std::vector<KeyValue> found;  // by a get, in the order of the keys
+  std::vector<KeyValue> found;  // by a get, in key order
   int64_t deleted = 0;          // keys, by a deletion
 };
 
@@ -98,76 +98,77 @@ struct TransactionResult {
 struct Event {
   enum class Type { kPut, kDelete };
   Type type = Type::kPut;
-  KeyValue kv;  // of a deletion: the key, and the revision of the deletion as mod_revision
+  KeyValue kv;  // for a deletion: the key, and the deletion's revision as mod_revision
 };
 
-// Events from one revision on, each once, in order, whatever happens to the connection meanwhile. Ends before its store
-// does. For one thread at a time.
+// Delivers events from one revision on, each once and in order, across reconnections. Destroyed before its store. For
+// one thread at a time.
 class Watch {
  public:
   virtual ~Watch() = default;
 
-  // Waits for events: those of one or more whole revisions. After DEADLINE_EXCEEDED and CANCELLED the watch goes on
-  // with the next call. OUT_OF_RANGE: what comes next was compacted before it could be delivered; read the keys again
-  // and watch from there. That and all other errors are final.
+  // Waits for the events of one or more whole revisions. After DEADLINE_EXCEEDED or CANCELLED the next call continues.
+  // OUT_OF_RANGE: the next events were compacted before they were delivered; read the keys again and watch from there.
+  // That and all other errors are final.
   virtual absl::StatusOr<std::vector<Event>> Next(const CallOptions& options) = 0;
 };
 
-// Keys put with a lease are deleted when it is lost. It is kept alive in the background while this object lives. After
-// its destruction it runs out by itself, within its time to live. Ends before its store does. Thread-safe.
+// Keys put with a lease are deleted when it is lost. The lease is kept alive in the background while this object lives,
+// and then expires within its time to live. Destroyed before its store. Thread-safe.
 class Lease {
  public:
   virtual ~Lease() = default;
 
   virtual LeaseId id() const = 0;
-  virtual absl::Duration ttl() const = 0;  // may be more than what was asked for
-  // Fires, with the reason, when the lease is revoked, has run out, or may have run out for all that is known. Its
-  // callbacks must not destroy the lease.
+  virtual absl::Duration ttl() const = 0;  // may be longer than requested
+  // Fires, with the reason, when the lease is revoked, has expired, or may have expired. Its callbacks must not destroy
+  // the lease.
   virtual CancellationManager& lost() = 0;
 };
 
-// Thread-safe. Calls block until they are done, their deadline passes (DEADLINE_EXCEEDED) or they are cancelled
-// (CANCELLED); a store on other machines has a default for calls without deadline. UNAVAILABLE and DEADLINE_EXCEEDED of
-// a transaction that is not repeatable leave open whether it was made.
+// Thread-safe.
+// - Calls block until they are done, reach their deadline (DEADLINE_EXCEEDED) or are cancelled (CANCELLED). A remote
+//   store has a default deadline.
+// - After UNAVAILABLE or DEADLINE_EXCEEDED, a transaction that is not repeatable may or may not have been executed.
 class Store {
  public:
-  // Of a transaction: operations in a branch, and bytes of all its keys and values.
+  // Limits of a transaction: operations in a branch, and bytes of all its keys and values.
   static constexpr int kMaxOperations = 128;
   static constexpr int64_t kMaxTransactionBytes = 1 << 20;
 
   virtual ~Store() = default;
 
-  // INVALID_ARGUMENT when it has an empty key, is larger than the limits or writes a key twice; NOT_FOUND when a put
-  // names a lease that is not there.
+  // INVALID_ARGUMENT if it has an empty key, exceeds the limits or writes a key twice; NOT_FOUND if a put names an
+  // unknown lease.
   virtual absl::StatusOr<TransactionResult> Commit(const CallOptions& options, const Transaction& transaction) = 0;
-  // Events of revision `from` (1 or more, may be yet to come) and later. Does not wait for the store.
+  // Events of revision `from` (1 or more, perhaps in the future) and later. Does not wait for the store.
   virtual absl::StatusOr<std::unique_ptr<Watch>> NewWatch(Keys keys, int64_t from) = 0;
   // `ttl` is rounded up to whole seconds.
   virtual absl::StatusOr<std::unique_ptr<Lease>> GrantLease(const CallOptions& options, absl::Duration ttl) = 0;
-  // Afterwards there is no such lease, nor was there one perhaps.
+  // Afterwards the lease does not exist; OK even if it did not exist before.
   virtual absl::Status RevokeLease(const CallOptions& options, LeaseId id) = 0;
-  // Forgets events before `revision`. OUT_OF_RANGE when that is yet to come.
+  // Drops events before `revision`. OUT_OF_RANGE for a future revision.
   virtual absl::Status Compact(const CallOptions& options, int64_t revision) = 0;
 
   // Commit for one operation.
   struct Listing {
     std::vector<KeyValue> found;
-    int64_t revision = 0;  // watch from the next one to miss nothing
+    int64_t revision = 0;  // watch from the next one
   };
   absl::StatusOr<KeyValue> Get(const CallOptions& options, absl::string_view key);  // NOT_FOUND: no such key
   absl::StatusOr<Listing> List(const CallOptions& options, absl::string_view prefix);
-  // The revision of the put.
+  // Returns the put's revision.
   absl::StatusOr<int64_t> Put(const CallOptions& options, absl::string_view key, std::string value,
                               LeaseId lease = kNoLease);
-  // The number of keys deleted.
+  // Returns the number of deleted keys.
   absl::StatusOr<int64_t> Delete(const CallOptions& options, Keys keys);
-  // Puts, if the key's mod_revision is `expected` (0: if there is none); gives the new one. ABORTED otherwise, telling
-  // where the key is.
+  // Puts the value if the key's mod_revision is `expected` (0: no such key) and returns the new one. ABORTED otherwise,
+  // with the key's revision.
   absl::StatusOr<int64_t> CompareAndSwap(const CallOptions& options, absl::string_view key, int64_t expected,
                                          std::string value, LeaseId lease = kNoLease);
 };
 
-// For implementations: what Commit, NewWatch and GrantLease refuse everywhere.
+// For implementations: the checks of Commit, NewWatch and GrantLease.
 absl::Status CheckTransaction(const Transaction& transaction);
 absl::Status CheckWatch(const Keys& keys, int64_t from);
 absl::StatusOr<int64_t> CheckedSeconds(absl::Duration ttl);

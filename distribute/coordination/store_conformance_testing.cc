@@ -169,27 +169,27 @@ TEST_P(StoreConformance, NoIncrementIsLostAmongThreads) {
   EXPECT_EQ(store_->Get(Soon(), "n")->value, absl::StrCat(kThreads * kRounds));
 }
 
-TEST_P(StoreConformance, RefusesTransactionsThatAreNone) {
+TEST_P(StoreConformance, RejectsTransactionsThatAreNone) {
   const auto commit = [this](Transaction transaction) { return store_->Commit(Soon(), transaction).status(); };
-  const auto refused = [](const char* text) { return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)); };
-  EXPECT_THAT(commit({.then = {Operation::Put("", "v")}}), refused("A key is empty"));
-  EXPECT_THAT(commit({.conditions = {Condition::CreatedAt("", 1)}}), refused("A key is empty"));
-  EXPECT_THAT(commit({.otherwise = {Operation::Put("k", "1"), Operation::Put("k", "2")}}), refused("key k twice"));
+  const auto rejected = [](const char* text) { return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)); };
+  EXPECT_THAT(commit({.then = {Operation::Put("", "v")}}), rejected("A key is empty"));
+  EXPECT_THAT(commit({.conditions = {Condition::CreatedAt("", 1)}}), rejected("A key is empty"));
+  EXPECT_THAT(commit({.otherwise = {Operation::Put("k", "1"), Operation::Put("k", "2")}}), rejected("key k twice"));
   EXPECT_THAT(commit({.then = {Operation::Delete(Keys::Under("k")), Operation::Put("k1", "2")}}),
-              refused("key k1 twice"));
+              rejected("key k1 twice"));
   Operation prefix = Operation::Put("k", "v");
   prefix.keys.is_prefix = true;
-  EXPECT_THAT(commit({.then = {prefix}}), refused("not for a prefix"));
+  EXPECT_THAT(commit({.then = {prefix}}), rejected("not for a prefix"));
   std::vector<Operation> many(Store::kMaxOperations + 1, Operation::Get(Keys::Of("k")));
-  EXPECT_THAT(commit({.then = many}), refused("129 operations"));
+  EXPECT_THAT(commit({.then = many}), rejected("129 operations"));
   many.pop_back();
   EXPECT_THAT(commit({.then = many}), IsOk());
   const std::vector<Condition> conditions(Store::kMaxOperations + 1, Condition::Absent(Keys::Of("k")));
-  EXPECT_THAT(commit({.conditions = conditions}), refused("129 conditions"));
+  EXPECT_THAT(commit({.conditions = conditions}), rejected("129 conditions"));
   std::string value(Store::kMaxTransactionBytes - 1, 'v');
   EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), IsOk());
   value += "v";
-  EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), refused("bytes of keys and values"));
+  EXPECT_THAT(commit({.then = {Operation::Put("k", value)}}), rejected("bytes of keys and values"));
   EXPECT_THAT(commit({.then = {Operation::Put("a", "1"), Operation::Put("k", "v", 12345)}}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("lease")));
   EXPECT_THAT(store_->Get(Soon(), "a"), StatusIs(absl::StatusCode::kNotFound));

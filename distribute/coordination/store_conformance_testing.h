@@ -16,7 +16,7 @@ class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
   virtual std::shared_ptr<Store> NewClient() = 0;
-  // Lets leases run out: turns the clock, where there is one to turn; else the tests wait for what follows.
+  // Lets leases expire: advances the clock if there is a fake one; otherwise tests wait.
   virtual void Advance(absl::Duration duration) = 0;
 };
 

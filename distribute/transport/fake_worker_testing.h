@@ -1,4 +1,4 @@
-// Workers and masters for the tests of transports.
+// Fake workers and masters for transport tests.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace weir {
 
-// Answers every call with a status that tests set, RecvTensor from a rendezvous, and RunGraph with its feeds plus one.
+// Answers calls with the test's status, RecvTensor from a rendezvous, and RunGraph with its feeds plus one.
 class FakeWorker : public WorkerInterface {
  public:
   std::shared_ptr<Rendezvous> rendezvous = NewLocalRendezvous();
-  absl::Status status;  // what calls end with
-  std::string buffer;   // what RecvBuf gives
+  absl::Status status;  // returned by calls
+  std::string buffer;   // returned by RecvBuf
   std::atomic<int> buffers_released{0};
-  // Called by RunGraph instead of what it does.
+  // If set, RunGraph calls it instead.
   std::function<void(const CallOptions&, const RunGraphArgs&, ResultCallback<RunGraphResult>)> run_graph;
   std::shared_ptr<const RegisterGraphArgs> registered;
   std::shared_ptr<const RunGraphArgs> last_run;
@@ -28,6 +28,10 @@ class FakeWorker : public WorkerInterface {
   void GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*, tensorflow::GetStatusResponse* response,
                       DoneCallback done) override {
     response->add_device_attributes()->set_name("/job:worker/replica:0/task:0/device:CPU:0");
+    done(status);
+  }
+  void GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse*,
+                            DoneCallback done) override {
     done(status);
   }
   void CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest*,
@@ -75,9 +79,9 @@ class FakeWorker : public WorkerInterface {
     if (!status.ok()) return done(status);
     done(ReceivedBytes(buffer, [this] { ++buffers_released; }));
   }
-  void CompleteGroupAsync(const CallOptions&, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
-    response->set_group_key(request->group_key());
+  void JoinGroupAsync(const CallOptions&, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override {
+    response->mutable_group()->set_group_key(request->group().group_key());
     done(status);
   }
   void CompleteInstanceAsync(const CallOptions&, const tensorflow::CompleteInstanceRequest* request,
@@ -100,7 +104,7 @@ class FakeWorker : public WorkerInterface {
   }
 };
 
-// RunStep and RunCallable give back what they are fed; other calls end with `status`.
+// RunStep and RunCallable return their feeds; other calls return `status`.
 class FakeMaster : public MasterInterface {
  public:
   absl::Status status;

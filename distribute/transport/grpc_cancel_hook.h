@@ -1,4 +1,4 @@
-// Cancellation of one call over gRPC.
+// Cancels a gRPC call.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace weir {
 
-// Ends a call when its caller's cancellation fires.
+// Cancels a call when its caller's cancellation fires.
 class GrpcCancelHook {
  public:
-  // False, and the call must not start, when it has fired already. The context is shared because a cancellation may run
-  // while the call ends by itself.
+  // Returns false if it has fired already: the call must not start. The context is shared because a cancellation may
+  // run while the call completes.
   bool Attach(CancellationManager* manager, const std::shared_ptr<grpc::ClientContext>& context) {
     if (manager == nullptr) return true;
     token_ = manager->Register([context] { context->TryCancel(); });

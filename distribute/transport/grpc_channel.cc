@@ -12,11 +12,11 @@
 #include "absl/strings/match.h"
 #include "core/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
+#include "distribute/transport/grpc_client_stream.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/grpc_client_stream.h"
 
 namespace weir {
 namespace {
@@ -33,13 +33,13 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
     args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   }
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  // This is how long one attempt to connect may take: on a busy machine far longer than the pause between two.
+  // Limits one attempt to connect; on a busy machine it takes far longer than the pause between two attempts.
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
               millis(std::max(options.ping_interval + options.ping_timeout, options.max_reconnect_backoff)));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, millis(options.max_reconnect_backoff));
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, millis(options.max_reconnect_backoff));
   args.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
-  // Two runtimes in one process share nothing, connections included; a proxy is never meant between tasks.
+  // Two runtimes in one process share nothing, connections included. Proxies are never used between tasks.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -70,7 +70,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
     if (connection_.asks) AskForPings(context_.get());
   }
 
-  // The call deletes itself when it is complete.
+  // Deletes itself when the call is complete.
   void Start(const grpc::ByteBuffer& request) {
     if (!hook_.Attach(options_.cancellation, context_)) {
       DoneCallback done = std::move(done_);
@@ -79,7 +79,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
       done(status);
       return;
     }
-    if (connection_.former != nullptr) request_ = request;
+    if (connection_.previous != nullptr) request_ = request;
     grpc::GenericStub stub(connection_.channel);
     reader_ = stub.PrepareUnaryCall(context_.get(), method_, request, channel_->queue_);
     reader_->StartCall();
@@ -90,8 +90,9 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
     hook_.Detach();
     const std::unique_ptr<AsyncCall> self(this);
     channel_->Learn(connection_, *context_, status_);
-    if (GoesOverFormer(connection_, status_)) {
-      (new AsyncCall(channel_, {.channel = connection_.former}, method_, options_, std::move(done_)))->Start(request_);
+    if (RetriesOnPrevious(connection_, status_)) {
+      (new AsyncCall(channel_, {.channel = connection_.previous}, method_, options_, std::move(done_)))
+          ->Start(request_);
     } else if (status_.ok()) {
       done_(std::move(response_));
     } else {
@@ -108,7 +109,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
   GrpcCancelHook hook_;
   const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_;
-  grpc::ByteBuffer request_;  // where it may have to be made again
+  grpc::ByteBuffer request_;  // kept in case the call has to be repeated
   grpc::ByteBuffer response_;
   grpc::Status status_;
 };
@@ -120,28 +121,28 @@ GrpcChannel::~GrpcChannel() = default;
 
 GrpcChannel::Connection GrpcChannel::Current() {
   MutexLock lock(mu_);
-  return {.channel = channel_, .former = former_, .asks = pings_ == Pings::kUnknown};
+  return {.channel = channel_, .previous = previous_, .asks = pings_ == Pings::kUnknown};
 }
 
 void GrpcChannel::Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status) {
-  if (!connection.asks && connection.former == nullptr) return;
+  if (!connection.asks && connection.previous == nullptr) return;
   const bool agrees = connection.asks && AgreesToPings(context);
-  // An error may come from the connection, which knows nothing of the peer.
+  // The error may come from the connection, which says nothing about the peer.
   if (!agrees && !status.ok()) return;
-  std::shared_ptr<grpc::Channel> replaced;  // closed without the lock, when its last call ends
+  std::shared_ptr<grpc::Channel> replaced;  // closed without the lock, once its last call ends
   MutexLock lock(mu_);
   if (!connection.asks) {
-    replaced = std::exchange(former_, nullptr);
+    replaced = std::exchange(previous_, nullptr);
   } else if (pings_ == Pings::kUnknown) {
-    pings_ = agrees ? Pings::kAgreed : Pings::kRefused;
-    if (agrees) former_ = std::exchange(channel_, Connect(options_, /*pings=*/true));
+    pings_ = agrees ? Pings::kAgreed : Pings::kRejected;
+    if (agrees) previous_ = std::exchange(channel_, Connect(options_, /*pings=*/true));
   }
 }
 
-// gRPC 1.51 may take a connection under way for one that failed (its connect() has set errno, and what it calls before
-// it looks sets it again: grpc/grpc#35064). Calls to a peer that has just answered are not to end by that.
-bool GrpcChannel::GoesOverFormer(const Connection& connection, const grpc::Status& status) {
-  return connection.former != nullptr && status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+// gRPC 1.51 may report a connection in progress as failed, because connect() and later calls set errno before gRPC
+// reads it (grpc/grpc#35064). Calls to a peer that has just answered must not fail for that.
+bool GrpcChannel::RetriesOnPrevious(const Connection& connection, const grpc::Status& status) {
+  return connection.previous != nullptr && status.error_code() == grpc::StatusCode::UNAVAILABLE &&
          absl::StartsWith(status.error_message(), "failed to connect to all addresses");
 }
 
@@ -168,7 +169,8 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connect
       grpc::internal::BlockingUnaryCall(connection.channel.get(), rpc, context.get(), request, &response);
   hook.Detach();
   Learn(connection, *context, status);
-  if (GoesOverFormer(connection, status)) return CallOver({.channel = connection.former}, method, options, request);
+  if (RetriesOnPrevious(connection, status))
+    return CallOver({.channel = connection.previous}, method, options, request);
   if (!status.ok()) return ToStatus(status, method, options);
   return response;
 }
@@ -185,7 +187,7 @@ CallOptions GrpcChannel::Bounded(CallOptions options) const {
 absl::Status GrpcChannel::ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const {
   const absl::Status error = FromGrpcStatus(status);
   if (CarriesDetails(status)) {
-    // A task that refuses calls while it shuts down says so, but not which task it is.
+    // A task that rejects calls during its shutdown does not name itself.
     return absl::IsUnavailable(error) && !options_.task.empty() ? WithOrigin(error, {.task = options_.task}) : error;
   }
   const absl::string_view path(method);

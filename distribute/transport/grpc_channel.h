@@ -1,4 +1,4 @@
-// Calls to one task over gRPC, with the deadline, cancellation and errors of the runtime.
+// Calls to one task over gRPC, with Weir's deadlines, cancellation and errors.
 #pragma once
 
 #include <functional>
@@ -28,31 +28,33 @@ class StreamLinks;
 
 struct GrpcChannelOptions {
   std::string address;  // "host:port", "[::1]:port", "unix:path"
-  std::string task;     // for messages: "/job:ps/replica:0/task:1"; may be empty for a client
-  // A peer that answers no ping for interval + timeout is taken for dead: its calls end with UNAVAILABLE. Only a peer
-  // that agreed is pinged (ping_agreement.h); others are missed by their connection or by the calls' deadlines.
+  std::string task;     // for messages: "/job:ps/replica:0/task:1"; a client may leave it empty
+  // A peer that answers no ping within interval + timeout is considered dead: its calls end with UNAVAILABLE. Only
+  // peers that agreed to it are pinged (ping_agreement.h); others are detected by their connection or by the calls'
+  // deadlines.
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
   absl::Duration max_reconnect_backoff = absl::Seconds(1);
-  // For calls that bring no deadline and are expected to end soon.
+  // For short calls without a deadline.
   absl::Duration default_timeout = absl::Seconds(60);
   Allocator* allocator = CpuAllocator();  // for tensors received
-  // Offer a peer on this host memory to put tensors in. Peers that do not know of it send them as ever.
+  // Offers memory for tensors to a peer on this host. Peers that do not know of it send tensors in messages.
   bool shared_memory = true;
-  // For links through shared memory, outlives the channel; null: there are none.
+  // For links through shared memory; outlives the channel; null: none are opened.
   LinkPoller* links = nullptr;
-  // The same for links through streams, with which other hosts are reached too.
+  // As `links`, for links through streams, which reach other hosts too.
   StreamLinks* streams = nullptr;
-  std::string local_task;  // of this process, for the peer's messages; may be empty
+  std::string local_task;  // this process's task, for the peer's messages; may be empty
 };
 
-// Thread-safe. Connects at the first call, and again when the connection was lost. Calls never wait for a peer that is
-// not there: they end with UNAVAILABLE, naming task and address, and carry the task as their origin.
+// Connects at the first call, and again after a connection was lost. Thread-safe.
+// - Calls never wait for a peer to appear: they end with UNAVAILABLE, which names task and address, and carry the task
+//   as their origin.
 class GrpcChannel {
  public:
   using DoneCallback = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
-  // `queue`, for CallAsync, outlives all calls and is driven by PollingThreads; nullptr where only Call is used.
+  // `queue`, used by CallAsync, outlives all calls and is driven by PollingThreads. Null if only Call is used.
   GrpcChannel(GrpcChannelOptions options, grpc::CompletionQueue* queue);
   ~GrpcChannel();
 
@@ -62,27 +64,27 @@ class GrpcChannel {
   void CallAsync(const char* method, const CallOptions& options, const grpc::ByteBuffer& request, DoneCallback done);
   absl::StatusOr<grpc::ByteBuffer> Call(const char* method, const CallOptions& options,
                                         const grpc::ByteBuffer& request);
-  // A call that lasts, with messages both ways, which has not begun. What it ends with is as gRPC has it.
+  // A long-lived call with messages both ways; it is not started yet. It ends with gRPC's status, unchanged.
   std::shared_ptr<MessageStream> OpenStream(const char* method);
-  // With the deadline that default_timeout gives, where there is none.
+  // Adds the deadline of default_timeout if the call has none.
   CallOptions Bounded(CallOptions options) const;
 
  private:
   class AsyncCall;
-  enum class Pings { kUnknown, kAgreed, kRefused };
+  enum class Pings { kUnknown, kAgreed, kRejected };
   struct Connection {
     std::shared_ptr<grpc::Channel> channel;
-    std::shared_ptr<grpc::Channel> former;  // goes where `channel`, which is new, did not come to be connected
-    bool asks = false;                      // calls are to ask for pings
+    std::shared_ptr<grpc::Channel> previous;  // used instead if `channel`, which is new, could not connect
+    bool asks = false;                        // calls ask the peer to allow pings
   };
 
   Connection Current();
   absl::StatusOr<grpc::ByteBuffer> CallOver(const Connection& connection, const char* method,
                                             const CallOptions& options, const grpc::ByteBuffer& request);
-  // From a call over `connection` that has ended.
+  // Learns from a call over `connection` that has ended.
   void Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status);
-  // The call is to be made again, over the former connection: it has never left.
-  static bool GoesOverFormer(const Connection& connection, const grpc::Status& status);
+  // True if the call never left this process: repeat it on the previous connection.
+  static bool RetriesOnPrevious(const Connection& connection, const grpc::Status& status);
   absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const;
 
   const GrpcChannelOptions options_;
@@ -90,7 +92,7 @@ class GrpcChannel {
   Mutex mu_;
   Pings pings_ GUARDED_BY(mu_) = Pings::kUnknown;
   std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
-  std::shared_ptr<grpc::Channel> former_ GUARDED_BY(mu_);  // until a call over `channel_` was answered
+  std::shared_ptr<grpc::Channel> previous_ GUARDED_BY(mu_);  // until a call over `channel_` is answered
 };
 
 }  // namespace weir

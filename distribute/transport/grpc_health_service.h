@@ -1,4 +1,4 @@
-// grpc.health.v1.Health: whether a task serves, for probes.
+// grpc.health.v1.Health, for probes.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Check is answered with SERVING for the whole task (an empty name) and for each service that has one of `methods`, and
-// with NOT_FOUND for others. A server that shuts down refuses it as it does all calls.
+// Check returns SERVING for the whole task (an empty name) and for each service that has one of `methods`, and
+// NOT_FOUND for other names. During shutdown it is rejected like any call.
 ServerMethod HealthCheckMethod(const std::vector<ServerMethod>& methods);
 
 }  // namespace weir

@@ -1,11 +1,11 @@
-// gRPC's own life in the process.
+// Keeps gRPC initialised.
 #pragma once
 
 namespace weir {
 
-// Keeps gRPC initialised until the process ends. Without it the last channel or server to go would shut gRPC down, and
-// wait up to ten seconds for a thread of gRPC's that polls. Every channel and server calls it; calls beyond the first
-// do nothing.
+// Keeps gRPC initialised until the process exits. Otherwise the last channel or server to be destroyed would shut gRPC
+// down and wait up to ten seconds for one of gRPC's polling threads. Every channel and server calls this; repeated
+// calls do nothing.
 void KeepGrpcInitialized();
 
 }  // namespace weir

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Thread-safe. The calling thread itself waits in gRPC: no thread of its own. Calls without a deadline get the
-// channel's default, but for RunStep and RunCallable, which last as long as their step.
+// Thread-safe. Calls wait in gRPC on the calling thread; there is no thread of its own. Calls without a deadline get
+// the channel's default, except RunStep and RunCallable, which last as long as their step.
 class GrpcMasterClient : public MasterInterface {
  public:
   explicit GrpcMasterClient(GrpcChannelOptions options);
@@ -35,7 +35,7 @@ class GrpcMasterClient : public MasterInterface {
  private:
   absl::Status CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
                            google::protobuf::MessageLite* response);
-  // `request` with an id of its own, where it has none.
+  // Returns `request` with a new id if it has none.
   template <typename Request>
   Request WithId(const Request& request);
 

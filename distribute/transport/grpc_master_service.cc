@@ -12,7 +12,7 @@ namespace {
 
 std::string Path(absl::string_view name) { return absl::StrCat("/tensorflow.MasterService/", name); }
 
-// A method that one call of the master answers. With `ids`, a request that arrives twice is refused.
+// A method served by one call of the master. With `ids`, duplicate requests are rejected.
 template <typename Request, typename Response>
 ServerMethod Forward(absl::string_view name, MasterInterface* master,
                      absl::Status (MasterInterface::*method)(const CallOptions&, const Request&, Response*),
@@ -33,7 +33,7 @@ ServerMethod Forward(absl::string_view name, MasterInterface* master,
           /*long_running=*/true};
 }
 
-// For steps to end, or for other tasks. Not those that end steps: they make room.
+// For methods that wait for steps or for other tasks. Methods that end steps are not among them: they free threads.
 ServerMethod Blocking(ServerMethod method) {
   method.blocks = true;
   return method;

@@ -1,4 +1,4 @@
-// tensorflow.MasterService in front of a master.
+// Serves tensorflow.MasterService for a master.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,10 @@
 
 namespace weir {
 
-// Thread-safe. A step runs on the thread that took the request from the network. Malformed requests get
-// InvalidArgument; a RunStep, PartialRunSetup, MakeCallable or RunCallable that arrives twice is Aborted. Outlives the
-// server that has its methods; the master outlives it.
+// Thread-safe. The master outlives it; it outlives the server that has its methods.
+// - A step runs on the thread that received the request.
+// - Malformed requests get InvalidArgument. A repeated RunStep, PartialRunSetup, MakeCallable or RunCallable is
+//   Aborted.
 class GrpcMasterService {
  public:
   explicit GrpcMasterService(MasterInterface* master, Allocator* allocator = CpuAllocator());

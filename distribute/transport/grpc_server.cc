@@ -19,20 +19,23 @@
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
+#include "distribute/transport/grpc_stream.h"
 #include "distribute/transport/listener.h"
 #include "distribute/transport/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/grpc_stream.h"
 
 namespace weir {
 namespace {
 
-// Who connects and says nothing is let go.
+// A connection that sends nothing is closed after this time.
 constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
-// gRPC's table of methods, all asynchronous and untyped: streams come after the others.
+}  // namespace
+
+// gRPC's method table, all asynchronous and untyped: streams follow the other methods. Not in the unnamed namespace,
+// because GrpcServer::Core has one.
 class MethodTable : public grpc::Service {
  public:
   MethodTable(const std::vector<ServerMethod>& methods, const std::vector<ServerStreamMethod>& streams) {
@@ -50,7 +53,9 @@ class MethodTable : public grpc::Service {
   int size_ = 0;
 };
 
-// A completion bound to a method of its owner.
+namespace {
+
+// A completion event bound to a method of its owner.
 template <typename Owner>
 class OwnerEvent : public CompletionEvent {
  public:
@@ -67,7 +72,7 @@ class OwnerEvent : public CompletionEvent {
 
 }  // namespace
 
-// What calls need of their server.
+// The server state that calls use.
 class GrpcServer::Core {
  public:
   explicit Core(Options options) : options_(std::move(options)), table_(options_.methods, options_.streams) {}
@@ -91,13 +96,13 @@ class GrpcServer::Core {
   }
   MethodTable& table() { return table_; }
   grpc::AsyncGenericService& unknown() { return unknown_; }
-  enum class Admission { kServe, kRefuse, kDrop };
-  // kDrop: the queue may be shut down already, no operation may start any more. Otherwise HandlerEnds must follow.
+  enum class Admission { kServe, kReject, kDrop };
+  // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
   Admission HandlerStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
     ++handlers_;
-    return draining_ ? Admission::kRefuse : Admission::kServe;
+    return draining_ ? Admission::kReject : Admission::kServe;
   }
   absl::Status IsFull() {
     MutexLock lock(mu_);
@@ -109,12 +114,12 @@ class GrpcServer::Core {
     MutexLock lock(mu_);
     if (--handlers_ == 0) idle_.notify_all();
   }
-  // As HandlerStarts; StreamEnds must follow unless it is kDrop.
+  // As HandlerStarts. StreamEnds must follow unless the result is kDrop.
   Admission StreamStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
     ++streams_;
-    return draining_ ? Admission::kRefuse : Admission::kServe;
+    return draining_ ? Admission::kReject : Admission::kServe;
   }
   void StreamEnds() {
     MutexLock lock(mu_);
@@ -141,7 +146,7 @@ class GrpcServer::Core {
 
 namespace {
 
-// A call of a known method, from before it arrives until gRPC is done with it.
+// A call of a known method, from before it arrives until gRPC has finished with it.
 template <typename Core>
 class UnaryCall final : public ServerCall {
  public:
@@ -177,7 +182,7 @@ class UnaryCall final : public ServerCall {
    public:
     explicit DoneEvent(UnaryCall* call) : call_(call) {}
     void Complete(bool) override { call_->Done(); }
-    // Cancelling runs whatever the handler has registered.
+    // Cancelling runs the callbacks that the handler registered.
     bool MayBlock() const override { return call_->context_.IsCancelled(); }
 
    private:
@@ -210,7 +215,7 @@ class UnaryCall final : public ServerCall {
 
   void Arrived(bool ok, bool may_wait) {
     if (!ok) {
-      delete this;  // shut down before a call came; gRPC then drops the other events
+      delete this;  // shut down before a call arrived; gRPC drops the other events
       return;
     }
     AnswerAboutPings(&context_);
@@ -220,7 +225,7 @@ class UnaryCall final : public ServerCall {
         if (method().blocks && !may_wait) return Fail(core_->IsFull());
         method().handle(this);
         break;
-      case Core::Admission::kRefuse:
+      case Core::Admission::kReject:
         Fail(errors::Unavailable("The server is shutting down"));
         break;
       case Core::Admission::kDrop:
@@ -232,7 +237,7 @@ class UnaryCall final : public ServerCall {
   void Finished(bool) { Release(); }
 
   void Done() {
-    if (context_.IsCancelled()) cancellation_.StartCancel(absl::CancelledError("The caller cancelled, or went away"));
+    if (context_.IsCancelled()) cancellation_.StartCancel(absl::CancelledError("The caller cancelled or disconnected"));
     Release();
   }
 
@@ -246,13 +251,13 @@ class UnaryCall final : public ServerCall {
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
-  std::atomic<int> events_{1};  // still to come: Finished and, for some, Done
+  std::atomic<int> events_{1};  // events that are still to come: Finished and, for some calls, Done
   ArrivedEvent arrived_{this};
   OwnerEvent<UnaryCall> finished_{this, &UnaryCall::Finished, false};
   DoneEvent done_{this};
 };
 
-// This end of a stream, from before it arrives.
+// The server's end of a stream, from before it arrives.
 template <typename Core>
 class ServerStream final : public GrpcStream {
  public:
@@ -268,8 +273,8 @@ class ServerStream final : public GrpcStream {
   void BeginStart(CompletionEvent* tag) override { stream_.SendInitialMetadata(tag); }
   void BeginRead(grpc::ByteBuffer* message, CompletionEvent* tag) override { stream_.Read(message, tag); }
   void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) override { stream_.Write(message, tag); }
-  void BeginFinish(const absl::Status& refusal, CompletionEvent* tag) override {
-    stream_.Finish(ToGrpcStatus(refusal), tag);
+  void BeginFinish(const absl::Status& rejection, CompletionEvent* tag) override {
+    stream_.Finish(ToGrpcStatus(rejection), tag);
   }
   void TryCancel() override { context_.TryCancel(); }
   bool AsksHowItEnded() const override { return false; }
@@ -286,7 +291,7 @@ class ServerStream final : public GrpcStream {
     if (!ok) return;
     const auto admission = core_->StreamStarts();
     if (admission == Core::Admission::kDrop) return;  // the call was cancelled by the shutdown
-    if (admission == Core::Admission::kRefuse) return Refuse(errors::Unavailable("The server is shutting down"));
+    if (admission == Core::Admission::kReject) return Reject(errors::Unavailable("The server is shutting down"));
     Expect(core_, index_);
     core_->stream(index_).handle(self);
   }
@@ -299,7 +304,7 @@ class ServerStream final : public GrpcStream {
   OwnerEvent<ServerStream> arrived_{this, &ServerStream::Arrived, true};
 };
 
-// A call of a method that this server does not have.
+// A call of an unknown method.
 template <typename Core>
 class UnknownCall {
  public:
@@ -342,7 +347,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
-  // Peers may ping as often as they need to notice that we are gone.
+  // Allows peers to ping often enough to detect that this server has died.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
@@ -370,7 +375,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
 }
 
 void GrpcServer::Core::Drain(absl::Time deadline) {
-  // Here and not in gRPC, whose patience would wait for idle clients to leave.
+  // Waits here rather than in gRPC, whose grace period would wait for idle clients to disconnect.
   MutexLock lock(mu_);
   draining_ = true;
   const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(deadline - absl::Now());

@@ -1,4 +1,4 @@
-// A gRPC server whose methods see bytes, not messages.
+// A gRPC server whose methods handle bytes, not messages.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,21 @@
 
 #include "absl/time/time.h"
 #include "core/status.h"
-#include "distribute/transport/stream/message_stream.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
 
-// One call as its handler sees it. Valid until Finish or Fail, of which exactly one is called, once, on any thread.
+// One call, as its handler sees it. Valid until Finish or Fail, exactly one of which is called, once, on any thread.
 class ServerCall {
  public:
   virtual const grpc::ByteBuffer& request() const = 0;
-  // The client's deadline; cancellation fires when the client cancels, goes away or runs out of time, and at shutdown.
+  // The client's deadline. The cancellation fires if the client cancels, disconnects or exceeds its deadline, and at
+  // shutdown.
   virtual CallOptions options() = 0;
   virtual void Finish(const grpc::ByteBuffer& response) = 0;
   virtual void Fail(const absl::Status& status) = 0;
-  // Runs `work`, which may compute for long: here, unless others wait for this thread; else soon on another.
+  // Runs `work`, which may take long: inline, unless others wait for this thread; else soon, on another thread.
   virtual void RunLong(std::function<void()> work) { work(); }
 
  protected:
@@ -32,45 +33,44 @@ class ServerCall {
 
 struct ServerMethod {
   std::string path;  // "/tensorflow.MasterService/RunStep"
-  // Runs on a polling thread, where it may block. Methods that links carry (frames/link_methods.h) must not.
+  // Runs on a polling thread, where it may block. Methods that links carry (frames/link_methods.h) must not block.
   std::function<void(ServerCall*)> handle;
-  // Calls that may last: several are kept ready, and their cancellation is watched.
+  // For calls that may last: several are kept pending, and their cancellation is watched.
   bool long_running = false;
-  // `handle` waits for others. Refused where no thread would be left to serve them.
+  // `handle` waits for others. Rejected if no thread would be left to serve them.
   bool blocks = false;
 };
 
-// A call that lasts, with messages both ways.
+// A long-lived call with messages both ways.
 struct ServerStreamMethod {
   std::string path;
-  // Runs on a polling thread; it starts the stream, or refuses it.
+  // Runs on a polling thread; it starts or rejects the stream.
   std::function<void(std::shared_ptr<MessageStream>)> handle;
 };
 
-// Serves `methods` and `streams`; any other method is answered with UNIMPLEMENTED, naming it. Thread-safe. Calls are
-// driven by a completion queue whose threads run the handlers themselves (see PollingThreads).
+// Serves `methods` and `streams`; other methods get UNIMPLEMENTED, which names them. Thread-safe. The threads of its
+// completion queue run the handlers themselves (see PollingThreads).
 class GrpcServer {
  public:
   struct Options {
     std::string bind_address = "127.0.0.1:0";  // port 0: the system chooses
-    int max_request_bytes = -1;                // -1: as many as a message can have
+    int max_request_bytes = -1;                // -1: as many as a message can hold
     int max_threads = 1024;
     std::vector<ServerMethod> methods;
     std::vector<ServerStreamMethod> streams;
   };
 
-  // AlreadyExists or InvalidArgument, with the system's reason, when the address cannot be bound; a port is never
-  // shared.
+  // AlreadyExists or InvalidArgument, with the system's reason, if the address cannot be bound. A port is never shared.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(Options options);
-  ~GrpcServer();  // Shutdown with no patience
+  ~GrpcServer();  // shuts down without a grace period
 
-  // As bound: with the port that the system chose.
+  // As bound, with the actual port.
   const std::string& address() const { return address_; }
 
-  // Refuses new calls, and gives those in flight until `deadline`. Streams go on.
+  // Rejects new calls and waits until `deadline` for running ones. Streams continue.
   void Drain(absl::Time deadline);
-  // The same with `patience`, then cancels the rest, streams too, and waits for their handlers. Not to be called from a
-  // handler. Later calls do nothing.
+  // As Drain with `patience`, then cancels the remaining calls and streams and waits for their handlers. Must not be
+  // called from a handler. Later calls do nothing.
   void Shutdown(absl::Duration patience);
 
  private:

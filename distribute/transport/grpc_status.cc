@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kMaxMessage = 3072;
-constexpr size_t kMaxDetails = 2560;  // base64 makes a third more of it
+constexpr size_t kMaxDetails = 2560;  // base64 adds a third
 
 // Fields of google.rpc.Status and google.protobuf.Any.
 constexpr int kCode = 1;
@@ -24,7 +24,7 @@ void AppendBytes(int field, absl::string_view value, std::string* out) {
   out->append(value.data(), value.size());
 }
 
-// gRPC writes bytes outside printable ASCII as three.
+// gRPC escapes each byte outside printable ASCII as three bytes.
 std::string CutToBudget(absl::string_view message) {
   size_t cost = 0;
   for (size_t i = 0; i < message.size(); ++i) {
@@ -79,7 +79,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   absl::Status result(Code(status.error_code()), status.error_message());
   if (!CarriesDetails(status)) return result;
-  // Details in a form that is not ours say no more than that the peer itself answered.
+  // Details in another form only show that the peer itself answered.
   grpc::Slice slice(status.error_details());
   const grpc::ByteBuffer buffer(&slice, 1);
   WireReader reader(buffer);

@@ -1,4 +1,4 @@
-// absl::Status across gRPC: code and message as every peer reads them, payloads (an error's origin) in
+// absl::Status across gRPC: code and message in the form that every peer reads, and payloads (an error's origin) in
 // grpc-status-details-bin as a google.rpc.Status.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace weir {
 
-// Messages and details are cut so that the trailers stay within the 8 KiB that peers accept by default.
+// Cuts messages and details so that the trailers stay within the 8 KiB that peers accept by default.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
-// Whether the error was told by the peer's code; otherwise gRPC itself made it (the peer is gone, say). Known only for
-// peers that send details, as every Weir task does.
+// True if the peer's code returned the error; otherwise gRPC made it (the peer is gone, say). Reliable only for peers
+// that send details, as every Weir task does.
 bool CarriesDetails(const grpc::Status& status);
 
 }  // namespace weir

@@ -22,13 +22,13 @@
 namespace weir {
 namespace {
 
-// Files that connections leave to others, at most.
+// The most files that are reserved for other uses than connections.
 constexpr rlim_t kReserve = 256;
 constexpr int kAtOnce = 64;
 constexpr int kTries = 16;
-// Where even those are used up.
+// The pause before accepting again if even those are used up.
 constexpr int kPauseMillis = 100;
-// Until a machine that does not answer is taken for gone: about two minutes.
+// A peer that does not answer is considered dead after about two minutes.
 constexpr int kIdleSeconds = 60, kProbeSeconds = 10, kProbes = 6;
 
 std::string Reason(int error) { return std::generic_category().message(error); }
@@ -37,7 +37,7 @@ absl::Status ListenError(const Address& address, int error) {
   const std::string message = absl::StrCat("Cannot listen on ", address.ToString(), ": ", Reason(error));
   if (error == EADDRINUSE) return errors::AlreadyExists(message, "; choose another port, or 0 for any");
   if (error == EACCES) return errors::PermissionDenied(message);
-  if (error == EAGAIN) return errors::ResourceExhausted(message, "; the system has no thread to give");
+  if (error == EAGAIN) return errors::ResourceExhausted(message, "; the thread limit is reached");
   if (error == EMFILE || error == ENFILE) return errors::ResourceExhausted(message, "; raise the limit (ulimit -n)");
   return errors::InvalidArgument(message);
 }
@@ -47,15 +47,15 @@ absl::StatusOr<int> ListenOn(const Address& address, const sockaddr* name, sockl
   if (fd < 0) return ListenError(address, errno);
   if (!address.is_unix()) {
     const auto set = [fd](int level, int option, int value) {
-      setsockopt(fd, level, option, &value, sizeof(value));  // connections get it too
+      setsockopt(fd, level, option, &value, sizeof(value));  // accepted connections inherit it
     };
-    set(SOL_SOCKET, SO_REUSEADDR, 1);  // a port in TIME_WAIT may be taken again, one that somebody listens on may not
+    set(SOL_SOCKET, SO_REUSEADDR, 1);  // a port in TIME_WAIT may be reused, one with a listener may not
     set(SOL_SOCKET, SO_KEEPALIVE, 1);
     set(IPPROTO_TCP, TCP_NODELAY, 1);
     set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
     set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
     set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-    if (name->sa_family == AF_INET6) set(IPPROTO_IPV6, IPV6_V6ONLY, 0);  // whatever the system's setting
+    if (name->sa_family == AF_INET6) set(IPPROTO_IPV6, IPV6_V6ONLY, 0);  // regardless of the system's setting
   }
   if (bind(fd, name, size) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
   const int error = errno;
@@ -76,7 +76,7 @@ void SetPort(int port, sockaddr* name) {
                                : reinterpret_cast<sockaddr_in*>(name)->sin_port) = htons(static_cast<uint16_t>(port));
 }
 
-// The system gives the lowest number that is free.
+// The system returns the lowest free number.
 bool LeavesRoom(int fd) {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
@@ -109,7 +109,7 @@ absl::Status Listener::OpenUnix() {
   return absl::OkStatus();
 }
 
-// Both kinds of addresses for "0.0.0.0", as gRPC has it, where the machine has both.
+// Listens on IPv4 and IPv6 for "0.0.0.0", as gRPC does, if the machine has both.
 absl::Status Listener::OpenInternet() {
   if (address_.host() == "0.0.0.0") {
     const absl::Status status = OpenHost("::");
@@ -129,7 +129,7 @@ absl::Status Listener::OpenHost(const std::string& host) {
     return errors::InvalidArgument("Cannot listen on ", address_.ToString(), ": ", std::string(gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  // The port that the system chooses for a name's first address may be somebody's on its second.
+  // The port that the system chose for the first address of a name may be taken on the second.
   absl::Status status;
   for (int i = 0; i < kTries; ++i) {
     status = ListenOnAll(*found);
@@ -138,7 +138,7 @@ absl::Status Listener::OpenHost(const std::string& host) {
   return status;
 }
 
-// A name may stand for several addresses ("localhost": IPv4 and IPv6), of which the machine may lack one.
+// A name may resolve to several addresses ("localhost": IPv4 and IPv6), of which the machine may lack some.
 absl::Status Listener::ListenOnAll(const addrinfo& found) {
   absl::Status first_error;
   Address address = address_;
@@ -217,7 +217,7 @@ void Listener::AcceptAll(int listener) {
     if (connection < 0) return;
     if (!LeavesRoom(connection)) {
       WEIR_LOG_EVERY(WARNING, absl::Seconds(10))
-          << "connections are refused: the process has hardly a file left; raise the limit (ulimit -n)";
+          << "connections are closed: almost no file descriptors are left; raise the limit (ulimit -n)";
       close(connection);
       continue;
     }

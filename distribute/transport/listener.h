@@ -1,4 +1,4 @@
-// Accepting connections.
+// Accepts connections for gRPC.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,19 @@ struct addrinfo;
 
 namespace weir {
 
-// Accepts for gRPC, which for want of one file would not accept anything any more. Here a connection is closed at once
-// where the process has few files left: those are for its work, and the caller learns that it may try again. A peer
-// that vanishes without a word is noticed. Owns one thread, from Start on.
+// Accepts connections and hands them to gRPC, whose own listener stops accepting for good after it once ran out of
+// files.
+// - If few file descriptors are left, a new connection is closed at once, so that the process can go on and the client
+//   can retry.
+// - Detects peers that vanish without closing their connection.
+// - Owns one thread, which Start creates.
 class Listener {
  public:
-  // Takes over the connection; `listener` is the file that it came by.
+  // Takes ownership of the connection. `listener` is the socket that accepted it.
   using Handler = std::function<void(int listener, int connection)>;
 
-  // AlreadyExists when the port is taken, which is never shared, InvalidArgument when the address is not one of this
-  // machine's, each with the system's reason. Callers wait until Start.
+  // AlreadyExists if the port is taken (ports are never shared), InvalidArgument if the address is not this machine's,
+  // each with the system's reason. Connections wait in the backlog until Start.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const Address& address);
   ~Listener();
   Listener(const Listener&) = delete;

@@ -1,4 +1,4 @@
-// The answer of a worker that does not have a registered graph (any more).
+// The error of a worker that does not have, or no longer has, a registered graph.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -6,9 +6,9 @@
 
 namespace weir {
 
-// ABORTED, in TensorFlow's words: its masters and ours know the answer by them.
+// ABORTED, in TensorFlow's words: both runtimes' masters recognise the error by them.
 absl::Status GraphIsLost(absl::string_view graph_handle);
-// Whether a step ended so: its graph has to be registered again, also where no task restarted.
+// True if a step failed with this error: its graph must be registered again, even if no task restarted.
 bool IsGraphLost(const absl::Status& status);
 
 }  // namespace weir

@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// A step as the client asks it. Names are "node:output" (":0" may be left out); targets are node names.
+// A step as the client requests it. Names are "node:output" (":0" may be omitted); targets are node names.
 struct RunStepArgs {
   std::string session_handle;
   std::string partial_run_handle;  // empty: a whole step
@@ -35,8 +35,8 @@ struct RunCallableArgs {
   int64_t request_id = 0;
 };
 
-// Thread-safe. Calls block until done or until the options' deadline (DEADLINE_EXCEEDED). Errors of a step carry their
-// origin. In process nothing is serialised.
+// Thread-safe. Calls block until they are done or reach the options' deadline (DEADLINE_EXCEEDED). Step errors carry
+// their origin. In process nothing is serialised.
 class MasterInterface {
  public:
   virtual ~MasterInterface() = default;

@@ -22,8 +22,8 @@ absl::Status CheckMessageSize(size_t bytes, absl::string_view message) {
       " bytes together, and a message holds less than 2 GiB: split them over several steps");
 }
 
-// Adds tensors to one message while their total size stays within a message. RESOURCE_EXHAUSTED where there is no
-// memory for what is copied (strings).
+// Adds tensors to one message while their total size fits. RESOURCE_EXHAUSTED if there is no memory for copied elements
+// (strings).
 class TensorFields {
  public:
   TensorFields(absl::string_view message, WireWriter* writer) : message_(message), writer_(writer) {}
@@ -63,13 +63,13 @@ class TensorFields {
   size_t total_ = 0;
 };
 
-// Reads the fields of one message: scalars by pointer, the rest by functions.
+// Reads one message's fields: scalars through pointers, others through functions.
 class MessageDecoder {
  public:
   MessageDecoder(absl::string_view message, const grpc::ByteBuffer& buffer, Allocator* allocator)
       : message_(message), reader_(buffer), allocator_(allocator) {}
 
-  // Calls `field` for every field; it reads the value, or returns false for one that it does not know.
+  // Calls `field` for every field; it reads the value, or returns false for an unknown field.
   absl::Status ForEachField(absl::FunctionRef<bool(int field, WireType type)> read) {
     while (!reader_.AtEnd()) {
       int field;
@@ -84,7 +84,7 @@ class MessageDecoder {
     return absl::OkStatus();
   }
 
-  // Each says that the field was read; a failure ends ForEachField.
+  // Each returns true if it has read the field; a failure ends ForEachField.
   bool Read(std::string* value, WireType type) { return Check(type == WireType::kBytes && reader_.String(value)); }
   bool Read(std::vector<std::string>* values, WireType type) {
     values->emplace_back();
@@ -338,7 +338,7 @@ absl::StatusOr<RunStepResult> DecodeRunStepResponse(const grpc::ByteBuffer& buff
     }
   }));
   RETURN_IF_ERROR(BodyStatus(code, message));
-  // Masters answer in the order asked; another order is put right by name.
+  // Masters answer in request order; another order is corrected by name.
   absl::flat_hash_map<absl::string_view, const Tensor*> by_name;
   for (size_t i = 0; i < fetches.size(); ++i) {
     if (i < tensors.size() && tensors[i].first == fetches[i]) {
@@ -453,7 +453,7 @@ absl::StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const Rendezvous::Rece
                                                           const std::string& transport_options) {
   WireWriter writer;
   TensorFields tensors("RecvTensorResponse", &writer);
-  // A dead value travels as an empty tensor: what it would have held is never read.
+  // A dead value is sent as an empty tensor, because its content is never read.
   RETURN_IF_ERROR(tensors.Add(1, received.is_dead ? Tensor() : received.tensor));
   writer.Varint(2, received.is_dead);
   writer.Varint(3, static_cast<uint64_t>(send_micros));

@@ -1,5 +1,5 @@
-// The calls that carry tensors, as TensorFlow's messages on the wire. Decoders answer InvalidArgument, naming the
-// message and the place, for malformed bytes.
+// Encodes and decodes the calls that carry tensors, as TensorFlow's messages. Decoders return InvalidArgument, with the
+// message's name and the position, for malformed bytes.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace weir {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// A RunGraphRequest or -Response as it travels: tensors under their rendezvous keys.
+// A RunGraphRequest or -Response as it is sent: tensors under their rendezvous keys.
 struct WireRunGraph {
   RunGraphArgs args;  // feeds and indices are empty
   NamedTensors send;
@@ -50,7 +50,7 @@ struct WireReceived {
   bool require_ack = false;
 };
 
-// `feeds` are tensors with their keys; args' tensors, indices and request id are not looked at.
+// `feeds` are tensors with their keys; the tensors, indices and request id in args are ignored.
 absl::StatusOr<grpc::ByteBuffer> EncodeRunGraphRequest(
     const RunGraphArgs& args, const std::vector<std::pair<absl::string_view, const Tensor*>>& feeds,
     const std::vector<absl::string_view>& fetch_keys, int64_t request_id);
@@ -59,12 +59,12 @@ absl::StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& re
                                                         const std::vector<absl::string_view>& fetch_keys);
 absl::StatusOr<WireRunGraphResult> DecodeRunGraphResponse(const grpc::ByteBuffer& buffer, Allocator* allocator);
 
-// Requests go out under `request_id`, whatever the arguments say.
+// Requests are sent with `request_id`, whatever the arguments hold.
 absl::StatusOr<grpc::ByteBuffer> EncodeRunStepRequest(const RunStepArgs& args, int64_t request_id);
 absl::StatusOr<WireRunStep> DecodeRunStepRequest(const grpc::ByteBuffer& buffer, Allocator* allocator);
 absl::StatusOr<grpc::ByteBuffer> EncodeRunStepResponse(const RunStepResult& result,
                                                        const std::vector<std::string>& fetches);
-// Fetches come back in the order of `fetches`.
+// Returns fetches in the order of `fetches`.
 absl::StatusOr<RunStepResult> DecodeRunStepResponse(const grpc::ByteBuffer& buffer,
                                                     const std::vector<std::string>& fetches, Allocator* allocator);
 
@@ -79,7 +79,7 @@ absl::StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const Rendezvous::Rece
                                                           const std::string& transport_options = "");
 absl::StatusOr<WireReceived> DecodeRecvTensorResponse(const grpc::ByteBuffer& buffer, Allocator* allocator);
 
-// The failure of a RunStep or RunGraph told inside an otherwise successful response, for clients that ask for it.
+// A RunStep or RunGraph error inside a successful response, for clients that request it.
 grpc::ByteBuffer EncodeRunStepError(const absl::Status& status);
 grpc::ByteBuffer EncodeRunGraphError(const absl::Status& status);
 

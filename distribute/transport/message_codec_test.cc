@@ -141,7 +141,8 @@ TEST(MessageCodecTest, FetchesComeBackInTheOrderAsked) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("'c'")));
 }
 
-// No prefix and no single wrong byte of a message may crash, or allocate what the message cannot hold.
+// No prefix of a message and no single wrong byte may cause a crash, or an allocation larger than the message
+// justifies.
 TEST(MessageCodecTest, MalformedBytesAreErrors) {
   RunStepArgs args;
   args.session_handle = "session";
@@ -166,7 +167,7 @@ TEST(MessageCodecTest, MalformedBytesAreErrors) {
   EXPECT_GT(errors, static_cast<int>(good.size()));
 }
 
-TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRefused) {
+TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRejected) {
   tensorflow::RecvTensorResponse proto;
   proto.mutable_tensor()->set_dtype(tensorflow::DT_FLOAT);
   proto.mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(int64_t{1} << 40);
@@ -182,7 +183,7 @@ TEST(MessageCodecTest, AShapeThatItsContentDoesNotFillIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Memory that claims to be large and is never read.
+// Memory that claims to be large, but is never read.
 class PretendBuffer : public TensorBuffer {
  public:
   explicit PretendBuffer(size_t size) : TensorBuffer(byte_, size) {}
@@ -191,7 +192,7 @@ class PretendBuffer : public TensorBuffer {
   alignas(64) char byte_[64] = {};
 };
 
-TEST(MessageCodecTest, AMessageOfTwoGigabytesIsRefused) {
+TEST(MessageCodecTest, AMessageOfTwoGigabytesIsRejected) {
   const int64_t elements = int64_t{1} << 29;
   const Tensor huge = Tensor::FromBuffer(DT_FLOAT, TensorShape({elements}), new PretendBuffer(elements * 4));
   EXPECT_THAT(EncodeRecvTensorResponse({huge, false}, 0),

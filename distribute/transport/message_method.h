@@ -1,4 +1,4 @@
-// Server methods whose messages go through protobuf.
+// Server methods with protobuf messages.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ struct RequestAndResponse {
   Response response;
 };
 
-// Parses the request and calls run(options, messages, done), where `done` takes the status and answers the call. The
-// messages live until `done` ran.
+// Parses the request and calls run(options, messages, done); `done` takes the status and answers the call. The messages
+// live until `done` has run.
 template <typename Request, typename Response, typename Run>
 void ServeMessage(ServerCall* call, Run run) {
   auto messages = std::make_shared<RequestAndResponse<Request, Response>>();

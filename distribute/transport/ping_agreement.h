@@ -1,6 +1,6 @@
-// Whether a server lets its clients ping it. TensorFlow's, as gRPC's by default, end a connection over which they are
-// pinged more than once in five minutes; Weir's say that they do not mind. A client therefore asks with its first
-// calls, and pings servers that agreed.
+// Lets a server allow its clients to ping it. TensorFlow's servers, like gRPC's by default, close a connection that is
+// pinged more than once in five minutes; Weir's servers allow it. A client asks in its first calls and pings only
+// servers that agree.
 #pragma once
 
 namespace grpc {
@@ -10,11 +10,11 @@ class ServerContext;
 
 namespace weir {
 
-// Before the call starts.
+// Call before the RPC starts.
 void AskForPings(grpc::ClientContext* context);
-// After the call's end, successful or not.
+// Call after the RPC has ended, successful or not.
 bool AgreesToPings(const grpc::ClientContext& context);
-// Before the answer is sent; says nothing to those who do not ask.
+// Call before the answer is sent. No effect if the client did not ask.
 void AnswerAboutPings(grpc::ServerContext* context);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ namespace {
 constexpr absl::Duration kPingInterval = absl::Milliseconds(50);
 constexpr auto kLongCall = std::chrono::seconds(1);
 
-// A server with gRPC's defaults, which bear no pings; each call takes as long as its request says, in milliseconds.
+// A server with gRPC's defaults, which rejects pings; each call takes as many milliseconds as its request says.
 class PlainServer : public grpc::CallbackGenericService {
  public:
   PlainServer() {
@@ -46,7 +46,7 @@ class PlainServer : public grpc::CallbackGenericService {
      public:
       Call() { StartRead(&request_); }
       void OnReadDone(bool) override {
-        // What is waited for is gRPC's own timers: nothing else tells that a ping would have been sent.
+        // Waits for gRPC's own timers: nothing else shows that a ping would have been sent.
         std::this_thread::sleep_for(kLongCall);
         StartWriteAndFinish(&request_, grpc::WriteOptions(), grpc::Status::OK);
       }
@@ -93,7 +93,7 @@ TEST(PingAgreementTest, AServerOfOursAgreesToTheOneWhoAsks) {
   }
 }
 
-// One that has agreed is pinged over a new connection. That it does not come about ends no call.
+// A server that has agreed is pinged on a new connection. If that fails, no call ends.
 class NewConnectionTest : public testing::TestWithParam<bool> {};
 
 TEST_P(NewConnectionTest, CallsGoOverTheFormerUntilTheNewOneIsThere) {

@@ -26,7 +26,7 @@ bool PollingThreads::Start() {
   auto self = std::prev(threads_.end());
   try {
     *self = std::thread([this, self] { Poll(self); });
-  } catch (const std::system_error&) {  // the system has no thread to give
+  } catch (const std::system_error&) {  // the thread limit is reached
     threads_.erase(self);
     return false;
   }

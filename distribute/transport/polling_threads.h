@@ -10,27 +10,29 @@
 
 namespace weir {
 
-// What every tag of a queue driven by PollingThreads points to.
+// Every tag of a queue driven by PollingThreads points to one.
 class CompletionEvent {
  public:
   virtual ~CompletionEvent() = default;
-  // Runs once per completion, on a polling thread; it may delete the event.
+  // Runs once per completion, on a polling thread. May delete the event.
   virtual void Complete(bool ok) = 0;
-  // Whether Complete may compute or block for long. Then other threads go on polling meanwhile.
+  // True if Complete may compute or block for long: another thread polls meanwhile.
   virtual bool MayBlock() const { return true; }
-  // Runs instead of Complete where there is no other thread to go on polling: what waits here may wait for ever.
+  // Runs instead of Complete if no other thread can poll: an event that waits here may wait indefinitely.
   virtual void CompleteAlone(bool ok) { Complete(ok); }
 };
 
-// Leader and followers: the thread that takes an event runs it at once, with no hop to another thread, and first makes
-// sure that somebody goes on polling. So a handler may block, and even wait for another call on the same queue. Threads
-// grow with need up to a limit, or to what the system gives; the last one tells its events that it is the last. Spare
-// ones end.
-// The queue must outlive this object and be shut down before it is destroyed. Not destroyed on one of its own threads.
+// Drives a completion queue by leader and followers: the thread that takes an event runs it at once, after it has made
+// sure that another thread polls.
+// - Handlers may block, and may even wait for another call on the same queue.
+// - Threads are added as needed, up to a limit of ours or the system's; events that run on the last one are notified.
+//   Spare threads end.
+// - The queue must outlive this object and be shut down before it is destroyed. Not to be destroyed on one of its own
+//   threads.
 class PollingThreads {
  public:
   struct Options {
-    int spare = 8;  // threads kept waiting in the queue
+    int spare = 8;  // idle threads kept in the queue
     int max = 1024;
   };
 
@@ -40,7 +42,7 @@ class PollingThreads {
  private:
   bool Start() REQUIRES(mu_);
   void Poll(std::list<std::thread>::iterator self);
-  bool LeavePolling();  // false: nobody else would poll
+  bool LeavePolling();  // false: no other thread would poll
   bool RejoinPolling(std::list<std::thread>::iterator self);
   void End(std::list<std::thread>::iterator self);
 

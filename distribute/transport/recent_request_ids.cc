@@ -23,7 +23,7 @@ absl::Status RecentRequestIds::TrackUnique(int64_t request_id, absl::string_view
 RequestIdSource::RequestIdSource() : next_(RandomBits()) {}
 
 int64_t RequestIdSource::Next() {
-  // An odd stride visits every value once, far apart from another client's sequence.
+  // An odd stride visits every value once, and separates clients' sequences.
   for (;;) {
     const uint64_t id = next_.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed) >> 1;
     if (id != 0) return static_cast<int64_t>(id);

@@ -1,4 +1,4 @@
-// Finds requests that arrive twice.
+// Detects duplicate requests.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@
 
 namespace weir {
 
-// Remembers the last `capacity` request ids of the methods that must not run twice: gRPC may send a request again on
-// its own, and the second RecvTensor would wait for ever for a tensor that the first has taken. Thread-safe.
+// Remembers the last `capacity` request ids of methods that must not run twice: gRPC may resend a request by itself,
+// and the second RecvTensor would wait indefinitely for a tensor that the first has taken. Thread-safe.
 class RecentRequestIds {
  public:
   explicit RecentRequestIds(size_t capacity = 65536) : capacity_(capacity) {}
 
-  // Aborted, naming the method, when `request_id` was seen. 0 (a client that gives no ids) always passes.
+  // Aborted, with the method's name, if `request_id` was seen before. 0 (a client without ids) always passes.
   absl::Status TrackUnique(int64_t request_id, absl::string_view method);
 
  private:
@@ -29,7 +29,7 @@ class RecentRequestIds {
   absl::flat_hash_set<int64_t> seen_ GUARDED_BY(mu_);
 };
 
-// Makes ids that no other client of a server is likely to make. Thread-safe. Never gives 0.
+// Makes ids that other clients of a server are unlikely to make. Thread-safe. Never returns 0.
 class RequestIdSource {
  public:
   RequestIdSource();

@@ -39,7 +39,7 @@ std::string Head(int64_t num_bytes, int64_t send_micros) {
 
 absl::Status Malformed() { return errors::InvalidArgument("Malformed RecvBufResponse"); }
 
-// A part of the message in one piece of memory.
+// A contiguous part of the message.
 struct Piece {
   const char* data = nullptr;
   size_t size = 0;
@@ -74,7 +74,7 @@ bool SkipField(CodedInputStream& in, uint32_t tag) {
 
 uint32_t TagOf(int field, WireType type) { return static_cast<uint32_t>(field) << 3 | static_cast<uint32_t>(type); }
 
-// Calls `take` for each field with that number and length; false where the message is malformed.
+// Calls `take` for each field with that number and length. False if the message is malformed.
 template <typename Take>
 bool ForEachPiece(const Piece& message, const Take& take) {
   CodedInputStream in(reinterpret_cast<const uint8_t*>(message.data), static_cast<int>(message.size));

@@ -18,15 +18,13 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
   }
 
   void RecvAsync(absl::string_view key, const Args& args, DoneCallback done) override {
-    // The task is the part of the sender's device before "/device:".
+    // The task is the part of the sender's device before "/device:". The sender parses the key.
     const absl::string_view task = key.substr(0, key.substr(0, key.find(';')).find("/device:"));
     if (task == options_.local_task) return options_.local->RecvAsync(key, args, std::move(done));
-    absl::StatusOr<RendezvousKey> parsed = RendezvousKey::Parse(key);
-    if (!parsed.ok()) return done(parsed.status());
-    const std::string source = parsed->src.TaskName();
-    if (source == options_.local_task) return options_.local->RecvAsync(key, args, std::move(done));
-    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(source);
+    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
+    if (!worker.ok()) worker = FindSource(key);
     if (!worker.ok()) return done(worker.status());
+    if (*worker == nullptr) return options_.local->RecvAsync(key, args, std::move(done));
     RecvFrom(*std::move(worker), key, args, std::move(done));
   }
 
@@ -43,14 +41,22 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
   }
 
  private:
-  // A RecvTensor under way. Not a child of the receiver's cancellation, which an abort under way might outlive.
+  // A RecvTensor in progress. Its cancellation is not a child of the receiver's, which a running abort might outlive.
   struct Call {
     CancellationManager cancellation;
     std::shared_ptr<WorkerInterface> worker;
     CancellationManager* receiver = nullptr;
     CancellationManager::Token token = CancellationManager::kInvalidToken;
-    const char* way = nullptr;
+    const char* route = nullptr;
   };
+
+  // For keys that write their device in another form, or are malformed. Null: this task.
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> FindSource(absl::string_view key) {
+    ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
+    const std::string source = parsed.src.TaskName();
+    if (source == options_.local_task) return std::shared_ptr<WorkerInterface>();
+    return options_.workers->Get(source);
+  }
 
   void RecvFrom(std::shared_ptr<WorkerInterface> worker, absl::string_view key, const Args& args, DoneCallback done) {
     auto call = std::make_shared<Call>();
@@ -76,7 +82,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
     }
     CallOptions options;
     options.cancellation = &call->cancellation;
-    options.way = &call->way;
+    options.route = &call->route;
     call->worker->RecvTensorAsync(options, options_.step_id, key,
                                   [self = shared_from_this(), call, key = std::string(key),
                                    done = std::move(done)](absl::StatusOr<Received> received) mutable {
@@ -86,7 +92,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
                                       self->calls_.erase(call);
                                       aborted = self->status_;
                                     }
-                                    // After `done` the receiver's cancellation may be gone.
+                                    // After `done` the receiver's cancellation may be destroyed.
                                     if (call->receiver != nullptr) call->receiver->TryDeregister(call->token);
                                     const absl::Status cancelled = call->cancellation.status();
                                     if (!received.ok() && !aborted.ok()) {
@@ -95,7 +101,7 @@ class RemoteRendezvous : public Rendezvous, public std::enable_shared_from_this<
                                       received = CancelledReceive(key, cancelled);
                                     }
                                     if (received.ok()) {
-                                      if (self->options_.log != nullptr) self->options_.log->Add(key, call->way);
+                                      if (self->options_.log != nullptr) self->options_.log->Add(key, call->route);
                                       if (auto status = self->Decode(&*received); !status.ok()) received = status;
                                     }
                                     done(std::move(received));

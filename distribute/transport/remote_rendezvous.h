@@ -1,4 +1,4 @@
-// The rendezvous of one step whose senders may be on other tasks.
+// The rendezvous of a step with senders on other tasks.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,19 @@ namespace weir {
 struct RemoteRendezvousOptions {
   int64_t step_id = 0;
   std::string local_task;             // "/job:worker/replica:0/task:0"
-  std::shared_ptr<Rendezvous> local;  // what this task's senders and RecvTensor meet in
+  std::shared_ptr<Rendezvous> local;  // for this task's senders and RecvTensor
   WorkerPool* workers = nullptr;      // outlives the rendezvous and its receives
-  // Decodes variants that arrive; those of other types, and all where it is null, stay encoded. Outlives them too.
+  // Decodes received variants of the types that it knows; null: they stay encoded. Outlives the rendezvous and its
+  // receives.
   const VariantRegistry* variants = nullptr;
-  std::shared_ptr<TransferLog> log;  // told of what arrives; may be null
+  std::shared_ptr<TransferLog> log;  // records received tensors; may be null
 };
 
-// Receives by pull: a key whose sender is on this task is taken from `local`, any other by RecvTensor from the sender's
-// task. Sends go to `local`, where the receiver's task comes for them. StartAbort aborts `local` as well and cancels
-// the receives that are under way. A receive that fails because of the sender's task carries that task as its origin.
+// Pulls tensors: a key with a sender on this task is received from `local`, any other by RecvTensor from the sender's
+// task.
+// - Send puts tensors into `local`, where other tasks request them.
+// - StartAbort also aborts `local` and cancels pending receives.
+// - A receive that fails because of the sender's task carries that task as its origin.
 std::shared_ptr<Rendezvous> NewRemoteRendezvous(RemoteRendezvousOptions options);
 
 }  // namespace weir

@@ -7,9 +7,9 @@
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/transport_service.h"
 
 namespace weir {
 namespace {
@@ -38,13 +38,13 @@ struct Loopback {
     server.reset();
     BreakLinks();
   }
-  // gRPC's server waits for its handlers, and knows nothing of those that links wait for.
+  // gRPC's server waits for its own handlers, but not for those of links.
   void BreakLinks() {
     if (sender_links != nullptr) sender_links->Stop();
     if (sender_streams != nullptr) sender_streams->Stop();
   }
 
-  // Calls until one has gone through the link.
+  // Calls until one has used the link.
   absl::Status AwaitLink() {
     ASSIGN_OR_RETURN(const auto sender, pool->Get(kSender));
     tensorflow::CleanupGraphRequest request;
@@ -119,7 +119,7 @@ RendezvousPair OverStream() {
 INSTANTIATE_TEST_SUITE_P(Grpc, RendezvousConformance, testing::Values(RendezvousFactory(OverGrpc)));
 INSTANTIATE_TEST_SUITE_P(Link, RendezvousConformance, testing::Values(RendezvousFactory(OverLink)));
 INSTANTIATE_TEST_SUITE_P(Stream, RendezvousConformance, testing::Values(RendezvousFactory(OverStream)));
-// A task's own keys never leave it.
+// A task's own keys stay within the task.
 INSTANTIATE_TEST_SUITE_P(RemoteLocal, RendezvousConformance, testing::Values(RendezvousFactory([] {
                            auto rendezvous = NewRemoteRendezvous({.step_id = 1,
                                                                   .local_task = kSender,
@@ -197,7 +197,7 @@ TEST_P(RemoteRendezvousTest, AMalformedKeyIsAnError) {
 }
 
 TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
-  const auto way = [](const RendezvousPair& pair, absl::string_view edge, const Tensor& tensor) {
+  const auto route = [](const RendezvousPair& pair, absl::string_view edge, const Tensor& tensor) {
     auto log = std::make_shared<TransferLog>();
     const auto receiver = NewRemoteRendezvous({.step_id = 1,
                                                .local_task = kReceiver,
@@ -211,12 +211,12 @@ TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
     std::promise<absl::Status> done;
     receiver->RecvAsync(key, {}, [&](const absl::StatusOr<Rendezvous::Received>& r) { done.set_value(r.status()); });
     EXPECT_THAT(done.get_future().get(), IsOk());
-    return std::string(log->ways().at(RendezvousKey::Prefix(pair.src_device, 1, pair.dst_device, edge)));
+    return std::string(log->routes().at(RendezvousKey::Prefix(pair.src_device, 1, pair.dst_device, edge)));
   };
-  EXPECT_EQ(way(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
-  EXPECT_EQ(way(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
-  EXPECT_EQ(way(OverStream(), "small", Tensor::Scalar<float>(1)), "through a stream");
-  EXPECT_EQ(way(OverStream(), "large", Tensor(DT_FLOAT, {1'000'000})), "through a stream");
+  EXPECT_EQ(route(OverGrpc(), "small", Tensor::Scalar<float>(1)), "over gRPC");
+  EXPECT_EQ(route(OverLink(), "small", Tensor::Scalar<float>(1)), "through a link");
+  EXPECT_EQ(route(OverStream(), "small", Tensor::Scalar<float>(1)), "through a stream");
+  EXPECT_EQ(route(OverStream(), "large", Tensor(DT_FLOAT, {1'000'000})), "through a stream");
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, RemoteRendezvousTest,

@@ -1,4 +1,4 @@
-// weir.StatusService: what a task has.
+// weir.StatusService: the state of a task.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Lists what the devices, which outlive the server, have in their ResourceManagers: a MiB of it.
+// Lists the contents of the devices' ResourceManagers, up to one MiB. The devices outlive the server.
 ServerMethod ListResourcesMethod(std::vector<Device*> devices);
-// Tells of those of the devices that are GPUs, which outlive the server.
+// Reports memory and graph statistics of those devices that are GPUs. The devices outlive the server.
 ServerMethod ListGpusMethod(const std::vector<Device*>& devices);
 
 }  // namespace weir

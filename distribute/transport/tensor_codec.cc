@@ -61,7 +61,7 @@ bool DecodeDim(WireReader* reader, DimVector* dims) {
   return true;
 }
 
-// False for a shape that is malformed or unusual (unknown rank, too many dimensions): protobuf then has its say.
+// False for a shape that is malformed or unusual (unknown rank, too many dimensions): protobuf decodes those.
 bool DecodeShape(WireReader* reader, DimVector* dims) {
   size_t length;
   if (!reader->Length(&length)) return false;
@@ -76,7 +76,7 @@ bool DecodeShape(WireReader* reader, DimVector* dims) {
   return true;
 }
 
-// The common form: dtype, shape, then exactly the content that they ask for. False when the bytes take another form.
+// Decodes the common form: dtype, shape, then exactly as much content as they require. False for other forms.
 absl::StatusOr<bool> DecodeUsualForm(WireReader* reader, Allocator* allocator, Tensor* tensor) {
   uint64_t dtype = 0;
   DimVector dims;

@@ -1,4 +1,4 @@
-// Tensors as tensorflow.TensorProto on the wire, without a protobuf copy of their bytes.
+// Encodes tensors as tensorflow.TensorProto, without a protobuf copy of their bytes.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace weir {
 
-// A message on the wire stays below this, as protobuf readers elsewhere cannot take more.
+// Messages stay below this size, the limit of protobuf readers.
 constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1;
 
-// A TensorProto about to be written: first what protobuf would write before tensor_content's bytes or the strings (or
-// the whole, for handles and variants), then those.
+// A TensorProto to be written: first the fields that protobuf writes before tensor_content or the strings (or the whole
+// message, for handles and variants), then those.
 class TensorEncoder {
  public:
-  // InvalidArgument when the tensor cannot leave the process, ResourceExhausted when it is too large. `tensor` must
-  // outlive the encoder.
+  // InvalidArgument if the tensor cannot leave the process, ResourceExhausted if it is too large. `tensor` outlives the
+  // encoder.
   static absl::StatusOr<TensorEncoder> Create(const Tensor& tensor);
 
   size_t size() const { return head_.size() + content_bytes_; }
@@ -32,8 +32,8 @@ class TensorEncoder {
   size_t content_bytes_ = 0;
 };
 
-// Reads a TensorProto, its length first. Bytes of plain types go from the slices straight into the tensor's buffer.
-// InvalidArgument for anything malformed or beyond kMaxMessageBytes; checked before allocating.
+// Reads a length-prefixed TensorProto. Bytes of plain types go from the slices straight into the tensor's buffer.
+// InvalidArgument if it is malformed or larger than kMaxMessageBytes; checked before allocation.
 absl::StatusOr<Tensor> DecodeTensor(WireReader* reader, Allocator* allocator);
 
 }  // namespace weir

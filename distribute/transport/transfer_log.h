@@ -1,4 +1,4 @@
-// By what way the tensors of a step have come from another task.
+// Records which route the tensors of a step took from other tasks.
 #pragma once
 
 #include <atomic>
@@ -11,28 +11,28 @@
 
 namespace weir {
 
-// For steps that are traced; others write nothing. Thread-safe.
+// Written only by traced steps. Thread-safe.
 class TransferLog {
  public:
-  // By edge, the key without frame and iteration: a loop's tensors come one way, but for their sizes. Ways are words
-  // that live for ever.
-  using Ways = absl::flat_hash_map<std::string, const char*>;
+  // By edge, which is the key without frame and iteration: a loop's tensors take one route unless their sizes differ.
+  // Routes are static strings.
+  using Routes = absl::flat_hash_map<std::string, const char*>;
 
   void Start() { is_on_.store(true, std::memory_order_relaxed); }
-  void Add(absl::string_view key, const char* way) {
-    if (way == nullptr || !is_on_.load(std::memory_order_relaxed)) return;
+  void Add(absl::string_view key, const char* route) {
+    if (route == nullptr || !is_on_.load(std::memory_order_relaxed)) return;
     MutexLock lock(mu_);
-    ways_[std::string(key.substr(0, key.rfind(';')))] = way;
+    routes_[std::string(key.substr(0, key.rfind(';')))] = route;
   }
-  Ways ways() const {
+  Routes routes() const {
     MutexLock lock(mu_);
-    return ways_;
+    return routes_;
   }
 
  private:
   std::atomic<bool> is_on_{false};
   mutable Mutex mu_;
-  Ways ways_ GUARDED_BY(mu_);
+  Routes routes_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

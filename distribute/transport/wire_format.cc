@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Below this size a copy costs less than a slice of its own.
+// Below this size a copy is cheaper than a slice.
 constexpr size_t kShareFrom = 4096;
 
 void ReleaseTensor(void* tensor) { delete static_cast<Tensor*>(tensor); }
@@ -243,7 +243,7 @@ absl::Status MessageFromBuffer(const grpc::ByteBuffer& buffer, google::protobuf:
   if (!buffer.Valid()) return message->ParseFromString("") ? absl::OkStatus() : malformed();
   grpc::Slice slice;
   if (!buffer.TrySingleSlice(&slice).ok() && !buffer.DumpToSingleSlice(&slice).ok()) return malformed();
-  return OrOutOfMemory([&] {  // a message may take many times as much as its bytes
+  return OrOutOfMemory([&] {  // a parsed message may take much more memory than its bytes
     return message->ParseFromArray(slice.begin(), static_cast<int>(slice.size())) ? absl::OkStatus() : malformed();
   });
 }

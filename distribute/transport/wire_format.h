@@ -1,4 +1,4 @@
-// Protobuf's wire format written to and read from gRPC byte buffers by hand, so that tensor bytes never pass through a
+// Writes and reads protobuf's wire format in gRPC byte buffers by hand, so that tensor bytes never pass through a
 // protobuf message.
 #pragma once
 
@@ -26,20 +26,20 @@ inline void AppendTag(int field, WireType type, std::string* out) {
   AppendVarint(static_cast<uint64_t>(field) << 3 | static_cast<uint32_t>(type), out);
 }
 
-// Builds one message. Not thread-safe. Fields with default values are left out, as proto3 does.
+// Builds one message. Not thread-safe. Omits fields with default values, as proto3 does.
 class WireWriter {
  public:
   void Varint(int field, uint64_t value);
   void Bytes(int field, absl::string_view value);
-  // A string element of a repeated field: written even when empty.
+  // A string element of a repeated field: written even if it is empty.
   void RepeatedBytes(int field, absl::string_view value);
   void Message(int field, const google::protobuf::MessageLite& message);
-  // The tag and length of a sub-message whose `length` bytes follow.
+  // The tag and length of a sub-message; its `length` bytes follow.
   void BeginMessage(int field, size_t length);
   void Raw(absl::string_view bytes) { pending_.append(bytes.data(), bytes.size()); }
-  // The bytes of a plain tensor. Large ones are not copied: the buffer lives until gRPC has sent them.
+  // The bytes of a plain tensor. Large ones are not copied: gRPC keeps the buffer until they are sent.
   void TensorBytes(const Tensor& tensor);
-  // The elements of a tensor of strings as a repeated field. Large ones are not copied, either.
+  // The elements of a string tensor as a repeated field. Large ones are not copied either.
   void TensorStrings(int field, const Tensor& tensor);
 
   grpc::ByteBuffer Finish();
@@ -52,8 +52,8 @@ class WireWriter {
   std::vector<grpc::Slice> slices_;
 };
 
-// Reads one message that may lie in many slices. Not thread-safe. Methods return false where the bytes are malformed or
-// end early; nothing is allocated before the length is known to be there.
+// Reads one message, which may span many slices. Not thread-safe. Methods return false for bytes that are malformed or
+// end early; nothing is allocated before its length is known to be available.
 class WireReader {
  public:
   explicit WireReader(const grpc::ByteBuffer& buffer);
@@ -64,13 +64,13 @@ class WireReader {
 
   bool Tag(int* field, WireType* type);
   bool Varint(uint64_t* value);
-  bool Length(size_t* length);  // of what follows, within the limit
+  bool Length(size_t* length);  // of the bytes that follow, within the limit
   bool Copy(void* destination, size_t size);
   bool String(std::string* value);                       // length and bytes
   bool Message(google::protobuf::MessageLite* message);  // length and message
   bool Skip(WireType type);
 
-  // Restricts reading to the next `length` bytes, until PopLimit of what this returned.
+  // Restricts reading to the next `length` bytes, until PopLimit with the returned value.
   size_t PushLimit(size_t length);
   void PopLimit(size_t outer) { limit_ = outer; }
 
@@ -83,7 +83,7 @@ class WireReader {
  private:
   bool Byte(uint8_t* value);
   bool SkipBytes(size_t size);
-  bool EnterSlice();  // makes offset_ point at a byte, where there is one
+  bool EnterSlice();  // advances to a slice with bytes left, if there is one
 
   std::vector<grpc::Slice> slices_;
   size_t slice_ = 0;
@@ -92,9 +92,9 @@ class WireReader {
   size_t limit_ = 0;
 };
 
-// Whole messages through protobuf, for those that carry no tensors.
+// Messages without tensors, through protobuf.
 absl::StatusOr<grpc::ByteBuffer> MessageToBuffer(const google::protobuf::MessageLite& message);
-// InvalidArgument, naming the message's type, for malformed bytes.
+// InvalidArgument, with the message's type, for malformed bytes.
 absl::Status MessageFromBuffer(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite* message);
 
 }  // namespace weir

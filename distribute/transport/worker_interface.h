@@ -1,4 +1,4 @@
-// How a master talks to a task's worker, and workers to each other: the same calls in process and over gRPC.
+// How a master calls a task's worker, and workers call each other: the same calls in process and over gRPC.
 #pragma once
 
 #include <functional>
@@ -10,29 +10,30 @@
 #include "core/rendezvous.h"
 #include "core/status.h"
 #include "core/tensor.h"
-#include "distribute/collective/received_bytes.h"
+#include "distribute/transport/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
+#include "weir/peer.pb.h"
 
 namespace weir {
 
-// What accompanies every call. A call ends with DEADLINE_EXCEEDED, naming the task, at the deadline.
+// Options of every call. At the deadline a call ends with DEADLINE_EXCEEDED, which names the task.
 struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // the call ends with CANCELLED when it fires
-  const char** way = nullptr;  // of RecvTensor: set, before `done`, to the way that the tensor came, in words
+  const char** route =
+      nullptr;  // of RecvTensor: set, before `done`, to the route that the tensor took; a static string
 };
 
-// A partition handed to a worker.
+// A partition to be registered with a worker.
 struct RegisterGraphArgs {
   tensorflow::RegisterGraphRequest request;
-  // Rendezvous keys of client-terminated _Recv (feeds) and _Send (fetches) nodes, in the order in which RunGraph gives
-  // and returns tensors.
+  // Rendezvous keys of client-terminated _Recv (feeds) and _Send (fetches) nodes, in the order of RunGraph's tensors.
   std::vector<std::string> feed_keys;
   std::vector<std::string> fetch_keys;
 };
 
-// One step of one registered partition. Feeds and fetches are by position in RegisterGraphArgs' keys; with partial
-// runs each call gives or asks only a part, listed by index.
+// One step of one registered partition. Feeds and fetches are identified by their position in RegisterGraphArgs' keys;
+// each call of a partial run has only some of them, listed by index.
 struct RunGraphArgs {
   std::string session_handle;
   std::string graph_handle;
@@ -44,7 +45,7 @@ struct RunGraphArgs {
   bool is_partial = false;
   bool is_last_partial_run = false;
   bool caller_waits = false;  // in process: the calling thread may compute and block until the part is done
-  int64_t request_id = 0;     // tells a retried call from a new one
+  int64_t request_id = 0;     // identifies retries of one call
 };
 
 struct RunGraphResult {
@@ -54,7 +55,7 @@ struct RunGraphResult {
   std::vector<tensorflow::GraphDef> partition_graphs;  // when exec_opts.record_partition_graphs
 };
 
-// A buffer of a collective that a member offers under a key.
+// A request for a buffer that a member of a collective offers under a key.
 struct RecvBufArgs {
   int64_t step_id = 0;
   std::string key;
@@ -63,9 +64,10 @@ struct RecvBufArgs {
   uint64_t src_incarnation = 0;  // 0: any
 };
 
-// Thread-safe. Every `done` runs exactly once, with no lock held, perhaps on the caller's thread before the call
-// returns. Messages are the caller's and must live until `done`. Comments name the retry safety; see
-// worker_service.proto.
+// Thread-safe.
+// - Every `done` runs exactly once, with no lock held, perhaps on the caller's thread before the call returns.
+// - Messages belong to the caller and live until `done`.
+// - Comments name the retry safety; see worker_service.proto.
 class WorkerInterface {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
@@ -76,13 +78,16 @@ class WorkerInterface {
 
   virtual void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                               tensorflow::GetStatusResponse* response, DoneCallback done) = 0;  // idempotent
+  // UNIMPLEMENTED from tasks of other runtimes, which have no capabilities.
+  virtual void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                                    GetCapabilitiesResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void CreateWorkerSessionAsync(const CallOptions& options,
                                         const tensorflow::CreateWorkerSessionRequest* request,
                                         tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) = 0;
   virtual void DeleteWorkerSessionAsync(const CallOptions& options,
                                         const tensorflow::DeleteWorkerSessionRequest* request,
                                         tensorflow::DeleteWorkerSessionResponse* response, DoneCallback done) = 0;
-  // Gives the graph handle.
+  // Returns the graph handle.
   virtual void RegisterGraphAsync(const CallOptions& options, std::shared_ptr<const RegisterGraphArgs> args,
                                   ResultCallback<std::string> done) = 0;
   virtual void DeregisterGraphAsync(const CallOptions& options, const tensorflow::DeregisterGraphRequest* request,
@@ -94,15 +99,15 @@ class WorkerInterface {
                                  tensorflow::CleanupGraphResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void CleanupAllAsync(const CallOptions& options, const tensorflow::CleanupAllRequest* request,
                                tensorflow::CleanupAllResponse* response, DoneCallback done) = 0;  // idempotent
-  // Waits until the tensor of `key` is produced. A response that got lost would leave a retry waiting for ever: never
-  // retried.
+  // Waits until the tensor of `key` is produced. Never retried: if a response is lost, a retry would wait indefinitely.
   virtual void RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
                                ResultCallback<Rendezvous::Received> done) = 0;
-  // As RecvTensor. The sender may reuse its memory when what `done` got is gone.
+  // As RecvTensor. The sender may reuse its memory once the result is destroyed.
   virtual void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                             ResultCallback<ReceivedBytes> done) = 0;
-  virtual void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                  tensorflow::CompleteGroupResponse* response, DoneCallback done) = 0;  // idempotent
+  // Serves CompleteGroup too: a member without GroupMember belongs to another runtime.
+  virtual void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                              DoneCallback done) = 0;  // idempotent
   virtual void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
                                      tensorflow::CompleteInstanceResponse* response,
                                      DoneCallback done) = 0;  // idempotent
@@ -115,13 +120,13 @@ class WorkerInterface {
                             tensorflow::TracingResponse* response, DoneCallback done) = 0;
 };
 
-// Finds workers by task name ("/job:ps/replica:0/task:1"). Thread-safe. Interfaces stay valid while the pool lives.
+// Finds workers by task name ("/job:ps/replica:0/task:1"). Thread-safe. Interfaces are valid while the pool lives.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
-  // Every task of the cluster, in order of job name and index.
+  // All tasks of the cluster, in order of job name and index.
   virtual std::vector<std::string> Tasks() const = 0;
-  // NotFound, listing what there is, for a task that is not of the cluster. Never connects by itself: a call does.
+  // NotFound, which lists the tasks, if the cluster does not have it. Does not connect; the first call does.
   virtual absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) = 0;
 };
 

@@ -29,9 +29,9 @@ bool HandlesObjects(const Node& node) {
   return std::count(node.output_types().begin(), node.output_types().end(), DT_RESOURCE) > 0;
 }
 
-// The role of a node of which no kernel is asked for; nullopt: look at that.
+// The role of a node that has no kernel of its own; nullopt: the kernel decides.
 std::optional<CaptureRole> RoleWithoutKernel(const Node& node) {
-  // What a client feeds is there when the step begins.
+  // Client feeds are available when the step begins.
   if (node.IsRecv()) return ClientTerminalKey(node).empty() ? CaptureRole::kWaits : CaptureRole::kOutside;
   if (node.registration() == nullptr) return CaptureRole::kWaits;  // a call
   if (node.IsControlFlow() || node.IsSend() || node.IsConstant() || node.op() == "ControlTrigger" ||
@@ -39,7 +39,7 @@ std::optional<CaptureRole> RoleWithoutKernel(const Node& node) {
     return CaptureRole::kOutside;
   }
   if (node.op() == "NoOp" || node.op() == "Identity") {
-    return HandlesObjects(node) ? CaptureRole::kOutside : CaptureRole::kHost;  // the executor's own
+    return HandlesObjects(node) ? CaptureRole::kOutside : CaptureRole::kHost;  // the executor handles these
   }
   return std::nullopt;
 }
@@ -50,7 +50,7 @@ CaptureRole RoleOf(const Node& node, OpKernel& kernel) {
   }
   if (HandlesObjects(node)) return CaptureRole::kOutside;
   if (const auto* enqueues = dynamic_cast<GpuOpKernel*>(&kernel)) {
-    // State that is a variable's is looked at before each replay; what a kernel keeps itself would stand still.
+    // A variable's state is checked before each replay; state inside a kernel would not be.
     const auto& types = node.input_types();
     const bool keeps_state = node.IsStateful() && std::count(types.begin(), types.end(), DT_RESOURCE) == 0;
     return enqueues->CanBeCaptured() && !keeps_state ? CaptureRole::kEnqueues : CaptureRole::kOutside;
@@ -61,8 +61,8 @@ CaptureRole RoleOf(const Node& node, OpKernel& kernel) {
 
 bool IsInside(CaptureRole role) { return role == CaptureRole::kHost || role == CaptureRole::kEnqueues; }
 
-// Readers of a reference variable see its updates: what hands its value on stays outside, for what a segment gives away
-// is a copy.
+// Readers of a reference variable must see its updates, but a segment returns copies. So nodes that pass on such a
+// value stay outside.
 void LeaveReferencesOutside(const Graph& graph, std::vector<CaptureRole>* roles) {
   std::vector<bool> gives_reference(graph.num_node_ids(), false);
   for (const Node* node : ForwardOrder(graph)) {
@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<CaptureRole>> FindRoles(const Graph& graph, const Pla
     kernels->emplace(node->name(), std::move(kernel));
   }
   LeaveReferencesOutside(graph, &roles);
-  // A constant that waits for others goes with its readers.
+  // A constant with control inputs goes with its readers.
   for (const Node* node : graph.nodes()) {
     if (!node->IsConstant() || HandlesObjects(*node)) continue;
     const bool goes_inside = std::all_of(node->out_edges().begin(), node->out_edges().end(), [&](const Edge* edge) {
@@ -135,7 +135,7 @@ absl::Status CaptureSegments(const SegmentOptions& segments, const KernelRegistr
     if (found != made->end()) return found->second;
     return make(node);
   };
-  // What several segments read, and nodes beside them, lies in memory once.
+  // A constant read by several segments, or by nodes outside, is stored once.
   auto placed = std::make_shared<absl::flat_hash_map<std::string, Tensor>>();
   options->place_constant = [placed, place = std::move(options->place_constant)](
                                 const Node& node, Tensor value) -> absl::StatusOr<Tensor> {

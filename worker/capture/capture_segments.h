@@ -1,4 +1,4 @@
-// Makes of a graph for a GPU one whose parts are captured and replayed.
+// Replaces parts of a GPU's graph with captured segments.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace weir {
 
-// The name among RewriterConfig's custom_optimizers by which a session asks for it. Its parameters min_kernels and
-// warm_ups, ints, are SegmentOptions'.
+// The name in RewriterConfig.custom_optimizers that enables capture in a session. Its int parameters min_kernels and
+// warm_ups are SegmentOptions'.
 inline constexpr char kGpuGraphsOptimizer[] = "GpuGraphs";
 
-// What a session asks for; nullopt: nothing. INVALID_ARGUMENT for parameters that there are not.
+// The session's options; nullopt: capture is off. INVALID_ARGUMENT for unknown parameters.
 absl::StatusOr<std::optional<SegmentOptions>> CaptureOptionsOf(const tensorflow::GraphOptions& options);
 
-// Puts a node with a CapturedSegment in place of each segment of `graph`, which PrepareMemory has been through, and
-// gives `options` the kernels of what there is now. `device` is `gpu`, or a view of it.
+// Replaces each segment of `graph` with a CapturedSegment node and adds the new kernels to `options`. PrepareMemory has
+// run on the graph. `device` is `gpu`, or a view of it.
 absl::Status CaptureSegments(const SegmentOptions& segments, const KernelRegistry& kernels, Device* device,
                              GpuDevice* gpu, Graph* graph, Plan::Options* options);
 

@@ -147,7 +147,7 @@ void CapturedSegment::GiveUp(absl::string_view why, Entries* out) {
   gave_up_ = true;
   TakeOut(entries_.begin(), entries_.end(), out);
   WEIR_LOG(WARNING).With("node", source_.name).With("device", source_.gpu->name())
-      << "a part of a graph is not captured any more, but runs node by node: " << why;
+      << "a graph segment is no longer captured and runs node by node: " << why;
 }
 
 absl::Status CapturedSegment::RunPlainly(OpKernelContext& ctx) {

@@ -1,4 +1,4 @@
-// The kernel of a part of a graph that a GPU captures and replays.
+// The kernel of a captured segment.
 #pragma once
 
 #include <list>
@@ -13,11 +13,12 @@
 
 namespace weir {
 
-// Runs its plan as a step would, until inputs come that it has seen often enough (CaptureSource::warm_ups): then the
-// plan is captured, and replayed for such inputs from there on. Inputs are alike where their types and shapes are, and
-// those in host memory have the same values. Several graphs are kept, those that were used last; a plan of which
-// captures fail, or serve for few steps each, is run plainly for good, and a log line says why. So is one step that
-// somebody observes, who is told of each node.
+// Runs its plan plainly until it has seen equal inputs often enough (CaptureSource::warm_ups); then captures the plan
+// and replays the graph for such inputs.
+// - Inputs are equal if their types and shapes are, and the values of those in host memory.
+// - Keeps the most recently used graphs. If captures fail, or serve too few steps each, the plan runs plainly from then
+//   on, and the log says why.
+// - Observed steps run plainly too, so that the observer sees each node.
 class CapturedSegment : public OpKernel, private GpuGraphCache {
  public:
   explicit CapturedSegment(CaptureSource source);
@@ -29,8 +30,9 @@ class CapturedSegment : public OpKernel, private GpuGraphCache {
 
  private:
   static constexpr size_t kMaxGraphs = 8;
-  static constexpr int kMaxFailures = 3;  // one after the other
-  // A capture takes as long as some steps: after so many of them each must have served for so many replays.
+  static constexpr int kMaxFailures = 3;  // consecutive
+  // A capture costs as much as several steps: after this many captures, each must have served this many replays on
+  // average.
   static constexpr int kPatience = 8;
   static constexpr int kWorth = 4;
 
@@ -43,12 +45,12 @@ class CapturedSegment : public OpKernel, private GpuGraphCache {
 
   void DropGraphs() override;
   std::string KeyOf(const OpKernelContext& ctx) const;
-  // What serves the key; with a null `graph`, one is to be captured. Null: run plainly.
+  // The entry for `key`. If its `graph` is null, the caller captures one. Null: run plainly.
   std::shared_ptr<Entry> Choose(std::string key, std::shared_ptr<ReplayableGraph>* graph);
   std::shared_ptr<ReplayableGraph> Capture(Entry& entry, OpKernelContext& ctx);
   void Drop(Entry& entry, const ReplayableGraph* graph);
   using Entries = std::list<std::shared_ptr<Entry>>;
-  // Moves them to `out`, for the caller to destroy with no lock held.
+  // Moves entries to `out`, which the caller destroys with no lock held.
   void TakeOut(Entries::iterator first, Entries::iterator last, Entries* out) REQUIRES(mu_);
   void GiveUp(absl::string_view why, Entries* out) REQUIRES(mu_);
   absl::Status RunPlainly(OpKernelContext& ctx);
@@ -56,7 +58,7 @@ class CapturedSegment : public OpKernel, private GpuGraphCache {
   const CaptureSource source_;
   const std::shared_ptr<Executor> executor_;
   Mutex mu_;
-  Entries entries_ GUARDED_BY(mu_);  // the last used first
+  Entries entries_ GUARDED_BY(mu_);  // most recently used first
   bool gave_up_ GUARDED_BY(mu_) = false;
   int failures_ GUARDED_BY(mu_) = 0;
   int64_t captures_ GUARDED_BY(mu_) = 0, replays_ GUARDED_BY(mu_) = 0;

@@ -111,7 +111,7 @@ class Extraction {
     return absl::OkStatus();
   }
 
-  // A constant lies where its readers want it, which CaptureRole asks to be in a segment too.
+  // A constant is placed where its readers, all in a segment, need it.
   absl::StatusOr<bool> LiesInHostMemory(const Edge& edge) const {
     if (edge.src->IsConstant()) return ReadsHostMemory(edge);
     ASSIGN_OR_RETURN(const NodeMemory memory, MemoryOfNode(kernels_, edge.src->def(), edge.src->op_def(), kDeviceGpu));
@@ -149,7 +149,7 @@ class Extraction {
   std::map<Output, Node*> arguments_;
   std::vector<Output> inputs_;
   DataTypeVector input_types_, output_types_;
-  std::vector<std::pair<Input, int>> readers_;  // and which output they read
+  std::vector<std::pair<Input, int>> readers_;  // with the output that they read
   std::vector<Node*> controls_before_, controls_after_;
 };
 

@@ -1,4 +1,4 @@
-// Cuts a part out of a graph, to be compiled by itself.
+// Moves a segment out of a graph, to be compiled separately.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 namespace weir {
 
 struct ExtractedSegment {
-  Node* node = nullptr;  // kGpuGraphOp, in the graph: it has taken the place of the segment's nodes
-  // These, between _Arg and _Retval nodes for the inputs and outputs of `node`.
+  Node* node = nullptr;  // the kGpuGraphOp that replaced the segment's nodes in the graph
+  // The segment's nodes, between _Arg and _Retval nodes for the inputs and outputs of `node`.
   std::unique_ptr<Graph> body;
   std::vector<bool> input_is_on_host, output_is_on_host;
 };
 
-// `segment` is one of FindSegments; its nodes are removed from `graph`.
+// `segment` comes from FindSegments; its nodes are removed from `graph`.
 absl::StatusOr<ExtractedSegment> ExtractSegment(const KernelRegistry& kernels, const std::vector<Node*>& segment,
                                                 Graph* graph);
 

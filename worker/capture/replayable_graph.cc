@@ -20,7 +20,7 @@ bool NamesAVariable(const Tensor& input) { return input.dtype() == DT_RESOURCE &
 
 }  // namespace
 
-// Those of a replay, locked in the order of their addresses.
+// The variables of a replay, locked in address order.
 struct ReplayableGraph::Variables {
   std::vector<std::shared_ptr<Variable>> found;  // by ReplayableGraph::variables_
   std::vector<std::unique_lock<std::mutex>> locks;
@@ -67,7 +67,7 @@ absl::Status ReplayableGraph::AllocateInputs(OpKernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// The step must not hear of an error: it runs without the graph then. What ran on another thread would not be captured.
+// An error must not reach the step, which then runs without the graph. Work on another thread would not be captured.
 absl::Status ReplayableGraph::Run(OpKernelContext& ctx, std::vector<Tensor> arguments, std::vector<Tensor>* results) {
   StepContext step = ctx.step();
   step.rendezvous = nullptr;
@@ -90,7 +90,7 @@ absl::Status ReplayableGraph::FindVariables(const std::vector<GpuCapture::Variab
   return absl::OkStatus();
 }
 
-// Kernels give their memory back, or hand it on as a result: what else is in use would be overwritten under its holder.
+// Kernels must release their memory or return it as a result; memory held otherwise would be overwritten by replays.
 absl::Status ReplayableGraph::KeepOutputs(std::vector<Tensor> results) {
   std::set<const void*> blocks;
   for (const Buffer& input : inputs_) blocks.insert(pool_.BlockOf(input.data));
@@ -99,7 +99,7 @@ absl::Status ReplayableGraph::KeepOutputs(std::vector<Tensor> results) {
     Buffer& buffer = outputs_.emplace_back();
     buffer = {.dtype = result.dtype(), .shape = result.shape(), .data = result.raw_data()};
     if (source_.output_is_on_host[i]) {
-      // It may be an input's memory, into which a client writes once the step is over.
+      // The result may share memory with an input, which the client may overwrite after the step.
       ASSIGN_OR_RETURN(buffer.held, result.DeepCopy());
       continue;
     }
@@ -130,11 +130,11 @@ std::optional<ReplayableGraph::Outcome> ReplayableGraph::Check(const Variables& 
 }
 
 absl::StatusOr<ReplayableGraph::Outcome> ReplayableGraph::Replay(OpKernelContext& ctx) {
-  // What may wait, or fail, comes before the locks.
+  // Operations that may wait or fail come before the locks.
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (source_.output_is_on_host[i]) {
-      ASSIGN_OR_RETURN(outputs.emplace_back(), outputs_[i].held.DeepCopy());  // for clients write into fetches too
+      ASSIGN_OR_RETURN(outputs.emplace_back(), outputs_[i].held.DeepCopy());  // clients may overwrite fetches too
     } else {
       ASSIGN_OR_RETURN(outputs.emplace_back(), ctx.allocate_temp(outputs_[i].dtype, outputs_[i].shape));
     }

@@ -1,4 +1,4 @@
-// A part of a step that a GPU has captured, with the memory that it works on.
+// A captured part of a step, with its memory.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// What a segment of a graph is made of, for all its captures.
+// What all captures of a segment share.
 struct CaptureSource {
   GpuDevice* gpu = nullptr;
   std::shared_ptr<const Plan> plan;  // arguments and results are the segment's inputs and outputs
@@ -23,31 +23,31 @@ struct CaptureSource {
   int warm_ups = 0;
 };
 
-// Thread-safe. What it reads lies in buffers of its own, into which a replay copies the inputs, and what it gives is
-// copied out of them behind it, all in the order of the compute stream: so that replays of several steps may be
-// enqueued one behind the other, and nobody but the graph ever sees its memory. Variables it reads and writes where
-// they are.
+// Thread-safe.
+// - A replay copies inputs into the graph's own buffers and results out of them, all in the order of the compute
+//   stream. So replays of several steps may be queued at once, and only the graph uses its memory.
+// - Variables are read and written in place.
 class ReplayableGraph {
  public:
-  // Runs the plan's kernels so that they are captured, and nothing else happens. For inputs of these shapes, and with
-  // the values of those in host memory as they are. An error says why that cannot be; nothing has been changed then.
+  // Runs the plan's kernels under capture, without executing them. The graph is valid for inputs of these shapes, and
+  // for these values of inputs in host memory. An error says why capture is impossible; nothing has changed then.
   static absl::StatusOr<std::unique_ptr<ReplayableGraph>> Capture(const CaptureSource& source, OpKernelContext& ctx);
 
   enum class Outcome {
     kDone,
-    kShared,  // somebody holds the value of a variable that is to be updated: nothing was enqueued
-    kStale,   // a variable has moved, or is another one: nothing was enqueued, and nothing ever will be
+    kShared,  // the value of a variable to be updated is in use elsewhere: nothing was enqueued
+    kStale,   // a variable was moved or replaced: nothing was enqueued, now or ever again
   };
-  // Enqueues the graph for a step, and sets the outputs. An error is the step's.
+  // Enqueues the graph for a step and sets the outputs. An error is the step's error.
   absl::StatusOr<Outcome> Replay(OpKernelContext& ctx);
 
  private:
-  // An input or output in the graph's memory, in a variable's, or in the host's.
+  // An input or output: in the graph's memory, in a variable's, or in host memory.
   struct Buffer {
     DataType dtype = DT_INVALID;
     TensorShape shape;
     void* data = nullptr;
-    Tensor held;  // not where it is a variable's
+    Tensor held;  // unset for variables
   };
   struct Variables;
 
@@ -56,14 +56,14 @@ class ReplayableGraph {
   absl::Status Run(OpKernelContext& ctx, std::vector<Tensor> arguments, std::vector<Tensor>* results);
   absl::Status FindVariables(const std::vector<GpuCapture::VariableUse>& uses, OpKernelContext& ctx);
   absl::Status KeepOutputs(std::vector<Tensor> results);
-  // nullopt where all are as they were.
+  // nullopt if all variables are unchanged.
   std::optional<Outcome> Check(const Variables& variables) const;
   absl::Status Enqueue(OpKernelContext& ctx, const std::vector<Tensor>& outputs);
 
   const CaptureSource& source_;
   GpuMemoryPool pool_;
   std::vector<Buffer> inputs_, outputs_;
-  // Which input names a variable, and how that was.
+  // The inputs that name variables, and the variables' state at capture.
   std::vector<std::pair<int, GpuCapture::VariableUse>> variables_;
   std::vector<std::shared_ptr<const void>> kept_;  // GpuCapture::Keep
   std::unique_ptr<GpuGraph> graph_;

@@ -42,8 +42,8 @@ class SegmentFinder {
     return roles_[node.id()] == CaptureRole::kHost || roles_[node.id()] == CaptureRole::kEnqueues;
   }
 
-  // A path that goes from inside to outside and in again comes to a higher level, so that nodes of one level, inside,
-  // have no outside between them.
+  // A path that leaves the segment and re-enters it gets a higher level, so that no outside node lies between inside
+  // nodes of one level.
   void Visit(const Node& node) {
     int level = IsInside(node) ? 1 : 0;
     for (const Edge* edge : node.in_edges()) {

@@ -1,4 +1,4 @@
-// Which parts of a graph for one GPU can be captured.
+// Finds the parts of a GPU's graph that can be captured.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace weir {
 
-// What a node is to a capture.
+// A node's role in a capture.
 enum class CaptureRole : uint8_t {
-  kOutside,  // it copies, keeps state on the host or steers: it runs in each step
-  kWaits,    // so does what may wait for others, who may wait for what this graph sends
-  kHost,     // looks at shapes and host memory alone, or hands tensors on
+  kOutside,  // copies, keeps host state or controls flow: runs in each step
+  kWaits,    // as kOutside, and it may wait for other tasks that wait for this graph
+  kHost,     // reads only shapes and host memory, or passes tensors on
   kEnqueues,
 };
 
 struct SegmentOptions {
-  // Segments that enqueue less are not worth the launch of a graph and the copies of what goes in and out.
+  // Smaller segments do not pay for the graph launch and for copying inputs and outputs.
   int min_kernels = 4;
-  // Runs with inputs alike before they are captured: they fill the caches of libraries, and show that such inputs come
-  // again.
+  // Runs with equal inputs before a capture: they fill library caches and show that such inputs recur.
   int warm_ups = 2;
 };
 
-// `roles` by node id. Parts that can each be one node of the graph: what leaves a segment does not come back into it by
-// way of other nodes, here or elsewhere, and either all of its nodes are dead in a step (and frame and iteration), or
-// none. A segment's nodes are in an order that their edges allow. Constants without inputs are in none: whoever reads
-// one has it.
+// Finds the parts of the graph that one node each can replace; `roles` is by node id.
+// - No path leaves a segment and re-enters it, in this graph or through other tasks.
+// - The nodes of a segment are all dead or all alive in each step, frame and iteration, and are listed in topological
+//   order.
+// - Constants without inputs are in no segment; each reader's segment gets a copy.
 std::vector<std::vector<Node*>> FindSegments(const Graph& graph, const std::vector<CaptureRole>& roles,
                                              const SegmentOptions& options);
 

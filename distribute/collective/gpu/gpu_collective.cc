@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-// Messages of a call among its ranks, beside those of schedules on the host.
+// Rounds of a call's control messages; schedules on the host use others.
 enum Round : int32_t { kPresent, kTurn, kThrough };
 
-// One call, from RunAsync to `done`: when nothing of it is under way any more, but for what a broken communicator may
-// still do to memory.
+// One call, from RunAsync to `done`: until nothing of it is pending, except what a broken communicator may still do to
+// memory.
 class Run : public std::enable_shared_from_this<Run> {
  public:
   Run(std::shared_ptr<Communicator> communicator, std::shared_ptr<GpuGroupMember> member, const CollectiveCall& call,
@@ -67,14 +67,14 @@ class Run : public std::enable_shared_from_this<Run> {
     return token_ == CancellationManager::kInvalidToken ? cancellation_->status() : absl::OkStatus();
   }
 
-  // Rank 0: all are there when each has told.
+  // Rank 0: all ranks are present once each has reported.
   void Gather() {
     untold_ = size() - 1;
     if (size() == 1) return GiveTurn();
     for (int peer = 1; peer < size(); ++peer) {
-      Receive(peer, kPresent, sizeof(broken_), [this](const ReceivedBytes& told) {
+      Receive(peer, kPresent, sizeof(broken_), [this](const ReceivedBytes& reported) {
         int64_t broken = 0;
-        std::memcpy(&broken, told.bytes().data(), sizeof(broken));
+        std::memcpy(&broken, reported.bytes().data(), sizeof(broken));
         {
           MutexLock lock(mu_);
           broken_ = std::max(broken_, broken);
@@ -105,7 +105,7 @@ class Run : public std::enable_shared_from_this<Run> {
     });
   }
 
-  // A turn that this rank does not take any more is of no use to the others.
+  // If this rank no longer takes a turn, the turn is useless to the others.
   void SetTurn(const GpuGroupMember::Turn& turn) {
     absl::Status status;
     {
@@ -124,7 +124,8 @@ class Run : public std::enable_shared_from_this<Run> {
       is_on_gpu_ = true;
     }
     if (size() > 1) {
-      // Nothing else tells while the GPUs work that the next rank has failed; each rank hears of all in turn.
+      // While the GPUs work, no other message reports a failure of the next rank; so each rank learns of all failures
+      // in turn.
       Receive((communicator_->rank() + 1) % size(), kThrough, sizeof(kSign), [](const ReceivedBytes&) {});
     }
     member_->Run(turn_, group_, std::move(ready_),
@@ -133,7 +134,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void Computed(const absl::Status& status) {
     {
       MutexLock lock(mu_);
-      if (!std::exchange(is_on_gpu_, false) || member_ == nullptr) return;  // it has ended without
+      if (!std::exchange(is_on_gpu_, false) || member_ == nullptr) return;  // it has ended already
       ++held_;
     }
     if (status.ok() && size() > 1) Send((communicator_->rank() + size() - 1) % size(), kThrough, BytesOf(kSign));
@@ -159,7 +160,7 @@ class Run : public std::enable_shared_from_this<Run> {
     MutexLock lock(mu_);
     ++held_;
   }
-  // One thing that was under way has ended.
+  // One pending operation has ended.
   void Release(const absl::Status& status) {
     if (!status.ok()) Fail(status);
     absl::Status end;
@@ -167,12 +168,12 @@ class Run : public std::enable_shared_from_this<Run> {
       MutexLock lock(mu_);
       if (--held_ > 0 || (is_on_gpu_ && status_.ok())) return;
       end = status_;
-      member_ = nullptr;  // whose thread this may be: somebody else is to have it last
+      member_ = nullptr;  // this may be its thread: another thread must destroy it
     }
     Finish(end);
   }
 
-  // Ends what is under way. Others may count on this rank's taking part, whether it knows of that or not.
+  // Ends what is pending. Others may rely on this rank's participation, whether it knows of that or not.
   void Fail(const absl::Status& status) {
     int64_t generation = 0;
     std::shared_ptr<GpuGroupMember> member;
@@ -212,7 +213,7 @@ class Run : public std::enable_shared_from_this<Run> {
   GpuGroupMember::Turn turn_;
   int64_t broken_ = 0;
   int untold_ GUARDED_BY(mu_) = 0;
-  int held_ GUARDED_BY(mu_) = 1;  // what is under way on the host, Start among it
+  int held_ GUARDED_BY(mu_) = 1;  // pending operations on the host, including Start
   bool is_on_gpu_ GUARDED_BY(mu_) = false;
   absl::Status status_ GUARDED_BY(mu_);
 };

@@ -1,4 +1,4 @@
-// Collectives of GPUs by a library, as NCCL.
+// GPU collectives through a library such as NCCL.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace weir {
 
-// One rank. Inputs and outputs are memory of the member's GPU: what is enqueued on its compute stream before RunAsync
-// comes before the collective, and what is enqueued there after `done` comes behind it. After a failure the memory is
-// still the stream's, as GpuAllocator::AddUse has it.
+// One rank. Inputs and outputs are in the member's GPU memory. The collective runs after the work enqueued on its
+// compute stream before RunAsync, and before the work enqueued there after `done`. After a failure the stream still
+// uses the memory, as GpuAllocator::AddUse describes.
 //
-// The library moves the elements; the communicator, on the host, sees to it that ranks that disagree, are missing or
-// die are named and end the call on all ranks:
-//   1. every rank tells rank 0 that it is there (with what: the communicator compares signatures);
-//   2. rank 0 gives the call its turn and tells all;
-//   3. each rank enqueues in turn, and listens to the next rank until that is through with the call too.
-// Whoever fails breaks the library's communicator on its rank and tells the others, who do so as well; the next call
-// makes another one.
+// The library moves the elements. Control messages over the host's communicator detect ranks that disagree, are missing
+// or die, and end the call on all ranks:
+// 1. every rank reports to rank 0 (the communicator compares signatures);
+// 2. rank 0 assigns the call a turn and sends it to all ranks;
+// 3. each rank enqueues in turn, and listens to the next rank until that has completed the call too.
+// A rank that fails breaks its library communicator and notifies the others, which do the same; the next call creates a
+// new one.
 class GpuCollective : public Collective {
  public:
   struct Options {
@@ -32,8 +32,8 @@ class GpuCollective : public Collective {
 
   int rank() const override { return communicator_->rank(); }
   int size() const override { return communicator_->size(); }
-  // The object may go before `done`. Algorithm and wire format of the call are compared among ranks, and the library
-  // has its own.
+  // The object may be destroyed before `done`. Ranks compare the call's algorithm and wire format, but the library uses
+  // its own.
   void RunAsync(const CollectiveCall& call, DoneCallback done) override;
 
  private:

@@ -15,7 +15,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Simulated GPUs, which are asked about races in the end.
+// Simulated GPUs; checks them for races at the end.
 class SimulatedGpuGroup : public GpuTestGroup {
  public:
   SimulatedGpuGroup(int size, SimulatedGpu::Schedule schedule)
@@ -62,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Gpus, CollectiveConformanceTest,
                          BackendName);
 
 // A call of all-reduce on each rank, and how it ended.
-struct Calls {
-  Calls(int size, int64_t count, int64_t sequence) : in(size), out(size), calls(size), ended(size) {
+struct AllReduceCalls {
+  AllReduceCalls(int size, int64_t count, int64_t sequence) : in(size), out(size), calls(size), ended(size) {
     for (int rank = 0; rank < size; ++rank) {
       in[rank].assign(count, static_cast<float>(rank + 1));
       out[rank].resize(count);
@@ -84,7 +84,7 @@ class GpuCollectiveTest : public testing::TestWithParam<SimulatedGpu::Schedule> 
  protected:
   // An all-reduce of the whole group works.
   void ExpectWorks(SimulatedGpuGroup& group, int64_t sequence) {
-    Calls calls(group.size(), 100, sequence);
+    AllReduceCalls calls(group.size(), 100, sequence);
     EXPECT_THAT(group.Run(calls.calls), Each(IsOk()));
     const float sum = static_cast<float>(group.size() * (group.size() + 1)) / 2;
     for (const auto& out : calls.out) EXPECT_THAT(out, Each(sum));
@@ -95,8 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Schedules, GpuCollectiveTest,
 
 TEST_P(GpuCollectiveTest, RanksMayCallInAnyOrder) {
   SimulatedGpuGroup group(3, GetParam());
-  std::vector<std::unique_ptr<Calls>> calls;
-  for (int i = 0; i < 4; ++i) calls.push_back(std::make_unique<Calls>(3, 10 * (i + 1), i));
+  std::vector<std::unique_ptr<AllReduceCalls>> calls;
+  for (int i = 0; i < 4; ++i) calls.push_back(std::make_unique<AllReduceCalls>(3, 10 * (i + 1), i));
   for (int rank = 0; rank < 3; ++rank) {
     for (int i = 0; i < 4; ++i) calls[(i * 3 + rank) % 4]->Start(group, rank);
   }
@@ -111,18 +111,18 @@ TEST_P(GpuCollectiveTest, RanksMayCallInAnyOrder) {
 
 TEST_P(GpuCollectiveTest, RanksThatDisagreeAreNamedOnEveryRank) {
   SimulatedGpuGroup group(3, GetParam());
-  Calls calls(3, 8, 1);
+  AllReduceCalls calls(3, 8, 1);
   calls.calls[2].count = 7;
   for (const absl::Status& status : group.Run(calls.calls)) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                  AllOf(HasSubstr("Shape mismatch"), HasSubstr("rank 2"), HasSubstr("[7]"))));
   }
-  Calls other(3, 8, 2);
+  AllReduceCalls other(3, 8, 2);
   other.calls[1].dtype = DT_INT32;
   for (const absl::Status& status : group.Run(other.calls)) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("rank 1"), HasSubstr("int32"))));
   }
-  Calls third(3, 8, 3);
+  AllReduceCalls third(3, 8, 3);
   third.calls[1].reduction = Reduction::kMax;
   for (const absl::Status& status : group.Run(third.calls)) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("rank 1"), HasSubstr("all-reduce Max"))));
@@ -134,7 +134,7 @@ TEST_P(GpuCollectiveTest, ARankThatFailsMidwayEndsTheOthersAndTheGroupGoesOn) {
   SimulatedGpuGroup group(3, GetParam());
   ExpectWorks(group, 1);
   group.gpu(2).HangStreams(GpuGroupMember::kStream);
-  Calls calls(3, 1000, 2);
+  AllReduceCalls calls(3, 1000, 2);
   CancellationManager cancellation;
   calls.calls[2].cancellation = &cancellation;
   for (int rank = 0; rank < 3; ++rank) calls.Start(group, rank);
@@ -151,7 +151,7 @@ TEST_P(GpuCollectiveTest, ARankThatFailsMidwayEndsTheOthersAndTheGroupGoesOn) {
 TEST_P(GpuCollectiveTest, ADeviceThatBreaksMidwayIsAnErrorOfAll) {
   SimulatedGpuGroup group(2, GetParam());
   ExpectWorks(group, 1);
-  Calls calls(2, 1000, 2);
+  AllReduceCalls calls(2, 1000, 2);
   group.gpu(1).HangStreams(GpuGroupMember::kStream);
   for (int rank = 0; rank < 2; ++rank) calls.Start(group, rank);
   while (!group.gpu(1).HoldsWork()) std::this_thread::yield();
@@ -159,12 +159,12 @@ TEST_P(GpuCollectiveTest, ADeviceThatBreaksMidwayIsAnErrorOfAll) {
   group.gpu(1).ReleaseStreams();
   const auto is_cause = StatusIs(absl::StatusCode::kInternal, HasSubstr("illegal memory access"));
   EXPECT_THAT(calls.Status(1), is_cause);
-  // The other hears the cause, unless its own part of the work misses the broken one first.
+  // The other rank gets the cause, unless its own work fails first.
   EXPECT_THAT(calls.Status(0), AnyOf(is_cause, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("rank 1 of 2"))));
 }
 
 TEST_P(GpuCollectiveTest, RanksThatDoNotComeTogetherEndWithTheReason) {
-  // A communicator of three ranks, one of which nobody is.
+  // A communicator of three ranks, one of which never joins.
   const auto library = NewSimulatedGpuCollectives();
   const auto gpu = std::make_shared<SimulatedGpu>(SimulatedGpu::Options{.schedule = GetParam()});
   const auto work_queue = WorkQueue::Create({.compute_threads = 1});
@@ -187,7 +187,7 @@ TEST_P(GpuCollectiveTest, RanksThatDoNotComeTogetherEndWithTheReason) {
   EXPECT_EQ(member->broken(), turn.generation);
 }
 
-// Does something else when a rank first joins.
+// Runs a hook when a rank first joins.
 class InterruptedLibrary : public GpuCollectiveLibrary {
  public:
   const std::string& name() const override { return library_->name(); }

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// The elements of a call at `data`; an empty tensor where there are none, or they cannot be on a GPU.
+// The elements of a call at `data`; an empty tensor if there are none, or if a GPU cannot hold their type.
 absl::StatusOr<Tensor> OnGpu(GpuDevice& gpu, DataType dtype, const void* data, int64_t count) {
   if (data == nullptr || count <= 0 || !IsPlainType(dtype)) return Tensor();
   Tensor host(dtype, TensorShape({count}));

@@ -11,8 +11,8 @@
 
 namespace weir {
 
-// One rank on each of `runtimes`, of one process. What a test gives and gets lies on the host; each call copies it to
-// the GPU, and back.
+// One rank on each of `runtimes`, in one process. Inputs and outputs are in host memory; each call copies them to the
+// GPU and back.
 class GpuTestGroup : public CollectiveTestGroup {
  public:
   GpuTestGroup(std::vector<std::shared_ptr<GpuRuntime>> runtimes, std::shared_ptr<GpuCollectiveLibrary> library);

@@ -9,10 +9,10 @@
 namespace weir {
 namespace {
 
-// How often the library is asked, while ranks come together or a group is taken in, and while groups run.
+// How often the library is polled, while ranks connect or a group is being enqueued, and while groups run.
 constexpr absl::Duration kBusyPause = absl::Microseconds(200);
 constexpr absl::Duration kIdlePause = absl::Milliseconds(5);
-// Of a group to be taken in: the first of a communicator makes connections.
+// For enqueueing a group: the first one of a communicator opens connections.
 constexpr absl::Duration kEnqueueLimit = absl::Minutes(2);
 
 }  // namespace
@@ -151,7 +151,7 @@ void GpuGroupMember::Loop() {
         }
       }
     }
-    // What runs of a communicator that is of no use ends before anybody hears that it has failed.
+    // Work on a useless communicator ends before its failure is reported.
     if (communicator_ != nullptr && !Stands(connected_)) communicator_.reset();
     for (const DoneCallback& done : ended) done(reason);
     if (work) {
@@ -211,7 +211,7 @@ absl::Status GpuGroupMember::Enqueue(int64_t generation, int64_t turn, const Wor
   options_.device->completions().Then(stream_.get(),
                                       [state = state_, stream = stream_, generation, turn](const absl::Status& status) {
                                         MutexLock lock(state->mu);
-                                        // An aborted collective ends too.
+                                        // An aborted collective completes too.
                                         if (state->generation != generation || state->IsBroken()) return;
                                         if (!status.ok()) return state->Break(generation, status);
                                         state->through.push_back(turn);
@@ -221,7 +221,7 @@ absl::Status GpuGroupMember::Enqueue(int64_t generation, int64_t turn, const Wor
 }
 
 void GpuGroupMember::EndTurns(int64_t generation) {
-  // One that ends because another rank has gone ends as well as one that has its result.
+  // A collective completes in the same way whether another rank has died or the result is valid.
   const absl::Status status = communicator_->IsReady().status();
   if (!status.ok()) return Suspect(generation, status);
   std::vector<DoneCallback> ended;

@@ -1,5 +1,4 @@
-// One GPU's place in a group, for as long as the group stands: its communicator, which is made when it is first needed
-// and again after a failure.
+// One GPU's membership in a group, with its communicator, which is created when first needed and again after a failure.
 #pragma once
 
 #include <condition_variable>
@@ -17,15 +16,15 @@
 
 namespace weir {
 
-// Ranks of a communicator have to enqueue the same operations in the same order. So rank 0 gives each operation its
-// turn when all ranks are there for it (gpu_collective.h), and each rank takes the turns one by one.
+// Ranks of a communicator must enqueue the same operations in the same order. So rank 0 assigns a turn to each
+// operation once all ranks are present (gpu_collective.h), and each rank enqueues in order of turns.
 //
-// A communicator is of a generation. When anything goes wrong with it, on whatever rank, it is aborted, and never used
-// again: ranks say how far the generations are that they know to be broken, and rank 0 begins a new one where those
-// reach its own. Nobody waits for a broken one: what has a turn of it ends with the reason.
+// Each communicator has a generation. If it fails on any rank, it is aborted and never used again: ranks report the
+// latest generation that they know to be broken, and rank 0 starts a new one if that is its current one. Nothing waits
+// for a broken generation; pending turns of it end with the reason.
 //
-// Thread-safe. A thread of its own brings ranks together, enqueues, and looks after what is under way, since NCCL has
-// to be asked; it blocks for nobody.
+// Thread-safe. Its own thread connects ranks, enqueues, and polls pending work, because NCCL has to be polled; it never
+// blocks.
 class GpuGroupMember {
  public:
   // The stream on which a device's collectives run.
@@ -34,11 +33,11 @@ class GpuGroupMember {
     GpuDevice* device = nullptr;  // outlives the member
     std::shared_ptr<GpuCollectiveLibrary> library;
     int rank = 0, size = 1;
-    absl::Duration setup_limit = absl::Minutes(2);  // for the ranks to come together
-    // When the library reports an error, how long to wait for somebody who knows more, as which task has died.
+    absl::Duration setup_limit = absl::Minutes(2);  // for the ranks to connect
+    // After an error from the library, how long to wait for a more specific one, such as which task has died.
     absl::Duration reason_limit = absl::Seconds(1);
   };
-  // What rank 0 gives to all. Plain bytes.
+  // Rank 0 sends it to all ranks. Plain bytes.
   struct Turn {
     int64_t generation = 0;
     int64_t number = 0;
@@ -47,70 +46,69 @@ class GpuGroupMember {
   using DoneCallback = std::function<void(absl::Status)>;
 
   static absl::StatusOr<std::unique_ptr<GpuGroupMember>> Create(Options options);
-  // Ends what is under way with ABORTED.
+  // Ends pending work with ABORTED.
   ~GpuGroupMember();
 
   const Options& options() const { return options_; }
-  // Of the generations from the first on, the last that this rank knows to be of no use.
+  // The latest generation that this rank knows to be broken.
   int64_t broken() const;
-  // On rank 0, for an operation for which all ranks are there: `broken` is the most that any of them says.
+  // On rank 0, once all ranks are present for an operation; `broken` is the maximum that any of them reports.
   absl::StatusOr<Turn> NextTurn(int64_t broken);
-  // Enqueues `group` in its turn, behind `ready`. `done` runs once, on any thread: with OK when the stream is through
-  // with it; with the reason when the generation broke, and then the memory is the stream's until it has come so far.
+  // Enqueues `group` in its turn, after `ready`. `done` runs once, on any thread: with OK when the stream has completed
+  // it; with the reason if the generation broke, in which case the stream uses the memory until it has come that far.
   void Run(const Turn& turn, std::vector<GpuTransfer> group, std::unique_ptr<GpuEvent> ready, DoneCallback done);
-  // The generation, and those before it, are of no use any more; those under way end with `reason`. 0: the one that is
-  // known last.
+  // Marks the generation and earlier ones as broken; their pending work ends with `reason`. 0: the latest known one.
   void Break(int64_t generation, const absl::Status& reason);
 
  private:
-  // One turn. Its `done` belongs to whoever takes it.
+  // One turn. Its `done` is called by the thread that takes it.
   struct Work {
     std::vector<GpuTransfer> group;
     std::unique_ptr<GpuEvent> ready;
     DoneCallback done;
   };
-  // What completions reach when the member may be gone.
+  // State that completions may reach after the member is destroyed.
   struct State {
     mutable Mutex mu;
     std::condition_variable changed;
     bool stopping GUARDED_BY(mu) = false;
-    int64_t generation GUARDED_BY(mu) = 0;  // the last that is known
+    int64_t generation GUARDED_BY(mu) = 0;  // the latest known
     int64_t broken GUARDED_BY(mu) = 0;
-    absl::Status reason GUARDED_BY(mu);  // of what is broken
+    absl::Status reason GUARDED_BY(mu);  // why generations are broken
     GpuCollectiveId id GUARDED_BY(mu);   // of `generation`
     int64_t next_turn GUARDED_BY(mu) = 0;
     int64_t turns_given GUARDED_BY(mu) = 0;
     std::map<int64_t, Work> waiting GUARDED_BY(mu);            // by turn, of `generation`
     std::map<int64_t, DoneCallback> under_way GUARDED_BY(mu);  // by turn
-    std::vector<int64_t> through GUARDED_BY(mu);               // of those, the turns with which the stream is through
+    std::vector<int64_t> through GUARDED_BY(mu);               // turns among them that the stream has completed
 
     bool IsBroken() const REQUIRES(mu) { return broken >= generation; }
     void Break(int64_t up_to, const absl::Status& why) REQUIRES(mu);
-    // All that has a turn of a generation that is of no use.
+    // Takes all work with turns of a broken generation.
     std::vector<DoneCallback> TakeAll() REQUIRES(mu);
-    // Another generation: what the ones before have under way is to end with `reason`.
+    // Starts another generation: pending work of earlier ones ends with `reason`.
     std::vector<DoneCallback> Begin(int64_t next, const GpuCollectiveId& next_id) REQUIRES(mu);
   };
 
   GpuGroupMember(Options options, std::shared_ptr<GpuStream> stream);
   void Loop();
   absl::Status Connect(int64_t generation, const GpuCollectiveId& id);
-  // Until the communicator is ready, or the generation is of no use.
+  // Waits until the communicator is ready or the generation is broken.
   absl::Status AwaitReady(int64_t generation, absl::Time deadline, absl::string_view what);
-  // Of the work that was taken to be enqueued. False, and it has ended: another generation began meanwhile, whose turns
-  // have the same numbers.
+  // Records enqueued work. False if another generation, whose turns have the same numbers, began meanwhile: the work
+  // has ended then.
   bool PutUnderWay(int64_t generation, int64_t turn, DoneCallback done);
   absl::Status Enqueue(int64_t generation, int64_t turn, const Work& work);
-  // The stream is through with a turn, or with what is left of it: the library knows.
+  // The stream has completed a turn, or what is left of it; the library knows the result.
   void EndTurns(int64_t generation);
-  // The library says `error`: somebody may know better.
+  // The library reports `error`: wait for a more specific one.
   void Suspect(int64_t generation, const absl::Status& error);
   bool Stands(int64_t generation) const;
 
   const Options options_;
   const std::shared_ptr<GpuStream> stream_;
   const std::shared_ptr<State> state_ = std::make_shared<State>();
-  std::unique_ptr<GpuCommunicator> communicator_;  // the thread's
+  std::unique_ptr<GpuCommunicator> communicator_;  // used by the thread only
   int64_t connected_ = 0;                          // its generation
   std::thread thread_;
 };

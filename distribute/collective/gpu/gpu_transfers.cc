@@ -51,7 +51,7 @@ class Group {
   }
 
  private:
-  // Blocks of one size are one operation; others are reduced one by one, each to its rank.
+  // Blocks of equal size are one operation; others are reduced one by one, each to its rank.
   void AddReduceScatter() {
     if (call_.count % size_ == 0) return Add(Kind::kReduceScatter, 0, 0, 0, call_.count / size_);
     for (int peer = 0; peer < size_; ++peer) {

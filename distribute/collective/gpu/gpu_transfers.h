@@ -1,4 +1,4 @@
-// A collective as a library's operations.
+// Translates collectives into a library's operations.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace weir {
 
-// One group. `call` has passed CheckCall, and is no barrier. None for a call without elements. Unimplemented for a
+// One group. `call` has passed CheckCall and is not a barrier. Empty for a call without elements. Unimplemented for a
 // divisor other than the number of ranks.
 absl::StatusOr<std::vector<GpuTransfer>> TransfersOf(const CollectiveCall& call, int rank, int size);
 
-// Whether a library needs the input of such a call beside its output.
+// True if a library needs separate input and output memory for such a call.
 bool NeedsOwnInput(CollectiveKind kind);
 
 }  // namespace weir

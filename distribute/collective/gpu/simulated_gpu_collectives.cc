@@ -13,15 +13,15 @@
 namespace weir {
 namespace {
 
-// A group that has been enqueued. Guarded by its link's mutex.
+// An enqueued group. Guarded by its link's mutex.
 struct PendingGroup {
   std::vector<GpuTransfer> transfers;
   std::string result;
   bool has_ended = false;
-  std::function<void()> complete;  // once the stream has the group
+  std::function<void()> complete;  // called once the stream reaches the group
 };
 
-// A rank's way to the hub: what the communicator, its thread and the stream's operations share. Thread-safe.
+// A rank's connection to the hub, shared by the communicator, its thread and the stream's operations. Thread-safe.
 class Link {
  public:
   Link(HostSocket socket, int rank, int size) : socket_(std::move(socket)), rank_(rank), size_(size) {}
@@ -51,18 +51,18 @@ class Link {
     complete();
   }
 
-  // The stream has come to the group.
+  // The stream has reached the group.
   void Send(const PendingGroup& group) {
     {
       MutexLock lock(mu_);
       if (!failure_.ok()) return;
     }
-    // A failure shows to Read, which hears of it too.
+    // Read sees the failure too.
     WriteMessage(socket_, HubMessage::Kind::kGroup, EncodeGroup(group.transfers, rank_, size_)).IgnoreError();
   }
   void Store(const PendingGroup& group) {
     MutexLock lock(mu_);
-    if (group.result.empty()) return;  // it was aborted, or gives nothing here
+    if (group.result.empty()) return;  // it was aborted, or has no output here
     size_t at = 0;
     for (const GpuTransfer& transfer : group.transfers) {
       const size_t bytes = OutputBytes(transfer, rank_, size_);
@@ -71,7 +71,7 @@ class Link {
     }
   }
 
-  // The thread's: until the hub, or this rank, ends it.
+  // Run by the thread until the hub or this rank closes the connection.
   void Read() {
     absl::Status status;
     while (status.ok()) {
@@ -201,7 +201,8 @@ class SimulatedLibrary : public GpuCollectiveLibrary {
  private:
   const std::string name_ = "simulated";
   Mutex mu_;
-  std::vector<std::unique_ptr<SimulatedGpuHub>> hubs_ GUARDED_BY(mu_);  // one for each id, until the library goes
+  std::vector<std::unique_ptr<SimulatedGpuHub>> hubs_
+      GUARDED_BY(mu_);  // one for each id, until the library is destroyed
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// NCCL's part for simulated GPUs.
+// Stands in for NCCL on simulated GPUs.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace weir {
 
-// Serves SimulatedGpu alone. Ranks may be of several processes of a host: all send their inputs to the process that
-// made the id, through sockets, and get their outputs from there. As with NCCL, a group runs when the streams of all
-// ranks have come to it, and a rank whose process ends is an error of the others'. Unlike NCCL it tells ranks that
-// enqueue different operations from each other. Nothing of it is fast.
+// Serves only SimulatedGpu; not fast. Ranks may be in several processes of a host: all send their inputs through
+// sockets to the process that created the id, and get their outputs from it. As with NCCL, a group runs once the
+// streams of all ranks have reached it, and the end of a rank's process is an error for the others. Unlike NCCL, it
+// detects ranks that enqueue different operations.
 std::shared_ptr<GpuCollectiveLibrary> NewSimulatedGpuCollectives();
 
 }  // namespace weir

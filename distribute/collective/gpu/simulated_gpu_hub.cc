@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 10;
 constexpr uint64_t kMaxMessage = uint64_t{1} << 34;
-// How long a rank that has begun a message may keep the others waiting for the rest of it.
+// How long a rank may pause within a message before it fails.
 constexpr timeval kPatience = {.tv_sec = 10};
 
 struct Header {
@@ -31,7 +31,7 @@ absl::Status SystemError(absl::string_view what) {
   return errors::Unavailable(what, " of simulated GPUs: ", std::strerror(errno));
 }
 
-// A name that is no file: the kernel forgets it with the socket.
+// An abstract socket name: the kernel releases it with the socket.
 sockaddr_un AddressOf(const GpuCollectiveId& id, socklen_t* length) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -97,7 +97,7 @@ absl::Status WriteMessage(const HostSocket& socket, HubMessage::Kind kind, absl:
 absl::StatusOr<HubMessage> ReadMessage(const HostSocket& socket) {
   Header header;
   RETURN_IF_ERROR(ReadAll(socket, reinterpret_cast<char*>(&header), sizeof(header)));
-  if (header.length > kMaxMessage) return errors::Unavailable("a peer of simulated GPUs does not speak their language");
+  if (header.length > kMaxMessage) return errors::Unavailable("a peer of simulated GPUs sent a malformed message");
   HubMessage message{header.kind, std::string(header.length, '\0')};
   RETURN_IF_ERROR(ReadAll(socket, message.payload.data(), message.payload.size()));
   return message;
@@ -137,7 +137,7 @@ void SimulatedGpuHub::Run() {
     if (rank) WriteMessage(rank->socket, HubMessage::Kind::kFailure, status.message()).IgnoreError();
   }
   ranks_.clear();
-  listener_ = HostSocket();  // who comes later is refused
+  listener_ = HostSocket();  // later connections are rejected
 }
 
 bool SimulatedGpuHub::IsComplete() const {
@@ -154,7 +154,7 @@ absl::Status SimulatedGpuHub::Accept() {
   ASSIGN_OR_RETURN(const HubMessage message, ReadMessage(rank.socket));
   HubHello hello;
   if (message.kind != HubMessage::Kind::kHello || message.payload.size() != sizeof(hello)) {
-    return errors::InvalidArgument("a rank of simulated GPUs did not say who it is");
+    return errors::InvalidArgument("a rank of simulated GPUs did not identify itself");
   }
   std::memcpy(&hello, message.payload.data(), sizeof(hello));
   if (ranks_.empty() && hello.size > 0 && hello.size <= kMaxRanks) ranks_.resize(hello.size);
@@ -196,7 +196,7 @@ absl::Status SimulatedGpuHub::Next() {
   std::vector<int> of_rank;
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     if (!ranks_[rank]) continue;
-    // One that has given its group is only asked whether it is still there.
+    // A rank that has sent its group is only checked for a hang-up.
     const short events = ranks_[rank]->has_group ? POLLRDHUP : POLLIN | POLLRDHUP;
     polled.push_back({.fd = ranks_[rank]->socket.fd(), .events = events});
     of_rank.push_back(static_cast<int>(rank));

@@ -1,4 +1,4 @@
-// Where simulated GPUs meet, of one process or of several on a host. For the simulated_*.cc files alone.
+// The hub that connects simulated GPUs of one or several processes on a host. For the simulated_*.cc files only.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// A stream socket of this host. Closed when it goes.
+// A stream socket on this host, closed on destruction.
 class HostSocket {
  public:
   HostSocket() = default;
@@ -26,7 +26,7 @@ class HostSocket {
   ~HostSocket();
 
   int fd() const { return fd_; }
-  // Whoever reads or writes gets an error from now on. Any thread.
+  // Makes all further reads and writes fail. May be called from any thread.
   void Shutdown() const;
 
  private:
@@ -37,19 +37,19 @@ class HostSocket {
 struct HubMessage {
   enum class Kind : uint32_t { kHello, kWelcome, kGroup, kResult, kFailure };
   Kind kind = Kind::kHello;
-  std::string payload;  // of kFailure: why
+  std::string payload;  // for kFailure: the reason
 };
 struct HubHello {
   int32_t rank = 0, size = 0;
 };
 
 absl::StatusOr<HostSocket> ConnectToHub(const GpuCollectiveId& id);
-// Both block. UNAVAILABLE when the other end has gone.
+// Both block. UNAVAILABLE if the other end has closed.
 absl::Status WriteMessage(const HostSocket& socket, HubMessage::Kind kind, absl::string_view payload);
 absl::StatusOr<HubMessage> ReadMessage(const HostSocket& socket);
 
-// The ranks of one id. Has a thread, which takes their groups and gives each what it gets. A rank that goes, or groups
-// that do not belong together, end it: the others are told why.
+// The ranks of one id. Its thread collects their groups and sends the outputs. If a rank disconnects, or groups do not
+// match, the hub ends and sends the reason to the other ranks.
 class SimulatedGpuHub {
  public:
   static absl::StatusOr<std::unique_ptr<SimulatedGpuHub>> Create();
@@ -68,7 +68,7 @@ class SimulatedGpuHub {
   void Run();
   absl::Status Accept();
   absl::Status TakeFrom(int rank);
-  // Waits for the next rank, or the next message.
+  // Waits for the next rank or the next message.
   absl::Status Next();
   bool IsComplete() const;
 

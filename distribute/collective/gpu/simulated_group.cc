@@ -14,7 +14,7 @@ namespace {
 using Kind = GpuTransfer::Kind;
 
 struct Part {
-  GpuTransfer transfer;  // its pointers mean nothing here
+  GpuTransfer transfer;  // its pointers are meaningless here
   const char* input = nullptr;
   std::string output;
 };
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> Reduced(const std::vector<Part*>& parts) {
   return sum;
 }
 
-// One operation, of which `parts` has each rank's side.
+// One operation; `parts` has each rank's side.
 absl::Status RunCollective(const std::vector<Part*>& parts) {
   const GpuTransfer& t = parts[0]->transfer;
   const size_t bytes = t.count * DataTypeSize(t.dtype);

@@ -1,4 +1,4 @@
-// What the ranks of simulated GPUs send each other, and what comes of it. For the simulated_*.cc files alone.
+// Encodes and computes the groups of simulated GPUs. For the simulated_*.cc files only.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace weir {
 
-// Bytes that a rank of `size` gives to, and gets from, an operation.
+// Bytes of a rank's input to, and output from, an operation in a group of `size`.
 size_t InputBytes(const GpuTransfer& transfer, int rank, int size);
 size_t OutputBytes(const GpuTransfer& transfer, int rank, int size);
 
-// A group with its inputs, as they are now.
+// A group with the current contents of its inputs.
 std::string EncodeGroup(absl::Span<const GpuTransfer> group, int rank, int size);
 
-// What each rank gets, its outputs one after the other, when the ranks have enqueued these groups. InvalidArgument,
-// naming two ranks and what they enqueued, where they do not belong together, or a group is not one.
+// Computes each rank's concatenated outputs. InvalidArgument, which names two ranks and what they enqueued, if the
+// groups do not match or are malformed.
 absl::StatusOr<std::vector<std::string>> RunGroups(const std::vector<std::string>& groups);
 
 }  // namespace weir

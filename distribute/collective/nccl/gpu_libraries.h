@@ -1,4 +1,4 @@
-// By which GPUs exchange tensors on this machine.
+// The GPU collective libraries of this machine.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// For TaskCollectives: that of simulated GPUs, and NCCL in a build with CUDA and NCCL's header.
+// For TaskCollectives: the one for simulated GPUs, and NCCL in builds with CUDA and NCCL's header.
 std::vector<std::shared_ptr<GpuCollectiveLibrary>> GpuCollectiveLibraries();
 
 }  // namespace weir

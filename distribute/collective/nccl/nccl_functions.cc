@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Of communicators that do not block and have a configuration.
+// The first version with nonblocking communicators and configurations.
 constexpr int kLeastVersion = NCCL_VERSION(2, 18, 0);
 
 absl::StatusOr<NcclFunctions> Load() {

@@ -1,4 +1,4 @@
-// NCCL's functions, found when the process first asks for them: no program needs libnccl to start.
+// NCCL's functions, loaded when first needed: no program needs libnccl to start.
 #pragma once
 
 #include <nccl.h>
@@ -29,8 +29,8 @@ struct NcclFunctions {
   std::string version;  // "2.28"
 };
 
-// Of libnccl.so.2 on the loader's path, or else of the one that the build found. It stays loaded. UNAVAILABLE, with the
-// loader's reason, where there is none, or it is too old.
+// Loads libnccl.so.2 from the loader's path, or else the one that the build found, and keeps it loaded. UNAVAILABLE,
+// with the loader's reason, if there is none or it is too old.
 absl::StatusOr<const NcclFunctions*> LoadNccl();
 
 }  // namespace weir

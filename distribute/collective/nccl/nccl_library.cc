@@ -85,7 +85,7 @@ class NcclCommunicator : public GpuCommunicator {
     if (communicator_ == nullptr) return errors::Aborted("the NCCL communicator was aborted");
     for (const GpuTransfer& transfer : group) {
       if (transfer.is_mean && transfer.reduction != Reduction::kAdd) {
-        return errors::Unimplemented("NCCL divides nothing but sums");
+        return errors::Unimplemented("NCCL averages only sums");
       }
       RETURN_IF_ERROR(TypeOf(transfer.dtype).status());
     }
@@ -140,7 +140,7 @@ class NcclLibrary : public GpuCollectiveLibrary {
 
   const std::string& name() const override { return name_; }
   absl::Status Serves(const GpuRuntime& gpu) const override {
-    if (!CudaOrdinalOf(gpu)) return errors::Unavailable(gpu.properties().name, " is not one of CUDA's");
+    if (!CudaOrdinalOf(gpu)) return errors::Unavailable(gpu.properties().name, " is not a CUDA device");
     return nccl_.status();
   }
   std::string PlaceOf(const GpuRuntime& gpu) const override { return gpu.properties().pci_bus_id; }

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Serves CUDA's devices where libnccl.so.2 can be loaded; Serves says why not elsewhere. Communicators do not block:
-// they come together, take groups in and fail beside the caller, who asks IsReady. One GPU has one rank of a
+// Serves CUDA devices if libnccl.so.2 can be loaded; otherwise Serves returns the reason. Communicators never block:
+// they connect, enqueue and fail in the background, and the caller polls IsReady. One GPU has at most one rank of a
 // communicator.
 std::shared_ptr<GpuCollectiveLibrary> NewNcclLibrary();
 

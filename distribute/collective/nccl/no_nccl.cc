@@ -1,4 +1,4 @@
-// What a build without CUDA, or without NCCL's header, has in place of nccl_library.cc.
+// Replaces nccl_library.cc in builds without CUDA or NCCL's header.
 #include "distribute/collective/gpu/simulated_gpu_collectives.h"
 #include "distribute/collective/nccl/gpu_libraries.h"
 

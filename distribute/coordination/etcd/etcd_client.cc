@@ -20,7 +20,7 @@
 namespace weir::coordination {
 namespace {
 
-// How long one member is waited for before the next one is looked at; cancellation is noticed as late as that.
+// How long one member may take before the next one is tried; also bounds the delay of cancellation.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address, const EtcdOptions& options,
@@ -60,8 +60,8 @@ absl::Status Check(const EtcdOptions& options) {
   return absl::OkStatus();
 }
 
-// By a member that asked for a leader first, in vain.
-bool WasRefused(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
+// True if the member itself looked for a leader and found none.
+bool WasRejected(const grpc::Status& status) { return status.error_message() == "etcdserver: no leader"; }
 
 }  // namespace
 
@@ -99,13 +99,13 @@ CallOptions EtcdClient::Bounded(CallOptions options) const {
 }
 
 bool EtcdClient::IsTransient(const grpc::Status& status) {
-  // etcd itself cancels streams when it stops.
+  // etcd cancels streams itself when it stops.
   return status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::CANCELLED;
 }
 
 absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
   for (;; TurnFrom(current_)) {
-    // The current one if it is there, else whichever is.
+    // The current member if it is connected, else any other.
     const size_t first = current_ % members_.size();
     for (size_t i = 0; i < members_.size(); ++i) {
       const size_t member = (first + i) % members_.size();
@@ -122,7 +122,7 @@ absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
   }
 }
 
-// A call that does not wait for a connection ends at once with what is wrong with it.
+// A call that does not wait for a connection reports at once what is wrong with it.
 std::string EtcdClient::Trouble(const Member& member) const {
   if (member.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return "";
   grpc::ClientContext context;
@@ -140,7 +140,7 @@ void EtcdClient::TurnFrom(size_t member) { current_.compare_exchange_strong(memb
 grpc::Status EtcdClient::Attempt(const CallOptions& options, Rpc rpc) {
   std::string token;
   const grpc::Status status = AttemptWithToken(options, rpc, &token);
-  return token_.IsRefused(status, token) ? AttemptWithToken(options, rpc, &token) : status;
+  return token_.IsRejected(status, token) ? AttemptWithToken(options, rpc, &token) : status;
 }
 
 grpc::Status EtcdClient::AttemptWithToken(const CallOptions& options, Rpc rpc, std::string* token) {
@@ -148,14 +148,14 @@ grpc::Status EtcdClient::AttemptWithToken(const CallOptions& options, Rpc rpc, s
   if (!member.ok()) return ToGrpcStatus(member.status());
   const auto context = std::make_shared<grpc::ClientContext>();
   if (options.deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(options.deadline));
-  // A member that is cut off from the others says so instead of keeping the call.
+  // Makes a member that is partitioned from the others fail instead of delaying the call.
   context->AddMetadata("hasleader", "true");
   GrpcCancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return ToGrpcStatus(CancelledBy(*options.cancellation));
   grpc::Status status = token_.AddTo(context.get(), *members_[*member].auth, token);
   if (status.ok()) status = rpc(members_[*member], context.get());
   hook.Detach();
-  // One that was silent until the deadline may stay so.
+  // A member that was silent until the deadline may stay so.
   if (IsTransient(status) || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) TurnFrom(*member);
   return status;
 }
@@ -170,7 +170,7 @@ absl::Status EtcdClient::Call(absl::string_view what, const CallOptions& options
       return CancelledBy(*bounded.cancellation);
     }
     absl::Status error = FromGrpcStatus(status);
-    if (!IsTransient(status) || !(repeatable || WasRefused(status))) {
+    if (!IsTransient(status) || !(repeatable || WasRejected(status))) {
       if (absl::IsUnavailable(error)) error = Annotate(std::move(error), "it is not known whether it was done");
       return Describe(what, std::move(error));
     }

@@ -1,4 +1,4 @@
-// Calls to an etcd cluster: which member, until when, and what may be sent again.
+// Calls an etcd cluster: chooses members, enforces deadlines, retries.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace weir::coordination {
 
-// Pauses between attempts: they double, with jitter, up to a limit. For one thread.
+// Pauses between attempts, which double, with jitter, up to a limit. For one thread.
 class EtcdBackoff {
  public:
   explicit EtcdBackoff(absl::Duration limit) : limit_(limit) {}
-  // CANCELLED or DEADLINE_EXCEEDED when the caller's time ends before the pause does.
+  // CANCELLED or DEADLINE_EXCEEDED if the caller's time ends first.
   absl::Status Pause(const CallOptions& options);
   void Reset() { next_ = kFirst; }
 
@@ -30,7 +30,7 @@ class EtcdBackoff {
   absl::Duration next_ = kFirst;
 };
 
-// Thread-safe.
+// Thread-safe. Call and CheckRevision block.
 class EtcdClient {
  public:
   struct Member {
@@ -49,25 +49,25 @@ class EtcdClient {
   const EtcdOptions& options() const { return options_; }
   const std::string& name() const { return name_; }  // "etcd at 127.0.0.1:2379, …"
 
-  // Waits for a member that is connected, and makes the call there. One that is lost on its way is made again, perhaps
-  // elsewhere, if it is `repeatable`. `what`, for messages: "Transaction".
+  // Waits for a connected member and calls it. A `repeatable` call whose connection is lost is retried, perhaps on
+  // another member. `what` is for messages: "Transaction".
   absl::Status Call(absl::string_view what, const CallOptions& options, bool repeatable, Rpc rpc);
-  // One attempt, without a deadline unless there is one. A second one where the user's token is refused, as nothing has
-  // been done then.
+  // One attempt, with the deadline in `options` if any. Repeats it once if the user's token is rejected, because then
+  // nothing was executed.
   grpc::Status Attempt(const CallOptions& options, Rpc rpc);
-  // With the default deadline, where there is none.
+  // Adds the default deadline if there is none.
   CallOptions Bounded(CallOptions options) const;
   absl::Status Describe(absl::string_view what, absl::Status status) const;
 
-  // A call that began when the store had been seen at `seen` got this answer. DATA_LOSS when it comes from another
-  // store, or from one that has lost what was written.
+  // Checks the answer to a call that began when the store had been seen at revision `seen`. DATA_LOSS if it comes from
+  // another store, or from one that has lost writes.
   int64_t seen_revision() const { return seen_revision_; }
   absl::Status CheckHeader(const etcdserverpb::ResponseHeader& header, int64_t seen);
   void Saw(int64_t revision);
-  // Asks for the revision, and checks it. `key`: one that may be read.
+  // Reads the revision and checks it. `key`: one that may be read.
   absl::Status CheckRevision(const CallOptions& options, const std::string& key);
 
-  // Whether another attempt may end better.
+  // True if another attempt may succeed.
   static bool IsTransient(const grpc::Status& status);
 
  private:
@@ -75,9 +75,9 @@ class EtcdClient {
 
   grpc::Status AttemptWithToken(const CallOptions& options, Rpc rpc, std::string* token);
   absl::StatusOr<size_t> AwaitConnected(const CallOptions& options);
-  // Why there is no connection to a member, as far as it is known: "; 127.0.0.1:2379: …".
+  // The known reason why a member is not connected: "; 127.0.0.1:2379: …".
   std::string Trouble(const Member& member) const;
-  // The next call looks elsewhere first.
+  // Makes the next call prefer another member.
   void TurnFrom(size_t member);
 
   const EtcdOptions options_;

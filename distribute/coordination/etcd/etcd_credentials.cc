@@ -11,7 +11,7 @@
 namespace weir::coordination {
 namespace {
 
-// What Debian and its kin keep up to date.
+// The trust store of Debian and related systems.
 constexpr char kTrustedByMachine[] = "/etc/ssl/certs/ca-certificates.crt";
 constexpr char kPemStart[] = "-----BEGIN ";
 constexpr std::chrono::seconds kPatience(10);
@@ -71,12 +71,13 @@ grpc::Status EtcdToken::AddTo(grpc::ClientContext* context, etcdserverpb::Auth::
   return grpc::Status::OK;
 }
 
-bool EtcdToken::IsRefused(const grpc::Status& status, const std::string& token) {
+bool EtcdToken::IsRejected(const grpc::Status& status, const std::string& token) {
   if (user_.empty() || status.ok()) return false;
   const std::string& why = status.error_message();
-  const bool is_refused = why == "etcdserver: invalid auth token" ||
-                          why == "etcdserver: revision of auth store is old" || why == "etcdserver: user name is empty";
-  if (!is_refused) return false;
+  const bool is_rejected = why == "etcdserver: invalid auth token" ||
+                           why == "etcdserver: revision of auth store is old" ||
+                           why == "etcdserver: user name is empty";
+  if (!is_rejected) return false;
   MutexLock lock(mu_);
   if (token_ == token) token_.clear();
   return true;

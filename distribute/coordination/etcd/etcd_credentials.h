@@ -1,4 +1,4 @@
-// What etcd and its clients show each other.
+// Authentication between etcd and its clients.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,20 @@
 
 namespace weir::coordination {
 
-// Of connections. Reads the files that the options name: an error names the one that cannot be read.
+// Connection credentials, from the files that the options name. Errors name an unreadable file.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> EtcdCredentials(const EtcdOptions& options);
 
-// A user's token, which etcd gives for the password. It forgets tokens, when it is started again or when they have not
-// been used for long, and lets them grow old when users or roles change. Thread-safe.
+// A user's token, which etcd issues for the password. etcd drops tokens when it restarts or after long disuse, and
+// invalidates them when users or roles change. Thread-safe.
 class EtcdToken {
  public:
   EtcdToken(std::string user, std::string password) : user_(std::move(user)), password_(std::move(password)) {}
 
-  // Adds it to the call that `context` is for, and asks `auth` for one where there is none, within the call's deadline.
+  // Adds the token to the call with `context`. Requests one from `auth` first if there is none, within the call's
+  // deadline.
   grpc::Status AddTo(grpc::ClientContext* context, etcdserverpb::Auth::StubInterface& auth, std::string* token);
-  // Whether a call that ended so may do better with another token than this one, which then is not given out again.
-  bool IsRefused(const grpc::Status& status, const std::string& token);
+  // True if a call with this status may succeed with another token; this one is then not used again.
+  bool IsRejected(const grpc::Status& status, const std::string& token);
 
  private:
   const std::string user_, password_;

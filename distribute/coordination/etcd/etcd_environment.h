@@ -1,4 +1,4 @@
-// How to reach etcd, from the environment.
+// Reads etcd's address and credentials from the environment.
 #pragma once
 
 #include "core/status.h"
@@ -7,10 +7,9 @@
 
 namespace weir::coordination {
 
-// Reads what etcdctl reads: ETCDCTL_ENDPOINTS (127.0.0.1:2379 without it; http:// and https:// may stand before them),
-// ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_USER ("name" or "name:password") and ETCDCTL_PASSWORD. TLS is
-// spoken with https://, or where the CA's or a client's certificate is given. INVALID_ARGUMENT names a variable that
-// cannot be meant.
+// Reads etcdctl's variables: ETCDCTL_ENDPOINTS (default 127.0.0.1:2379; http:// or https:// may precede an endpoint),
+// ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_USER ("name" or "name:password") and ETCDCTL_PASSWORD. Uses TLS
+// for https://, or if a CA or client certificate is given. INVALID_ARGUMENT names an invalid variable.
 absl::StatusOr<EtcdOptions> EtcdOptionsFromEnvironment(const Environment& environment);
 
 }  // namespace weir::coordination

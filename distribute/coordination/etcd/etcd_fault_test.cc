@@ -1,4 +1,4 @@
-// A real etcd is killed and comes back, or does not, while others wait for it.
+// Kills and restarts a real etcd while clients wait for it.
 #include <future>
 #include <thread>
 
@@ -175,7 +175,7 @@ TEST_F(EtcdFaultTest, AnyMemberWillDo) {
   int seen = 0;
   for (int member = 0; member < 3; ++member) {
     etcd_->Kill(member);
-    // Each round without another member, so that all connections move.
+    // Each round stops another member, so that all connections move.
     const std::string key = absl::StrCat("k", member);
     ASSERT_THAT(store_->Commit(Soon(), {.conditions = {Condition::Absent(Keys::Of(key))},
                                         .then = {Operation::Put(key, "")},
@@ -185,7 +185,7 @@ TEST_F(EtcdFaultTest, AnyMemberWillDo) {
     ASSERT_EQ(events.size(), 1);
     EXPECT_EQ(events[0].kv.key, absl::StrCat("k", seen++));
     etcd_->Restart(member);
-    // It serves again before the next one goes, so that there is a majority.
+    // It must serve again before the next one stops, so that there is a majority.
     EtcdOptions options;
     options.endpoints = {etcd_->address(member)};
     ASSERT_OK_AND_ASSIGN(auto alone, EtcdStore::Create(options));

@@ -1,4 +1,4 @@
-// What a server may say that is not etcd, or is ill.
+// Answers of servers that are broken, or are not etcd.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 using WatchStream = grpc::ServerReaderWriter<WatchResponse, etcdserverpb::WatchRequest>;
 
-// Answers as the test says.
+// Gives the test's answers.
 class FakeEtcd : public etcdserverpb::KV::Service,
                  public etcdserverpb::Watch::Service,
                  public etcdserverpb::Lease::Service {
@@ -107,7 +107,7 @@ WatchResponse OneEvent(const std::string& key, int64_t revision) {
   return response;
 }
 
-TEST(EtcdHostileTest, AnswersToOtherQuestionsAreRefused) {
+TEST(EtcdHostileTest, AnswersToOtherQuestionsAreRejected) {
   FakeEtcd fake;
   const auto list = [&fake](TxnResponse response) {
     fake.transaction = std::move(response);
@@ -133,7 +133,7 @@ TEST(EtcdHostileTest, AnswersToOtherQuestionsAreRefused) {
   }
 }
 
-TEST(EtcdHostileTest, LargeAnswersAreRefused) {
+TEST(EtcdHostileTest, LargeAnswersAreRejected) {
   FakeEtcd fake;
   fake.transaction = At(1);
   AddKeys({"k"}, &fake.transaction);
@@ -221,7 +221,7 @@ TEST(EtcdHostileTest, ARevisionInPiecesIsWholeOrNot) {
   EXPECT_EQ(asked, 11);
 }
 
-TEST(EtcdHostileTest, PiecesWithoutEndAreRefused) {
+TEST(EtcdHostileTest, PiecesWithoutEndAreRejected) {
   FakeEtcd fake;
   fake.watch = [](int64_t, WatchStream* stream) {
     WatchResponse piece;

@@ -32,11 +32,11 @@ void EtcdLease::Keep() {
                                                    absl::FormatDuration(ttl_), " (", last.message(), ")"));
       return;
     }
-    // A renewal that failed is tried again soon.
+    // Retries a failed renewal soon.
     const absl::Duration pause =
         last.ok() ? std::max(left - ttl_ * 2 / 3, absl::ZeroDuration()) : std::min(left, ttl_ / 20);
     if (!SleepUntil(absl::Now() + pause, &stop_).ok()) return;
-    // When one member is silent there is time left to ask another.
+    // Leaves time to ask another member if one is silent.
     const bool are_more = client_->options().endpoints.size() > 1;
     Renewal renewal = Renew(are_more ? std::min(left, ttl_ / 4) : absl::FromChrono(expiry_ - Clock::now()));
     if (stop_.IsCancelled()) return;
@@ -44,7 +44,7 @@ void EtcdLease::Keep() {
       lost_.StartCancel(std::move(renewal.status));
       return;
     }
-    // A deadline says less than what was wrong before it.
+    // A deadline error says less than the error before it.
     const bool says_less = absl::IsDeadlineExceeded(renewal.status) && !last.ok();
     if (!says_less) last = std::move(renewal.status);
   }

@@ -1,4 +1,4 @@
-// A lease in etcd, kept alive.
+// An etcd lease, kept alive.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,13 @@
 
 namespace weir::coordination {
 
-// A thread of its own renews the lease each third of its time. The lease counts as lost when no renewal sent within its
-// time to live was answered: etcd may have ended it then, and does so later at the earliest. `client` outlives this
-// object.
+// Its own thread renews the lease three times per time to live. The lease counts as lost once no renewal sent within
+// its time to live was answered: etcd ends it then at the earliest. `client` outlives this object.
 class EtcdLease : public Lease {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // `granted` is when the lease was asked for.
+  // `granted` is the time of the request.
   EtcdLease(EtcdClient* client, LeaseId id, absl::Duration ttl, Time granted);
   ~EtcdLease() override;
 
@@ -29,7 +28,7 @@ class EtcdLease : public Lease {
  private:
   struct Renewal {
     absl::Status status;
-    bool is_gone = false;  // the server says so
+    bool is_gone = false;  // as reported by the server
   };
 
   void Keep();
@@ -40,7 +39,7 @@ class EtcdLease : public Lease {
   const absl::Duration ttl_;
   CancellationManager lost_;
   CancellationManager stop_;
-  Time expiry_;  // the thread's own
+  Time expiry_;  // used by the thread only
   std::thread thread_;
 };
 

@@ -76,7 +76,7 @@ std::string EtcdRangeStart(const Keys& keys) {
 
 std::string EtcdRangeEnd(const Keys& keys) {
   if (!keys.is_prefix) return "";
-  // The first string behind all that start with the prefix.
+  // The first string after all those with the prefix.
   std::string end = keys.key;
   while (!end.empty() && end.back() == '\xff') end.pop_back();
   if (end.empty()) return std::string(1, '\0');

@@ -12,23 +12,23 @@
 
 namespace weir::coordination {
 
-// Certificates that openssl has made, in files of `directory`: ca.pem; server.pem and .key, for 127.0.0.1; client.pem
-// and .key; and other.pem, of somebody else. NOT_FOUND where there is no openssl.
+// Certificates made by openssl in `directory`: ca.pem; server.pem and .key, for 127.0.0.1; client.pem and .key; and
+// other.pem, from another CA. NOT_FOUND if there is no openssl.
 absl::Status MakeCertificates(const std::string& directory);
 
-// Members on random ports with data in a directory of their own, which goes with this object, as the processes do.
+// Members on random ports, with data in a temporary directory. Processes and data end with this object.
 class EtcdProcesses {
  public:
-  // NOT_FOUND, with what to install, where there is no etcd. Returns when the members serve.
-  // With `tls` they speak it, and ask clients for a certificate.
+  // Returns when the members are serving. NOT_FOUND, with the package to install, if there is no etcd. With `tls` they
+  // use it and require client certificates.
   static absl::StatusOr<std::unique_ptr<EtcdProcesses>> Start(int members = 1, bool tls = false);
   ~EtcdProcesses();
 
   void Kill(int member = 0);  // SIGKILL
   void Restart(int member = 0);
-  void Stop(int member = 0);  // SIGSTOP: it stays connected, and silent
+  void Stop(int member = 0);  // SIGSTOP: it stays connected, but does not answer
   const std::string& address(int member = 0) const { return members_[member]->client->address(); }
-  // Of a client that they trust, but for user and password.
+  // The options of a client that they trust, without user and password.
   EtcdOptions options() const;
   std::unique_ptr<EtcdStore> NewClient() const;
   const std::string& directory() const { return directory_; }

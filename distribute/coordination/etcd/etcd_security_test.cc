@@ -22,7 +22,7 @@ class EtcdSecurityTest : public testing::Test {
     ASSERT_THAT(etcd, IsOk());
     etcd_ = *std::move(etcd);
   }
-  // Only root, and "weir" for keys under w/, may do anything from now on.
+  // From now on only root, and "weir" for keys under w/, have permissions.
   void EnableUsers() {
     ASSERT_OK_AND_ASSIGN(auto credentials, EtcdCredentials(etcd_->options()));
     auth_ = etcdserverpb::Auth::NewStub(grpc::CreateChannel(etcd_->address(), credentials));
@@ -63,7 +63,7 @@ class EtcdSecurityTest : public testing::Test {
     options.password = password;
     return EtcdStore::Create(options);
   }
-  // What becomes of a call within a while that is short for a connection that is not to be.
+  // The status of a call with a deadline too short for an impossible connection.
   static absl::Status Ask(const EtcdOptions& options) {
     ASSIGN_OR_RETURN(std::unique_ptr<EtcdStore> store, EtcdStore::Create(options));
     return store->List({.deadline = absl::Now() + absl::Seconds(2)}, "k").status();
@@ -128,7 +128,7 @@ TEST_F(EtcdSecurityTest, UsersMayDoWhatTheirRolesAllow) {
   }
 }
 
-// etcd forgets tokens when it is started again: what is under way asks for another one.
+// etcd forgets tokens when it restarts; pending calls request new ones.
 TEST_F(EtcdSecurityTest, TokensAreRenewedUnderWatchesLeasesAndCalls) {
   ASSERT_NO_FATAL_FAILURE(Start(/*tls=*/true));
   if (IsSkipped()) return;
@@ -150,7 +150,7 @@ TEST_F(EtcdSecurityTest, TokensAreRenewedUnderWatchesLeasesAndCalls) {
   EXPECT_FALSE(lease->lost().IsCancelled());
 }
 
-// When users or roles change, the tokens that there are grow old.
+// A change of users or roles invalidates existing tokens.
 TEST_F(EtcdSecurityTest, TokensThatHaveGrownOldAreRenewed) {
   ASSERT_NO_FATAL_FAILURE(Start(/*tls=*/false));
   if (IsSkipped()) return;

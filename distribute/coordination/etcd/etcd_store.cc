@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<Lease>> EtcdStore::GrantLease(const CallOptions& 
   request.set_ttl(seconds);
   etcdserverpb::LeaseGrantResponse response;
   std::chrono::steady_clock::time_point asked;
-  // A lease whose answer is lost runs out by itself.
+  // A lease whose answer is lost expires by itself.
   RETURN_IF_ERROR(client_->Call("Grant of a lease", options, /*repeatable=*/true,
                                 [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
                                   asked = std::chrono::steady_clock::now();
@@ -71,7 +71,7 @@ absl::Status EtcdStore::Compact(const CallOptions& options, int64_t revision) {
                                       [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
                                         return member.kv->Compact(context, request, &response);
                                       });
-  // etcd gives the same code when that is done already and when the revision is yet to come.
+  // etcd returns the same code for a revision already compacted and for a future one.
   if (!absl::IsOutOfRange(status)) return status;
   const absl::Status behind = client_->CheckRevision(options, std::string(1, '\0'));
   if (!behind.ok()) return behind;

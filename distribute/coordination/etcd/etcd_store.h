@@ -1,4 +1,4 @@
-// A store for a cluster: etcd's keys, watches and leases.
+// A store in etcd, for clusters.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace weir::coordination {
 
-// Reads see all that was written before them. A watch and a lease have a thread each.
+// Reads see all earlier writes. Each watch and each lease has its own thread.
 class EtcdStore : public Store {
  public:
-  // Does not wait for etcd: calls do, until their deadline. INVALID_ARGUMENT for an endpoint that is no address;
+  // Does not wait for etcd; calls do, until their deadline. INVALID_ARGUMENT for a malformed endpoint;
   // FAILED_PRECONDITION for one that needs TLS.
   static absl::StatusOr<std::unique_ptr<EtcdStore>> Create(EtcdOptions options);
 

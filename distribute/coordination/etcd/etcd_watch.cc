@@ -10,7 +10,7 @@
 namespace weir::coordination {
 namespace {
 
-// A server that never ends an answer may fill this, and no more.
+// Limits the memory for an answer that never ends.
 constexpr int64_t kMaxPartialBytes = 64 << 20;
 
 int64_t BytesOf(const std::vector<Event>& events) {
@@ -19,7 +19,7 @@ int64_t BytesOf(const std::vector<Event>& events) {
   return bytes;
 }
 
-// Of a stream's end: whether the next one would end the same way.
+// True if a new stream would end the same way.
 bool IsFinal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -80,7 +80,7 @@ void EtcdWatch::Read() {
 }
 
 absl::Status EtcdWatch::ReadStream() {
-  // Streams do not tell of a store that went back; a question does.
+  // Streams do not report a store that lost writes; a separate read does.
   absl::Status status = client_->CheckRevision({.cancellation = &stop_}, EtcdRangeStart(keys_));
   if (!status.ok()) {
     NoteTrouble(status);
@@ -92,18 +92,18 @@ absl::Status EtcdWatch::ReadStream() {
   create.set_range_end(EtcdRangeEnd(keys_));
   create.set_start_revision(next_);
   create.set_fragment(true);
-  absl::Status refused;  // by us
+  absl::Status rejected;  // by this client
   const grpc::Status ended =
       client_->Attempt({.cancellation = &stop_}, [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
         auto stream = member.watch->Watch(context);
         etcdserverpb::WatchResponse response;
         if (stream->Write(request)) {
-          while (refused.ok() && stream->Read(&response)) refused = Take(std::move(response));
+          while (rejected.ok() && stream->Read(&response)) rejected = Take(std::move(response));
         }
-        if (!refused.ok()) context->TryCancel();
+        if (!rejected.ok()) context->TryCancel();
         return stream->Finish();
       });
-  if (!refused.ok()) return refused;
+  if (!rejected.ok()) return rejected;
   status = ended.ok() ? errors::Unavailable("the server ended the stream") : FromGrpcStatus(ended);
   status = client_->Describe(absl::StrCat("Watch of ", keys_.ToString()), std::move(status));
   NoteTrouble(status);
@@ -150,7 +150,7 @@ absl::Status EtcdWatch::Deliver(bool more_follows) {
   ready_.push_back(std::move(events));
   changed_.notify_all();
   while (ready_bytes_ > client_->options().max_waiting_event_bytes && ready_.size() > 1) {
-    // Goes on when the watch ends.
+    // Continues when the watch ends.
     RETURN_IF_ERROR(wait.Next(lock));
   }
   return absl::OkStatus();

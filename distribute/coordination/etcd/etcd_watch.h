@@ -1,4 +1,4 @@
-// A watch of keys in etcd that outlives connections and members.
+// A watch of etcd keys that survives lost connections and members.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace weir::coordination {
 
-// A thread of its own reads events, and asks again from the first revision that is not complete when the stream ends.
-// It waits when the events that nobody took are many. `client` outlives this object.
+// Its own thread reads events, and resumes from the first incomplete revision when a stream ends. It waits while too
+// many events are buffered. `client` outlives this object.
 class EtcdWatch : public Watch {
  public:
   EtcdWatch(EtcdClient* client, Keys keys, int64_t from);
@@ -24,10 +24,10 @@ class EtcdWatch : public Watch {
 
  private:
   void Read();
-  // Until the stream ends; OK: it ended in a way that another one may mend.
+  // Runs until the stream ends. OK: a new stream may succeed.
   absl::Status ReadStream();
   absl::Status Take(etcdserverpb::WatchResponse response);
-  // Hands over what is complete: all before the last revision of an answer that goes on.
+  // Delivers complete revisions: all but the last one of an answer that continues.
   absl::Status Deliver(bool more_follows);
   void NoteTrouble(absl::Status status);
 
@@ -36,7 +36,7 @@ class EtcdWatch : public Watch {
   CancellationManager stop_;
 
   // The thread's own.
-  int64_t next_;                // everything before is delivered
+  int64_t next_;                // earlier events are delivered
   std::vector<Event> partial_;  // events of next_ and later, not delivered
   EtcdBackoff backoff_;
 
@@ -44,8 +44,8 @@ class EtcdWatch : public Watch {
   std::condition_variable changed_;
   std::deque<std::vector<Event>> ready_ GUARDED_BY(mu_);
   int64_t ready_bytes_ GUARDED_BY(mu_) = 0;
-  absl::Status end_ GUARDED_BY(mu_);      // not OK: after what is ready comes nothing but this
-  absl::Status trouble_ GUARDED_BY(mu_);  // why nothing comes, where that is known
+  absl::Status end_ GUARDED_BY(mu_);      // not OK: reported after the buffered events
+  absl::Status trouble_ GUARDED_BY(mu_);  // why no events arrive, if known
   std::thread thread_;
 };
 

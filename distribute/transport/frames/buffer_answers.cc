@@ -56,7 +56,7 @@ void BufferAnswers::Serve(uint32_t channel, const std::string& bytes) {
 }
 
 void BufferAnswers::Answer(uint32_t channel, absl::StatusOr<ReceivedBytes> result) {
-  std::shared_ptr<Request> request;  // the caller's, or ours, is the last
+  std::shared_ptr<Request> request;  // may be the last reference
   {
     MutexLock lock(mu_);
     const auto it = requests_.find(channel);
@@ -64,7 +64,7 @@ void BufferAnswers::Answer(uint32_t channel, absl::StatusOr<ReceivedBytes> resul
     request = std::move(it->second);
     requests_.erase(it);
   }
-  if (request->cancellation.IsCancelled()) return;  // nobody waits
+  if (request->cancellation.IsCancelled()) return;  // the caller has cancelled
   if (result.ok() && result->bytes().size() > link_->max_frame_bytes()) {
     result = errors::Internal("A buffer of ", result->bytes().size(), " bytes is too large for this link");
   }
@@ -79,7 +79,7 @@ void BufferAnswers::Cancel(uint32_t channel) {
   {
     MutexLock lock(mu_);
     const auto it = requests_.find(channel);
-    if (it == requests_.end()) return;  // answered meanwhile
+    if (it == requests_.end()) return;  // answered already
     request = it->second;
   }
   request->cancellation.StartCancel(absl::CancelledError("The caller cancelled"));

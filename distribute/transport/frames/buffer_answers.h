@@ -1,4 +1,4 @@
-// RecvBuf without calls: the sender's end.
+// Serves RecvBuf over a link.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,12 @@
 
 namespace weir {
 
-// Asks the worker for what the peer asks for, and pushes it. A peer that breaks the rules loses its link. Thread-safe;
-// kept alive by the link until that is broken, which cancels what the peer has asked for.
+// Passes the peer's buffer requests to the worker and pushes each buffer as soon as it is ready.
+// - Thread-safe. The link owns it until the link breaks, which cancels all pending requests.
+// - A protocol violation breaks the link.
 class BufferAnswers : public FrameLink::Receiver, public std::enable_shared_from_this<BufferAnswers> {
  public:
-  // `worker` outlives the link. `task`: who asks, for messages.
+  // `worker` outlives the link. `task` names the peer in messages.
   BufferAnswers(WorkerInterface* worker, std::string task, std::shared_ptr<FrameLink> link);
 
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override;

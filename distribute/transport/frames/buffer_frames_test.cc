@@ -1,4 +1,4 @@
-// Requests and answers over a link that the test holds in its hands.
+// Buffer requests and answers over a link that the test controls.
 #include <future>
 #include <optional>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Waits with its answers until the test gives them.
+// Holds its answers until the test releases them.
 class WaitingWorker : public FakeWorker {
  public:
   void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> asked,
@@ -99,7 +99,7 @@ TEST_F(BufferFramesTest, ACancelledRequestEndsOnBothSides) {
   EXPECT_TRUE(worker_.cancellations[0]->IsCancelled());
   worker_.answers[0](OwnedBytes("one"));
   EXPECT_TRUE(answering_->sent.empty());
-  // An answer that was on its way finds nobody.
+  // A late answer finds no request.
   requests_->OnFrame({FrameKind::kBuffer, 1}, OwnedBytes("one"));
   EXPECT_FALSE(asking_->broken);
 }

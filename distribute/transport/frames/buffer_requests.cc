@@ -40,7 +40,7 @@ void BufferRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
                                                        static_cast<uint32_t>(head.kind), " where answers are expected"),
                                    {.task = task_}));
   }
-  if (!Take(head.channel, &pending)) return;  // cancelled meanwhile
+  if (!Take(head.channel, &pending)) return;  // cancelled already
   if (head.kind == FrameKind::kError) return End(std::move(pending), DecodeFrameStatus(bytes.bytes()));
   if (bytes.bytes().size() != pending.num_bytes) {
     const absl::Status status = errors::Internal("Task ", task_, " sent ", bytes.bytes().size(), " bytes where ",

@@ -1,4 +1,4 @@
-// RecvBuf without calls: the receiver's end.
+// Requests buffers over a link: RecvBuf without calls.
 #pragma once
 
 #include "distribute/transport/frames/pending_requests.h"
@@ -13,8 +13,8 @@ struct PendingBuffer {
   CancellationManager::Token token = CancellationManager::kInvalidToken;
 };
 
-// The sender pushes each buffer under the channel of its request as soon as it has it. So what is on its way is bounded
-// by what this end has asked for.
+// The sender pushes each buffer on the channel of its request as soon as the buffer is ready. Requests bound the bytes
+// in flight.
 class BufferRequests : public PendingRequests<PendingBuffer, ReceivedBytes> {
  public:
   static constexpr LinkUse kUse = LinkUse::BUFFERS;
@@ -22,8 +22,8 @@ class BufferRequests : public PendingRequests<PendingBuffer, ReceivedBytes> {
 
   using PendingRequests::PendingRequests;
 
-  // As WorkerInterface::RecvBufAsync. False, and `done` does not run, where the buffer had better come by a call: the
-  // link is broken, the buffer too large for a frame, or too much is asked for already.
+  // As WorkerInterface::RecvBufAsync. Returns false, and `done` does not run, if the caller should use RecvBuf instead:
+  // the link is broken or full, or the buffer is too large for a frame.
   bool Begin(const CallOptions& options, const RecvBufArgs& args, const Callback& done);
 
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override;

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Up to here an answer is copied together; beyond, each piece of it is a frame.
+// Answers up to this size are copied into one frame; each slice of a larger answer becomes a frame.
 constexpr size_t kCopiedAnswer = 16 << 10;
 
 absl::Time DeadlineOf(const CallHead& head) {
@@ -23,7 +23,7 @@ absl::Time DeadlineOf(const CallHead& head) {
 
 }  // namespace
 
-// Kept alive by itself until it is finished.
+// Keeps itself alive until it is finished.
 class CallAnswers::Call final : public ServerCall {
  public:
   Call(std::shared_ptr<CallAnswers> answers, uint32_t channel, absl::Time deadline, grpc::Slice request)
@@ -105,7 +105,7 @@ void CallAnswers::Serve(uint32_t channel, ReceivedBytes bytes) {
   {
     MutexLock lock(mu_);
     if (!is_open_) return;
-    is_full = calls_.size() >= 2 * kMaxChannels;  // cancelled ones may not have ended yet
+    is_full = calls_.size() >= 2 * kMaxChannels;  // cancelled calls may not have ended yet
     is_taken = !is_full && !calls_.try_emplace(channel, call).second;
   }
   if (is_full) return Violated("too many calls");
@@ -114,7 +114,7 @@ void CallAnswers::Serve(uint32_t channel, ReceivedBytes bytes) {
 }
 
 bool CallAnswers::Take(uint32_t channel, const Call* call) {
-  std::shared_ptr<Call> taken;  // let go of without the lock
+  std::shared_ptr<Call> taken;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = calls_.find(channel);
   if (it == calls_.end() || it->second.get() != call) return false;  // the link is broken
@@ -134,7 +134,7 @@ void CallAnswers::Answer(uint32_t channel, const grpc::ByteBuffer& response) {
     return link_->Send({FrameKind::kAnswer, channel}, OwnedBytes(std::move(bytes)));
   }
   for (grpc::Slice& slice : slices) {
-    // A small slice holds its bytes itself: they must not move.
+    // A small slice stores its bytes inline, so the slice itself must not move.
     const auto held = std::make_shared<const grpc::Slice>(std::move(slice));
     for (size_t at = 0; at < held->size(); at += most) {
       const absl::Span<const char> piece(reinterpret_cast<const char*>(held->begin()) + at,
@@ -150,11 +150,11 @@ void CallAnswers::Cancel(uint32_t channel) {
   {
     MutexLock lock(mu_);
     const auto it = calls_.find(channel);
-    if (it == calls_.end()) return;  // answered meanwhile
+    if (it == calls_.end()) return;  // answered already
     call = it->second;
   }
-  // It runs whatever the handler has registered.
-  link_->RunElsewhere([call] { call->Cancel(absl::CancelledError("The caller cancelled, or went away")); });
+  // Cancelling runs the callbacks that the handler registered.
+  link_->RunElsewhere([call] { call->Cancel(absl::CancelledError("The caller cancelled or disconnected")); });
 }
 
 void CallAnswers::OnBroken(const absl::Status& status) {

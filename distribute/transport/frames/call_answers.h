@@ -1,4 +1,4 @@
-// Calls over a link: the end that serves them.
+// Serves calls that arrive over a link.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,12 @@
 
 namespace weir {
 
-// Hands the peer's calls to their handlers. A peer that breaks the rules loses its link. Thread-safe; kept alive by the
-// link until that is broken, which cancels the peer's calls, and by the calls.
+// Passes the peer's calls to their handlers.
+// - Thread-safe. The link owns it until the link breaks, which cancels the peer's calls; the calls keep it alive too.
+// - A protocol violation breaks the link.
 class CallAnswers : public FrameLink::Receiver, public std::enable_shared_from_this<CallAnswers> {
  public:
-  // `handlers` outlive the link. `task`: who calls, for messages.
+  // `handlers` outlives the link. `task` names the peer in messages.
   CallAnswers(LinkHandlers* handlers, std::string task, std::shared_ptr<FrameLink> link);
 
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override;
@@ -26,7 +27,7 @@ class CallAnswers : public FrameLink::Receiver, public std::enable_shared_from_t
 
   void Serve(uint32_t channel, ReceivedBytes bytes);
   void Cancel(uint32_t channel);
-  // False: nobody waits for the call's answer.
+  // False if no call waits for this answer.
   bool Take(uint32_t channel, const Call* call);
   void Answer(uint32_t channel, const grpc::ByteBuffer& response);
   void Violated(absl::string_view what);

@@ -1,4 +1,4 @@
-// Calls over a link that the test holds in its hands.
+// Calls over a link that the test controls.
 #include <cstring>
 #include <future>
 #include <optional>
@@ -57,7 +57,7 @@ class CallFramesTest : public ::testing::Test {
     return future;
   }
 
-  // Waits with its answers until the test gives them.
+  // Holds its answers until the test releases them.
   ServerMethod Waiting(const char* path) {
     return {path, [this](ServerCall* call) { calls_.push_back(call); }};
   }
@@ -115,7 +115,7 @@ TEST_F(CallFramesTest, ACancelledCallEndsOnBothSides) {
   EXPECT_TRUE(calls_[0]->options().cancellation->IsCancelled());
   std::exchange(calls_, {})[0]->Finish(Buffer({"late"}));
   EXPECT_TRUE(answering_->sent.empty());
-  // What was on its way finds nobody.
+  // A late answer finds no call.
   requests_->OnFrame({FrameKind::kPart, 1}, OwnedBytes("la"));
   requests_->OnFrame({FrameKind::kAnswer, 1}, OwnedBytes("te"));
   EXPECT_FALSE(asking_->broken);
@@ -190,11 +190,11 @@ TEST_F(CallFramesTest, AMethodThatLinksDoNotCarryIsUnimplemented) {
 TEST_F(CallFramesTest, AServerThatShutsDownFinishesWhatItHasBegun) {
   auto begun = Call(Buffer({"x"}));
   asking_->DeliverTo(*answers_);
-  handlers_.Refuse();
-  auto refused = Call(Buffer({"x"}));
+  handlers_.Reject();
+  auto rejected = Call(Buffer({"x"}));
   asking_->DeliverTo(*answers_);
   answering_->DeliverTo(*requests_);
-  EXPECT_THAT(refused.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+  EXPECT_THAT(rejected.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
   std::exchange(calls_, {})[0]->Finish(Buffer({"one"}));
   handlers_.Await(absl::InfiniteFuture());
   answering_->DeliverTo(*requests_);

@@ -11,9 +11,10 @@
 namespace weir {
 namespace {
 
-// Taking more out of an answer is left to a thread that nobody's frames wait for.
+// Longer answers are decoded on a thread that reads no frames.
 constexpr size_t kLongAnswer = 256 << 10;
-// Of the parts of an answer with what each costs beside its bytes: a message in the smallest parts that we send fits.
+// Bytes of an answer plus the overhead of its parts; enough for the largest message in the smallest parts that Weir
+// sends.
 constexpr size_t kMaxPartBytes = kMaxMessageBytes + kMaxMessageBytes / 16;
 
 std::string Encoded(const LinkMethod& method, absl::Time deadline, const grpc::ByteBuffer& request) {
@@ -56,8 +57,8 @@ void CallRequests::AddPart(uint32_t channel, grpc::Slice part) {
   {
     MutexLock lock(mu_);
     const auto it = pending_.find(channel);
-    if (it == pending_.end()) return;  // cancelled meanwhile
-    // What it takes to keep a part counts too: tiny ones would be many times their bytes.
+    if (it == pending_.end()) return;  // cancelled already
+    // The overhead of a part counts too: for tiny parts it exceeds their bytes.
     it->second.part_bytes += part.size() + sizeof(part);
     is_too_long = it->second.part_bytes > kMaxPartBytes;
     if (!is_too_long) it->second.parts.push_back(std::move(part));
@@ -71,7 +72,7 @@ void CallRequests::OnFrame(const FrameHead& head, ReceivedBytes bytes) {
     case FrameKind::kPart:
       return AddPart(head.channel, link_->Keep(std::move(bytes)));
     case FrameKind::kAnswer: {
-      if (!Take(head.channel, &pending)) return;  // cancelled meanwhile
+      if (!Take(head.channel, &pending)) return;  // cancelled already
       pending.parts.push_back(link_->Keep(std::move(bytes)));
       const grpc::ByteBuffer answer(pending.parts.data(), pending.parts.size());
       return End(std::move(pending), answer);

@@ -1,4 +1,4 @@
-// Calls over a link: the caller's end.
+// Makes calls over a link.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ struct PendingCall {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;
   CancellationManager::Token token = CancellationManager::kInvalidToken;
-  std::vector<grpc::Slice> parts;  // of the answer, so far
-  size_t part_bytes = 0;           // with what it takes to keep them
+  std::vector<grpc::Slice> parts;  // of the answer, received so far
+  size_t part_bytes = 0;           // including their overhead
 };
 
-// An answer comes in one frame or in parts.
+// An answer arrives in one frame or in several parts.
 class CallRequests : public PendingRequests<PendingCall, grpc::ByteBuffer> {
  public:
   static constexpr LinkUse kUse = LinkUse::CALLS;
@@ -30,8 +30,9 @@ class CallRequests : public PendingRequests<PendingCall, grpc::ByteBuffer> {
 
   using PendingRequests::PendingRequests;
 
-  // As GrpcChannel::CallAsync; a call that is late ends within a fraction of a second. False, and `done` does not run,
-  // where it had better go over gRPC: the link is broken, the request too large for a frame, or too many wait already.
+  // As GrpcChannel::CallAsync; the deadline is enforced within a fraction of a second. Returns false, and `done` does
+  // not run, if the caller should use gRPC instead: the link is broken, the request is too large for a frame, or too
+  // many calls are pending.
   bool Begin(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
              const Callback& done);
 

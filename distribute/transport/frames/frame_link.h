@@ -1,4 +1,4 @@
-// Frames between two tasks: what pushes buffers and carries calls, and transports implement.
+// A connection between two tasks that carries frames: buffers of collectives, or calls.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "core/status.h"
-#include "distribute/collective/received_bytes.h"
+#include "distribute/transport/received_bytes.h"
 
 namespace weir {
 
 enum class FrameKind : uint32_t {
-  kRequest = 1,  // for a buffer, which is to come under the frame's channel: a RecvBufRequest
-  kCancel = 2,   // the channel's request
-  kBuffer = 3,   // what the channel's request was for
-  kError = 4,    // why it does not come
-  kCall = 5,     // a method of WorkerService, whose answer is to come under the channel: a CallHead and the request
-  kPart = 6,     // of the answer; more follows
-  kAnswer = 7,   // the rest of it
+  kRequest = 1,  // a RecvBufRequest; the buffer arrives on the frame's channel
+  kCancel = 2,   // cancels the channel's request
+  kBuffer = 3,   // the requested buffer
+  kError = 4,    // the request's error
+  kCall = 5,     // a CallHead and a WorkerService request; the answer arrives on the frame's channel
+  kPart = 6,     // part of the answer; more follows
+  kAnswer = 7,   // the last part of the answer
 };
 
 struct FrameHead {
@@ -28,42 +28,42 @@ struct FrameHead {
   uint32_t channel = 0;
 };
 
-// One end. Thread-safe. Frames of a channel arrive in the order in which they were sent, once each. Send never blocks:
-// what the link has no room for waits in the sender's memory, where it lies, so a sender must not send more than it was
-// asked for; nor ask for more once the link is full. Frames of different channels may overtake each other. Kept alive
-// by what carries it until it is broken.
+// One end of a link. Thread-safe.
+// - Frames of one channel arrive once each, in the order in which they were sent; channels may overtake each other.
+// - Send never blocks. Frames wait in the sender's memory, without a copy, until the link has room. So a sender must
+//   send only what was requested, and stop making requests while the link is full.
+// - The transport keeps the link alive until it is broken.
 class FrameLink {
  public:
-  // No call is made with a lock held. Both may come on any thread, and OnFrame on several at once.
+  // Called with no lock held, from any thread; OnFrame may run on several threads at once.
   class Receiver {
    public:
     virtual ~Receiver() = default;
-    // The peer may write to `bytes` at any time: nothing that matters is read from them twice.
+    // The peer may write to `bytes` at any time, so read what has to be checked only once.
     virtual void OnFrame(const FrameHead& head, ReceivedBytes bytes) = 0;
-    // Once; the link lets go of the receiver then. Nothing comes after it but what is under way.
+    // Called once; the link then releases the receiver. Calls of OnFrame that already run may end later.
     virtual void OnBroken(const absl::Status& status) = 0;
-    // Several times a second: calls that are late end.
+    // Called several times a second, to end calls past their deadline.
     virtual void OnTick(absl::Time /*now*/) {}
   };
 
   virtual ~FrameLink() = default;
-  // Lets go of `bytes`, which are at most max_frame_bytes(), when they are sent or the link is broken.
+  // Releases `bytes`, at most max_frame_bytes() long, once they are sent or the link is broken.
   virtual void Send(const FrameHead& head, ReceivedBytes bytes) = 0;
   virtual uint64_t max_frame_bytes() const = 0;
-  // So much waits to be sent that what can go another way had better.
+  // True if so much waits to be sent that requests should use another route.
   virtual bool is_full() const { return false; }
-  // Tells the peer. Later calls do nothing.
+  // Notifies the peer. Later calls do nothing.
   virtual void Break(const absl::Status& status) = 0;
-  // The way that frames take, for people: "through a link". Lives for ever.
-  virtual const char* way() const = 0;
-  // Bytes of a frame that has arrived, to be kept: the peer cannot change them any more. Copied where need be.
+  // The route of the link's frames, for people: "through a link". A static string.
+  virtual const char* route() const = 0;
+  // Takes the bytes of a received frame in a form that the peer cannot change any more. Copies if needed.
   virtual grpc::Slice Keep(ReceivedBytes bytes) = 0;
-  // Runs `work`, which may compute for long: here, unless this thread is the one that takes frames in; else soon on
-  // another.
+  // Runs `work`, which may take long: inline, unless this thread reads frames; else soon, on another thread.
   virtual void RunElsewhere(absl::AnyInvocable<void()> work) = 0;
 };
 
-// Bytes that the frame owns.
+// Bytes owned by the frame.
 ReceivedBytes OwnedBytes(std::string bytes);
 // A copy.
 grpc::Slice CopyOf(const ReceivedBytes& bytes);

@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// Keeps what arrives, or lets go of it at once.
+// Keeps received frames, or releases them at once.
 class FrameRecorder : public FrameLink::Receiver {
  public:
   explicit FrameRecorder(bool keeps = false) : keeps_(keeps) {}
@@ -40,7 +40,7 @@ class FrameRecorder : public FrameLink::Receiver {
   std::promise<absl::Status> broken_;
 };
 
-// Two ends that are as far apart as two tasks: "/job:a" asks, "/job:b" answers.
+// Both ends of a link in one process: "/job:a" requests, "/job:b" answers.
 class FrameLinkPair {
  public:
   virtual ~FrameLinkPair() = default;  // breaks the link

@@ -1,4 +1,4 @@
-// An error in a frame, with its payloads.
+// A status in a frame, with its payloads.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Long messages and payloads are cut, as in gRPC's trailers.
+// Cuts long messages and payloads, as gRPC's trailers do.
 std::string EncodeFrameStatus(const absl::Status& status);
-// Never OK; INTERNAL for bytes that EncodeFrameStatus did not write. Reads each byte once.
+// Never returns OK; INTERNAL for bytes that EncodeFrameStatus did not write. Reads each byte once.
 absl::Status DecodeFrameStatus(absl::Span<const char> bytes);
 
 }  // namespace weir

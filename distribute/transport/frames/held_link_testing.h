@@ -1,4 +1,4 @@
-// A link that a test holds in its hands.
+// A link that a test controls.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Keeps what is sent where it lies, as links do that are full, until it is delivered.
+// Keeps sent frames in the sender's memory, as full links do, until the test delivers them.
 class HeldLink : public FrameLink {
  public:
   struct Sent {
@@ -25,7 +25,7 @@ class HeldLink : public FrameLink {
     sent.push_back({head, std::move(bytes)});
   }
   uint64_t max_frame_bytes() const override { return 1000; }
-  const char* way() const override { return "by hand"; }
+  const char* route() const override { return "by hand"; }
   grpc::Slice Keep(ReceivedBytes bytes) override { return CopyOf(bytes); }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { work(); }
   void Break(const absl::Status& status) override {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr absl::Duration kPause = absl::Seconds(1);
 
-// After these the task may answer otherwise another time.
+// After these errors the task may accept a link later.
 bool MayChange(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
          absl::IsResourceExhausted(status) || absl::IsAlreadyExists(status);
@@ -24,7 +24,9 @@ const char* WhatGoes(LinkUse use) {
 
 template <typename Requests>
 LinkConnection<Requests>::LinkConnection(std::string task, std::vector<LinkOpener*> openers)
-    : task_(std::move(task)), openers_(std::move(openers)), state_(openers_.empty() ? State::kRefused : State::kIdle) {}
+    : task_(std::move(task)),
+      openers_(std::move(openers)),
+      state_(openers_.empty() ? State::kRejected : State::kIdle) {}
 
 template <typename Requests>
 LinkConnection<Requests>::~LinkConnection() {
@@ -73,7 +75,7 @@ template <typename Requests>
 void LinkConnection<Requests>::Answered(size_t opener, const absl::StatusOr<std::shared_ptr<FrameLink>>& link,
                                         std::shared_ptr<Requests> requests) {
   const absl::Status& status = link.status();
-  const bool is_refused = !status.ok() && !MayChange(status);
+  const bool is_rejected = !status.ok() && !MayChange(status);
   const bool has_next = opener + 1 < openers_.size();
   {
     MutexLock lock(mu_);
@@ -81,18 +83,18 @@ void LinkConnection<Requests>::Answered(size_t opener, const absl::StatusOr<std:
       state_ = State::kOpen;
       link_ = *link;
       requests_ = std::move(requests);
-    } else if (!is_refused) {
+    } else if (!is_rejected) {
       state_ = State::kIdle;
       not_before_ = absl::Now() + kPause;
     } else if (has_next) {
       opener_ = opener + 1;
     } else {
-      state_ = State::kRefused;
+      state_ = State::kRejected;
     }
   }
   if (status.ok()) {
     WEIR_LOG(INFO).With("task", task_) << WhatGoes(Requests::kUse) << " go through " << openers_[opener]->name();
-  } else if (is_refused) {
+  } else if (is_rejected) {
     WEIR_LOG(INFO).With("task", task_).With("reason", status.ToString())
         << WhatGoes(Requests::kUse) << " do not go through " << openers_[opener]->name()
         << (has_next ? "" : ", but go over gRPC");

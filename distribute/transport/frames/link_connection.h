@@ -1,4 +1,4 @@
-// How a task that asks another comes to a link with it, and to another when that breaks.
+// Opens a link to a task, and reopens it after it breaks.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,22 @@
 
 namespace weir {
 
-// Asks the task for a link when one is first wanted, and again, after a pause, when it broke; meanwhile there is none.
-// A task that refuses one kind of link, or does not know of it, is asked for the next kind; one that refuses all is not
-// asked again. What it has come to is logged once. Thread-safe. `Requests` is BufferRequests or CallRequests.
+// Opens a link when one is first needed, and again, after a pause, when it breaks. Meanwhile there is none.
+// - If a task rejects one kind of link, or does not know it, the next kind is tried; after the last kind it is not
+//   asked again. The outcome is logged once.
+// - Thread-safe. `Requests` is BufferRequests or CallRequests.
 template <typename Requests>
 class LinkConnection {
  public:
-  // `task`: that is asked. The openers, the best first, outlive it; none: there are no links.
+  // `task` is the peer. `openers`, in order of preference, outlive the connection; none: there are no links.
   LinkConnection(std::string task, std::vector<LinkOpener*> openers);
   ~LinkConnection();
 
-  // Null where there is none, and calls over gRPC do it.
+  // Null if there is no link: use gRPC.
   std::shared_ptr<Requests> Current();
 
  private:
-  enum class State { kIdle, kAsking, kOpen, kRefused };
+  enum class State { kIdle, kAsking, kOpen, kRejected };
 
   void Ask(size_t opener);
   void Answered(size_t opener, const absl::StatusOr<std::shared_ptr<FrameLink>>& link,
@@ -37,7 +38,7 @@ class LinkConnection {
   const std::vector<LinkOpener*> openers_;
   Mutex mu_;
   State state_ GUARDED_BY(mu_);
-  size_t opener_ GUARDED_BY(mu_) = 0;  // those before it were refused
+  size_t opener_ GUARDED_BY(mu_) = 0;  // those before it were rejected
   absl::Time not_before_ GUARDED_BY(mu_);
   std::shared_ptr<FrameLink> link_ GUARDED_BY(mu_);
   std::shared_ptr<Requests> requests_ GUARDED_BY(mu_);

@@ -22,7 +22,7 @@ const LinkHandlers::Handler* LinkHandlers::Find(uint32_t id) const {
 
 bool LinkHandlers::Enter() {
   MutexLock lock(mu_);
-  if (refuses_) return false;
+  if (rejects_) return false;
   ++active_;
   return true;
 }
@@ -32,9 +32,9 @@ void LinkHandlers::Leave() {
   if (--active_ == 0) idle_.notify_all();
 }
 
-void LinkHandlers::Refuse() {
+void LinkHandlers::Reject() {
   MutexLock lock(mu_);
-  refuses_ = true;
+  rejects_ = true;
 }
 
 void LinkHandlers::Await(absl::Time deadline) {
@@ -42,7 +42,7 @@ void LinkHandlers::Await(absl::Time deadline) {
   while (active_ > 0) {
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration()) return;
-    // The clock has no time that stands for never.
+    // std::chrono's clock cannot represent the infinite future.
     lock.WaitUntil(idle_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
   }
 }

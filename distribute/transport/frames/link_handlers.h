@@ -1,4 +1,4 @@
-// What serves the calls of links.
+// The handlers of calls that arrive over links.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The same handlers that serve the calls of gRPC. Thread-safe. Outlives its calls.
+// Uses the same handlers as gRPC calls. Thread-safe. Outlives its calls.
 class LinkHandlers {
  public:
   struct Handler {
@@ -21,23 +21,23 @@ class LinkHandlers {
     bool computes = false;
   };
 
-  // Takes those of `methods` that links carry.
+  // Keeps those of `methods` that links carry.
   explicit LinkHandlers(const std::vector<ServerMethod>& methods);
 
-  // Null for a method that links do not carry.
+  // Null if links do not carry the method.
   const Handler* Find(uint32_t id) const;
-  // A call begins, unless none are served any more; then Leave must follow.
+  // Starts a call; false once Reject was called. If true, Leave must follow.
   bool Enter();
   void Leave();
-  // Refuses new calls, and gives those under way until `deadline`.
-  void Refuse();
+  // Rejects new calls and waits until `deadline` for running ones.
+  void Reject();
   void Await(absl::Time deadline);
 
  private:
   absl::flat_hash_map<uint32_t, Handler> handlers_;
   Mutex mu_;
   std::condition_variable idle_;
-  bool refuses_ GUARDED_BY(mu_) = false;
+  bool rejects_ GUARDED_BY(mu_) = false;
   int active_ GUARDED_BY(mu_) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The calls that links carry.
+// The methods that links carry.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace weir {
 
 struct LinkMethod {
   uint32_t id = 0;             // in frames
-  const char* path = nullptr;  // as gRPC knows it
-  bool computes = false;       // serving it may take long
+  const char* path = nullptr;  // gRPC's name for it
+  bool computes = false;       // its handler may take long
 };
 
-// Those of which a step consists. They are served as they are when they come over gRPC.
+// The methods that make up a step. Their handlers are the same as over gRPC.
 inline constexpr LinkMethod kLinkRecvTensor{1, "/tensorflow.WorkerService/RecvTensor", false};
 inline constexpr LinkMethod kLinkRunGraph{2, "/tensorflow.WorkerService/RunGraph", true};
 inline constexpr LinkMethod kLinkCleanupGraph{3, "/tensorflow.WorkerService/CleanupGraph", false};
 inline constexpr LinkMethod kLinkMethods[] = {kLinkRecvTensor, kLinkRunGraph, kLinkCleanupGraph};
 
-// What a frame that is a call starts with.
+// Starts every call frame.
 struct CallHead {
   static constexpr int64_t kNoTimeout = std::numeric_limits<int64_t>::max();
 

@@ -1,4 +1,4 @@
-// A way to come to links with a task.
+// Opens one kind of link.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,17 @@
 
 namespace weir {
 
-// For one task. Thread-safe. Outlives what it opens.
+// For one peer task. Thread-safe. Outlives the links that it opens.
 class LinkOpener {
  public:
-  // Makes what receives at this end, from the link.
+  // Creates this end's receiver for a link.
   using MakeReceiver = std::function<std::shared_ptr<FrameLink::Receiver>(const std::shared_ptr<FrameLink>&)>;
   using Done = std::function<void(const absl::StatusOr<std::shared_ptr<FrameLink>>&)>;
 
   virtual ~LinkOpener() = default;
-  // `done` runs once, on any thread, with an open link or the reason why there is none.
+  // `done` runs once, on any thread, with an open link or with the reason why there is none.
   virtual void Open(LinkUse use, const MakeReceiver& make, const Done& done) = 0;
-  // What such links go through, for the log: "shared memory".
+  // The transport of such links, for the log: "shared memory".
   virtual const char* name() const = 0;
 };
 

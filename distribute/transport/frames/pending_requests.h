@@ -1,4 +1,4 @@
-// What the asking ends of links share: requests that wait for their answers.
+// Requests over a link that wait for their answers: the base of buffer and call requests.
 #pragma once
 
 #include <atomic>
@@ -16,18 +16,18 @@
 
 namespace weir {
 
-// Of type Pending, which has `cancellation` and `token`; each ends once, with a Result or an error. Each has a channel,
-// a number of its own, under which its answer comes. Thread-safe. Once the link is broken, those that wait end with its
-// status, and no others begin.
+// A Pending has the fields `cancellation` and `token`. Each ends once, with a Result or an error.
+// - Each request has its own channel number, on which its answer arrives.
+// - Thread-safe. When the link breaks, pending requests end with its status, and new ones are rejected.
 template <typename Pending, typename Result>
 class PendingRequests : public FrameLink::Receiver,
                         public std::enable_shared_from_this<PendingRequests<Pending, Result>> {
  public:
-  // `task`: who answers.
+  // `task` is the peer.
   PendingRequests(std::string task, std::shared_ptr<FrameLink> link) : task_(std::move(task)), link_(std::move(link)) {}
 
-  // FrameLink's.
-  const char* way() const { return link_->way(); }
+  // As FrameLink's.
+  const char* route() const { return link_->route(); }
   bool is_open() const {
     MutexLock lock(mu_);
     return is_open_;
@@ -43,16 +43,16 @@ class PendingRequests : public FrameLink::Receiver,
   }
 
  protected:
-  // Calls its `done`, with no lock held.
+  // Runs the request's `done`, with no lock held.
   virtual void Finish(Pending pending, absl::StatusOr<Result> result) = 0;
 
-  // Sends a frame of `kind` with what `bytes` gives. False, and nothing is sent nor ended, where the link is broken or
-  // too many wait already, or too much.
+  // Sends a frame of `kind` with the result of `bytes`. Returns false, without sending or ending anything, if the link
+  // is broken or full or too many requests are pending.
   bool Ask(FrameKind kind, Pending pending, absl::FunctionRef<std::string()> bytes) {
     CancellationManager* const cancellation = pending.cancellation;
     const uint32_t channel = next_channel_.fetch_add(1, std::memory_order_relaxed);
     if (cancellation != nullptr) {
-      // Runs as long as the request is pending, so that the manager is there.
+      // The callback runs only while the request is pending, so the manager exists.
       pending.token = cancellation->Register([weak = this->weak_from_this(), channel] {
         if (auto self = weak.lock()) self->Cancel(channel);
       });
@@ -60,7 +60,7 @@ class PendingRequests : public FrameLink::Receiver,
     bool is_cancelled = false, has_room = false;
     {
       MutexLock lock(mu_);
-      // One that has begun before this has found nothing to cancel.
+      // A cancellation that began earlier found no request to cancel.
       is_cancelled = cancellation != nullptr && cancellation->IsCancelled();
       has_room = is_open_ && pending_.size() < kMaxChannels && !pending_.contains(channel) && !link_->is_full();
       if (!is_cancelled && has_room) pending_.emplace(channel, std::exchange(pending, {}));
@@ -74,11 +74,11 @@ class PendingRequests : public FrameLink::Receiver,
       return false;
     }
     link_->Send({kind, channel}, OwnedBytes(bytes()));
-    // Who ended it meanwhile may have been before the request in the ring, where a cancellation says nothing yet.
+    // Another thread may have ended the request before it was in the ring, where a cancellation has no effect yet.
     if (!IsPending(channel)) SendCancel(channel);
     return true;
   }
-  // Whatever ends a request takes it first.
+  // Every path that ends a request takes it first.
   bool Take(uint32_t channel, Pending* pending) {
     MutexLock lock(mu_);
     const auto it = pending_.find(channel);

@@ -10,7 +10,7 @@ namespace {
 constexpr char kKind[] = "weir-doorbell";
 constexpr size_t kBytes = 4096 - SharedSegment::kDataOffset;
 
-// Not the private kind: waiter and waker are different processes.
+// Not FUTEX_PRIVATE: waiter and waker are in different processes.
 int64_t Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Open(const SharedSegmentName
 }
 
 void Doorbell::Ring() {
-  // Who rings first wakes; the others need not.
+  // The first ring wakes the owner; later ones need not.
   if (state()->is_armed.load() == 0 || state()->is_armed.exchange(0) == 0) return;
   WakeOne();
 }

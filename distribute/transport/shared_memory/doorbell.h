@@ -1,4 +1,4 @@
-// What wakes a process that looks after shared memory.
+// Wakes a process that polls shared memory.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,19 @@
 
 namespace weir {
 
-// Each process has one, which its peers ring; they share it. Ringing costs a load of a word unless the owner has said
-// that it sleeps, or is about to. Thread-safe.
-//
-// Nothing is missed: a peer writes first and then rings; the owner arms first and then looks whether there is
-// something. All four are sequentially consistent.
+// Each process has one, which all its peers ring. Ringing costs one load, unless the owner sleeps or is about to.
+// Thread-safe.
+// No write is missed: a peer writes first and then rings; the owner arms first and then checks for writes. All four
+// operations are sequentially consistent.
 class Doorbell {
  public:
   static absl::StatusOr<std::unique_ptr<Doorbell>> Create();
-  // Another process's.
+  // Opens another process's doorbell.
   static absl::StatusOr<std::unique_ptr<Doorbell>> Open(const SharedSegmentName& name);
 
   // For peers.
   void Ring();
-  // How often the owner has shown that it lives.
+  // Counts the owner's signs of life.
   uint64_t Heartbeats() const { return state()->heartbeats.load(std::memory_order_relaxed); }
   bool OwnerIsGone() const { return segment_->MakerIsGone(); }
 
@@ -34,10 +33,10 @@ class Doorbell {
   void Disarm() { state()->is_armed.store(0); }
   bool IsArmed() const { return state()->is_armed.load() != 0; }
   uint32_t Rings() const { return state()->rings.load(); }
-  // Until it has been rung more often than `rings`, or for no reason.
+  // Sleeps until it has been rung more often than `rings`. May return early.
   void Sleep(uint32_t rings, absl::Duration at_most);
   void Beat() { state()->heartbeats.fetch_add(1, std::memory_order_relaxed); }
-  // One of the owner's own threads that sleep, or all.
+  // Wakes one of the owner's sleeping threads, or all.
   void WakeOne();
   void WakeAll();
 

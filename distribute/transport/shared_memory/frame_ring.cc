@@ -17,7 +17,7 @@ absl::StatusOr<bool> FrameRingWriter::HasRoom(uint64_t bytes) {
   };
   RETURN_IF_ERROR(look());
   if (capacity_ - (written_ - released_) >= bytes) return true;
-  // The reader either sees this or has released before the second look.
+  // The reader either sees this or has released before the second check.
   state_->writer_waits.store(1);
   RETURN_IF_ERROR(look());
   if (capacity_ - (written_ - released_) < bytes) return false;
@@ -45,7 +45,7 @@ absl::StatusOr<bool> FrameRingWriter::Write(const FrameRingHead& head, absl::Spa
 
 absl::StatusOr<std::optional<FrameRingReader::Frame>> FrameRingReader::Read() {
   const uint64_t written = state_->written.load();
-  uint64_t kept = 0;  // since when memory is not given back
+  uint64_t kept = 0;  // start of the memory that is still in use
   {
     MutexLock lock(mu_);
     kept = released_;
@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<FrameRingReader::Frame>> FrameRingReader::Read() {
   while (read_ != written) {
     Frame frame;
     const uint64_t place = read_ % capacity_, available = written - read_;
-    std::memcpy(&frame.head, frames_ + place, sizeof(frame.head));  // once: what was checked does not change
+    std::memcpy(&frame.head, frames_ + place, sizeof(frame.head));  // once, so that the checked value cannot change
     if (frame.head.kind == 0) {
       if (capacity_ - place > available || place == 0) {
         return errors::InvalidArgument("A ring skips to its start from ", place);

@@ -1,4 +1,4 @@
-// The ring: what is written comes out, whatever is held; what cannot have been written, or released, is refused.
+// Tests the ring: frames are read as written, whichever are held; impossible writes and releases are rejected.
 #include "distribute/transport/shared_memory/frame_ring.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ class FrameRingTest : public ::testing::Test {
     return **frame;
   }
   static std::string Text(const FrameRingReader::Frame& frame) { return {frame.bytes.data(), frame.bytes.size()}; }
-  void ExpectRefused() { EXPECT_THAT(reader_.Read(), StatusIs(absl::StatusCode::kInvalidArgument)); }
+  void ExpectRejected() { EXPECT_THAT(reader_.Read(), StatusIs(absl::StatusCode::kInvalidArgument)); }
   FrameRingHead& head() { return *reinterpret_cast<FrameRingHead*>(frames_); }
 
   FrameRingState state_ = {};
@@ -57,7 +57,7 @@ TEST_F(FrameRingTest, AFullRingTakesNothingUntilSomethingIsReleased) {
   const auto first = Read();
   Read();
   EXPECT_FALSE(Write(written, std::string(1000, 'y')));
-  EXPECT_TRUE(reader_.Release(first.begin));  // the writer wants to be rung for
+  EXPECT_TRUE(reader_.Release(first.begin));  // the writer wants a ring
   EXPECT_TRUE(writer_.HasRoomAgain());
   EXPECT_TRUE(Write(written, std::string(500, 'y')));
 }
@@ -122,41 +122,41 @@ TEST_F(FrameRingTest, TwoThreads) {
   writer.join();
 }
 
-TEST_F(FrameRingTest, AWriterThatLiesAboutItsPositionIsRefused) {
+TEST_F(FrameRingTest, AWriterThatLiesAboutItsPositionIsRejected) {
   for (const uint64_t written : {kCapacity + 64, UINT64_MAX, UINT64_MAX - 63, uint64_t{1}, uint64_t{100}}) {
     state_.written = written;
-    ExpectRefused();
+    ExpectRejected();
   }
 }
 
-TEST_F(FrameRingTest, AWriterThatGoesBackIsRefused) {
+TEST_F(FrameRingTest, AWriterThatGoesBackIsRejected) {
   ASSERT_TRUE(Write(1, "a") && Write(2, "b"));
   Read();
   Read();
   state_.written = 128;
-  ExpectRefused();
+  ExpectRejected();
 }
 
-TEST_F(FrameRingTest, AWriterThatWritesOverWhatIsHeldIsRefused) {
+TEST_F(FrameRingTest, AWriterThatWritesOverWhatIsHeldIsRejected) {
   ASSERT_TRUE(Write(1, std::string(1000, 'a')) && Write(2, std::string(1000, 'b')));
   const auto first = Read();
   reader_.Release(Read().begin);
   state_.written = kCapacity + 64;
-  ExpectRefused();
+  ExpectRejected();
   EXPECT_EQ(Text(first), std::string(1000, 'a'));
 }
 
-TEST_F(FrameRingTest, FramesThatLieAboutTheirLengthAreRefused) {
+TEST_F(FrameRingTest, FramesThatLieAboutTheirLengthAreRejected) {
   for (const uint64_t bytes : {uint64_t{65}, kCapacity, UINT64_MAX, UINT64_MAX - 63, uint64_t{1} << 63}) {
     state_.written = 128;
     head() = {1, 0, bytes};
-    ExpectRefused();
+    ExpectRejected();
   }
   head() = {0, 0, 0};  // a skip from the start
-  ExpectRefused();
+  ExpectRejected();
 }
 
-TEST_F(FrameRingTest, AReaderThatReleasesWhatIsNotWrittenIsRefused) {
+TEST_F(FrameRingTest, AReaderThatReleasesWhatIsNotWrittenIsRejected) {
   ASSERT_TRUE(Write(1, std::string(1900, 'a')) && Write(2, std::string(1900, 'b')));
   for (const uint64_t released : {uint64_t{1} << 40, UINT64_MAX}) {
     state_.released = released;

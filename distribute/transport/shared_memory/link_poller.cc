@@ -10,27 +10,27 @@
 namespace weir {
 namespace {
 
-// Between looks at whether peers live, and between signs of life. A peer that is killed is missed within one of them.
+// The interval between checks of peers, and between signs of life. A killed peer is detected within one interval.
 constexpr absl::Duration kTick = absl::Milliseconds(250);
-// Longer waits are not worth a processor; shorter ones always are.
-constexpr int64_t kLongestLook = 500'000;
-constexpr int64_t kShortestLook = 20'000;
-// After that another thread that wants the processor gets it.
+// Polling longer is not worth a processor; polling shorter always is.
+constexpr int64_t kLongestPoll = 500'000;
+constexpr int64_t kShortestPoll = 20'000;
+// After this time the thread yields to others that want its processor.
 constexpr int64_t kAlone = 2'000;
-constexpr int kPausesPerLook = 8;
+constexpr int kPausesPerPoll = 8;
 constexpr int kRoundsToLeave = 16;
-// Somebody computed meanwhile who is not about to stop. To be woken is then sooner than to get the processor back. It
-// is tried again after a while, which doubles as long as it stays so.
+// If yielding takes this long, another thread computes and will not stop soon. Being woken is then faster than waiting
+// for the processor. Yielding is tried again later; the interval doubles while it stays slow.
 constexpr int64_t kSlowYield = 200'000;
 constexpr int64_t kShortestCrowd = 100'000'000, kLongestCrowd = 32 * kShortestCrowd;
 
 thread_local int in_await = 0;
-thread_local LinkPoller* looking_after = nullptr;  // whose links this thread takes frames from
+thread_local LinkPoller* polling = nullptr;  // the poller whose frames this thread reads
 
 // The turn that this thread keeps between AwaitAndStay and Rest.
 struct KeptTurn {
   LinkPoller* poller = nullptr;
-  LookTurn::Id turn = LookTurn::kNone;
+  PollTurn::Id turn = PollTurn::kNone;
 };
 thread_local KeptTurn kept;
 
@@ -52,19 +52,19 @@ absl::Status LinkPoller::Add(std::shared_ptr<PolledLink> link) {
     if (stopping_) return errors::Unavailable("The task is shutting down");
     if (links_.size() >= kMaxLinks) return errors::ResourceExhausted("The task has ", kMaxLinks, " links already");
     if (threads_.empty() && !StartThread()) {
-      return errors::ResourceExhausted("The system has no thread to give for links");
+      return errors::ResourceExhausted("The system's thread limit is reached; links need a thread");
     }
     links_.push_back(std::move(link));
     version_.fetch_add(1);
     has_links_.store(true);
   }
-  // What the peer has written before it could ring.
+  // The peer may have written before it could ring.
   doorbell_->WakeOne();
   return absl::OkStatus();
 }
 
 void LinkPoller::Remove(const PolledLink* link) {
-  std::shared_ptr<PolledLink> removed;  // let go of without the lock
+  std::shared_ptr<PolledLink> removed;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
   if (it == links_.end()) return;
@@ -89,7 +89,7 @@ void LinkPoller::Stop() {
     MutexLock lock(mu_);
     stopping_ = true;
   }
-  // Calls that still run end by this, and so do the threads that run them.
+  // Ends pending calls, and with them the threads that run them.
   for (const auto& link : Snapshot()) link->Break(errors::Unavailable("The task is shutting down"));
   doorbell_->WakeAll();
   Threads ended;
@@ -105,33 +105,33 @@ void LinkPoller::Stop() {
 }
 
 void LinkPoller::RunElsewhere(absl::AnyInvocable<void()> work) {
-  if (looking_after == nullptr) return work();
-  looking_after->RunLater(std::move(work));
+  if (polling == nullptr) return work();
+  polling->RunLater(std::move(work));
 }
 
 void LinkPoller::RunLater(absl::AnyInvocable<void()> work) {
   bool is_stopping = false;
   {
     MutexLock lock(mu_);
-    is_stopping = stopping_;  // there may be no thread any more
+    is_stopping = stopping_;  // then no thread may be left
     if (!is_stopping) later_.push_back(std::move(work));
     num_later_.store(later_.size());
   }
   if (is_stopping) return work();
-  if (InAwait()) doorbell_->WakeOne();  // this thread has something else to do
+  if (IsInAwait()) doorbell_->WakeOne();  // this thread has other work to do
 }
 
-void LinkPoller::Leave(LookTurn::Id turn) {
+void LinkPoller::Leave(PollTurn::Id turn) {
   for (int round = 0;; ++round) {
     doorbell_->Arm();
     if (!HasWork()) {
       turn_.End();
-      // Whoever was rung for between the two has found this thread looking, and sleeps again.
+      // A thread that was woken in between found this one polling and sleeps again.
       if (doorbell_->IsArmed()) return;
       turn = turn_.TryBegin();
-      if (turn == LookTurn::kNone) return;
+      if (turn == PollTurn::kNone) return;
     } else if (round == kRoundsToLeave) {
-      // Peers that write all the time do not keep this thread from what it is to do.
+      // Peers that write constantly must not keep this thread from its own work.
       turn_.End();
       doorbell_->WakeOne();
       return;
@@ -143,42 +143,42 @@ void LinkPoller::Leave(LookTurn::Id turn) {
 
 void LinkPoller::RefreshLinks() {
   const uint64_t version = version_.load();
-  if (version == looked_at_version_) return;
-  looked_at_ = Snapshot();
-  looked_at_version_ = version;
+  if (version == polled_version_) return;
+  polled_ = Snapshot();
+  polled_version_ = version;
 }
 
 bool LinkPoller::HasWork() {
   RefreshLinks();
-  return std::any_of(looked_at_.begin(), looked_at_.end(), [](const auto& link) { return link->HasWork(); });
+  return std::any_of(polled_.begin(), polled_.end(), [](const auto& link) { return link->HasWork(); });
 }
 
 bool LinkPoller::PollOnce() {
   RefreshLinks();
   bool any = false;
-  LinkPoller* const before = std::exchange(looking_after, this);
-  for (const auto& link : looked_at_) {
+  LinkPoller* const before = std::exchange(polling, this);
+  for (const auto& link : polled_) {
     if (!link->HasWork()) continue;
     if (const int64_t since = waits_since_.exchange(0); since != 0) Learn(NowNanos() - since, expected_nanos_);
     if (const int64_t since = std::exchange(idle_since_, 0); since != 0) Learn(NowNanos() - since, idle_nanos_);
     any = link->Poll() || any;
   }
-  looking_after = before;
+  polling = before;
   return any;
 }
 
 void LinkPoller::Learn(int64_t waited_nanos, std::atomic<int64_t>& mean) {
-  const int64_t waited = std::min(waited_nanos, 4 * kLongestLook);
+  const int64_t waited = std::min(waited_nanos, 4 * kLongestPoll);
   mean.store((3 * mean.load(std::memory_order_relaxed) + waited) / 4, std::memory_order_relaxed);
 }
 
 int64_t LinkPoller::Patience(bool in_step, bool is_crowded) const {
   const int64_t expected = (in_step ? expected_nanos_ : idle_nanos_).load(std::memory_order_relaxed);
-  if (is_crowded) return expected > kShortestLook ? kAlone : kShortestLook;  // a peer may want this processor
-  return expected > kLongestLook ? kShortestLook : std::clamp(4 * expected, kShortestLook, kLongestLook);
+  if (is_crowded) return expected > kShortestPoll ? kAlone : kShortestPoll;  // a peer may need this processor
+  return expected > kLongestPoll ? kShortestPoll : std::clamp(4 * expected, kShortestPoll, kLongestPoll);
 }
 
-LinkPoller::Ended LinkPoller::Look(LookTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough) {
+LinkPoller::Ended LinkPoller::PollUntil(PollTurn::Id turn, bool in_step, absl::FunctionRef<bool()> enough) {
   int64_t start = 0;
   while (!enough()) {
     if (PollOnce()) {
@@ -191,7 +191,7 @@ LinkPoller::Ended LinkPoller::Look(LookTurn::Id turn, bool in_step, absl::Functi
       if (!in_step && idle_since_ == 0) idle_since_ = start;
     }
     turn_.Pause(turn);
-    for (int i = 0; i < kPausesPerLook; ++i) SpinPause();
+    for (int i = 0; i < kPausesPerPoll; ++i) SpinPause();
     const int64_t now = NowNanos(), spent = now - start;
     const bool is_crowded = IsCrowded(now);
     const bool is_idle = spent > Patience(in_step, is_crowded);
@@ -215,32 +215,32 @@ void LinkPoller::Yield(int64_t now) {
 }
 
 bool LinkPoller::RunSoon(absl::AnyInvocable<void()>& work) {
-  if (looking_after == nullptr || InAwait()) return false;
-  looking_after->RunLater(std::move(work));
+  if (polling == nullptr || IsInAwait()) return false;
+  polling->RunLater(std::move(work));
   return true;
 }
 
-bool LinkPoller::InAwait() { return in_await > 0; }
+bool LinkPoller::IsInAwait() const { return in_await > 0; }
 
-LookTurn::Id LinkPoller::EnterAlone(bool may_take_over) {
+PollTurn::Id LinkPoller::EnterAlone(bool may_take_over) {
   const bool takes_over = may_take_over && awaiting_.load(std::memory_order_relaxed) == 0;
-  const LookTurn::Id turn = takes_over ? turn_.TryTakeOver() : turn_.TryBegin();
-  if (turn != LookTurn::kNone) doorbell_->Disarm();
+  const PollTurn::Id turn = takes_over ? turn_.TryTakeOver() : turn_.TryBegin();
+  if (turn != PollTurn::kNone) doorbell_->Disarm();
   return turn;
 }
 
-LookTurn::Id LinkPoller::EnterForStep(absl::FunctionRef<bool()> enough) {
+PollTurn::Id LinkPoller::EnterForStep(absl::FunctionRef<bool()> enough) {
   const KeptTurn mine = std::exchange(kept, {});
-  if (mine.turn != LookTurn::kNone && turn_.Resume(mine.turn)) return mine.turn;
-  // Only a look itself is in the way.
+  if (mine.turn != PollTurn::kNone && turn_.Resume(mine.turn)) return mine.turn;
+  // Only a poll in progress prevents this.
   const int64_t start = NowNanos();
-  LookTurn::Id turn = turn_.TryTakeOver();
-  for (int64_t now = start; turn == LookTurn::kNone && !IsCrowded(now) && !enough() && now - start < kShortestLook;
+  PollTurn::Id turn = turn_.TryTakeOver();
+  for (int64_t now = start; turn == PollTurn::kNone && !IsCrowded(now) && !enough() && now - start < kShortestPoll;
        now = NowNanos()) {
     Yield(now);
     turn = turn_.TryTakeOver();
   }
-  if (turn != LookTurn::kNone) doorbell_->Disarm();
+  if (turn != PollTurn::kNone) doorbell_->Disarm();
   return turn;
 }
 
@@ -248,10 +248,10 @@ void LinkPoller::AwaitAndStay(absl::FunctionRef<bool()> enough) {
   if (!has_links_.load(std::memory_order_relaxed)) return Rest();
   if (kept.poller != this) Rest();
   if (awaiting_.fetch_add(1) == 0) {
-    if (const LookTurn::Id turn = EnterForStep(enough); turn != LookTurn::kNone) {
+    if (const PollTurn::Id turn = EnterForStep(enough); turn != PollTurn::kNone) {
       ++in_await;
       idle_since_ = 0;
-      switch (Look(turn, /*in_step=*/true, enough)) {
+      switch (PollUntil(turn, /*in_step=*/true, enough)) {
         case Ended::kEnough:
           kept = {this, turn};
           turn_.Pause(turn);
@@ -276,7 +276,7 @@ void LinkPoller::Await(absl::FunctionRef<bool()> enough) {
 void LinkPoller::Rest() {
   const KeptTurn mine = std::exchange(kept, {});
   if (mine.poller == nullptr || !mine.poller->turn_.Resume(mine.turn)) return;
-  ++in_await;  // what is put off meanwhile is for another thread
+  ++in_await;  // deferred work is for another thread
   mine.poller->Leave(mine.turn);
   --in_await;
 }
@@ -286,7 +286,7 @@ bool LinkPoller::StartThread() {
   const auto self = std::prev(threads_.end());
   try {
     *self = std::thread([this, self] { Run(self); });
-  } catch (const std::system_error&) {  // there are those that run
+  } catch (const std::system_error&) {  // the existing threads have to do
     threads_.erase(self);
     return false;
   }
@@ -345,9 +345,9 @@ void LinkPoller::Run(Threads::iterator self) {
   while (Stays(self)) {
     const uint32_t rings = doorbell_->Rings();
     const bool has_ticked = Tick();
-    if (const LookTurn::Id turn = EnterAlone(has_ticked); turn != LookTurn::kNone) {
+    if (const PollTurn::Id turn = EnterAlone(has_ticked); turn != PollTurn::kNone) {
       const auto is_wanted = [this] { return awaiting_.load(std::memory_order_relaxed) > 0 || num_later_.load() > 0; };
-      if (Look(turn, /*in_step=*/false, is_wanted) != Ended::kLostTurn) Leave(turn);
+      if (PollUntil(turn, /*in_step=*/false, is_wanted) != Ended::kLostTurn) Leave(turn);
     }
     if (RunOne()) continue;
     absl::Duration until_tick;
@@ -358,7 +358,7 @@ void LinkPoller::Run(Threads::iterator self) {
     }
     doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), until_tick));
   }
-  doorbell_->WakeOne();  // for what this thread may have been woken for
+  doorbell_->WakeOne();  // pass on the wake-up that this thread may have received
 }
 
 }  // namespace weir

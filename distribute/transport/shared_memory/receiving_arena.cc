@@ -23,10 +23,10 @@
 namespace weir {
 namespace {
 
-// Of addresses; a tensor in a message is smaller than 2 GiB.
+// Of address space; a tensor in a message is smaller than 2 GiB.
 constexpr size_t kMaxArenaBytes = size_t{16} << 30;
 
-absl::Status SystemError(absl::string_view call) {
+absl::Status ArenaError(absl::string_view call) {
   return errors::Unavailable("Shared memory: ", call, ": ", std::string(std::strerror(errno)));
 }
 
@@ -35,7 +35,7 @@ size_t ArenaBytes() {
   return std::min(kMaxArenaBytes, static_cast<size_t>(PhysicalMemory()) / 4) / kUnit * kUnit;
 }
 
-std::array<char, kArenaTokenBytes> RandomToken() {
+std::array<char, kArenaTokenBytes> RandomArenaToken() {
   std::array<char, kArenaTokenBytes> token;
   std::random_device entropy;
   for (size_t i = 0; i < token.size(); i += sizeof(unsigned)) {
@@ -63,17 +63,17 @@ ArenaHeader* ReceivingArena::header() const { return reinterpret_cast<ArenaHeade
 
 absl::StatusOr<std::shared_ptr<ReceivingArena>> ReceivingArena::Create(size_t bytes) {
   const int fd = memfd_create(kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return SystemError("memfd_create");
-  // Sealed, the memory cannot shrink below what the other end has mapped.
+  if (fd < 0) return ArenaError("memfd_create");
+  // The seal prevents shrinking below what the sender has mapped.
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    const absl::Status status = SystemError("ftruncate");
+    const absl::Status status = ArenaError("ftruncate");
     close(fd);
     return status;
   }
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) {
-    const absl::Status status = SystemError("mmap");
+    const absl::Status status = ArenaError("mmap");
     close(fd);
     return status;
   }
@@ -90,7 +90,7 @@ ReceivingArena::~ReceivingArena() {
 }
 
 void ReceivingArena::MakeOffer() {
-  header()->token = RandomToken();
+  header()->token = RandomArenaToken();
   SharedMemoryOffer offer;
   offer.set_pid(getpid());
   offer.set_fd(fd_);
@@ -127,7 +127,7 @@ std::shared_ptr<ReceivingArena> SharedMemoryReceiver::Offer() {
   if (arena.ok()) {
     arena_ = *std::move(arena);
   } else {
-    enabled_ = false;  // the system has none to give: tensors travel in messages
+    enabled_ = false;  // the system has no shared memory left: tensors are sent in messages
   }
   return arena_;
 }

@@ -1,4 +1,4 @@
-// Shared memory in which a sender on this host puts tensors for this process.
+// Shared memory into which a sender on this host writes tensors for this process.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,21 @@ namespace weir {
 
 struct ArenaHeader;
 
-// Memory without a name in any file system: it is gone with the last process that maps it, whatever way that ends.
-// Thread-safe. Tensors taken from it share ownership.
+// Anonymous memory (memfd): it disappears with the last process that maps it, however that ends. Thread-safe. Tensors
+// taken from it share ownership.
 class ReceivingArena : public std::enable_shared_from_this<ReceivingArena> {
  public:
-  // Reserves addresses; pages come when the sender first writes them.
+  // Reserves address space; pages are allocated when the sender first writes to them.
   static absl::StatusOr<std::shared_ptr<ReceivingArena>> Create(size_t bytes);
   ~ReceivingArena();
   ReceivingArena(const ReceivingArena&) = delete;
 
   // A serialised google.protobuf.Any with the SharedMemoryOffer.
   const std::string& offer() const { return offer_; }
-  // The tensor of a reply that says WRITTEN, without a copy; its block goes back to the sender with the last reference
-  // to the buffer. InvalidArgument for a place that the memory does not have.
+  // The tensor of a WRITTEN reply, without a copy; the last reference to its buffer returns the block to the sender.
+  // InvalidArgument for a location outside the memory.
   absl::StatusOr<Tensor> Take(const SharedMemoryReply& reply);
-  // Tells the sender to let go of the memory once its tensors are written.
+  // Asks the sender to release the memory once its pending tensors are written.
   void Retire();
 
  private:
@@ -42,19 +42,19 @@ class ReceivingArena : public std::enable_shared_from_this<ReceivingArena> {
   std::string offer_;
 };
 
-// The arena that is offered to one sender at present. Thread-safe.
+// The arena currently offered to one sender. Thread-safe.
 class SharedMemoryReceiver {
  public:
-  // Without `enabled` nothing is ever offered.
+  // If not `enabled`, it never offers memory.
   explicit SharedMemoryReceiver(bool enabled) : enabled_(enabled) {}
   ~SharedMemoryReceiver();
 
-  // nullptr: the tensor is to come in the message.
+  // nullptr: the tensor has to come in the message.
   std::shared_ptr<ReceivingArena> Offer();
-  // A call with that offer failed, or the sender found the memory taken: what it may have written there is lost, so the
-  // next offer is of new memory.
+  // Call this after a call with that offer has failed, or if another sender owns the memory: what was written there is
+  // lost, and the next offer names new memory.
   void Retire(const std::shared_ptr<ReceivingArena>& arena);
-  // The sender cannot reach what is offered: nothing is offered any more.
+  // Stops offering memory, because the sender cannot reach it.
   void Stop();
 
  private:
@@ -63,7 +63,7 @@ class SharedMemoryReceiver {
   std::shared_ptr<ReceivingArena> arena_ GUARDED_BY(mu_);
 };
 
-// Whether "host:port" or "unix:path" is on this machine, as far as that can be told without asking others.
+// True if "host:port" or "unix:path" is on this machine, as far as this can be determined locally.
 bool IsOnThisHost(const std::string& address);
 
 }  // namespace weir

@@ -13,10 +13,10 @@ constexpr char kKind[] = "weir-rings";
 constexpr size_t kStates = 2 * sizeof(FrameRingState);
 static_assert(sizeof(FrameRingState) % kFrameUnit == 0 && SharedSegment::kDataOffset % kFrameUnit == 0);
 
-// All of it is there from the start, for each pair of tasks. What calls carry is small, or goes another way.
+// Allocated up front for each pair of tasks. Calls carry little; large tensors take another route.
 struct Sizes {
   size_t request_bytes = 0, answer_bytes = 0;  // of the rings
-  size_t max_answer = 0;                       // in a frame; requests are small
+  size_t max_answer = 0;                       // per frame; requests are small
   size_t total() const { return kStates + request_bytes + answer_bytes; }
 };
 constexpr Sizes kForBuffers{size_t{512} << 10, size_t{8} << 20, size_t{2} << 20};
@@ -27,9 +27,9 @@ static_assert(kMaxCallBytes + kFrameUnit <= kForCalls.request_bytes / 2);
 
 const Sizes& SizesFor(LinkUse use) { return use == LinkUse::CALLS ? kForCalls : kForBuffers; }
 
-// Without a sign of life the peer counts as hung, as with gRPC's pings.
+// Without a sign of life for this long the peer is considered hung, as with gRPC's pings.
 constexpr absl::Duration kSilence = absl::Seconds(7);
-// One link does not keep the others waiting.
+// Bounds how long one link makes the others wait.
 constexpr int kFramesPerLook = 64;
 
 // Requests go from the maker of the rings to its peer, answers back.
@@ -104,14 +104,14 @@ void RingLink::Send(const FrameHead& head, ReceivedBytes bytes) {
   if (*written) {
     options_.peer->Ring();
   } else if (is_broken()) {
-    Flush();  // nobody else will
+    Flush();  // no other thread will
   } else if (writer_.HasRoomAgain()) {
-    Flush();  // who looked before the frame was there has not seen it
+    Flush();  // the thread that released memory before the frame was queued has not seen it
   }
 }
 
 void RingLink::Flush() {
-  std::vector<ReceivedBytes> sent;  // let go of without the lock
+  std::vector<ReceivedBytes> sent;  // destroyed without the lock
   absl::StatusOr<bool> written = true;
   {
     MutexLock lock(send_mu_);
@@ -155,7 +155,7 @@ bool RingLink::Poll() {
         {static_cast<FrameKind>((*frame)->head.kind), (*frame)->head.channel},
         ReceivedBytes((*frame)->bytes, [self = shared_from_this(), begin = (*frame)->begin] { self->Release(begin); }));
   }
-  // After what the peer has sent before.
+  // Only after all frames that the peer sent before.
   if (is_closed().load() != 0 && !reader_.HasFrame()) {
     Break(Lost(" closed its link"));
   }

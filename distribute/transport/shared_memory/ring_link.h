@@ -1,4 +1,4 @@
-// A FrameLink through two rings of shared memory, one each way.
+// A FrameLink over two shared-memory rings, one in each direction.
 #pragma once
 
 #include <atomic>
@@ -16,35 +16,35 @@
 
 namespace weir {
 
-// Frames are read where they lie: the memory goes back to the peer when the receiver lets go of them. A peer that dies
-// is missed within a fraction of a second, one that hangs within seven; both, and one that writes what cannot be, break
-// the link with UNAVAILABLE.
+// Frames are read in place; their memory returns to the peer when the receiver releases them.
+// - A dead peer is detected within a fraction of a second, a hung one within seven. Both, and malformed ring content,
+//   break the link with UNAVAILABLE.
 class RingLink : public FrameLink, public PolledLink, public std::enable_shared_from_this<RingLink> {
  public:
   struct Options {
     LinkUse use = LinkUse::BUFFERS;
-    std::shared_ptr<SharedSegment> rings;  // made for that use
-    std::unique_ptr<Doorbell> peer;        // its doorbell
+    std::shared_ptr<SharedSegment> rings;  // made for `use`
+    std::unique_ptr<Doorbell> peer;        // the peer's
     LinkPoller* poller = nullptr;          // outlives the link
-    bool is_maker = false;                 // of the rings
+    bool is_maker = false;                 // this end made the rings
     std::string peer_name;                 // "/job:worker/replica:0/task:1"
   };
   // Memory for a new link.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> MakeRings(LinkUse use);
-  // What a peer has made. AlreadyExists for rings that were opened before.
+  // Opens the peer's rings. AlreadyExists if they were opened before.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> OpenRings(LinkUse use, const SharedSegmentName& name);
-  // Of memory made for a link that does not come about: its other end, which may be there already, is broken.
+  // For memory of a link that failed to open: breaks its other end, which may exist already.
   static void Abandon(const SharedSegment& rings);
 
   explicit RingLink(Options options);
 
-  // Begins to receive. The receiver is kept until the link is broken.
+  // Starts receiving. The link keeps the receiver until it breaks.
   absl::Status Start(std::shared_ptr<Receiver> receiver);
 
   void Send(const FrameHead& head, ReceivedBytes bytes) override;
   uint64_t max_frame_bytes() const override;
   void Break(const absl::Status& status) override;
-  const char* way() const override { return "through a link"; }
+  const char* route() const override { return "through a link"; }
   grpc::Slice Keep(ReceivedBytes bytes) override { return CopyOf(bytes); }
   void RunElsewhere(absl::AnyInvocable<void()> work) override { LinkPoller::RunElsewhere(std::move(work)); }
 
@@ -60,9 +60,9 @@ class RingLink : public FrameLink, public PolledLink, public std::enable_shared_
   };
   bool is_broken() const { return is_broken_.load(std::memory_order_acquire); }
   absl::StatusOr<bool> Write(const FrameHead& head, absl::Span<const char> bytes) REQUIRES(send_mu_);
-  // The flags of the ring of requests stand for the link.
+  // The flags of the request ring are the link's.
   std::atomic<uint32_t>& is_closed() const;
-  // Sends what has waited for room.
+  // Sends frames that waited for room.
   void Flush();
   void Release(uint64_t begin);
   absl::Status Lost(absl::string_view what) const;

@@ -1,4 +1,4 @@
-// Links between two ends of which each has a poller of its own, as two processes have.
+// Links between two ends with separate pollers, as in two processes.
 #include "distribute/transport/shared_memory/ring_link.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two processes' worth of one link.
+// Both ends of a link.
 class Rings : public FrameLinkPair {
  public:
   Rings() = default;
@@ -93,23 +93,24 @@ TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
   }
 }
 
-// Whether this thread took a frame in, and whether it was in Await then.
+// Counts the frames read on this thread, inside and outside Await.
 class AwaitRecorder : public FrameRecorder {
  public:
-  explicit AwaitRecorder(std::thread::id thread) : thread_(thread) {}
+  AwaitRecorder(const LinkPoller& poller, std::thread::id thread) : poller_(poller), thread_(thread) {}
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
-    if (std::this_thread::get_id() == thread_) (LinkPoller::InAwait() ? in_await : outside)++;
+    if (std::this_thread::get_id() == thread_) (poller_.IsInAwait() ? in_await : outside)++;
     FrameRecorder::OnFrame(head, std::move(bytes));
   }
   std::atomic<int> in_await{0}, outside{0};
 
  private:
+  const LinkPoller& poller_;
   const std::thread::id thread_;
 };
 
-// What RunElsewhere puts off is rung for, since this thread has something else to do.
+// Work deferred by RunElsewhere rings the doorbell, because this thread has other work.
 TEST_F(RingLinkTest, AThreadThatRestsTakesInWhatHasComeAsOneThatAwaits) {
-  auto at_asker = std::make_shared<AwaitRecorder>(std::this_thread::get_id());
+  auto at_asker = std::make_shared<AwaitRecorder>(*asker_poller_, std::this_thread::get_id());
   auto at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   for (int i = 0, before = 0; i < 100 && before == at_asker->in_await + at_asker->outside; ++i) {
@@ -144,22 +145,22 @@ TEST_F(RingLinkTest, WhatComesToAThreadThatNeverRestsArrives) {
 }
 
 TEST(LookTurnTest, OneThreadHasTheTurnAndOneThatPausesLosesIt) {
-  LookTurn turn;
-  const LookTurn::Id first = turn.TryBegin();
-  ASSERT_NE(first, LookTurn::kNone);
-  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
-  EXPECT_EQ(turn.TryTakeOver(), LookTurn::kNone);
+  PollTurn turn;
+  const PollTurn::Id first = turn.TryBegin();
+  ASSERT_NE(first, PollTurn::kNone);
+  EXPECT_EQ(turn.TryBegin(), PollTurn::kNone);
+  EXPECT_EQ(turn.TryTakeOver(), PollTurn::kNone);
   turn.Pause(first);
-  EXPECT_EQ(turn.TryBegin(), LookTurn::kNone);
+  EXPECT_EQ(turn.TryBegin(), PollTurn::kNone);
   EXPECT_TRUE(turn.Resume(first));
   turn.Pause(first);
-  const LookTurn::Id second = turn.TryTakeOver();
-  ASSERT_NE(second, LookTurn::kNone);
+  const PollTurn::Id second = turn.TryTakeOver();
+  ASSERT_NE(second, PollTurn::kNone);
   turn.Pause(second);
-  EXPECT_FALSE(turn.Resume(first));  // though somebody pauses
+  EXPECT_FALSE(turn.Resume(first));  // although the holder pauses
   EXPECT_TRUE(turn.Resume(second));
   turn.End();
-  EXPECT_NE(turn.TryTakeOver(), LookTurn::kNone);
+  EXPECT_NE(turn.TryTakeOver(), PollTurn::kNone);
 }
 
 // The first frame's work waits for the second frame.
@@ -251,7 +252,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   EXPECT_THAT(recorder->AwaitBroken(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:killed is not there any more")));
   EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
-  // Its memory is this process's alone.
+  // This process alone has the memory.
   EXPECT_THAT(RingLink::OpenRings(LinkUse::BUFFERS, request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
   link->Send({FrameKind::kBuffer, 2}, OwnedBytes("y"));
   poller->Stop();
@@ -259,9 +260,9 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   close(pipe_ends[1]);
 }
 
-TEST(SharedSegmentTest, ANameThatLiesIsRefused) {
+TEST(SharedSegmentTest, ANameThatLiesIsRejected) {
   ASSERT_OK_AND_ASSIGN(const auto segment, SharedSegment::Create("weir-test", 4096));
-  const auto refused = [&](auto change) {
+  const auto rejected = [&](auto change) {
     SharedSegmentName bad = segment->name();
     change(bad);
     const auto opened = SharedSegment::Open("weir-test", 4096, bad);
@@ -269,15 +270,15 @@ TEST(SharedSegmentTest, ANameThatLiesIsRefused) {
                                          StatusIs(absl::StatusCode::kPermissionDenied)))
         << bad.ShortDebugString();
   };
-  refused([](auto& name) { name.set_pid(0); });
-  refused([](auto& name) { name.set_pid(-1); });
-  refused([](auto& name) { name.set_pid(int64_t{1} << 40); });
-  refused([](auto& name) { name.set_fd(0); });
-  refused([](auto& name) { name.set_fd(-1); });
-  refused([](auto& name) { name.set_bytes(name.bytes() * 2); });
-  refused([](auto& name) { name.set_token("short"); });
-  refused([](auto& name) { name.set_token(std::string(SharedSegment::kTokenBytes, 'x')); });
-  refused([](auto& name) { name.Clear(); });
+  rejected([](auto& name) { name.set_pid(0); });
+  rejected([](auto& name) { name.set_pid(-1); });
+  rejected([](auto& name) { name.set_pid(int64_t{1} << 40); });
+  rejected([](auto& name) { name.set_fd(0); });
+  rejected([](auto& name) { name.set_fd(-1); });
+  rejected([](auto& name) { name.set_bytes(name.bytes() * 2); });
+  rejected([](auto& name) { name.set_token("short"); });
+  rejected([](auto& name) { name.set_token(std::string(SharedSegment::kTokenBytes, 'x')); });
+  rejected([](auto& name) { name.Clear(); });
   EXPECT_THAT(SharedSegment::Open("weir-other", 4096, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SharedSegment::Open("weir-test", 8192, segment->name()), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SharedSegment::Open("weir-test", 4096, segment->name()), IsOk());

@@ -12,7 +12,7 @@ namespace {
 constexpr char kOpenRings[] = "/weir.TransportService/OpenRings";
 constexpr absl::Duration kTimeout = absl::Seconds(5);
 
-// What the other task is asked for.
+// The request to the other task.
 struct Asked {
   LinkUse use;
   std::string task;
@@ -48,8 +48,7 @@ void RingOpener::Open(LinkUse use, const MakeReceiver& make, const Done& done) {
   const CallOptions options{.deadline = absl::Now() + kTimeout, .cancellation = poller_->cancellation()};
   channel_->CallAsync(kOpenRings, options, *buffer, [asked, done](const absl::StatusOr<grpc::ByteBuffer>& reply) {
     const absl::StatusOr<std::shared_ptr<FrameLink>> link = asked.Open(reply);
-    // An answer that came too late has left a link at the other end, which would wait there for as long as this
-    // process.
+    // A late answer leaves a link at the other end that would otherwise last as long as this process.
     if (!link.ok()) RingLink::Abandon(*asked.rings);
     done(link);
   });

@@ -1,4 +1,4 @@
-// How a task that asks another comes to rings with it.
+// Opens links through shared memory.
 #pragma once
 
 #include "distribute/transport/frames/link_opener.h"

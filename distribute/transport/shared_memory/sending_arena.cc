@@ -18,30 +18,30 @@
 namespace weir {
 namespace {
 
-// Blocks start on pages; large ones on huge pages.
+// Blocks are page-aligned; large ones are aligned to huge pages.
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-absl::Status SystemError(absl::string_view call) {
+absl::Status OfferError(absl::string_view call) {
   return errors::PermissionDenied("Offered shared memory: ", call, ": ", std::string(std::strerror(errno)));
 }
 
-// Opens the memory that an offer names, after a look at what it is: opening anything else could have effects.
-absl::StatusOr<int> OpenMemory(const SharedMemoryOffer& offer) {
+// Opens the memory that an offer names, after checking its name: opening another file could have side effects.
+absl::StatusOr<int> OpenOffer(const SharedMemoryOffer& offer) {
   const std::string path = absl::StrCat("/proc/", offer.pid(), "/fd/", offer.fd());
   char name[64];
   const ssize_t length = readlink(path.c_str(), name, sizeof(name));
-  if (length < 0) return SystemError("readlink");
+  if (length < 0) return OfferError("readlink");
   if (absl::string_view(name, length) != absl::StrCat("/memfd:", kArenaName, " (deleted)")) {
-    return errors::InvalidArgument(path, " is no shared memory of ours");
+    return errors::InvalidArgument(path, " is not one of Weir's shared memory files");
   }
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return SystemError("open");
+  if (fd < 0) return OfferError("open");
   struct stat file = {};
   const int seals = fcntl(fd, F_GET_SEALS);
-  // Without the seal, the other end could take pages away under our writes.
+  // Without the seal, the receiver could remove pages while this process writes.
   if (fstat(fd, &file) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || file.st_size < 0 ||
       static_cast<uint64_t>(file.st_size) != offer.bytes() || offer.bytes() <= kArenaDataOffset) {
     close(fd);
@@ -70,11 +70,11 @@ absl::StatusOr<std::shared_ptr<SendingArena>> SendingArena::Open(const SharedMem
   if (offer.pid() <= 0 || offer.pid() > INT32_MAX || offer.fd() < 0 || offer.token().size() != kArenaTokenBytes) {
     return errors::InvalidArgument("A malformed offer of shared memory");
   }
-  ASSIGN_OR_RETURN(const int fd, OpenMemory(offer));
+  ASSIGN_OR_RETURN(const int fd, OpenOffer(offer));
   void* base = mmap(nullptr, offer.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) {
     close(fd);
-    return SystemError("mmap");
+    return OfferError("mmap");
   }
   madvise(base, offer.bytes(), MADV_HUGEPAGE);
   const int process = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(offer.pid()), 0));
@@ -82,8 +82,8 @@ absl::StatusOr<std::shared_ptr<SendingArena>> SendingArena::Open(const SharedMem
   if (std::memcmp(arena->header()->token.data(), offer.token().data(), kArenaTokenBytes) != 0) {
     return errors::PermissionDenied("The token of the offered shared memory differs");
   }
-  uint64_t nobody = 0;
-  if (!arena->header()->claimed.compare_exchange_strong(nobody, 1)) {
+  uint64_t unclaimed = 0;
+  if (!arena->header()->claimed.compare_exchange_strong(unclaimed, 1)) {
     return errors::AlreadyExists("The offered shared memory is another sender's");
   }
   return arena;
@@ -157,7 +157,7 @@ void SendingArena::Free(Range range) {
   free_[range.offset] = range.bytes;
 }
 
-// Writing to memory that the system cannot give would end the process; asking beforehand gives an error.
+// Writing to pages that the system cannot allocate would kill the process; this check returns an error instead.
 bool SendingArena::HasPages(const Range& range) {
   uint64_t from;
   {

@@ -1,4 +1,4 @@
-// A receiver's shared memory, as the sender that fills it sees it.
+// The sender's view of a receiver's shared memory.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ namespace weir {
 
 struct ArenaHeader;
 
-// Decides what lies where. Thread-safe.
+// Allocates blocks in it. Thread-safe.
 class SendingArena {
  public:
-  // PermissionDenied or InvalidArgument when the memory cannot be reached or is not what the offer says;
-  // AlreadyExists when a sender has it: whoever claimed it knows alone what is free.
+  // PermissionDenied or InvalidArgument if the memory cannot be reached or does not match the offer. AlreadyExists if
+  // another sender has claimed it: only that sender knows which blocks are free.
   static absl::StatusOr<std::shared_ptr<SendingArena>> Open(const SharedMemoryOffer& offer);
   ~SendingArena();
   SendingArena(const SendingArena&) = delete;
 
-  // Copies the plain, not empty `tensor` there. False when there is no room.
+  // Copies `tensor`, which is plain and not empty, into the memory. False if there is no room.
   bool Write(const Tensor& tensor, SharedMemoryReply* reply);
-  // Whether nobody will ask for this memory again.
+  // True if the memory will not be used again.
   bool IsAbandoned() const;
-  // Gives the pages back to the system when the receiver has no tensor in them.
+  // Returns pages to the system that hold no tensor of the receiver.
   void Trim();
 
  private:
@@ -48,14 +48,14 @@ class SendingArena {
   bool HasPages(const Range& range);
 
   const int fd_;
-  const int process_;  // the receiver's, as pidfd_open gives it
+  const int process_;  // the receiver's, from pidfd_open
   char* const base_;
   const size_t bytes_;
   Mutex mu_;
-  std::map<uint64_t, uint64_t> free_ GUARDED_BY(mu_);  // bytes by offset; neighbours are one
+  std::map<uint64_t, uint64_t> free_ GUARDED_BY(mu_);  // size by offset; neighbouring ranges are merged
   std::vector<std::pair<uint32_t, Range>> lent_ GUARDED_BY(mu_);
   std::vector<uint32_t> free_blocks_ GUARDED_BY(mu_);
-  uint64_t pages_end_ GUARDED_BY(mu_);  // below it the memory is there
+  uint64_t pages_end_ GUARDED_BY(mu_);  // pages are allocated below it
 };
 
 // All memory that receivers have offered to this process. Thread-safe.
@@ -65,22 +65,22 @@ class SharedMemorySender {
   explicit SharedMemorySender(TimerQueue* timers) : timers_(timers) {}
   ~SharedMemorySender();
 
-  // Below this a message is as fast.
+  // Messages are as fast below this size.
   static constexpr int64_t kMinBytes = 64 << 10;
-  // Writes a tensor into the memory of `transport_options`, a serialised Any with a SharedMemoryOffer. Anything else
-  // gets no reply: "". Otherwise a serialised Any with the SharedMemoryReply; `*written` tells whether it holds the
+  // Writes a tensor into the memory that `transport_options` offers, a serialised Any with a SharedMemoryOffer. Returns
+  // a serialised Any with the SharedMemoryReply, or "" if there is no offer. Sets `*written` if the memory holds the
   // tensor.
   std::string Write(const std::string& transport_options, const Tensor& tensor, bool* written);
 
  private:
   struct Entry {
-    std::shared_ptr<SendingArena> arena;  // nullptr: it could not be opened, and why:
-    SharedMemoryReply::Outcome refusal = SharedMemoryReply::UNREACHABLE;
+    std::shared_ptr<SendingArena> arena;  // nullptr: it could not be opened, because of:
+    SharedMemoryReply::Outcome rejection = SharedMemoryReply::UNREACHABLE;
     absl::Time last_used;
   };
 
   Entry Find(const SharedMemoryOffer& offer);
-  // Lets go of memory whose receiver is gone, and of pages that nobody has used for a while.
+  // Releases memory of receivers that are gone, and pages that were not used for a while.
   void Sweep();
   void ScheduleSweep() REQUIRES(mu_);
 

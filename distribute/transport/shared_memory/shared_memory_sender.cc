@@ -9,9 +9,9 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kSweepInterval = absl::Seconds(5);
-// Pages that nobody has used for so long go back to the system.
+// Pages that are unused for this long return to the system.
 constexpr absl::Duration kIdle = absl::Seconds(30);
-// Offers cost their maker nothing: beyond this many, tensors travel in messages until the next sweep.
+// Offers cost their maker nothing. Beyond this many, tensors are sent in messages until the next sweep.
 constexpr size_t kMaxArenas = 1024;
 
 std::string Packed(const SharedMemoryReply& reply) {
@@ -43,7 +43,7 @@ std::string SharedMemorySender::Write(const std::string& transport_options, cons
   if (IsPlainType(tensor.dtype()) && tensor.IsInitialized() && tensor.TotalBytes() >= kMinBytes) {
     const Entry entry = Find(offer);
     if (entry.arena == nullptr) {
-      reply.set_outcome(entry.refusal);
+      reply.set_outcome(entry.rejection);
     } else if (entry.arena->Write(tensor, &reply)) {
       reply.set_outcome(SharedMemoryReply::WRITTEN);
       *written = true;
@@ -56,13 +56,13 @@ SharedMemorySender::Entry SharedMemorySender::Find(const SharedMemoryOffer& offe
   MutexLock lock(mu_);
   auto found = arenas_.find(offer.token());
   if (found == arenas_.end()) {
-    if (arenas_.size() >= kMaxArenas) return Entry{.refusal = SharedMemoryReply::IN_MESSAGE};
+    if (arenas_.size() >= kMaxArenas) return Entry{.rejection = SharedMemoryReply::IN_MESSAGE};
     Entry entry;
     absl::StatusOr<std::shared_ptr<SendingArena>> arena = SendingArena::Open(offer);
     if (arena.ok()) {
       entry.arena = *std::move(arena);
     } else if (absl::IsAlreadyExists(arena.status())) {
-      entry.refusal = SharedMemoryReply::TAKEN;
+      entry.rejection = SharedMemoryReply::TAKEN;
     }
     found = arenas_.emplace(offer.token(), std::move(entry)).first;
     ScheduleSweep();

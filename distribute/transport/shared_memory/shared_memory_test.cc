@@ -1,4 +1,4 @@
-// Tensors through memory that two ends map: what goes right, and what either end may be told that is wrong.
+// Tensors through shared memory: correct use, and wrong data from either end.
 #include <fcntl.h>
 #include <google/protobuf/any.pb.h>
 #include <signal.h>
@@ -98,7 +98,7 @@ TEST_F(SharedMemoryTest, TensorsNeverOverlap) {
     }
   }
   held.clear();
-  // Everything is one piece again.
+  // All free blocks are merged again.
   SharedMemoryReply reply;
   EXPECT_TRUE(sending_->Write(Tensor(DT_UINT8, TensorShape({48 << 20})), &reply));
 }
@@ -122,7 +122,7 @@ TEST_F(SharedMemoryTest, OneSenderHasIt) {
   Open();
   EXPECT_THAT(SendingArena::Open(offer_), StatusIs(absl::StatusCode::kAlreadyExists));
   sending_.reset();
-  // The next one would not know what is lent.
+  // Another sender would not know which blocks are in use.
   EXPECT_THAT(SendingArena::Open(offer_), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
@@ -134,11 +134,11 @@ TEST_F(SharedMemoryTest, TrimmedMemoryComesBack) {
   sending_->Trim();
   ASSERT_TRUE(sending_->Write(Numbers(1'000'000, 2), &reply));
   ASSERT_OK_AND_ASSIGN(const Tensor received, receiving_->Take(reply));
-  sending_->Trim();  // not while it is lent
+  sending_->Trim();  // not while it is in use
   ExpectTensorEqual(received, Numbers(1'000'000, 2));
 }
 
-TEST_F(SharedMemoryTest, AnOfferThatLiesIsRefused) {
+TEST_F(SharedMemoryTest, AnOfferThatLiesIsRejected) {
   const auto error = AnyOf(absl::StatusCode::kInvalidArgument, absl::StatusCode::kPermissionDenied);
   SharedMemoryOffer bad = offer_;
   bad.set_token(std::string(kArenaTokenBytes, 'x'));
@@ -162,7 +162,7 @@ TEST_F(SharedMemoryTest, AnOfferThatLiesIsRefused) {
   EXPECT_THAT(SendingArena::Open(offer_), IsOk());
 }
 
-TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRefused) {
+TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRejected) {
   const int fd = memfd_create(kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(fd, kArenaBytes), 0);
   ASSERT_EQ(pwrite(fd, offer_.token().data(), kArenaTokenBytes, 0), kArenaTokenBytes);
@@ -172,27 +172,27 @@ TEST_F(SharedMemoryTest, MemoryThatCouldShrinkIsRefused) {
   close(fd);
 }
 
-TEST_F(SharedMemoryTest, AReplyThatLiesIsRefused) {
+TEST_F(SharedMemoryTest, AReplyThatLiesIsRejected) {
   Open();
   SharedMemoryReply good;
   ASSERT_TRUE(sending_->Write(Numbers(1000, 0), &good));
-  const auto refused = [&](auto change) {
+  const auto rejected = [&](auto change) {
     SharedMemoryReply bad = good;
     change(bad);
     EXPECT_THAT(receiving_->Take(bad), StatusIs(absl::StatusCode::kInvalidArgument)) << bad.ShortDebugString();
   };
-  refused([](auto& r) { r.set_offset(0); });
-  refused([](auto& r) { r.set_offset(kArenaDataOffset + 1); });
-  refused([](auto& r) { r.set_offset(kArenaBytes); });
-  refused([](auto& r) { r.set_offset(kArenaBytes - 64); });
-  refused([](auto& r) { r.set_offset(UINT64_MAX - 63); });
-  refused([](auto& r) { r.set_block(kArenaBlocks); });
-  refused([](auto& r) { r.set_dtype(tensorflow::DT_STRING); });
-  refused([](auto& r) { r.set_dtype(static_cast<tensorflow::DataType>(1234)); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(-1); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(0); });
-  refused([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 62); });
-  refused([](auto& r) { r.mutable_tensor_shape()->set_unknown_rank(true); });
+  rejected([](auto& r) { r.set_offset(0); });
+  rejected([](auto& r) { r.set_offset(kArenaDataOffset + 1); });
+  rejected([](auto& r) { r.set_offset(kArenaBytes); });
+  rejected([](auto& r) { r.set_offset(kArenaBytes - 64); });
+  rejected([](auto& r) { r.set_offset(UINT64_MAX - 63); });
+  rejected([](auto& r) { r.set_block(kArenaBlocks); });
+  rejected([](auto& r) { r.set_dtype(tensorflow::DT_STRING); });
+  rejected([](auto& r) { r.set_dtype(static_cast<tensorflow::DataType>(1234)); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(-1); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(0); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 62); });
+  rejected([](auto& r) { r.mutable_tensor_shape()->set_unknown_rank(true); });
   EXPECT_THAT(receiving_->Take(good), IsOk());
 }
 
@@ -202,7 +202,7 @@ TEST_F(SharedMemoryTest, TheEndOfEitherSideShows) {
   SharedMemoryReply reply;
   ASSERT_TRUE(sending_->Write(Numbers(1000, 3), &reply));
   sending_.reset();
-  // The sender is gone; what it has sent stays.
+  // The sender is gone; its tensors stay valid.
   ASSERT_OK_AND_ASSIGN(Tensor received, receiving_->Take(reply));
   ExpectTensorEqual(received, Numbers(1000, 3));
   SharedMemoryReceiver receiver(true);
@@ -240,7 +240,7 @@ TEST(SharedMemoryProcessTest, AReceiverThatWasKilledLeavesNothing) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_TRUE(sending->IsAbandoned());
-  // Its memory is this process's alone, and can still be written.
+  // This process alone has the memory, which can still be written.
   EXPECT_TRUE(sending->Write(Numbers(1000, 0), &reply));
   close(pipe_ends[0]);
   close(pipe_ends[1]);
@@ -280,7 +280,7 @@ TEST(IsOnThisHostTest, TellsByTheAddress) {
   EXPECT_TRUE(IsOnThisHost("127.0.0.1:2222"));
   EXPECT_TRUE(IsOnThisHost("[::1]:2222"));
   EXPECT_TRUE(IsOnThisHost("unix:/tmp/socket"));
-  EXPECT_FALSE(IsOnThisHost("192.0.2.1:2222"));  // for documentation: nobody's
+  EXPECT_FALSE(IsOnThisHost("192.0.2.1:2222"));  // reserved for documentation
   EXPECT_FALSE(IsOnThisHost("somewhere.invalid:2222"));
   EXPECT_FALSE(IsOnThisHost("nonsense"));
 }

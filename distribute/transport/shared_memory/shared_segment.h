@@ -1,4 +1,4 @@
-// Memory that two processes of one user map.
+// Memory mapped by two processes of one user.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace weir {
 
-// Has no name in any file system: it is gone with the last process that maps it, whatever way that ends. All of its
-// pages are there from the start, so that writing to it never fails.
+// Anonymous memory (memfd): it disappears with the last process that maps it, however that ends. All pages are
+// allocated at creation, so writing never fails.
 class SharedSegment {
  public:
   static constexpr size_t kTokenBytes = 16;
   static constexpr size_t kDataOffset = 64;
 
-  // Zeroes. `kind` tells segments of different uses apart.
+  // Zeroed. `kind` distinguishes segments of different uses.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> Create(absl::string_view kind, size_t bytes);
-  // What another process, or this one, has created. PermissionDenied where it cannot be reached, InvalidArgument where
-  // it is no such segment: nothing else is opened.
+  // Opens a segment that another process, or this one, has created. PermissionDenied if it cannot be reached,
+  // InvalidArgument if it is not such a segment; no other file is opened.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> Open(absl::string_view kind, size_t bytes,
                                                              const SharedSegmentName& name);
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
 
-  // From kDataOffset on; aligned as that is.
+  // Starts at kDataOffset, and has that alignment.
   char* data() const { return base_ + kDataOffset; }
   // For the other process.
   const SharedSegmentName& name() const { return name_; }
-  // Of a segment that was opened: whether the process that created it has ended.
+  // For an opened segment: true if the process that created it has ended.
   bool MakerIsGone() const;
 
  private:
@@ -39,7 +39,7 @@ class SharedSegment {
   static absl::StatusOr<char*> Map(int fd, size_t bytes);
 
   const int fd_;
-  const int process_;  // the maker's, as pidfd_open gives it; -1: this one
+  const int process_;  // the maker's, from pidfd_open; -1: this process
   char* const base_;
   const SharedSegmentName name_;
 };

@@ -1,4 +1,4 @@
-// What waits to be sent over a stream.
+// The queue of frames to be sent over a stream.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace weir {
 
-// Frames of one channel leave in the order in which they came. Small ones do not wait behind the large ones of other
-// channels, nor do these starve: they wait for none that came later. Not thread-safe.
+// Two lanes, so that small frames do not wait behind large ones of other channels. Not thread-safe.
+// - Frames of one channel leave in the order in which they came.
+// - Large frames do not starve: they never wait for later frames.
 class SendLanes {
  public:
   struct Frame {
     FrameHead head;
     ReceivedBytes bytes;
   };
-  // Frames beyond it are large.
+  // Larger frames are large.
   static constexpr size_t kSmallBytes = 64 << 10;
 
   uint64_t bytes() const { return bytes_; }
-  // How many frames wait that end a request of the peer's.
+  // The number of queued frames that end a request of the peer.
   size_t answers() const { return answers_; }
   void Push(const FrameHead& head, ReceivedBytes bytes);
-  // The next of each lane; null: there is none that may leave.
+  // The next frame of each lane; null: none may leave.
   const Frame* NextSmall() const { return small_.empty() ? nullptr : &small_.front(); }
   const Frame* NextLarge() const;
   Frame PopSmall();
@@ -36,12 +37,12 @@ class SendLanes {
 
   struct Large {
     Frame frame;
-    uint64_t after = 0;  // so many small ones have left
+    uint64_t after = 0;  // the number of small frames that must leave first
   };
 
   std::deque<Frame> small_;
   std::deque<Large> large_;
-  absl::flat_hash_map<uint32_t, int> large_channels_;  // those with frames in large_, and how many
+  absl::flat_hash_map<uint32_t, int> large_channels_;  // channels with frames in large_, and how many
   uint64_t small_pushed_ = 0, small_popped_ = 0;
   uint64_t bytes_ = 0;
   size_t answers_ = 0;

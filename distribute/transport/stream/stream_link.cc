@@ -11,25 +11,25 @@ namespace {
 
 // As large as a ring's.
 constexpr uint64_t kMaxFrameBytes = 2 << 20;
-// Parts of a long answer: other frames leave between two of them.
+// The parts of a long answer; other frames may leave between two parts.
 constexpr uint64_t kMaxCallFrameBytes = 512 << 10;
-// A message has less, but for its last frame.
+// A message reaches this size with its last frame.
 constexpr size_t kMessageBytes = 512 << 10;
-// A peer is told of so much credit without delay, and of so much with whatever else is sent.
+// Credit is returned at once from this amount on, and smaller amounts with other frames.
 constexpr uint64_t kCreditToSend = StreamLink::kWindowBytes / 4;
 constexpr uint64_t kCreditToAdd = StreamLink::kWindowBytes / 16;
-// Without a sign of life the peer counts as hung, as with gRPC's pings.
+// Without a sign of life for this long the peer is considered hung, as with gRPC's pings.
 constexpr int kSilentTicks = 7000 / StreamLink::kTickMillis;
 constexpr int kIdleTicks = 2000 / StreamLink::kTickMillis;
-// That wait to be sent. An asker has half as many requests at most, but answers to those that it has cancelled count
-// too.
+// The most answers that may be queued. A requester has at most half as many pending requests, but answers to cancelled
+// ones count too.
 constexpr size_t kMaxAnswers = 2 * kMaxChannels;
-// Less would keep the slice that gRPC has read it into.
+// Below this size, keeping the slice would retain gRPC's whole read buffer.
 constexpr size_t kWorthKeeping = 4 << 10;
 
 }  // namespace
 
-// Bytes of the window that somebody looks at.
+// Window bytes in use by a receiver.
 struct StreamLink::Held {
   Held(std::shared_ptr<StreamLink> held_by, grpc::Slice held_slice, uint64_t held_credit)
       : link(std::move(held_by)), slice(std::move(held_slice)), credit(held_credit) {}
@@ -47,7 +47,7 @@ StreamLink::StreamLink(Options options) : options_(std::move(options)), peer_nam
 
 void StreamLink::Start() {
   const absl::Status added = options_.links->Add(shared_from_this());
-  if (!added.ok()) return Refuse(added);
+  if (!added.ok()) return Reject(added);
   options_.stream->Start(shared_from_this());
 }
 
@@ -67,7 +67,7 @@ void StreamLink::OnReady() {
 }
 
 void StreamLink::OnMessage(const grpc::ByteBuffer& message) {
-  const StreamLinks::TakesFrames scope(options_.links, /*may_compute=*/true);
+  const StreamLinks::FrameReadingScope scope(options_.links, /*may_compute=*/true);
   silent_ticks_.store(0, std::memory_order_relaxed);
   is_greeted_.load() ? TakeMessage(message) : Greeted(message);
   if (!is_broken()) options_.stream->Read();
@@ -76,8 +76,8 @@ void StreamLink::OnMessage(const grpc::ByteBuffer& message) {
 absl::StatusOr<StreamLink::Peer> StreamLink::PeerOf(const Greet& greet, const grpc::ByteBuffer& greeting) {
   ASSIGN_OR_RETURN(Peer peer, greet(shared_from_this(), greeting));
   if (peer.window_bytes >= kMinWindowBytes) return peer;
-  return errors::InvalidArgument("Task ", peer.task, " takes in ", peer.window_bytes,
-                                 " bytes of a stream, which must be at least ", kMinWindowBytes);
+  return errors::InvalidArgument("Task ", peer.task, " has a window of ", peer.window_bytes,
+                                 " bytes for a stream; the minimum is ", kMinWindowBytes);
 }
 
 void StreamLink::Greeted(const grpc::ByteBuffer& message) {
@@ -86,14 +86,13 @@ void StreamLink::Greeted(const grpc::ByteBuffer& message) {
   {
     MutexLock lock(mu_);
     if (is_broken()) return;
-    // Whoever breaks the link from now on leaves it to this thread to say so: `greet` and `opened` share what they
-    // have.
+    // From now on this thread reports a break: `greet` and `opened` share state.
     greet.swap(options_.greet);
     opened.swap(options_.opened);
   }
   absl::StatusOr<Peer> peer = PeerOf(greet, message);
   const absl::Status status = peer.ok() ? Open(*std::move(peer)) : peer.status();
-  if (!status.ok()) Refuse(status);
+  if (!status.ok()) Reject(status);
   if (opened != nullptr) opened(status);
 }
 
@@ -116,7 +115,7 @@ absl::Status StreamLink::Open(Peer peer) {
 
 void StreamLink::TakeMessage(const grpc::ByteBuffer& message) {
   const std::shared_ptr<FrameLink::Receiver> receiver = this->receiver();
-  if (receiver == nullptr) return;  // broken
+  if (receiver == nullptr) return;  // the link is broken
   absl::Status violation;
   const absl::Status read = ReadStreamMessage(message, kMaxFrameBytes, [&](const StreamFrameHead& head, auto pieces) {
     violation = TakeFrame(*receiver, head, std::move(pieces));
@@ -161,7 +160,7 @@ void StreamLink::Deliver(FrameLink::Receiver& receiver, const FrameHead& head, s
   for (const grpc::Slice& piece : pieces) size += piece.size();
   const uint64_t credit = CreditFor(size);
   if (head.kind == FrameKind::kPart && size > 0) {
-    // Where they lie, since they are put together anyway; and kept until all are there, which is what was asked for.
+    // Not copied, since they will be assembled anyway. Kept until all parts have arrived, which the request allowed.
     for (grpc::Slice& piece : pieces) receiver.OnFrame(head, Hold(std::move(piece), /*credit=*/0));
     return GiveBack(credit);
   }
@@ -256,7 +255,7 @@ StreamMessageWriter StreamLink::NextMessage() {
   while (lanes_.NextSmall() != nullptr && HasCreditFor(lanes_.NextSmall()) && writer.size() < SendLanes::kSmallBytes) {
     AddFrame(lanes_.PopSmall(), writer);
   }
-  // Whichever lane lacks credit keeps the other from using up what is to come.
+  // A lane without credit must not let the other use up the credit that arrives.
   if (!HasCreditFor(lanes_.NextSmall())) return writer;
   while (lanes_.NextLarge() != nullptr && HasCreditFor(lanes_.NextLarge()) && writer.size() < kMessageBytes) {
     AddFrame(lanes_.PopLarge(), writer);
@@ -269,11 +268,11 @@ absl::Status StreamLink::Lost(absl::string_view what) const {
   return WithOrigin(errors::Unavailable("Task ", peer_name_, what), {.task = peer_name_});
 }
 
-void StreamLink::Refuse(const absl::Status& status) { BreakOnce(status, /*refuses=*/!options_.is_asker); }
+void StreamLink::Reject(const absl::Status& status) { BreakOnce(status, /*rejects=*/!options_.is_asker); }
 
-void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*refuses=*/false); }
+void StreamLink::Break(const absl::Status& status) { BreakOnce(status, /*rejects=*/false); }
 
-void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
+void StreamLink::BreakOnce(const absl::Status& status, bool rejects) {
   const std::shared_ptr<StreamLink> self = shared_from_this();
   std::shared_ptr<FrameLink::Receiver> receiver;
   Opened opened;
@@ -285,16 +284,14 @@ void StreamLink::BreakOnce(const absl::Status& status, bool refuses) {
     opened.swap(options_.opened);
     std::swap(waiting, lanes_);
   }
-  refuses ? options_.stream->Refuse(status) : options_.stream->Cancel();
+  rejects ? options_.stream->Reject(status) : options_.stream->Cancel();
   options_.links->Remove(this);
   if (opened != nullptr) opened(status);
   if (receiver != nullptr) receiver->OnBroken(status);
 }
 
 void StreamLink::OnEnd(const absl::Status& status) {
-  Break(is_greeted_.load()
-            ? Lost(absl::StrCat(" is not there any more, or has closed its stream (", status.message(), ")"))
-            : status);
+  Break(is_greeted_.load() ? Lost(absl::StrCat(" has died or closed its stream (", status.message(), ")")) : status);
   options_.links->Ended();
 }
 

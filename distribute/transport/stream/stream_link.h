@@ -1,4 +1,4 @@
-// A FrameLink through a stream of gRPC, between hosts as well as within one.
+// A FrameLink over a gRPC stream, between hosts or within one.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "distribute/transport/frames/frame_link.h"
-#include "distribute/transport/stream/message_stream.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/stream/send_lanes.h"
 #include "distribute/transport/stream/stream_links.h"
 #include "distribute/transport/stream/stream_message.h"
@@ -18,27 +18,29 @@
 
 namespace weir {
 
-// Frames that wait while a message is being written leave together in the next. What is on its way, or has arrived and
-// was not let go of, never exceeds the window that its receiver has told: the rest waits with its sender. So a peer
-// that reads nothing, or floods, costs no more than that. Frames of different channels may arrive in another order than
-// that in which they were sent. A peer that asks on and on, and gives no credit for the answers, loses the link. A peer
-// that is killed is missed as soon as its connection is closed, one that hangs within seven seconds; both, and one that
-// sends what cannot be, break the link with UNAVAILABLE. gRPC lets go of what it had begun to send with the link's last
-// owner. What was said first on the stream is said anew by no later link: a task that has started again is asked again.
+// Thread-safe, as FrameLink.
+// - Frames that queue up while a message is written leave together in the next message.
+// - Bytes in flight or not yet released by the receiver never exceed the window that the receiver announced; the rest
+//   waits at the sender. So a peer that does not read, or that floods, costs no more than that. A peer that keeps
+//   requesting without giving credit for the answers loses the link.
+// - A killed peer is detected when its connection closes, a hung one within seven seconds. Both, and malformed
+//   messages, break the link with UNAVAILABLE.
+// - gRPC releases what it has started to send with the link's last owner.
+// - Each link has its own greeting, so a restarted task is always greeted again.
 class StreamLink : public FrameLink, public MessageStream::Listener, public std::enable_shared_from_this<StreamLink> {
  public:
   static constexpr int kTickMillis = 250;
-  // What this end takes in.
+  // This end's window.
   static constexpr uint64_t kWindowBytes = 8 << 20;
   static constexpr uint64_t kMinWindowBytes = 1 << 20;
 
-  // What the peer has said first, and what that leads to.
+  // What the peer's first message says, and the receiver for it.
   struct Peer {
     std::string task;  // "/job:worker/replica:0/task:1"
     LinkUse use = LinkUse::BUFFERS;
     uint64_t window_bytes = 0;
     std::shared_ptr<FrameLink::Receiver> receiver;
-    grpc::ByteBuffer reply;  // sent before all frames; where this end was asked
+    grpc::ByteBuffer reply;  // the called end's first message
   };
   using Greet =
       std::function<absl::StatusOr<Peer>(const std::shared_ptr<FrameLink>& link, const grpc::ByteBuffer& message)>;
@@ -46,11 +48,11 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   struct Options {
     std::shared_ptr<MessageStream> stream;
     StreamLinks* links = nullptr;  // outlives the link
-    std::string peer_name;         // for messages until the peer has told it
-    grpc::ByteBuffer greeting;     // said first; where this end asks
+    std::string peer_name;         // for messages, until the peer has named itself
+    grpc::ByteBuffer greeting;     // the calling end's first message
     bool is_asker = false;
-    Greet greet;  // at most once, and not after `opened`
-    // Once: frames can be sent, or why they never can. May be null.
+    Greet greet;  // called at most once, and not after `opened`
+    // Called once: frames can be sent, or the reason why not. May be null.
     Opened opened;
   };
 
@@ -63,11 +65,11 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   uint64_t max_frame_bytes() const override { return max_frame_bytes_.load(std::memory_order_relaxed); }
   bool is_full() const override;
   void Break(const absl::Status& status) override;
-  const char* way() const override { return "through a stream"; }
+  const char* route() const override { return "through a stream"; }
   grpc::Slice Keep(ReceivedBytes bytes) override;
   void RunElsewhere(absl::AnyInvocable<void()> work) override { StreamLinks::RunElsewhere(std::move(work)); }
 
-  // Each kTickMillis: breaks the link when its peer hangs.
+  // Called every kTickMillis: breaks the link if its peer hangs.
   void Tick(absl::Time now);
   void Describe(ListLinksResponse::Link* description) const;
 
@@ -84,20 +86,20 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   void Greeted(const grpc::ByteBuffer& message);
   absl::StatusOr<Peer> PeerOf(const Greet& greet, const grpc::ByteBuffer& greeting);
   absl::Status Open(Peer peer);
-  // As Break; the peer is told why, if it has asked and was said nothing yet.
-  void Refuse(const absl::Status& status);
-  void BreakOnce(const absl::Status& status, bool refuses);
+  // As Break; a peer that called and got no answer yet receives the status.
+  void Reject(const absl::Status& status);
+  void BreakOnce(const absl::Status& status, bool rejects);
   void TakeMessage(const grpc::ByteBuffer& message);
   absl::Status TakeFrame(FrameLink::Receiver& receiver, const StreamFrameHead& head, std::vector<grpc::Slice> pieces);
   absl::Status TakeCredit(uint64_t credit);
   void Deliver(FrameLink::Receiver& receiver, const FrameHead& head, std::vector<grpc::Slice> pieces);
-  // The bytes of a frame; `credit` goes back to the peer with them.
+  // The bytes of a frame; releasing them returns `credit` to the peer.
   ReceivedBytes Hold(grpc::Slice bytes, uint64_t credit);
-  // The receiver has let go of bytes: the peer may send as many more.
+  // The receiver has released bytes: the peer may send as many more.
   void GiveBack(uint64_t credit);
-  // Begins to write what waits, unless a message is being written.
+  // Starts writing queued frames unless a message is being written.
   void WriteSoon();
-  // The next message; called by whoever has is_writing_.
+  // Writes the next message; for the thread that has set is_writing_.
   void WriteNext();
   StreamMessageWriter NextMessage() REQUIRES(mu_);
   void AddFrame(SendLanes::Frame frame, StreamMessageWriter& writer) REQUIRES(mu_);
@@ -105,21 +107,21 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   absl::Status Lost(absl::string_view what) const;
   std::shared_ptr<FrameLink::Receiver> receiver() const;
 
-  Options options_;  // its functions are under mu_
+  Options options_;  // its functions are guarded by mu_
   std::atomic<bool> is_broken_{false};
   std::atomic<bool> is_greeted_{false};
   std::atomic<uint64_t> max_frame_bytes_{0};
   std::atomic<uint64_t> frames_sent_{0}, bytes_sent_{0}, frames_received_{0}, bytes_received_{0};
-  // In ticks, so that a process that was stopped does not think that its peers were.
-  std::atomic<int> silent_ticks_{0};   // since something came
-  std::atomic<int> idle_ticks_{0};     // since something was sent
-  std::atomic<uint64_t> taken_{0};     // of the window, by frames that were not given back
-  std::atomic<uint64_t> returned_{0};  // of it, for which the peer has no credit yet
+  // In ticks rather than time, so that a process that was stopped does not consider its peers hung.
+  std::atomic<int> silent_ticks_{0};   // since a message arrived
+  std::atomic<int> idle_ticks_{0};     // since a message was sent
+  std::atomic<uint64_t> taken_{0};     // window bytes in frames that were not released
+  std::atomic<uint64_t> returned_{0};  // window bytes released, but not yet returned to the peer as credit
   mutable Mutex mu_;
   std::string peer_name_ GUARDED_BY(mu_);
   LinkUse use_ GUARDED_BY(mu_) = LinkUse::BUFFERS;
   std::shared_ptr<FrameLink::Receiver> receiver_ GUARDED_BY(mu_);
-  grpc::ByteBuffer first_ GUARDED_BY(mu_);  // to be sent before all frames
+  grpc::ByteBuffer first_ GUARDED_BY(mu_);  // sent before all frames
   SendLanes lanes_ GUARDED_BY(mu_);
   uint64_t credit_ GUARDED_BY(mu_) = 0, peer_window_ GUARDED_BY(mu_) = 0;
   bool is_ready_ GUARDED_BY(mu_) = false;

@@ -1,4 +1,4 @@
-// Links through streams: over gRPC, and with a stream that the test holds in its hands.
+// Links over gRPC streams, and over a stream that the test controls.
 #include "distribute/transport/stream/stream_link.h"
 
 #include <atomic>
@@ -45,7 +45,7 @@ grpc::ByteBuffer Greeting(uint64_t window_bytes) {
   return MessageToBuffer(request).value();
 }
 
-// What the end that is asked makes of a greeting.
+// The called end's response to a greeting.
 auto Accepting(std::shared_ptr<FrameLink::Receiver> receiver) {
   return [receiver = std::move(receiver)](const std::shared_ptr<FrameLink>&,
                                           const grpc::ByteBuffer& message) -> absl::StatusOr<StreamLink::Peer> {
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Streams, FrameLinkConformance,
                              [](auto asker, auto answerer) { return std::make_unique<OverGrpc>(asker, answerer); }}),
                          BackendName);
 
-// Writes nothing, reads nothing; ends when it is told to.
+// Writes and reads nothing; ends when cancelled.
 class HeldStream : public MessageStream {
  public:
   void Start(std::shared_ptr<Listener> listener) override {
@@ -130,12 +130,12 @@ class HeldStream : public MessageStream {
     written.push_back(Text(message));
   }
   void Cancel() override { End(absl::CancelledError("cancelled")); }
-  void Refuse(const absl::Status& status) override {
-    refusal = status;
+  void Reject(const absl::Status& status) override {
+    rejection = status;
     End(status);
   }
 
-  // The message that was written is on its way.
+  // Completes the pending write.
   void Deliver() {
     ASSERT_TRUE(is_writing);
     is_writing = false;
@@ -152,7 +152,7 @@ class HeldStream : public MessageStream {
   std::vector<std::string> written;
   bool is_writing = false;
   int reads = 0;
-  std::optional<absl::Status> refusal;
+  std::optional<absl::Status> rejection;
 
  private:
   std::shared_ptr<Listener> listener_;
@@ -250,7 +250,7 @@ TEST_F(StreamLinkTest, NothingLeavesWithoutCredit) {
   uint64_t sent = 0;
   for (const std::string& message : stream_->written) sent += message.size();
   EXPECT_EQ(sent, 3 * (sizeof(StreamFrameHead) + large.size()));
-  // Small ones do not take what the large one waits for.
+  // Small frames do not use the credit that the large one waits for.
   link_->Send({FrameKind::kBuffer, 2}, OwnedBytes(std::string(60'000, 'y')));
   while (stream_->is_writing) stream_->Deliver();
   stream_->written.clear();
@@ -274,7 +274,7 @@ TEST_F(KeepingStreamLinkTest, APeerThatSendsMoreThanItsCreditLosesTheLink) {
   Open();
   const std::string megabyte = Frame(FrameKind::kRequest, 1, std::string(1 << 20, 'x'));
   for (int i = 0; i < 7; ++i) stream_->Receive(megabyte);
-  EXPECT_TRUE(stream_->written.empty());  // nothing was let go of
+  EXPECT_TRUE(stream_->written.empty());  // nothing was released
   EXPECT_THAT(StatusAfter(megabyte), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:a")));
   recorder_->LetGo();
 }
@@ -325,16 +325,16 @@ TEST_F(StreamLinkTest, UnknownKindsAreLeftToTheReceiver) {
   EXPECT_EQ(recorder_->heads()[0].channel, 5);
 }
 
-TEST_F(StreamLinkTest, AGreetingThatCannotBeIsRefused) {
+TEST_F(StreamLinkTest, AGreetingThatCannotBeIsRejected) {
   stream_->Receive(Text(Greeting(StreamLink::kMinWindowBytes - 1)));
-  ASSERT_TRUE(stream_->refusal.has_value());
-  EXPECT_THAT(*stream_->refusal, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/job:a")));
+  ASSERT_TRUE(stream_->rejection.has_value());
+  EXPECT_THAT(*stream_->rejection, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/job:a")));
 }
 
-TEST_F(StreamLinkTest, NonsenseForAGreetingIsRefused) {
+TEST_F(StreamLinkTest, NonsenseForAGreetingIsRejected) {
   stream_->Receive("\xff\xff\xff");
-  ASSERT_TRUE(stream_->refusal.has_value());
-  EXPECT_THAT(*stream_->refusal, StatusIs(absl::StatusCode::kInvalidArgument));
+  ASSERT_TRUE(stream_->rejection.has_value());
+  EXPECT_THAT(*stream_->rejection, StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(StreamLinkTest, APeerThatIsSilentForLongIsHung) {
@@ -348,7 +348,7 @@ TEST_F(StreamLinkTest, APeerThatIsSilentForLongIsHung) {
   EXPECT_EQ(links.link_size(), 1);
   for (int i = 0; i < 2; ++i) link_->Tick(absl::Now());
   EXPECT_THAT(recorder_->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, "Task /job:a does not answer"));
-  EXPECT_EQ(Heads(stream_->written[0])[0].kind, kBeatFrame);  // this end has shown that it lives
+  EXPECT_EQ(Heads(stream_->written[0])[0].kind, kBeatFrame);  // this end has sent a sign of life
 }
 
 TEST_F(StreamLinkTest, AStreamOnWhichNobodySaysWhoTheyAreEnds) {
@@ -392,7 +392,7 @@ TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
                                 [&ended](const auto& answer) { ended.push_back(answer.status()); }));
   }
   EXPECT_EQ(stream->written.size(), 1);
-  // What waits is bounded too: from here on calls go another way.
+  // The queue is bounded too: from here on calls take another route.
   for (int i = 0; i < 100 && !link->is_full(); ++i) {
     requests->Begin(kLinkRunGraph, {.deadline = deadline}, Buffer(std::string(60'000, 'x')), [](const auto&) {});
   }
@@ -404,7 +404,7 @@ TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
   links.Stop();
 }
 
-// A peer that asks on and on, and gives no credit for what it gets.
+// A peer that keeps requesting without giving credit for the answers.
 TEST_F(StreamLinkTest, AnswersThatNobodyTakesBreakTheLink) {
   Open();
   constexpr uint32_t kAtOnce = 2 * kMaxChannels;
@@ -418,7 +418,7 @@ TEST_F(StreamLinkTest, AnswersThatNobodyTakesBreakTheLink) {
                                                  ::testing::AllOf(HasSubstr("/job:a"), HasSubstr("does not take"))));
 }
 
-// What the opener and who it opens for have in common is theirs one after the other, and nobody keeps it.
+// The opener and its caller use shared state in turn, and neither keeps it.
 TEST(BrokenGreetingTest, ALinkThatBreaksWhileItsPeerIsGreetedSaysSoOnce) {
   StreamLinks links;
   const auto stream = std::make_shared<HeldStream>();
@@ -448,13 +448,13 @@ TEST(StreamLinksTest, WhatFramesHaveBroughtHasRunWhenTheyAreStopped) {
   StreamLinks links;
   std::atomic<bool> has_run{false};
   {
-    const StreamLinks::TakesFrames scope(&links, /*may_compute=*/false);
+    const StreamLinks::FrameReadingScope scope(&links, /*may_compute=*/false);
     StreamLinks::RunElsewhere([&] {
       const auto stopping = [&links] {
         const auto stream = std::make_shared<HeldStream>();
         std::make_shared<StreamLink>(StreamLink::Options{.stream = stream, .links = &links})->Start();
         stream->Cancel();
-        return stream->refusal.has_value();
+        return stream->rejection.has_value();
       };
       while (!stopping()) std::this_thread::yield();
       has_run = true;
@@ -469,8 +469,8 @@ TEST(StreamLinksTest, StoppedOnesTakeNoMore) {
   links.Stop();
   const auto stream = std::make_shared<HeldStream>();
   std::make_shared<StreamLink>(StreamLink::Options{.stream = stream, .links = &links})->Start();
-  ASSERT_TRUE(stream->refusal.has_value());
-  EXPECT_THAT(*stream->refusal, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+  ASSERT_TRUE(stream->rejection.has_value());
+  EXPECT_THAT(*stream->rejection, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 }
 
 }  // namespace

@@ -9,17 +9,17 @@
 namespace weir {
 namespace {
 
-thread_local StreamLinks::TakesFrames* takes_frames = nullptr;
+thread_local StreamLinks::FrameReadingScope* reading_frames = nullptr;
 
 }  // namespace
 
-StreamLinks::TakesFrames::TakesFrames(StreamLinks* links, bool may_compute)
-    : links_(links), may_compute_(may_compute), outer_(std::exchange(takes_frames, this)) {
+StreamLinks::FrameReadingScope::FrameReadingScope(StreamLinks* links, bool may_compute)
+    : links_(links), may_compute_(may_compute), outer_(std::exchange(reading_frames, this)) {
   links_->Enter();
 }
 
-StreamLinks::TakesFrames::~TakesFrames() {
-  takes_frames = outer_;
+StreamLinks::FrameReadingScope::~FrameReadingScope() {
+  reading_frames = outer_;
   for (size_t i = may_compute_ ? 1 : 0; i < later_.size(); ++i) {
     links_->Enter();
     links_->pool_.Schedule([links = links_, work = std::move(later_[i])]() mutable {
@@ -42,13 +42,13 @@ void StreamLinks::Leave() {
 }
 
 void StreamLinks::RunElsewhere(absl::AnyInvocable<void()> work) {
-  if (takes_frames == nullptr) return work();
-  takes_frames->later_.push_back(std::move(work));
+  if (reading_frames == nullptr) return work();
+  reading_frames->later_.push_back(std::move(work));
 }
 
 bool StreamLinks::RunSoon(absl::AnyInvocable<void()>& work) {
-  if (takes_frames == nullptr || !takes_frames->may_compute_) return false;
-  takes_frames->later_.push_back(std::move(work));
+  if (reading_frames == nullptr || !reading_frames->may_compute_) return false;
+  reading_frames->later_.push_back(std::move(work));
   return true;
 }
 
@@ -63,7 +63,7 @@ absl::Status StreamLinks::Add(std::shared_ptr<StreamLink> link) {
 }
 
 void StreamLinks::Remove(const StreamLink* link) {
-  std::shared_ptr<StreamLink> removed;  // let go of without the lock
+  std::shared_ptr<StreamLink> removed;  // destroyed without the lock
   MutexLock lock(mu_);
   const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
   if (it == links_.end()) return;
@@ -98,7 +98,7 @@ void StreamLinks::Tick() {
     links = links_;
     if (!links.empty()) ScheduleTick();
   }
-  const TakesFrames scope(this, /*may_compute=*/false);
+  const FrameReadingScope scope(this, /*may_compute=*/false);
   const absl::Time now = absl::Now();
   for (const auto& link : links) link->Tick(now);
 }

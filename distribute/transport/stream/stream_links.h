@@ -1,4 +1,4 @@
-// Looks after the links of a process that are streams.
+// Serves the stream links of a process.
 #pragma once
 
 #include <condition_variable>
@@ -17,41 +17,41 @@ namespace weir {
 
 class StreamLink;
 
-// Several times a second, looks whether peers live and lets calls that are late end. Thread-safe. Links stay until they
-// are removed, which they do when they break. Outlives them; what they are for is not destroyed before Stop.
+// Several times a second, checks peers and ends calls past their deadline. Thread-safe. Outlives its links, which stay
+// until they break. The objects that links use are not destroyed before Stop.
 class StreamLinks {
  public:
   StreamLinks() = default;
   ~StreamLinks() { Stop(); }
 
-  // UNAVAILABLE once it is stopped; ResourceExhausted beyond kMaxLinks. Else Ended must follow, after Remove.
+  // UNAVAILABLE after Stop; ResourceExhausted beyond kMaxLinks. After success Remove and then Ended must follow.
   absl::Status Add(std::shared_ptr<StreamLink> link);
   void Remove(const StreamLink* link);
-  // The stream of a link has ended: nothing comes from it any more.
+  // The stream of a link has ended: no more frames arrive.
   void Ended();
   void Describe(ListLinksResponse* response) const;
-  // Breaks all links, takes no more, and waits until their streams have ended, and what came of their frames has run.
+  // Breaks all links, rejects new ones, and waits until their streams have ended and the work of their frames has run.
   void Stop();
 
-  // While it lives, its thread takes frames in: what is to run elsewhere runs when it goes, so that other frames are
-  // not kept waiting. The thread itself runs one of these where it `may_compute`.
-  class TakesFrames {
+  // While it lives, its thread reads frames. Deferred work runs when it is destroyed, so that other frames do not wait.
+  // If the thread `may_compute`, it runs one piece of work itself.
+  class FrameReadingScope {
    public:
-    TakesFrames(StreamLinks* links, bool may_compute);
-    ~TakesFrames();
-    TakesFrames(const TakesFrames&) = delete;
+    FrameReadingScope(StreamLinks* links, bool may_compute);
+    ~FrameReadingScope();
+    FrameReadingScope(const FrameReadingScope&) = delete;
 
    private:
     friend class StreamLinks;
     StreamLinks* const links_;
     const bool may_compute_;
-    TakesFrames* const outer_;
+    FrameReadingScope* const outer_;
     std::vector<absl::AnyInvocable<void()>> later_;
   };
-  // Runs `work`, which may compute for long: here, unless this thread takes frames in; else soon.
+  // Runs `work`, which may take long: inline, unless this thread reads frames; else soon.
   static void RunElsewhere(absl::AnyInvocable<void()> work);
 
-  // As Progress's.
+  // As BusyPoller::RunSoon.
   static bool RunSoon(absl::AnyInvocable<void()>& work);
 
  private:
@@ -61,14 +61,14 @@ class StreamLinks {
 
   void Tick();
   void ScheduleTick() REQUIRES(mu_);
-  // Something begins that may use what the links are for, and ends.
+  // Count users of the objects that links use.
   void Enter();
   void Leave();
 
   mutable Mutex mu_;
   std::condition_variable all_ended_;
   Links links_ GUARDED_BY(mu_);
-  size_t streams_ GUARDED_BY(mu_) = 0;  // that have not ended
+  size_t streams_ GUARDED_BY(mu_) = 0;  // streams that have not ended
   size_t users_ GUARDED_BY(mu_) = 0;    // between Enter and Leave
   bool stopping_ GUARDED_BY(mu_) = false;
   std::optional<TimerQueue::Token> tick_ GUARDED_BY(mu_);

@@ -11,24 +11,24 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "Frames between hosts are little endian, as tensors are");
 
-// Up to here a copy costs less than a slice.
+// Up to this size a copy is cheaper than a slice.
 constexpr size_t kCopiedBytes = 4 << 10;
 
-// Where they lie, as long as `keeper` is there.
+// A slice over existing memory, which `keeper` keeps alive.
 template <typename Keeper>
 grpc::Slice Borrowed(absl::Span<const char> bytes, std::unique_ptr<Keeper> keeper) {
   return {const_cast<char*>(bytes.data()), bytes.size(), [](void* kept) { delete static_cast<Keeper*>(kept); },
           keeper.release()};
 }
 
-// A place in a message of several slices.
+// A position in a message of several slices.
 class Cursor {
  public:
   explicit Cursor(std::vector<grpc::Slice> slices) : slices_(std::move(slices)) {
     for (const grpc::Slice& slice : slices_) left_ += slice.size();
   }
   size_t left() const { return left_; }
-  // The caller knows that there are so many.
+  // The caller has checked that enough bytes are left.
   void Copy(char* to, size_t size) {
     Take(size, [&to](const grpc::Slice& slice, size_t begin, size_t length) {
       std::memcpy(to, slice.begin() + begin, length);

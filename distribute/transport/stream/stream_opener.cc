@@ -32,7 +32,7 @@ void StreamOpener::Open(LinkUse use, const MakeReceiver& make, const Done& done)
     RETURN_IF_ERROR(MessageFromBuffer(message, &response));
     return StreamLink::Peer{.task = task, .use = use, .window_bytes = response.window_bytes(), .receiver = make(link)};
   };
-  // It keeps the link while that is being opened: the link lets go of it then.
+  // Keeps the link alive until it is open; the link then releases it.
   auto opening = std::make_shared<std::shared_ptr<StreamLink>>();
   options.opened = [opening, done](const absl::Status& status) {
     const std::shared_ptr<StreamLink> link = std::move(*opening);

@@ -1,4 +1,4 @@
-// How a task that asks another comes to streams with it.
+// Opens links over gRPC streams.
 #pragma once
 
 #include "distribute/transport/frames/link_opener.h"

@@ -1,4 +1,4 @@
-#include "distribute/transport/grpc_worker_client.h"
+#include "distribute/transport/workers/remote_worker.h"
 
 #include <google/protobuf/any.pb.h>
 
@@ -28,7 +28,7 @@ bool SharesMemory(const GrpcChannel& channel) {
   return channel.options().shared_memory && IsOnThisHost(channel.options().address);
 }
 
-// The best first.
+// In order of preference.
 std::vector<std::unique_ptr<LinkOpener>> OpenersFor(GrpcChannel* channel) {
   const GrpcChannelOptions& options = channel->options();
   std::vector<std::unique_ptr<LinkOpener>> openers;
@@ -47,26 +47,28 @@ std::vector<LinkOpener*> Pointers(const std::vector<std::unique_ptr<LinkOpener>>
 
 }  // namespace
 
-GrpcWorkerClient::GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue)
+RemoteWorker::RemoteWorker(GrpcChannelOptions options, grpc::CompletionQueue* queue)
     : channel_(std::move(options), queue),
       shared_memory_(SharesMemory(channel_)),
       openers_(OpenersFor(&channel_)),
       buffers_(channel_.options().task, Pointers(openers_)),
       calls_(channel_.options().task, Pointers(openers_)) {}
 
-void GrpcWorkerClient::CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
-                                 const AnswerCallback& done) {
+void RemoteWorker::CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
+                             const AnswerCallback& done) {
   if (const auto link = calls_.Current(); link != nullptr) {
-    const auto through_link = [done, way = link->way()](const absl::StatusOr<grpc::ByteBuffer>& r) { done(way, r); };
+    const auto through_link = [done, route = link->route()](const absl::StatusOr<grpc::ByteBuffer>& r) {
+      done(route, r);
+    };
     if (link->Begin(method, options, request, through_link)) return;
   }
   channel_.CallAsync(method.path, options, request,
                      [done](const absl::StatusOr<grpc::ByteBuffer>& reply) { done("over gRPC", reply); });
 }
 
-void GrpcWorkerClient::CallMessage(const char* method, const CallOptions& options,
-                                   const google::protobuf::MessageLite& request,
-                                   google::protobuf::MessageLite* response, DoneCallback done) {
+void RemoteWorker::CallMessage(const char* method, const CallOptions& options,
+                               const google::protobuf::MessageLite& request, google::protobuf::MessageLite* response,
+                               DoneCallback done) {
   absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(request);
   if (!buffer.ok()) return done(buffer.status());
   channel_.CallAsync(method, options, *buffer,
@@ -75,21 +77,26 @@ void GrpcWorkerClient::CallMessage(const char* method, const CallOptions& option
                      });
 }
 
-void GrpcWorkerClient::GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
-                                      tensorflow::GetStatusResponse* response, DoneCallback done) {
+void RemoteWorker::GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
+                                  tensorflow::GetStatusResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/GetStatus", channel_.Bounded(options), *request, response, std::move(done));
 }
 
-void GrpcWorkerClient::CreateWorkerSessionAsync(const CallOptions& options,
-                                                const tensorflow::CreateWorkerSessionRequest* request,
-                                                tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) {
+void RemoteWorker::GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                                        GetCapabilitiesResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/GetCapabilities", channel_.Bounded(options), *request, response, std::move(done));
+}
+
+void RemoteWorker::CreateWorkerSessionAsync(const CallOptions& options,
+                                            const tensorflow::CreateWorkerSessionRequest* request,
+                                            tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/CreateWorkerSession", channel_.Bounded(options), *request, response,
               std::move(done));
 }
 
-void GrpcWorkerClient::DeleteWorkerSessionAsync(const CallOptions& options,
-                                                const tensorflow::DeleteWorkerSessionRequest* request,
-                                                tensorflow::DeleteWorkerSessionResponse* response, DoneCallback done) {
+void RemoteWorker::DeleteWorkerSessionAsync(const CallOptions& options,
+                                            const tensorflow::DeleteWorkerSessionRequest* request,
+                                            tensorflow::DeleteWorkerSessionResponse* response, DoneCallback done) {
   {
     MutexLock lock(mu_);
     for (auto it = graphs_.begin(); it != graphs_.end();) {
@@ -104,8 +111,8 @@ void GrpcWorkerClient::DeleteWorkerSessionAsync(const CallOptions& options,
               std::move(done));
 }
 
-void GrpcWorkerClient::RegisterGraphAsync(const CallOptions& options, std::shared_ptr<const RegisterGraphArgs> args,
-                                          ResultCallback<std::string> done) {
+void RemoteWorker::RegisterGraphAsync(const CallOptions& options, std::shared_ptr<const RegisterGraphArgs> args,
+                                      ResultCallback<std::string> done) {
   absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(args->request);
   if (!buffer.ok()) return done(buffer.status());
   channel_.CallAsync("/tensorflow.WorkerService/RegisterGraph", channel_.Bounded(options), *buffer,
@@ -123,9 +130,8 @@ void GrpcWorkerClient::RegisterGraphAsync(const CallOptions& options, std::share
                      });
 }
 
-void GrpcWorkerClient::DeregisterGraphAsync(const CallOptions& options,
-                                            const tensorflow::DeregisterGraphRequest* request,
-                                            tensorflow::DeregisterGraphResponse* response, DoneCallback done) {
+void RemoteWorker::DeregisterGraphAsync(const CallOptions& options, const tensorflow::DeregisterGraphRequest* request,
+                                        tensorflow::DeregisterGraphResponse* response, DoneCallback done) {
   {
     MutexLock lock(mu_);
     graphs_.erase(GraphId(request->session_handle(), request->graph_handle()));
@@ -134,16 +140,16 @@ void GrpcWorkerClient::DeregisterGraphAsync(const CallOptions& options,
               std::move(done));
 }
 
-absl::StatusOr<std::shared_ptr<const GrpcWorkerClient::GraphKeys>> GrpcWorkerClient::KeysOf(const std::string& session,
-                                                                                            const std::string& graph) {
+absl::StatusOr<std::shared_ptr<const RemoteWorker::GraphKeys>> RemoteWorker::KeysOf(const std::string& session,
+                                                                                    const std::string& graph) {
   MutexLock lock(mu_);
   auto found = graphs_.find(GraphId(session, graph));
   if (found == graphs_.end()) return GraphIsLost(graph);
   return found->second;
 }
 
-void GrpcWorkerClient::RunGraphAsync(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args,
-                                     ResultCallback<RunGraphResult> done) {
+void RemoteWorker::RunGraphAsync(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args,
+                                 ResultCallback<RunGraphResult> done) {
   auto keys = KeysOf(args->session_handle, args->graph_handle);
   if (!keys.ok()) return done(keys.status());
   const GraphKeys& graph = **keys;
@@ -190,8 +196,8 @@ void GrpcWorkerClient::RunGraphAsync(const CallOptions& options, std::shared_ptr
             });
 }
 
-void GrpcWorkerClient::CleanupGraphAsync(const CallOptions& options, const tensorflow::CleanupGraphRequest* request,
-                                         tensorflow::CleanupGraphResponse* response, DoneCallback done) {
+void RemoteWorker::CleanupGraphAsync(const CallOptions& options, const tensorflow::CleanupGraphRequest* request,
+                                     tensorflow::CleanupGraphResponse* response, DoneCallback done) {
   absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(*request);
   if (!buffer.ok()) return done(buffer.status());
   CallAsync(kLinkCleanupGraph, channel_.Bounded(options), *buffer,
@@ -200,51 +206,51 @@ void GrpcWorkerClient::CleanupGraphAsync(const CallOptions& options, const tenso
             });
 }
 
-void GrpcWorkerClient::CleanupAllAsync(const CallOptions& options, const tensorflow::CleanupAllRequest* request,
-                                       tensorflow::CleanupAllResponse* response, DoneCallback done) {
+void RemoteWorker::CleanupAllAsync(const CallOptions& options, const tensorflow::CleanupAllRequest* request,
+                                   tensorflow::CleanupAllResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/CleanupAll", channel_.Bounded(options), *request, response, std::move(done));
 }
 
-void GrpcWorkerClient::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
-                                       ResultCallback<Rendezvous::Received> done) {
+void RemoteWorker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::string_view key,
+                                   ResultCallback<Rendezvous::Received> done) {
   WireRecvTensor request;
   request.step_id = step_id;
   request.key = std::string(key);
   request.request_id = request_ids_.Next();
   std::shared_ptr<ReceivingArena> arena = shared_memory_.Offer();
   if (arena != nullptr) request.transport_options = arena->offer();
-  const auto receive = [this, way = options.way, id = request.request_id, arena, done = std::move(done)](
-                           const char* way_of_answer, const absl::StatusOr<grpc::ByteBuffer>& reply) {
-    if (way != nullptr) *way = way_of_answer;
-    auto received = reply.ok() ? Receive(*reply, id, arena, way) : reply.status();
+  const auto receive = [this, route = options.route, id = request.request_id, arena, done = std::move(done)](
+                           const char* route_of_answer, const absl::StatusOr<grpc::ByteBuffer>& reply) {
+    if (route != nullptr) *route = route_of_answer;
+    auto received = reply.ok() ? Receive(*reply, id, arena, route) : reply.status();
     if (!received.ok() && arena != nullptr) shared_memory_.Retire(arena);
     done(std::move(received));
   };
   CallAsync(kLinkRecvTensor, options, EncodeRecvTensorRequest(request), receive);
 }
 
-void GrpcWorkerClient::Acknowledge(int64_t request_id) {
+void RemoteWorker::Acknowledge(int64_t request_id) {
   tensorflow::MarkRecvFinishedRequest request;
   request.set_request_id(request_id);
   auto response = std::make_shared<tensorflow::MarkRecvFinishedResponse>();
-  // When this fails, the sender keeps its answer for longer than it needs to.
+  // If this fails, the sender keeps its answer longer than needed.
   CallMessage("/tensorflow.WorkerService/MarkRecvFinished", channel_.Bounded({}), request, response.get(),
               [response](const absl::Status&) {});
 }
 
-absl::StatusOr<Rendezvous::Received> GrpcWorkerClient::Receive(const grpc::ByteBuffer& reply, int64_t request_id,
-                                                               const std::shared_ptr<ReceivingArena>& arena,
-                                                               const char** way) {
+absl::StatusOr<Rendezvous::Received> RemoteWorker::Receive(const grpc::ByteBuffer& reply, int64_t request_id,
+                                                           const std::shared_ptr<ReceivingArena>& arena,
+                                                           const char** route) {
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
   if (wire.require_ack) Acknowledge(request_id);
   ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
   if (shared) wire.received.tensor = *std::move(shared);
-  if (shared && way != nullptr) *way = "through shared memory";
+  if (shared && route != nullptr) *route = "through shared memory";
   return std::move(wire.received);
 }
 
-absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::string& transport_options,
-                                                                   const std::shared_ptr<ReceivingArena>& arena) {
+absl::StatusOr<std::optional<Tensor>> RemoteWorker::TakeShared(const std::string& transport_options,
+                                                               const std::shared_ptr<ReceivingArena>& arena) {
   std::optional<Tensor> tensor;
   if (arena == nullptr || transport_options.empty()) return tensor;
   google::protobuf::Any options;
@@ -260,8 +266,8 @@ absl::StatusOr<std::optional<Tensor>> GrpcWorkerClient::TakeShared(const std::st
   return tensor;
 }
 
-void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
-                                    ResultCallback<ReceivedBytes> done) {
+void RemoteWorker::RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
+                                ResultCallback<ReceivedBytes> done) {
   if (const auto link = buffers_.Current(); link != nullptr && link->Begin(options, *args, done)) return;
   tensorflow::RecvBufRequest request;
   request.set_step_id(args->step_id);
@@ -289,8 +295,8 @@ void GrpcWorkerClient::RecvBufAsync(const CallOptions& options, std::shared_ptr<
                      });
 }
 
-absl::StatusOr<ReceivedBytes> GrpcWorkerClient::ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
-                                                              const std::shared_ptr<ReceivingArena>& arena) {
+absl::StatusOr<ReceivedBytes> RemoteWorker::ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
+                                                          const std::shared_ptr<ReceivingArena>& arena) {
   ASSIGN_OR_RETURN(WireBuffer wire, DecodeRecvBufResponse(reply));
   if (wire.require_ack) Acknowledge(request_id);
   if (wire.transport_options.empty()) return std::move(wire.bytes);
@@ -300,31 +306,29 @@ absl::StatusOr<ReceivedBytes> GrpcWorkerClient::ReceiveBuffer(const grpc::ByteBu
   return ReceivedBytes(bytes, [tensor = *std::move(shared)]() mutable { tensor.DropBuffer(); });
 }
 
-void GrpcWorkerClient::CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                                          tensorflow::CompleteGroupResponse* response, DoneCallback done) {
-  CallMessage("/tensorflow.WorkerService/CompleteGroup", options, *request, response, std::move(done));
+void RemoteWorker::JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request,
+                                  JoinGroupResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/JoinGroup", options, *request, response, std::move(done));
 }
 
-void GrpcWorkerClient::CompleteInstanceAsync(const CallOptions& options,
-                                             const tensorflow::CompleteInstanceRequest* request,
-                                             tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
+void RemoteWorker::CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
+                                         tensorflow::CompleteInstanceResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/CompleteInstance", options, *request, response, std::move(done));
 }
 
-void GrpcWorkerClient::GetStepSequenceAsync(const CallOptions& options,
-                                            const tensorflow::GetStepSequenceRequest* request,
-                                            tensorflow::GetStepSequenceResponse* response, DoneCallback done) {
+void RemoteWorker::GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
+                                        tensorflow::GetStepSequenceResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/GetStepSequence", channel_.Bounded(options), *request, response,
               std::move(done));
 }
 
-void GrpcWorkerClient::LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,
-                                    tensorflow::LoggingResponse* response, DoneCallback done) {
+void RemoteWorker::LoggingAsync(const CallOptions& options, const tensorflow::LoggingRequest* request,
+                                tensorflow::LoggingResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/Logging", channel_.Bounded(options), *request, response, std::move(done));
 }
 
-void GrpcWorkerClient::TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
-                                    tensorflow::TracingResponse* response, DoneCallback done) {
+void RemoteWorker::TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
+                                tensorflow::TracingResponse* response, DoneCallback done) {
   CallMessage("/tensorflow.WorkerService/Tracing", options, *request, response, std::move(done));
 }
 

@@ -19,9 +19,9 @@
 #include "distribute/transport/grpc_master_client.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
 #include "distribute/transport/wire_format.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
 
 namespace weir {
 namespace {
@@ -33,16 +33,16 @@ constexpr char kTask[] = "/job:ps/replica:0/task:0";
 // One task: a fake worker and a fake master behind a server, and clients for both.
 class GrpcTransportTest : public testing::Test {
  protected:
-  void SetUp() override { StartServer("127.0.0.1:0"); }
+  void SetUp() override { StartServer("127.0.0.1:0", worker_service_.Methods()); }
   void TearDown() override {
     pool_.reset();
     server_.reset();
   }
 
-  void StartServer(const std::string& address) {
+  void StartServer(const std::string& address, std::vector<ServerMethod> methods) {
     GrpcServer::Options options;
     options.bind_address = address;
-    options.methods = worker_service_.Methods();
+    options.methods = std::move(methods);
     for (ServerMethod& method : master_service_.Methods()) options.methods.push_back(std::move(method));
     ASSERT_OK_AND_ASSIGN(server_, GrpcServer::Start(std::move(options)));
     if (pool_ != nullptr) return;
@@ -51,6 +51,14 @@ class GrpcTransportTest : public testing::Test {
     pool_ = std::make_unique<GrpcWorkerPool>(std::move(pool));
     ASSERT_OK_AND_ASSIGN(worker_, pool_->Get(kTask));
     master_ = std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = server_->address()});
+  }
+
+  absl::Status GetCapabilities() {
+    const GetCapabilitiesRequest request;
+    GetCapabilitiesResponse response;
+    std::promise<absl::Status> done;
+    worker_->GetCapabilitiesAsync({}, &request, &response, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
   }
 
   absl::Status GetStatus(const CallOptions& options = {}) {
@@ -69,7 +77,7 @@ class GrpcTransportTest : public testing::Test {
     return done->get_future();
   }
 
-  // A graph of two feeds and two fetches; `reversed` gives the client's keys in another order than the graph's.
+  // A graph with two feeds and two fetches; `reversed` swaps the client's keys.
   void RegisterGraph(bool reversed = false) {
     RegisterGraphArgs args;
     const char kDevice[] = "/job:ps/replica:0/task:0/device:CPU:0";
@@ -128,6 +136,16 @@ class GrpcTransportTest : public testing::Test {
   std::shared_ptr<WorkerInterface> worker_;
   std::unique_ptr<GrpcMasterClient> master_;
 };
+
+TEST_F(GrpcTransportTest, APeerWithoutPeerServiceHasNoCapabilities) {
+  EXPECT_THAT(GetCapabilities(), IsOk());
+  pool_.reset();
+  std::vector<ServerMethod> methods = worker_service_.Methods();
+  std::erase_if(methods, [](const ServerMethod& method) { return method.path.rfind("/weir.PeerService/", 0) == 0; });
+  StartServer("127.0.0.1:0", std::move(methods));
+  EXPECT_THAT(GetStatus(), IsOk());
+  EXPECT_THAT(GetCapabilities(), StatusIs(absl::StatusCode::kUnimplemented));
+}
 
 TEST_F(GrpcTransportTest, CallsReachTheWorker) {
   EXPECT_THAT(GetStatus(), IsOk());
@@ -194,7 +212,7 @@ TEST_F(GrpcTransportTest, APartialRunThatGivesAllListsAll) {
   EXPECT_EQ(fake_worker_.last_run->fetch_indices, (std::vector<int>{0, 1}));
 }
 
-TEST_F(GrpcTransportTest, ARequestThatArrivesTwiceIsRefused) {
+TEST_F(GrpcTransportTest, ARequestThatArrivesTwiceIsRejected) {
   RegisterGraph();
   RunGraphArgs args;
   args.feeds = {AsScalar<float>(1), AsScalar<float>(2)};
@@ -287,7 +305,7 @@ TEST_F(GrpcTransportTest, CancellingACallCancelsItOnTheServer) {
   EXPECT_THAT(RunGraph(args, options).get(), StatusIs(absl::StatusCode::kCancelled));
 }
 
-// Handlers that block must not keep the calls that they wait for from being served.
+// Blocking handlers must not prevent the calls that they wait for from being served.
 TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
   std::promise<void> release;
   std::shared_future<void> released(release.get_future());
@@ -304,8 +322,8 @@ TEST_F(GrpcTransportTest, BlockedHandlersLeaveTheServerServing) {
   for (std::thread& step : steps) step.join();
 }
 
-// The last thread goes on serving what does not wait, and learns that those who wait have gone.
-TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRefusesMoreAndRecovers) {
+// The last thread continues to serve calls that do not wait, and notices that waiting callers have gone.
+TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRejectsMoreAndRecovers) {
   constexpr int kThreads = 4;
   std::atomic<int> waiting{0};
   fake_master_.run_step = [&](const CallOptions& options, const RunStepArgs&) -> absl::StatusOr<RunStepResult> {
@@ -348,7 +366,7 @@ TEST_F(GrpcTransportTest, ADeadTaskIsNamedAndFoundAgain) {
   ASSERT_TRUE(OriginOf(status).has_value());
   EXPECT_EQ(OriginOf(status)->task, kTask);
 
-  StartServer(address);
+  StartServer(address, worker_service_.Methods());
   const auto start = std::chrono::steady_clock::now();
   while (!GetStatus().ok()) {
     ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
@@ -414,7 +432,7 @@ TEST_F(GrpcTransportTest, ShutdownCancelsWhatIsInFlight) {
   EXPECT_FALSE(result.get().ok());
 }
 
-TEST_F(GrpcTransportTest, AnOversizedRequestIsRefused) {
+TEST_F(GrpcTransportTest, AnOversizedRequestIsRejected) {
   GrpcServer::Options options;
   options.max_request_bytes = 1000;
   options.methods = master_service_.Methods();

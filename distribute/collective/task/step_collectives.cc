@@ -1,4 +1,4 @@
-#include "distribute/collective/step_collectives.h"
+#include "distribute/collective/task/step_collectives.h"
 
 #include <cstring>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// What a leader gets to answer, when it is late for the caller, on top of the caller's own time.
+// Time for the leader to answer beyond the caller's deadline.
 constexpr absl::Duration kLeaderTime = absl::Seconds(1);
 
 absl::StatusOr<CollectiveKind> KindOf(CollectiveType type) {
@@ -35,7 +35,7 @@ absl::StatusOr<CollectiveKind> KindOf(CollectiveType type) {
   return errors::Unimplemented("Collectives of type ", static_cast<int>(type));
 }
 
-// After these the members, or where they are, may have changed.
+// After these errors the group's members or their addresses may have changed.
 bool SuggestsAnotherGroup(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsFailedPrecondition(status);
 }
@@ -116,7 +116,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     request->set_device_type(device_->type());
     request->set_device(device_->name());
     request->set_is_source(params_.is_source);
-    // The message has no place for the iteration of a loop.
+    // The message has no field for a loop's iteration.
     const uint64_t execution = params_.execution.empty() ? 0 : Fingerprint64(params_.execution);
     request->set_step_id(static_cast<int64_t>(static_cast<uint64_t>(step_id_) ^ execution));
     task_->FindSource(call, leader_, request, [self = shared_from_this()](absl::StatusOr<int> source) {
@@ -158,7 +158,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     GpuDevice* const gpu = FindGpu(device_);
     if (gpu == nullptr) return RunOnHost(communicator, call, shape, input_, output_);
     if (absl::Status status = group_->CheckGpuLibrary(); !status.ok()) {
-      task_->SayThatGpusGoThroughTheHost(*gpu, status);
+      task_->LogGpuFallback(*gpu, status);
       return RunThroughHost(*gpu, communicator, call, shape);
     }
     RunOnGpu(*gpu, communicator, call, shape);
@@ -178,7 +178,8 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   void RunOnHost(const std::shared_ptr<TaskCommunicator>& communicator, CollectiveCall call, const std::string& shape,
                  const Tensor& input, Tensor* output) {
     Give(call, input, *output);
-    ScheduledCollective(communicator, {.work_queue = task_->options().work_queue, .shape = shape})
+    const TaskCollectives::Options& options = task_->options();
+    ScheduledCollective(communicator, {.work_queue = options.work_queue, .poller = options.poller, .shape = shape})
         .RunAsync(call, Finisher());
   }
 
@@ -194,7 +195,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     GpuCollective(communicator, *std::move(member), {.shape = shape}).RunAsync(call, Finisher());
   }
 
-  // The algorithms of the host, with copies before and after.
+  // Uses the host's algorithms, with copies before and after.
   void RunThroughHost(GpuDevice& gpu, const std::shared_ptr<TaskCommunicator>& communicator, const CollectiveCall& call,
                       const std::string& shape) {
     absl::StatusOr<Tensor> result = Tensor::Allocate(CpuAllocator(), output_->dtype(), output_->shape());
@@ -208,11 +209,11 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     });
   }
 
-  // Later than the leader would have answered.
+  // Runs later than the leader's own time-out.
   void TimeOut() {
     const std::shared_ptr<TaskCommunicator> transport = communicator();
     {
-      // The first of the GPUs knows who is missing, and tells the others.
+      // The first GPU's rank knows which members are missing, and notifies the others.
       MutexLock lock(mu_);
       if (transport != nullptr && std::exchange(waits_for_first_, false)) {
         timer_ = task_->options().timers->Schedule(absl::Now() + kLeaderTime, [weak = weak_from_this()] {
@@ -231,7 +232,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
                                                        absl::StrJoin(transport->Awaited(), ", ")));
   }
 
-  // Before there was a communicator.
+  // For errors before there is a communicator.
   void Fail(absl::Status status) {
     if (cancellation_.IsCancelled()) status = cancellation_.status();
     Finish(std::move(status));
@@ -255,7 +256,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
       watched_group_ = nullptr;
     }
     if (timer) task_->options().timers->Cancel(*timer);
-    // The step fails with its op: members that still wait for this one, or come later, are told why.
+    // The step fails with its op: members that wait for this one, now or later, get the reason.
     if (!status.ok() && !absl::IsCancelled(status)) {
       exchange_->Abort(Annotate(status, absl::StrCat("At collective member ", device_->name())));
     }
@@ -271,18 +272,18 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   Device* const device_;
   const Tensor input_;
   Tensor* const output_;
-  std::optional<Tensor> through_host_;  // the result, where a GPU's collective goes that way
+  std::optional<Tensor> through_host_;  // the result, if a GPU's collective runs on the host
   const std::shared_ptr<StepExchange> exchange_;
   CancellationManager* const caller_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
-  CancellationManager cancellation_;  // not a child of the caller's, which may go with `done`
+  CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
   DoneCallback done_;
   std::shared_ptr<const FormedGroup> group_;
   mutable Mutex mu_;
   std::shared_ptr<const FormedGroup> watched_group_ GUARDED_BY(mu_);  // until the end
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
   std::shared_ptr<TaskCommunicator> communicator_ GUARDED_BY(mu_);
-  bool waits_for_first_ GUARDED_BY(mu_) = false;  // for what the first of the GPUs has to say
+  bool waits_for_first_ GUARDED_BY(mu_) = false;  // the first GPU's rank will report the reason
 };
 
 StepCollectives::StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader,

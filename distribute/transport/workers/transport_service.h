@@ -1,4 +1,4 @@
-// weir.TransportService: links with other tasks, in front of a worker.
+// weir.TransportService: opens links with other tasks.
 #pragma once
 
 #include <memory>
@@ -16,26 +16,26 @@
 
 namespace weir {
 
-// Thread-safe. Outlives the server that has its methods, and the links; what it is given outlives it.
+// Thread-safe. Outlives the server that has its methods, and the links; its constructor's arguments outlive it.
 class TransportService {
  public:
-  // Of `methods`, those of WorkerService, links carry some. No `poller`: there are none through shared memory; no
-  // `streams`: none through streams.
+  // `methods` are the worker's; links carry some of them. A null `poller` disables shared-memory links, a null
+  // `streams` stream links.
   TransportService(WorkerInterface* worker, const std::vector<ServerMethod>& methods, LinkPoller* poller,
                    StreamLinks* streams = nullptr)
       : worker_(worker), poller_(poller), streams_(streams), handlers_(methods) {}
 
   std::vector<ServerMethod> Methods();
   std::vector<ServerStreamMethod> Streams();
-  // Calls through links are refused from now on.
-  void RefuseCalls() { handlers_.Refuse(); }
-  // Gives those under way until `deadline`.
+  // Rejects calls through links from now on.
+  void RejectCalls() { handlers_.Reject(); }
+  // Waits until `deadline` for running calls.
   void AwaitCalls(absl::Time deadline) { handlers_.Await(deadline); }
 
  private:
   absl::Status OpenRings(const OpenRingsRequest& request, OpenRingsResponse* response);
   void OpenStream(std::shared_ptr<MessageStream> stream);
-  // What receives from a task that asks through the link.
+  // The receiver of frames from `task`.
   std::shared_ptr<FrameLink::Receiver> Answers(LinkUse use, const std::string& task,
                                                const std::shared_ptr<FrameLink>& link);
 

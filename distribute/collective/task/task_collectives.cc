@@ -1,22 +1,22 @@
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/logging.h"
-#include "distribute/collective/step_collectives.h"
+#include "distribute/collective/task/step_collectives.h"
 
 namespace weir {
 namespace {
 
-// All are asked for again when they are more.
+// Beyond this many, all groups are requested again.
 constexpr size_t kMaxKnownGroups = 4096;
 
-// The request and its answer, for as long as the call takes.
+// The request and its answer, alive during the call.
 struct GroupCall {
-  tensorflow::CompleteGroupRequest request;
-  tensorflow::CompleteGroupResponse response;
+  JoinGroupRequest request;
+  JoinGroupResponse response;
   std::shared_ptr<WorkerInterface> leader;
 };
 
@@ -91,7 +91,7 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
   if (!step.ok()) return done(step.status());
   const StepExchange::Result exchange = (*step)->Find(key->instance);
   if (!exchange.ok()) return done(exchange.status());
-  // The step, which may not have begun here, and its collective are held until the answer.
+  // Keeps the step, which may not have begun here, and its collective until the answer.
   (*exchange)->Take(key->message, key->signature, args.num_bytes, options.cancellation,
                     [step = *step, exchange = *exchange, done = std::move(done)](absl::StatusOr<ReceivedBytes> bytes) {
                       done(std::move(bytes));
@@ -116,18 +116,24 @@ void TaskCollectives::FindGroup(const CallOptions& call, const std::string& lead
 void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
                                   const std::string& op_name, const Device& device, GroupCallback done) {
   auto joining = std::make_shared<GroupCall>();
-  joining->request.set_group_key(group.key);
-  joining->request.set_group_size(group.size);
-  joining->request.set_device_type(device.type());
+  tensorflow::CompleteGroupRequest& request = *joining->request.mutable_group();
+  request.set_group_key(group.key);
+  request.set_group_size(group.size);
+  request.set_device_type(device.type());
+  device.ToProto(request.mutable_device_attributes());
   GpuMembership membership;
   if (const GpuDevice* const gpu = FindGpu(&device); gpu != nullptr) {
     if (const auto library = LibraryOf(*gpu); library != nullptr) {
       membership = {.library = library->name(), .place = library->PlaceOf(gpu->runtime())};
     }
   }
-  *joining->request.mutable_device_attributes() = MemberAttributes(device, group.rank, membership);
+  *joining->request.mutable_member() = DescribeMember(group.rank, membership);
   auto joined = [this, joining, id = GroupId(leader, group.key), group, op_name, device = device.name(),
-                 done = std::move(done)](const absl::Status& status) {
+                 done = std::move(done)](absl::Status status) {
+    if (absl::IsUnimplemented(status)) {  // the answer of servers that are not Weir's
+      status = errors::Unimplemented("Collective group ", group.key, " needs a leader among Weir's tasks; ", id.first,
+                                     " is not one: ", status.message());
+    }
     if (!status.ok()) return done(Annotate(status, op_name));
     auto formed = GroupFromResponse(joining->response);
     if (!formed.ok()) return done(formed.status());
@@ -143,7 +149,7 @@ void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& le
   auto worker = options_.workers->Get(leader);
   if (!worker.ok()) return joined(worker.status());
   joining->leader = *std::move(worker);
-  joining->leader->CompleteGroupAsync(call, &joining->request, &joining->response, std::move(joined));
+  joining->leader->JoinGroupAsync(call, &joining->request, &joining->response, std::move(joined));
 }
 
 void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& group) {
@@ -162,11 +168,11 @@ std::shared_ptr<GpuCollectiveLibrary> TaskCollectives::LibraryOf(const GpuDevice
 absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(const std::string& leader,
                                                                              const FormedGroup& group, int rank,
                                                                              GpuDevice& gpu) {
-  std::vector<std::shared_ptr<GpuGroupMember>> unused;  // they end with no lock held
+  std::vector<std::shared_ptr<GpuGroupMember>> unused;  // destroyed with no lock held
   MutexLock lock(mu_);
-  std::erase_if(former_places_, [&unused](std::shared_ptr<GpuGroupMember>& former) {
-    if (former.use_count() > 1) return false;
-    unused.push_back(std::move(former));
+  std::erase_if(retired_places_, [&unused](std::shared_ptr<GpuGroupMember>& retired) {
+    if (retired.use_count() > 1) return false;
+    unused.push_back(std::move(retired));
     return true;
   });
   const std::shared_ptr<GpuCollectiveLibrary> library = LibraryOf(gpu);
@@ -176,7 +182,7 @@ absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(con
   }
   GpuPlace& place = gpu_places_[{GroupId(leader, group.key), gpu.name()}];
   if (place.member != nullptr && place.formation == group.formation) return place.member;
-  if (place.member != nullptr) former_places_.push_back(std::exchange(place.member, nullptr));
+  if (place.member != nullptr) retired_places_.push_back(std::exchange(place.member, nullptr));
   ASSIGN_OR_RETURN(
       place.member,
       GpuGroupMember::Create(
@@ -185,7 +191,7 @@ absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(con
   return place.member;
 }
 
-void TaskCollectives::SayThatGpusGoThroughTheHost(const GpuDevice& gpu, const absl::Status& reason) {
+void TaskCollectives::LogGpuFallback(const GpuDevice& gpu, const absl::Status& reason) {
   {
     MutexLock lock(mu_);
     if (std::exchange(has_said_, true)) return;
@@ -196,7 +202,7 @@ void TaskCollectives::SayThatGpusGoThroughTheHost(const GpuDevice& gpu, const ab
     if (LibraryOf(gpu) == nullptr) reasons.push_back(absl::StrCat(library->name(), ": ", serves.message()));
   }
   WEIR_LOG(WARNING).With("device", gpu.name()).With("reason", absl::StrJoin(reasons, "; "))
-      << "collectives of GPUs go through the host";
+      << "GPU collectives run on the host";
 }
 
 void TaskCollectives::FindSource(const CallOptions& call, const std::string& leader,

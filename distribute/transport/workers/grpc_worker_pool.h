@@ -1,4 +1,4 @@
-// The workers of a cluster, over gRPC.
+// The workers of a cluster.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ namespace weir {
 
 class PollingThreads;
 
-// Thread-safe. A task's channel is made when the task is first asked for and connects at its first call; a task that
-// comes back is found within the channel's max_reconnect_backoff. No call is outstanding when the pool is destroyed.
+// Thread-safe. A task's channel is created when Get first asks for the task, and connects at the first call. A
+// restarted task is found within the channel's max_reconnect_backoff. No call is pending when the pool is destroyed.
 class GrpcWorkerPool : public WorkerPool {
  public:
   struct Options {
     ClusterSpec cluster;
-    std::string local_task;      // the task of this process, if any: it is called directly
-    GrpcChannelOptions channel;  // for every task; address and task are filled in
+    std::string local_task;      // the task of this process, if any; called directly
+    GrpcChannelOptions channel;  // for every task; address and task are set by the pool
   };
 
   explicit GrpcWorkerPool(Options options);
   ~GrpcWorkerPool() override;
 
-  // Gives the local task's worker; before the first Get of it.
+  // Sets the local task's worker. Call before the first Get of it.
   void SetLocalWorker(std::shared_ptr<WorkerInterface> worker);
 
   std::vector<std::string> Tasks() const override { return options_.cluster.TaskNames(); }

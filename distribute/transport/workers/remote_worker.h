@@ -1,4 +1,4 @@
-// A remote task's worker, over gRPC.
+// A remote task's worker, over gRPC, links and shared memory.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,21 @@
 
 namespace weir {
 
-// Thread-safe. `done` runs on a polling thread of the channel's queue, or on one that looks after links, and is short.
-// Calls without a deadline get the channel's
-// default, but for RunGraph, RecvTensor, RecvBuf and Tracing, which last as long as their step, and CompleteGroup and
-// CompleteInstance, which wait for other tasks. No call is outstanding when this
-// is destroyed.
-class GrpcWorkerClient : public WorkerInterface {
+// Calls a worker in another process. Thread-safe.
+// - Steps' calls and buffers of collectives go through a link (shared memory or stream) if there is one, large tensors
+//   through shared memory on the same host, everything else over gRPC.
+// - `done` is short and runs on a polling thread of the channel's queue or on a thread that polls links.
+// - Calls without a deadline get the channel's default, except RunGraph, RecvTensor, RecvBuf and Tracing, which last as
+//   long as their step, and JoinGroup and CompleteInstance, which wait for other tasks.
+// - No call is pending when it is destroyed.
+class RemoteWorker : public WorkerInterface {
  public:
-  GrpcWorkerClient(GrpcChannelOptions options, grpc::CompletionQueue* queue);
+  RemoteWorker(GrpcChannelOptions options, grpc::CompletionQueue* queue);
 
   void GetStatusAsync(const CallOptions& options, const tensorflow::GetStatusRequest* request,
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;
+  void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
+                            GetCapabilitiesResponse* response, DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -46,8 +50,8 @@ class GrpcWorkerClient : public WorkerInterface {
                        ResultCallback<Rendezvous::Received> done) override;
   void RecvBufAsync(const CallOptions& options, std::shared_ptr<const RecvBufArgs> args,
                     ResultCallback<ReceivedBytes> done) override;
-  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override;
+  void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override;
   void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
                              tensorflow::CompleteInstanceResponse* response, DoneCallback done) override;
   void GetStepSequenceAsync(const CallOptions& options, const tensorflow::GetStepSequenceRequest* request,
@@ -58,31 +62,31 @@ class GrpcWorkerClient : public WorkerInterface {
                     tensorflow::TracingResponse* response, DoneCallback done) override;
 
  private:
-  // What RunGraph's positions stand for.
+  // Maps RunGraph's positions to keys.
   struct GraphKeys {
     std::vector<std::string> feeds, fetches;
   };
   using GraphId = std::pair<std::string, std::string>;  // session and graph handle
 
-  // With the way that the answer came.
-  using AnswerCallback = std::function<void(const char* way, const absl::StatusOr<grpc::ByteBuffer>& answer)>;
+  // With the route that the answer took.
+  using AnswerCallback = std::function<void(const char* route, const absl::StatusOr<grpc::ByteBuffer>& answer)>;
 
-  // Through the link where there is one, else over gRPC.
+  // Through the link if there is one, else over gRPC.
   void CallAsync(const LinkMethod& method, const CallOptions& options, const grpc::ByteBuffer& request,
                  const AnswerCallback& done);
   void CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response, DoneCallback done);
   absl::StatusOr<std::shared_ptr<const GraphKeys>> KeysOf(const std::string& session, const std::string& graph);
-  // Tells a sender that keeps its answers that this one has arrived.
+  // Acknowledges an answer to a sender that keeps its answers.
   void Acknowledge(int64_t request_id);
   absl::StatusOr<ReceivedBytes> ReceiveBuffer(const grpc::ByteBuffer& reply, int64_t request_id,
                                               const std::shared_ptr<ReceivingArena>& arena);
-  // The tensor that a reply to the offer of `arena` names; nullopt: it did not go that way.
+  // The tensor that a reply to the offer of `arena` names; nullopt: the tensor is not there.
   absl::StatusOr<std::optional<Tensor>> TakeShared(const std::string& transport_options,
                                                    const std::shared_ptr<ReceivingArena>& arena);
-  // What a RecvTensor that offered `arena` (or nothing) has got; `way` is as in CallOptions.
+  // The result of a RecvTensor that offered `arena` (or nothing); `route` is as in CallOptions.
   absl::StatusOr<Rendezvous::Received> Receive(const grpc::ByteBuffer& reply, int64_t request_id,
-                                               const std::shared_ptr<ReceivingArena>& arena, const char** way);
+                                               const std::shared_ptr<ReceivingArena>& arena, const char** route);
 
   GrpcChannel channel_;
   SharedMemoryReceiver shared_memory_;

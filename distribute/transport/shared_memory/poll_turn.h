@@ -1,4 +1,4 @@
-// Whose turn it is to look at a process's links.
+// The turn to poll a process's links.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,11 @@
 
 namespace weir {
 
-// One thread has the turn at a time. Between two looks it pauses, and others may take the turn over: a thread that lost
-// the processor meanwhile keeps it from nobody. What whoever has the turn has written, the next one sees. Thread-safe.
-class LookTurn {
+// One thread has the turn at a time. Thread-safe.
+// - The thread pauses between two polls, and others may then take over the turn; so a thread that lost its processor
+//   does not hold up polling.
+// - Writes of one holder are visible to the next.
+class PollTurn {
  public:
   using Id = uint64_t;
   static constexpr Id kNone = 0;
@@ -19,7 +21,7 @@ class LookTurn {
     const Id id = NewId();
     return state_.compare_exchange_strong(state, id) ? id : kNone;
   }
-  // The same, but that a thread which pauses loses the turn.
+  // As TryBegin, but also takes the turn from a thread that pauses.
   Id TryTakeOver() {
     uint64_t state = state_.load(std::memory_order_relaxed);
     if (state != 0 && (state & kPauses) == 0) return kNone;
@@ -27,12 +29,12 @@ class LookTurn {
     return state_.compare_exchange_strong(state, id) ? id : kNone;
   }
   void Pause(Id id) { state_.store(id | kPauses); }
-  // False: another thread has taken the turn over since Pause.
+  // False if another thread has taken over the turn since Pause.
   bool Resume(Id id) {
     uint64_t state = id | kPauses;
     return state_.compare_exchange_strong(state, id);
   }
-  // Not while it pauses.
+  // Must not be called while paused.
   void End() { state_.store(0); }
 
  private:

@@ -1,10 +1,10 @@
-#include "distribute/transport/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
 
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "distribute/transport/grpc_worker_client.h"
 #include "distribute/transport/polling_threads.h"
+#include "distribute/transport/workers/remote_worker.h"
 
 namespace weir {
 
@@ -35,13 +35,13 @@ absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Connect(absl::s
     for (const auto& [index, address] : tasks) {
       if (TaskName(job, index) != task) continue;
       if (task == options_.local_task) {
-        return errors::FailedPrecondition("The worker of this task, ", task, ", is not there yet");
+        return errors::FailedPrecondition("The worker of this task, ", task, ", is not created yet");
       }
       GrpcChannelOptions channel = options_.channel;
       channel.address = address;
       channel.task = std::string(task);
       channel.local_task = options_.local_task;
-      return std::shared_ptr<WorkerInterface>(std::make_shared<GrpcWorkerClient>(std::move(channel), &queue_));
+      return std::shared_ptr<WorkerInterface>(std::make_shared<RemoteWorker>(std::move(channel), &queue_));
     }
   }
   return errors::NotFound("The cluster has no task '", task, "'; it has ", absl::StrJoin(Tasks(), ", "));

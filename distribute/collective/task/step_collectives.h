@@ -1,19 +1,19 @@
-// The collectives that one step runs on one task.
+// The collectives of one step on one task.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "core/collective.h"
-#include "distribute/collective/step_watch.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/step_watch.h"
+#include "distribute/collective/task/task_collectives.h"
 
 namespace weir {
 
-// Thread-safe. When it goes, the step has ended on this task: peers that still wait for its messages are told so.
+// Thread-safe. Its destruction ends the step on this task, and waiting peers get an error.
 class StepCollectives : public CollectiveExecutor {
  public:
-  // `exchange`: what the step has begun with.
+  // `exchange`: the result of StepExchanges::Begin.
   StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader, StepExchanges::Result exchange);
   ~StepCollectives() override;
 

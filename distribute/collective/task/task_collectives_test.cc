@@ -1,5 +1,5 @@
 // Collectives among tasks, each with a server of its own, over gRPC.
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 #include <future>
 #include <optional>
@@ -14,11 +14,11 @@
 #include "distribute/collective/task_communicator.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_server.h"
-#include "distribute/transport/grpc_worker_pool.h"
-#include "distribute/transport/grpc_worker_service.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/transport_service.h"
 
 namespace weir {
 namespace {
@@ -35,8 +35,8 @@ class CollectiveWorker : public FakeWorker {
                     ResultCallback<ReceivedBytes> done) override {
     collectives->RecvBuf(options, *args, std::move(done));
   }
-  void CompleteGroupAsync(const CallOptions& options, const tensorflow::CompleteGroupRequest* request,
-                          tensorflow::CompleteGroupResponse* response, DoneCallback done) override {
+  void JoinGroupAsync(const CallOptions& options, const JoinGroupRequest* request, JoinGroupResponse* response,
+                      DoneCallback done) override {
     collectives->groups().Join(options, *request, response, std::move(done));
   }
   void CompleteInstanceAsync(const CallOptions& options, const tensorflow::CompleteInstanceRequest* request,
@@ -287,7 +287,7 @@ TEST(StepCollectivesTest, ATaskThatIsGoneIsNamed) {
   EXPECT_THAT(later.status.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task:1")));
 }
 
-// The first steps of all: every member knows the group.
+// In the first step every member learns the group.
 void RunOnce(TestCluster& cluster, int64_t step_id) {
   std::vector<MemberOp> ops(cluster.tasks.size());
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -297,22 +297,24 @@ void RunOnce(TestCluster& cluster, int64_t step_id) {
   for (MemberOp& op : ops) EXPECT_THAT(op.status.get_future().get(), IsOk());
 }
 
-// Of three members the first sums with the second alone. It waits for that one, which waits at the leader for the
-// first to join the group again.
+// The first of three members sums with the second alone. It waits for the second, which waits at the leader for the
+// first to rejoin the group.
 TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   TestCluster cluster(3, 1);
   RunOnce(cluster, 1);
   TaskCollectives &leader = cluster.tasks[0]->collectives(), &second = cluster.tasks[1]->collectives();
-  // The third comes back.
-  tensorflow::CompleteGroupRequest again;
-  tensorflow::CompleteGroupResponse formed;
+  // The third member restarts.
+  JoinGroupRequest joining;
+  JoinGroupResponse formed;
+  tensorflow::CompleteGroupRequest& again = *joining.mutable_group();
   again.set_group_key(3);
   again.set_group_size(3);
   again.set_device_type("CPU");
-  *again.mutable_device_attributes() = MemberAttributes(*cluster.tasks[2]->devices()[0], -1);
+  cluster.tasks[2]->devices()[0]->ToProto(again.mutable_device_attributes());
+  *joining.mutable_member() = DescribeMember(-1);
   again.mutable_device_attributes()->set_incarnation(again.device_attributes().incarnation() + 1);
   std::promise<absl::Status> third_joined;
-  leader.groups().Join({}, again, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
+  leader.groups().Join({}, joining, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
   // The second has noticed, the first has not.
   std::promise<std::shared_ptr<const FormedGroup>> second_joined;
   second.AskForGroup({}, kLeader, Sum(3).group, "sum", *cluster.tasks[1]->devices()[0],
@@ -322,10 +324,10 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   first.Start(*cluster.tasks[0], 2, Sum(3));
   EXPECT_THAT(first.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
   EXPECT_THAT(third_joined.get_future().get(), IsOk());
-  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.communicator_key()));
+  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.group().communicator_key()));
 }
 
-// A source only sends: nothing that it receives tells it of its receivers' end.
+// A source only sends, so no receive reports its receivers' end.
 TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
   TestCluster cluster(2, 1);
   RunOnce(cluster, 1);
@@ -348,7 +350,7 @@ TEST(StepCollectivesTest, ASourceHearsThatItsReceiverHasEnded) {
   cluster.tasks[1]->collectives().FindSource({}, kLeader, declared,
                                              [&](absl::StatusOr<int> rank) { source_rank.set_value(rank.value()); });
   EXPECT_EQ(source_rank.get_future().get(), 0);
-  cluster.tasks[1]->collectives().NewStep(2, kLeader);  // which ends
+  cluster.tasks[1]->collectives().NewStep(2, kLeader);  // its destruction ends the step
   EXPECT_THAT(source.status.get_future().get(),
               StatusIs(absl::StatusCode::kAborted, AllOf(HasSubstr("Step 2 has ended"), HasSubstr("task:1"))));
 }

@@ -1,4 +1,4 @@
-#include "distribute/transport/stream/grpc_stream.h"
+#include "distribute/transport/grpc_stream.h"
 
 #include <utility>
 
@@ -43,7 +43,7 @@ void GrpcStream::Cancel() {
   if (is_over) End(absl::CancelledError("The stream was cancelled"));
 }
 
-void GrpcStream::Refuse(const absl::Status& status) {
+void GrpcStream::Reject(const absl::Status& status) {
   {
     MutexLock lock(mu_);
     if (is_ending_) return;

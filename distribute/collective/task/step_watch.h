@@ -1,4 +1,4 @@
-// Sees to it that the ops of a step do not wait in vain.
+// Ends ops of a step that would wait in vain.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,21 @@ class WatchedOp {
   virtual std::shared_ptr<const FormedGroup> Group() const = 0;
   virtual const CollectiveParams& params() const = 0;
   virtual const Device& device() const = 0;
-  // Fails if peers that have not taken what they are to get will not come for it any more.
+  // Fails if peers that have not fetched their messages never will.
   virtual void WatchReceivers() = 0;
   virtual void Cancel(const absl::Status& status) = 0;
 };
 
-// A member can have a group that the leader has formed anew, as when a peer was restarted, and hear nothing of it: the
-// peers that it waits for may wait for it in turn, at the leader, to join again. So ops that last are looked at once a
-// second: their groups are asked for again, which joins where the group is forming, and those whose group is another
-// one now end with ABORTED. Thread-safe.
+// A leader may form a group again, after a restart of a peer, without a member noticing: the peers that the member
+// waits for may themselves wait, at the leader, for it to rejoin. So the groups of long-running ops are asked for once
+// a second, which joins a forming group, and ops of a dissolved group end with ABORTED. Thread-safe.
 class StepWatch : public std::enable_shared_from_this<StepWatch> {
  public:
   // `task` outlives Stop; without timers nothing is watched.
   StepWatch(TaskCollectives* task, std::string leader) : task_(task), leader_(std::move(leader)) {}
 
   void Add(std::weak_ptr<WatchedOp> op);
-  // Nothing is looked at, nor asked for, any more. The step has ended.
+  // The step has ended: stops watching and asking.
   void Stop();
 
  private:
@@ -52,18 +51,18 @@ class StepWatch : public std::enable_shared_from_this<StepWatch> {
   void ScheduleLook() REQUIRES(mu_);
   void Look();
   void AskAgain(const WatchedOp& op, const std::shared_ptr<const FormedGroup>& group);
-  // The leader says what the group that has been `group` is now.
+  // Compares `group` with the leader's current group.
   void Compare(const FormedGroup& group, const absl::StatusOr<std::shared_ptr<const FormedGroup>>& now);
 
   TaskCollectives* const task_;
   const std::string leader_;
-  CancellationManager cancellation_;  // of what is asked
+  CancellationManager cancellation_;  // of requests to the leader
   Mutex mu_;
   bool stopped_ GUARDED_BY(mu_) = false;
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
   std::vector<std::weak_ptr<WatchedOp>> ops_ GUARDED_BY(mu_);
-  size_t next_sweep_ GUARDED_BY(mu_) = 64;  // when so many ops are known, those that have ended are dropped
-  absl::flat_hash_set<uint64_t> asked_ GUARDED_BY(mu_);  // formations whose groups are being asked for
+  size_t next_sweep_ GUARDED_BY(mu_) = 64;               // ended ops are dropped when this many are known
+  absl::flat_hash_set<uint64_t> asked_ GUARDED_BY(mu_);  // formations whose groups are being requested
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The collectives of one task: groups, messages, and what the leader of the cluster's collectives does.
+// The collectives of one task: groups, messages, and the leader's tables.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/busy_poller.h"
 #include "core/collective.h"
 #include "core/mutex.h"
 #include "core/timer_queue.h"
@@ -20,30 +21,31 @@
 
 namespace weir {
 
-// The task that numbers the members of groups where nobody says which: the first of jobs chief, master and worker that
-// the cluster has, or else its first task.
+// The task that assigns ranks unless a session names another: the first of jobs chief, master and worker that the
+// cluster has, or else its first task.
 std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks);
 
-// Thread-safe. Any task may be leader: it is whoever is asked. Outlives the steps and calls that use it.
+// Thread-safe. Any task can be asked to lead. Outlives the steps and calls that use it.
 class TaskCollectives {
  public:
   struct Options {
-    std::string task;                 // "/job:worker/replica:0/task:0"
-    WorkerPool* workers = nullptr;    // outlives this
-    TimerQueue* timers = nullptr;     // outlives this; may be null: then time-outs are not kept
-    WorkQueue* work_queue = nullptr;  // for large reductions; may be null
-    // By which GPUs exchange tensors; each GPU takes the first that serves it.
+    std::string task;                    // "/job:worker/replica:0/task:0"
+    WorkerPool* workers = nullptr;       // outlives this
+    TimerQueue* timers = nullptr;        // outlives this; null: time-outs are not enforced
+    WorkQueue* work_queue = nullptr;     // for large reductions; may be null
+    const BusyPoller* poller = nullptr;  // of the task's links; outlives this; may be null
+    // Libraries for GPU collectives; each GPU uses the first that serves it.
     std::vector<std::shared_ptr<GpuCollectiveLibrary>> gpu_libraries;
   };
   using GroupCallback = std::function<void(absl::StatusOr<std::shared_ptr<const FormedGroup>>)>;
 
   explicit TaskCollectives(Options options);
 
-  // Collectives of one step, led by `leader` (empty: the cluster's default). Whoever asks while somebody has the step's
-  // executor gets that one; when it goes the step has ended here.
+  // The collectives of one step, led by `leader` (empty: the cluster's default). Calls for the same step share one
+  // executor while it is referenced; its destruction ends the step here.
   std::shared_ptr<CollectiveExecutor> NewStep(int64_t step_id, const std::string& leader);
 
-  // What other tasks ask for; see worker_service.proto.
+  // Serve other tasks' calls; see worker_service.proto.
   GroupTable& groups() { return groups_; }
   InstanceTable& instances() { return instances_; }
   StepSequences& sequences() { return sequences_; }
@@ -54,26 +56,26 @@ class TaskCollectives {
   // For executors.
   const Options& options() const { return options_; }
   StepExchanges& exchanges() { return exchanges_; }
-  // From memory, or from the leader. `call.cancellation` lives until `done`.
+  // Returns a known group, or asks the leader. `call.cancellation` lives until `done`.
   void FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
                  const std::string& op_name, const Device& device, GroupCallback done);
-  // From the leader, whatever is remembered. While the group is forming, the device joins it.
+  // Asks the leader, even for a known group. If the group is forming, the device joins it.
   void AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
                    const std::string& op_name, const Device& device, GroupCallback done);
-  // After a failure that may mean that members have changed.
+  // Call after a failure that may mean that members have changed.
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
-  // The library that serves the device; null for other devices, and where there is none.
+  // The library that serves the device; null for other devices, and if there is none.
   std::shared_ptr<GpuCollectiveLibrary> LibraryOf(const GpuDevice& gpu) const;
-  // The GPU's place in a group all of whose members have its library. Kept until the group is formed anew. Nobody keeps
-  // it longer than its call.
+  // The GPU's membership in a group whose members all have its library. Kept until the group forms again. Callers keep
+  // it no longer than their call.
   absl::StatusOr<std::shared_ptr<GpuGroupMember>> GpuMemberOf(const std::string& leader, const FormedGroup& group,
                                                               int rank, GpuDevice& gpu);
-  // Logs once in the task's life that collectives of GPUs go through the host, and why.
-  void SayThatGpusGoThroughTheHost(const GpuDevice& gpu, const absl::Status& reason);
+  // Logs, once per task, that GPU collectives run on the host, and why.
+  void LogGpuFallback(const GpuDevice& gpu, const absl::Status& reason);
   void FindSource(const CallOptions& call, const std::string& leader,
                   std::shared_ptr<const tensorflow::CompleteInstanceRequest> request,
                   std::function<void(absl::StatusOr<int>)> done);
-  // The step's executor is gone.
+  // The step's executor has been destroyed.
   void EndStep(int64_t step_id);
 
  private:
@@ -93,7 +95,7 @@ class TaskCollectives {
   absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
   absl::flat_hash_map<GroupId, std::shared_ptr<const FormedGroup>> known_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::pair<GroupId, std::string>, GpuPlace> gpu_places_ GUARDED_BY(mu_);  // by device too
-  std::vector<std::shared_ptr<GpuGroupMember>> former_places_ GUARDED_BY(mu_);                 // until they are unused
+  std::vector<std::shared_ptr<GpuGroupMember>> retired_places_ GUARDED_BY(mu_);                // until they are unused
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-#include "distribute/transport/transport_service.h"
+#include "distribute/transport/workers/transport_service.h"
 
 #include <memory>
 #include <utility>

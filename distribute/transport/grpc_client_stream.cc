@@ -1,10 +1,10 @@
-#include "distribute/transport/stream/grpc_client_stream.h"
+#include "distribute/transport/grpc_client_stream.h"
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 
 #include "distribute/transport/grpc_status.h"
-#include "distribute/transport/stream/grpc_stream.h"
+#include "distribute/transport/grpc_stream.h"
 
 namespace weir {
 namespace {

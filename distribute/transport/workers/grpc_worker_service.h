@@ -1,4 +1,4 @@
-// tensorflow.WorkerService in front of a worker.
+// Serves tensorflow.WorkerService and weir.PeerService for a worker.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ namespace weir {
 
 class SharedMemorySender;
 
-// Thread-safe. Malformed requests get InvalidArgument; a RunGraph, RecvTensor or RecvBuf that arrives twice is
-// Aborted. Outlives the server that has its methods; the worker outlives it.
+// Thread-safe. The worker outlives it; it outlives the server that has its methods. Malformed requests get
+// InvalidArgument. A repeated RunGraph, RecvTensor or RecvBuf is Aborted.
 class GrpcWorkerService {
  public:
-  // With `shared_memory`, which outlives it, tensors go into the memory that a receiver on this host offers.
+  // With `shared_memory`, which outlives it, tensors are written into memory that receivers on this host offer.
   explicit GrpcWorkerService(WorkerInterface* worker, SharedMemorySender* shared_memory = nullptr,
                              Allocator* allocator = CpuAllocator());
 
@@ -42,6 +42,7 @@ class GrpcWorkerService {
   void RunGraph(ServerCall* call);
   void RecvTensor(ServerCall* call);
   void RecvBuf(ServerCall* call);
+  void CompleteGroup(ServerCall* call);
   grpc::ByteBuffer ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes);
   absl::StatusOr<grpc::ByteBuffer> ResponseTo(const WireRecvTensor& request, const Rendezvous::Received& received);
 

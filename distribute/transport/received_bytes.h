@@ -1,4 +1,4 @@
-// A message where it lies.
+// A received message in the memory where it arrived.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Bytes that a peer sent, where they lie. The sender may write there again once this is gone.
+// Bytes from a peer, not copied. When this is destroyed, the sender may overwrite them.
 class ReceivedBytes {
  public:
   ReceivedBytes(absl::Span<const char> bytes, absl::AnyInvocable<void()> release)

@@ -1,4 +1,4 @@
-#include "distribute/transport/grpc_worker_service.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
 
 #include "absl/time/clock.h"
 #include "distribute/transport/lost_graph.h"
@@ -9,13 +9,15 @@
 namespace weir {
 namespace {
 
+constexpr absl::string_view kPeerService = "weir.PeerService";
+
 // A method that one call of the worker answers.
 template <typename Request, typename Response>
 ServerMethod Forward(absl::string_view name, WorkerInterface* worker,
                      void (WorkerInterface::*method)(const CallOptions&, const Request*, Response*,
                                                      WorkerInterface::DoneCallback),
-                     bool long_running = false) {
-  return {absl::StrCat("/tensorflow.WorkerService/", name),
+                     bool long_running = false, absl::string_view service = "tensorflow.WorkerService") {
+  return {absl::StrCat("/", service, "/", name),
           [worker, method](ServerCall* call) {
             ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
               (worker->*method)(options, &messages->request, &messages->response, std::move(done));
@@ -39,7 +41,7 @@ int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
   return found != node.attr().end() ? found->second.i() : 0;
 }
 
-// The keys under which a client feeds and fetches: those of the nodes that say so.
+// The keys of client feeds and fetches, from nodes marked client_terminated.
 RegisterGraphArgs WithClientKeys(tensorflow::RegisterGraphRequest request) {
   RegisterGraphArgs args;
   args.request = std::move(request);
@@ -55,14 +57,14 @@ RegisterGraphArgs WithClientKeys(tensorflow::RegisterGraphRequest request) {
   return args;
 }
 
-// Memory that somebody else keeps.
+// Memory owned elsewhere.
 class BorrowedMemory : public TensorBuffer {
  public:
   explicit BorrowedMemory(absl::Span<const char> bytes) : TensorBuffer(const_cast<char*>(bytes.data()), bytes.size()) {}
   bool CanForward() const override { return false; }
 };
 
-// Strings and the like are written one by one.
+// Elements that are not plain, such as strings, are encoded one by one.
 bool IsLongToEncode(const Tensor& tensor) {
   constexpr int64_t kLongBytes = 256 << 10, kManyElements = 1 << 10;
   if (!tensor.IsInitialized()) return false;
@@ -75,7 +77,7 @@ absl::flat_hash_map<std::string, int> Positions(const std::vector<std::string>& 
   return positions;
 }
 
-// Where `keys(0) … keys(count-1)` stand in `known`; empty when they are all of them in order, unless the run is
+// The positions of `keys(0) … keys(count-1)` in `known`; empty if they are all keys in order, unless the run is
 // partial.
 template <typename KeyAt>
 absl::StatusOr<std::vector<int>> Indices(size_t count, KeyAt key_at, const std::vector<std::string>& known,
@@ -117,7 +119,9 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       Forward("CleanupAll", worker_, &WorkerInterface::CleanupAllAsync),
       own("RecvTensor", &GrpcWorkerService::RecvTensor, true),
       own("RecvBuf", &GrpcWorkerService::RecvBuf, true),
-      Forward("CompleteGroup", worker_, &WorkerInterface::CompleteGroupAsync, /*long_running=*/true),
+      own("CompleteGroup", &GrpcWorkerService::CompleteGroup, true),
+      Forward("GetCapabilities", worker_, &WorkerInterface::GetCapabilitiesAsync, /*long_running=*/false, kPeerService),
+      Forward("JoinGroup", worker_, &WorkerInterface::JoinGroupAsync, /*long_running=*/true, kPeerService),
       Forward("CompleteInstance", worker_, &WorkerInterface::CompleteInstanceAsync, /*long_running=*/true),
       Forward("GetStepSequence", worker_, &WorkerInterface::GetStepSequenceAsync),
       // Tensors are sent without asking for an acknowledgement.
@@ -220,7 +224,7 @@ void GrpcWorkerService::RunGraph(ServerCall* call) {
   auto recv_keys = std::make_shared<const std::vector<std::string>>(std::move(wire->recv_keys));
   worker_->RunGraphAsync(call->options(), *args, [call, fail, recv_keys](absl::StatusOr<RunGraphResult> result) {
     if (!result.ok()) return fail(result.status());
-    // A client that asks for none of the graph's fetches gets none, though the graph gave them all.
+    // A client may request none of the fetches, although the graph returns all of them.
     if (!recv_keys->empty() && result->fetches.size() != recv_keys->size()) {
       return fail(
           errors::Internal("RunGraph gave ", result->fetches.size(), " tensors for ", recv_keys->size(), " keys"));
@@ -236,9 +240,6 @@ void GrpcWorkerService::RecvTensor(ServerCall* call) {
   if (!request.ok()) return call->Fail(request.status());
   if (absl::Status status = recent_ids_.TrackUnique(request->request_id, "RecvTensor"); !status.ok()) {
     return call->Fail(status);
-  }
-  if (absl::StatusOr<RendezvousKey> key = RendezvousKey::Parse(request->key); !key.ok()) {
-    return call->Fail(key.status());
   }
   const int64_t step_id = request->step_id;
   auto wire = std::make_shared<const WireRecvTensor>(*std::move(request));
@@ -271,6 +272,23 @@ void GrpcWorkerService::RecvBuf(ServerCall* call) {
     if (!bytes.ok()) return call->Fail(bytes.status());
     call->Finish(ResponseTo(*request, *std::move(bytes)));
   });
+}
+
+void GrpcWorkerService::CompleteGroup(ServerCall* call) {
+  struct Joining {
+    JoinGroupRequest request;
+    JoinGroupResponse response;
+  };
+  ServeMessage<tensorflow::CompleteGroupRequest, tensorflow::CompleteGroupResponse>(
+      call, [this](const CallOptions& options, auto messages, auto done) {
+        auto joining = std::make_shared<Joining>();
+        joining->request.mutable_group()->Swap(&messages->request);
+        worker_->JoinGroupAsync(options, &joining->request, &joining->response,
+                                [joining, messages, done = std::move(done)](absl::Status status) {
+                                  messages->response.Swap(joining->response.mutable_group());
+                                  done(std::move(status));
+                                });
+      });
 }
 
 grpc::ByteBuffer GrpcWorkerService::ResponseTo(const tensorflow::RecvBufRequest& request, ReceivedBytes bytes) {

@@ -1,18 +1,18 @@
-// What a task's threads can do for its links.
+// The busy poller of a task's links.
 #pragma once
 
-#include "core/progress.h"
+#include "core/busy_poller.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/stream/stream_links.h"
 
 namespace weir {
 
-// Threads can take in what has come through shared memory; what comes through streams, gRPC's threads take in.
+// Polls shared-memory links. Stream links are read by gRPC's threads; here they only take part in RunSoon.
 // Thread-safe.
-class LinkProgress : public Progress {
+class TaskBusyPoller : public BusyPoller {
  public:
-  // It may be null: there are no links through shared memory. It outlives this.
-  explicit LinkProgress(LinkPoller* poller) : poller_(poller) {}
+  // `poller` may be null, if there are no shared-memory links. It outlives this.
+  explicit TaskBusyPoller(LinkPoller* poller) : poller_(poller) {}
 
   void Await(absl::FunctionRef<bool()> enough) override {
     if (poller_ != nullptr) poller_->Await(enough);
@@ -26,6 +26,7 @@ class LinkProgress : public Progress {
   bool RunSoon(absl::AnyInvocable<void()>& work) override {
     return (poller_ != nullptr && poller_->RunSoon(work)) || StreamLinks::RunSoon(work);
   }
+  bool IsInAwait() const override { return poller_ != nullptr && poller_->IsInAwait(); }
 
  private:
   LinkPoller* const poller_;

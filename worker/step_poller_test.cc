@@ -1,4 +1,4 @@
-// When a thread of a step that looks after what others send lets others do so.
+// When a polling thread of a step releases its turn.
 #include <google/protobuf/text_format.h>
 
 #include <map>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kDevice[] = "/job:worker/replica:0/task:0/device:CPU:0";
 
-// Brings the tensor that a step waits for when the step awaits it, and keeps its turn then.
-class Bringer : public Progress {
+// Sends the tensor that a step waits for when the step polls, and keeps the turn.
+class Bringer : public BusyPoller {
  public:
   Bringer(Rendezvous* rendezvous, Tensor value) : rendezvous_(rendezvous), value_(std::move(value)) {}
 
@@ -32,6 +32,7 @@ class Bringer : public Progress {
   }
   void Rest() override { keeps_turn_ = false; }
   bool RunSoon(absl::AnyInvocable<void()>&) override { return false; }
+  bool IsInAwait() const override { return false; }
 
   bool keeps_turn() const { return keeps_turn_; }
 
@@ -41,7 +42,7 @@ class Bringer : public Progress {
   bool keeps_turn_ = false;
 };
 
-// Whether the turn was kept when a node was done.
+// Records whether the turn was kept when a node was done.
 class TurnObserver : public StepObserver {
  public:
   explicit TurnObserver(const Bringer& bringer) : bringer_(bringer) {}
@@ -54,9 +55,9 @@ class TurnObserver : public StepObserver {
   const Bringer& bringer_;
 };
 
-class StepProgressTest : public ::testing::Test {
+class StepPollerTest : public ::testing::Test {
  protected:
-  StepProgressTest() {
+  StepPollerTest() {
     tensorflow::FunctionDef function;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         R"(signature { name: "Same" input_arg { name: "x" type: DT_INT64 } output_arg { name: "y" type: DT_INT64 } }
@@ -86,7 +87,7 @@ class StepProgressTest : public ::testing::Test {
     EXPECT_THAT(plan.status(), IsOk());
     return plan.ok() ? Executor::Create(*plan) : nullptr;
   }
-  // Whether the turn was kept when each node was done, in a step that receives `value`.
+  // True for each node that was done while the turn was kept, in a step that receives `value`.
   std::map<std::string, bool> Run(Executor& executor, const Tensor& value) {
     const std::shared_ptr<Rendezvous> rendezvous = NewLocalRendezvous();
     CancellationManager cancellation;
@@ -98,9 +99,8 @@ class StepProgressTest : public ::testing::Test {
     context.cancellation = &cancellation;
     context.functions = runtime_.get();
     std::vector<Tensor> results;
-    EXPECT_THAT(
-        executor.RunSync({.context = &context, .results = &results, .observer = &observer, .progress = &bringer}),
-        IsOk());
+    EXPECT_THAT(executor.RunSync({.context = &context, .results = &results, .observer = &observer, .poller = &bringer}),
+                IsOk());
     EXPECT_FALSE(bringer.keeps_turn());
     return observer.kept;
   }
@@ -111,25 +111,25 @@ class StepProgressTest : public ::testing::Test {
   std::unique_ptr<LocalFunctionRuntime> runtime_;
 };
 
-TEST_F(StepProgressTest, KeepsItsTurnThroughWhatIsShort) {
+TEST_F(StepPollerTest, KeepsItsTurnThroughWhatIsShort) {
   const Out x = Received();
   g_.Ret(0, g_.Add("AddV2", {x, x}, {TestGraph::A("T", DT_INT64)}, {}, "sum"));
   EXPECT_TRUE(Run(*Compile(), Tensor::Scalar<int64_t>(1)).at("sum"));
 }
 
-TEST_F(StepProgressTest, RestsBeforeElementsThatAreMany) {
+TEST_F(StepPollerTest, RestsBeforeElementsThatAreMany) {
   const Out x = Received();
   g_.Ret(0, g_.Add("AddV2", {x, x}, {TestGraph::A("T", DT_INT64)}, {}, "sum"));
   EXPECT_FALSE(Run(*Compile(), Tensor(DT_INT64, {1 << 16})).at("sum"));
 }
 
-TEST_F(StepProgressTest, RestsBeforeAKernelThatWasNeverMeasured) {
+TEST_F(StepPollerTest, RestsBeforeAKernelThatWasNeverMeasured) {
   g_.Ret(0, g_.Add("TestBurn", {Received()}, {TestGraph::A("micros", int64_t{0})}, {}, "work"));
   const std::shared_ptr<Executor> executor = Compile();
   EXPECT_FALSE(Run(*executor, Tensor::Scalar<int64_t>(1)).at("work"));
 }
 
-TEST_F(StepProgressTest, RestsBeforeACall) {
+TEST_F(StepPollerTest, RestsBeforeACall) {
   TestGraph::Attr called = TestGraph::A("f", std::string());
   called.second.mutable_func()->set_name("Same");
   TestGraph::Attr in = TestGraph::A("Tin", DT_INT64), out = TestGraph::A("Tout", DT_INT64);

@@ -1,38 +1,37 @@
-// A MessageStream over gRPC, whichever end it is.
+// Either end of a MessageStream over gRPC.
 #pragma once
 
 #include <memory>
 
 #include "core/mutex.h"
+#include "distribute/transport/message_stream.h"
 #include "distribute/transport/polling_threads.h"
-#include "distribute/transport/stream/message_stream.h"
 
 namespace weir {
 
-// Counts the operations that gRPC has under way, since its queue must not be shut down before they have ended, and
-// begins none when the stream is ending. The listener runs on the polling threads of the queue: in OnMessage it may
-// compute.
+// Counts gRPC's pending operations, because the queue must not be shut down before they end, and starts none once the
+// stream is ending. The listener runs on the queue's polling threads: OnMessage may compute.
 class GrpcStream : public MessageStream, public std::enable_shared_from_this<GrpcStream> {
  public:
   void Start(std::shared_ptr<Listener> listener) override;
   void Read() override;
   void Write(const grpc::ByteBuffer& message) override;
   void Cancel() override;
-  void Refuse(const absl::Status& status) override;
+  void Reject(const absl::Status& status) override;
 
  protected:
-  // Each begins one of gRPC's operations; `tag` completes then.
+  // Each starts one gRPC operation, which completes `tag`.
   virtual void BeginStart(CompletionEvent* tag) = 0;
   virtual void BeginRead(grpc::ByteBuffer* message, CompletionEvent* tag) = 0;
   virtual void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) = 0;
-  // Gives `refusal` to the peer that has called, where this end was called and that is not OK; else asks how it ended.
-  virtual void BeginFinish(const absl::Status& refusal, CompletionEvent* tag) = 0;
+  // On the called end, sends `rejection` to the peer if it is not OK; otherwise asks gRPC how the call ended.
+  virtual void BeginFinish(const absl::Status& rejection, CompletionEvent* tag) = 0;
   virtual void TryCancel() = 0;
-  // After BeginFinish: how it ended.
+  // Valid after BeginFinish: how the call ended.
   virtual absl::Status FinalStatus() = 0;
-  // Whether BeginFinish is to be called when gRPC has ended the call of itself.
+  // True if BeginFinish has to be called even when gRPC has ended the call by itself.
   virtual bool AsksHowItEnded() const = 0;
-  // Nothing is under way any more, nor will be.
+  // No operation is pending any more, and none will start.
   virtual void Ended() {}
 
  private:
@@ -50,7 +49,7 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
   void HasRead(bool ok);
   void Written(bool ok);
   void Finished(bool ok);
-  // An operation begins, unless the stream is ending; then Leave must follow.
+  // Starts an operation unless the stream is ending; if true, Leave must follow.
   bool Enter();
   void Leave(bool ok);
   void End(const absl::Status& status);
@@ -58,14 +57,14 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
 
   Event started_{this, &GrpcStream::Started}, has_read_{this, &GrpcStream::HasRead},
       written_{this, &GrpcStream::Written}, finished_{this, &GrpcStream::Finished};
-  grpc::ByteBuffer message_;  // that is being read
+  grpc::ByteBuffer message_;  // being read
   mutable Mutex mu_;
   std::shared_ptr<GrpcStream> self_ GUARDED_BY(mu_);  // until it has ended
   std::shared_ptr<Listener> listener_ GUARDED_BY(mu_);
   int operations_ GUARDED_BY(mu_) = 0;
   bool is_ending_ GUARDED_BY(mu_) = false;
   bool is_cancelled_ GUARDED_BY(mu_) = false;
-  bool has_finished_ GUARDED_BY(mu_) = false;  // BeginFinish was called, or is not to be
+  bool has_finished_ GUARDED_BY(mu_) = false;  // BeginFinish was called, or will not be
   bool has_ended_ GUARDED_BY(mu_) = false;
 };
 

@@ -1,10 +1,10 @@
-#include "distribute/collective/step_watch.h"
+#include "distribute/collective/task/step_watch.h"
 
 #include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "distribute/collective/task_collectives.h"
+#include "distribute/collective/task/task_collectives.h"
 
 namespace weir {
 namespace {
@@ -33,7 +33,7 @@ void StepWatch::ScheduleLook() {
 
 void StepWatch::Add(std::weak_ptr<WatchedOp> op) {
   if (task_->options().timers == nullptr) return;
-  Ops alive;  // let go of without the lock
+  Ops alive;  // destroyed without the lock
   MutexLock lock(mu_);
   if (stopped_) return;
   if (ops_.size() >= next_sweep_) alive = Alive();
@@ -74,7 +74,7 @@ void StepWatch::Compare(const FormedGroup& group, const absl::StatusOr<std::shar
     asked_.erase(group.formation);
     ops = Alive();
   }
-  // A leader that cannot be asked, or has forgotten, does not end what its members agreed on.
+  // If the leader is unreachable or has forgotten the group, its members' agreement still holds.
   if (!now.ok() || (*now)->formation == group.formation) return;
   for (const auto& op : ops) {
     const std::shared_ptr<const FormedGroup> of_op = op->Group();

@@ -1,0 +1,105 @@
+#include "client/runtime/task_runtime.h"
+
+#include <utility>
+
+#include "distribute/collective/nccl/gpu_libraries.h"
+#include "distribute/transport/remote_rendezvous.h"
+#include "kernels/device/gpu/layout_costs.h"
+#include "kernels/library.h"
+
+namespace weir {
+namespace {
+
+constexpr int kMaxCpuDevices = 64;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TaskRuntime>> TaskRuntime::Create(Options options) {
+  std::unique_ptr<TaskRuntime> runtime(new TaskRuntime(options.task));
+  runtime->workers_ = std::move(options.workers);
+  RETURN_IF_ERROR(runtime->MakeRegistries(options));
+  RETURN_IF_ERROR(runtime->MakeDevices(options));
+  RETURN_IF_ERROR(runtime->MakeWorker(options));
+  runtime->MakeMaster(options);
+  return runtime;
+}
+
+void TaskRuntime::Stop() {
+  master_.reset();
+  worker_.reset();
+}
+
+std::vector<Device*> TaskRuntime::DevicePointers() const {
+  std::vector<Device*> devices;
+  for (const auto& device : devices_) devices.push_back(device.get());
+  return devices;
+}
+
+absl::Status TaskRuntime::MakeRegistries(const Options& options) {
+  if (options.ops == nullptr) {
+    own_ops_ = std::make_unique<OpRegistry>();
+    RETURN_IF_ERROR(RegisterAllOps(*own_ops_));
+  }
+  if (options.kernels == nullptr) {
+    own_kernels_ = std::make_unique<KernelRegistry>();
+    RETURN_IF_ERROR(RegisterAllKernels(*own_kernels_));
+  }
+  ops_ = options.ops != nullptr ? options.ops : own_ops_.get();
+  kernels_ = options.kernels != nullptr ? options.kernels : own_kernels_.get();
+  return RegisterAllVariants(variants_);
+}
+
+absl::Status TaskRuntime::MakeDevices(const Options& options) {
+  if (options.cpu_devices < 1 || options.cpu_devices > kMaxCpuDevices) {
+    return errors::InvalidArgument("A task has 1 to ", kMaxCpuDevices, " CPU devices, not ", options.cpu_devices);
+  }
+  work_queue_ = WorkQueue::Create(options.threads);
+  ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(task_));
+  for (int i = 0; i < options.cpu_devices; ++i) {
+    devices_.push_back(NewCpuDevice(task, i, work_queue_.get(), options.cpu_memory_limit));
+  }
+  ASSIGN_OR_RETURN(GpuDevices made, MakeGpuDevices(options.gpus, options.config, task, work_queue_.get()));
+  if (made.devices.empty()) no_gpu_reason_ = made.reason;
+  for (std::unique_ptr<GpuDevice>& gpu : made.devices) devices_.push_back(std::move(gpu));
+  return absl::OkStatus();
+}
+
+absl::Status TaskRuntime::MakeWorker(const Options& options) {
+  collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = task_,
+                                                                            .workers = workers_.get(),
+                                                                            .timers = &timers_,
+                                                                            .work_queue = work_queue_.get(),
+                                                                            .poller = options.poller,
+                                                                            .gpu_libraries = GpuCollectiveLibraries()});
+  Worker::Options worker{.task = task_,
+                         .devices = DevicePointers(),
+                         .ops = ops_,
+                         .kernels = kernels_,
+                         .variants = &variants_,
+                         .timers = &timers_,
+                         .collectives = collectives_.get(),
+                         .poller = options.poller};
+  if (options.has_peers) {
+    worker.remote_rendezvous = [this](int64_t step_id, const StepRendezvous& step) {
+      return NewRemoteRendezvous({step_id, task_, step.local, workers_.get(), &variants_, step.log});
+    };
+  }
+  ASSIGN_OR_RETURN(worker_, Worker::Create(std::move(worker)));
+  // The pool must not keep the worker, which calls through the pool, alive.
+  options.set_local_worker(std::shared_ptr<WorkerInterface>(std::shared_ptr<void>(), worker_.get()));
+  return absl::OkStatus();
+}
+
+void TaskRuntime::MakeMaster(const Options& options) {
+  master_ = std::make_unique<Master>(Master::Options{.local_task = task_,
+                                                     .workers = workers_.get(),
+                                                     .ops = ops_,
+                                                     .kernels = kernels_,
+                                                     .fold_on = devices_.front().get(),
+                                                     .mixed_precision = options.mixed_precision,
+                                                     .layout_costs = MeasuredLayoutCosts(DevicePointers()),
+                                                     .step_sequences = &collectives_->sequences(),
+                                                     .poller = options.poller});
+}
+
+}  // namespace weir
