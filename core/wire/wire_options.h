@@ -1,4 +1,4 @@
-// How tensors look between tasks, where somebody asks for less than their bytes.
+// Options for the wire format of tensors between tasks.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace weir {
 
-// Of float elements; others travel as they are.
+// For float elements; others are sent unchanged.
 enum class WireCast : uint8_t { kNone, kHalf, kBfloat16 };
-// Of blocks of bytes.
+// For blocks of bytes.
 enum class WireCompression : uint8_t { kNone, kLz4, kSnappy };
 
-// The attribute of a node that asks for them, in the text of WireOptions.
+// The node attribute that requests them, in WireOptions' text form.
 inline constexpr char kWireAttr[] = "_weir_wire";
-// In the DeviceAttributes.physical_device_desc of a CPU: its task has the ops that encode and decode.
+// In the DeviceAttributes.physical_device_desc of a CPU whose task has the encode and decode ops.
 inline constexpr char kWireMark[] = "weir-wire-1";
 
 struct WireOptions {
@@ -25,8 +25,8 @@ struct WireOptions {
 
   friend bool operator==(const WireOptions&, const WireOptions&) = default;
   bool any() const { return cast != WireCast::kNone || compression != WireCompression::kNone; }
-  // "bf16", "fp16", "lz4", "snappy", or one of the former, '+' and one of the latter; empty: nothing is asked for.
-  // InvalidArgument for another text.
+  // "bf16", "fp16", "lz4", "snappy", or a cast and a compression joined by '+'; empty for none. InvalidArgument
+  // otherwise.
   static absl::StatusOr<WireOptions> Parse(absl::string_view text);
   std::string ToString() const;
 };
