@@ -29,7 +29,7 @@ class LocalRuntime::OneWorkerPool : public WorkerPool {
 LocalRuntime::LocalRuntime() = default;
 
 LocalRuntime::~LocalRuntime() {
-  // Sessions end before the worker that runs their steps, and that before its devices.
+  // Sessions end before the worker that runs their steps, and the worker before its devices.
   master_.reset();
   pool_.reset();
   collectives_.reset();

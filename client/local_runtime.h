@@ -1,4 +1,4 @@
-// A master and a worker in this process: what Session::Local talks to.
+// An in-process master and worker, for Session::Local.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@
 
 namespace weir {
 
-// The one task "/job:localhost/replica:0/task:0", assembled as a server assembles it but without a transport. `config`
-// gives the number of CPU devices (device_count) and of threads (intra_op_parallelism_threads), and what it wants of
-// the GPUs of `gpus` (gpu_options, device_count). Destruction ends what runs. Several runtimes in one process are
+// The single task "/job:localhost/replica:0/task:0", assembled like a server but without a transport. `config` has the
+// number of CPU devices (device_count) and threads (intra_op_parallelism_threads), and the settings for the GPUs of
+// `gpus` (gpu_options, device_count). The destructor aborts running steps. Several runtimes in one process are
 // independent.
 class LocalRuntime {
  public:
