@@ -1,9 +1,9 @@
-# Several sources of one folder are compiled at a time: most of a small file's compile time goes into templates that its
-# neighbours instantiate too. Names in unnamed namespaces of such neighbours must therefore differ.
+# Compiles several sources of one folder at a time: most of a small file's compile time is spent on templates that its
+# neighbours instantiate too. Names in unnamed namespaces of neighbours must therefore differ.
 option(WEIR_UNITY_BUILD "Compile several small sources at a time" ON)
 
-# weir_unity(TARGET ROLE SIZE SOURCES…): SOURCES of TARGET in batches of SIZE, by path; ROLE names the batches. Sources with
-# options of their own are compiled alone.
+# weir_unity(TARGET ROLE SIZE SOURCES…): compiles SOURCES of TARGET in batches of SIZE, by path, and those with their own
+# options separately. ROLE names the batches.
 function(weir_unity name role size)
   if(NOT WEIR_UNITY_BUILD)
     return()
@@ -18,8 +18,8 @@ function(weir_unity name role size)
   endforeach()
 endfunction()
 
-# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …]): one static library from the folder's sources,
-# and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
+# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …]): a static library from the folder's sources,
+# and, from its *_test.cc files, a test program NAME_test whose cases ctest runs in parallel.
 
 set(WEIR_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
     absl::inlined_vector absl::span absl::time absl::any_invocable absl::hash absl::cord absl::btree absl::cleanup)
@@ -57,7 +57,7 @@ function(weir_library name)
   endif()
 endfunction()
 
-# weir_sanitized(NAME): a program that a ThreadSanitizer build is to understand.
+# weir_sanitized(NAME): makes a program usable in a ThreadSanitizer build.
 if(WEIR_SANITIZER STREQUAL "thread")
   set(WEIR_SANITIZER_ENVIRONMENT
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan.supp")

@@ -29,9 +29,9 @@
 namespace weir {
 namespace {
 
-// What TensorFlow's CPU devices say too; nothing is limited by it.
+// The value that TensorFlow's CPU devices report too; it is not a limit.
 constexpr int64_t kReportedMemory = 256 << 20;
-// Iterators of many clients may each wait for an element: they must leave threads to those that bring it.
+// Iterators of many clients may each block waiting for an element, and must leave threads for its producers.
 constexpr int kMaxBlockingThreads = 4096;
 constexpr int kMaxCpuDevices = 64;
 
@@ -43,9 +43,9 @@ Server::~Server() {
   Shutdown(absl::ZeroDuration());
   if (links_ != nullptr) links_->Stop();
   if (streams_ != nullptr) streams_->Stop();
-  // Calls that came through links were cancelled with them: they end before what serves them goes.
+  // Calls that came through links were cancelled with them; they must end before their handlers are destroyed.
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
-  // The master's and the worker's calls to other tasks end before the pool that carries them goes.
+  // Calls of the master and the worker to other tasks must end before the pool that carries them is destroyed.
   master_.reset();
   worker_.reset();
 }
@@ -68,12 +68,12 @@ absl::StatusOr<std::string> Server::ChooseAddress() const {
   if (!address.IsLoopback()) {
     if (!options_.insecure) {
       return errors::FailedPrecondition(
-          "Task ", task_, " is to listen on ", text,
-          ", which other machines can reach, and this server neither encrypts nor asks who calls: listen on 127.0.0.1, "
-          "or allow it with --insecure on a network that you trust");
+          "Cannot let task ", task_, " listen on ", text,
+          ", which other machines can reach: servers use no encryption or authentication. Listen on 127.0.0.1, "
+          "or pass --insecure on a trusted network");
     }
     WEIR_LOG(WARNING).With("address", text)
-        << "INSECURE: anybody who reaches this address can run graphs here; traffic is not encrypted";
+        << "INSECURE: no authentication or encryption; anyone who can reach this address can run graphs";
   }
   return address.ToString();
 }
@@ -96,7 +96,7 @@ void Server::MakeLinks() {
   if (links.ok()) {
     links_ = *std::move(links);
   } else {
-    WEIR_LOG(WARNING).With("reason", links.status().ToString()) << "no links through shared memory";
+    WEIR_LOG(WARNING).With("reason", links.status().ToString()) << "shared-memory links are disabled";
   }
 }
 
@@ -153,7 +153,7 @@ absl::Status Server::MakeWorker() {
     return NewRemoteRendezvous({step_id, task_, meeting.local, workers_.get(), &variants_, meeting.log});
   };
   ASSIGN_OR_RETURN(worker_, Worker::Create(std::move(worker)));
-  // The pool must not keep the worker, which calls through the pool, alive.
+  // A non-owning pointer: the pool must not keep the worker, which makes calls through it, alive.
   workers_->SetLocalWorker(std::shared_ptr<WorkerInterface>(std::shared_ptr<void>(), worker_.get()));
 
   Master::Options master;
