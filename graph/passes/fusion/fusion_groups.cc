@@ -5,7 +5,7 @@
 
 #include "core/attr_value.h"
 #include "core/fusion/fused_expression.h"
-#include "graph/hinges.h"
+#include "graph/liveness.h"
 
 namespace weir {
 namespace {
@@ -29,7 +29,7 @@ bool Waits(const Node& node) {
 class GroupFinder {
  public:
   GroupFinder(const Graph& graph, const FusionRules& rules)
-      : graph_(graph), rules_(rules), hinges_(graph, Waits), group_of_(graph.num_node_ids(), kNoGroup) {}
+      : graph_(graph), rules_(rules), liveness_(graph, Waits), group_of_(graph.num_node_ids(), kNoGroup) {}
 
   std::vector<std::vector<Node*>> Run() {
     std::vector<Node*> order = ForwardOrder(graph_);
@@ -113,7 +113,7 @@ class GroupFinder {
   bool MayBeOutput(const Node& node, int index) const {
     const Group& group = groups_[index];
     return !group.has_fold && group.num_outputs < FusedExpression::kMostOutputs &&
-           hinges_.of(node) == hinges_.of(*group.nodes.front()) && !ComesBack(node, index);
+           liveness_.of(node) == liveness_.of(*group.nodes.front()) && !ComesBack(node, index);
   }
 
   // After this position no path leads back to the group. Paths back start only at groups with several outputs.
@@ -179,7 +179,7 @@ class GroupFinder {
 
   const Graph& graph_;
   const FusionRules& rules_;
-  const HingesOfNodes hinges_;
+  const LivenessOfNodes liveness_;
   std::vector<int> group_of_;  // by node id
   std::vector<Group> groups_;
   std::vector<int> spread_;                            // groups with several outputs
