@@ -1,4 +1,4 @@
-// weir_embedding_memory [KEYS [WIDTH]]: fills an embedding table and prints what it takes beside the values.
+// weir_embedding_memory [KEYS [WIDTH]]: fills an embedding table and prints its memory overhead.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBatch = 100'000;
 
-// A line of /proc/self/status, in bytes.
+// The value of a line of /proc/self/status, in bytes.
 int64_t ProcessBytes(const std::string& field) {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {

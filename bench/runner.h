@@ -1,4 +1,4 @@
-// The conversation between bench/run.py and a runner: a program that times steps on demand.
+// The protocol between bench/run.py and a runner: a program that times steps on request.
 #pragma once
 
 #include <functional>
@@ -8,23 +8,23 @@
 
 namespace weir::bench {
 
-// One session with one graph. Errors are messages; empty means fine.
+// One session with one graph. Methods return error messages; empty on success.
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Opens a session on `target` ("" is this process) with the serialised GraphDef.
+  // Opens a session on `target` ("": this process) with the serialised GraphDef.
   virtual std::string Open(const std::string& target, const std::string& graph_def, const StepSpec& spec) = 0;
   virtual std::string RunTarget(const std::string& node) = 0;
-  // Builds what the step is fed, then runs it `count` times.
+  // Builds the step's feeds, then runs it `count` times.
   virtual std::string RunSteps(int count) = 0;
 };
 
-// Runs a step and prints "ready". Then each line N on standard input runs N steps and prints how many seconds they
-// took. Ends with standard input, or with an error of `run_steps`, which it gives.
+// Runs one step and prints "ready". Then each line N on standard input runs N steps and prints the time taken in
+// seconds. Returns at the end of input, or with an error of `run_steps`.
 std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps);
 
-// Usage: PROGRAM GRAPH [TARGET], which reads GRAPH.pb and GRAPH.spec, opens the session, initialises, and answers on
-// demand. Returns the exit status; errors go to standard error.
+// Usage: PROGRAM GRAPH [TARGET]. Reads GRAPH.pb and GRAPH.spec, opens the session, initialises, and calls
+// AnswerOnDemand. Returns the exit status; errors go to standard error.
 int RunnerMain(int argc, char** argv, Runner& runner);
 
 }  // namespace weir::bench

@@ -1,5 +1,5 @@
-// weir_simulate: what a step of synchronous data-parallel training takes among up to a thousand workers, by the cost
-// model's assumptions. Prints a table.
+// weir_simulate: prints a table of the step time of synchronous data-parallel training with up to a thousand workers,
+// according to the cost model.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ struct Flags {
 constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kHalvingDoubling, Algorithm::kHierarchical};
 constexpr int kFewServers = 8;
 
-// One line of the table: cells are what the exchange takes, simulated and, in brackets, predicted, in ms.
+// One line of the table: cells have the time of the exchange in ms, simulated and, in parentheses, predicted.
 class Line {
  public:
   explicit Line(int workers) { absl::StrAppendFormat(&text_, "%7d", workers); }
@@ -63,9 +63,9 @@ absl::StatusOr<std::string> LineOf(const Flags& flags, int workers) {
 absl::Status PrintTable(const Flags& flags) {
   const LinkCosts costs;
   std::printf(
-      "Gradients of %.4g MB, %d workers a host; exchange in ms: simulated (predicted). A step computes for %.4g ms, "
+      "Gradients of %.4g MB, %d workers per host; exchange in ms: simulated (predicted). A step computes for %.4g ms, "
       "then\n"
-      "exchanges in the way that is fastest. Links: %.3g us and %.3g GB/s within a host, %.3g us and %.3g GB/s among\n"
+      "exchanges with the fastest method. Links: %.3g us and %.3g GB/s within a host, %.3g us and %.3g GB/s among\n"
       "hosts; bytes are consumed at %.3g GB/s.\n\n",
       flags.megabytes, flags.per_host, flags.compute_ms, costs.within_host.latency * 1e6,
       1e-9 / costs.within_host.seconds_per_byte, costs.between_hosts.latency * 1e6,
@@ -88,11 +88,11 @@ absl::Status PrintTable(const Flags& flags) {
 
 int main(int argc, char** argv) {
   weir::bench::Flags flags;
-  CLI::App app("What a step of synchronous training takes among many workers, simulated.");
-  app.add_option("--megabytes", flags.megabytes, "gradients of a worker")->check(CLI::Range(0.001, 1e4));
-  app.add_option("--compute-ms", flags.compute_ms, "what a step computes")->check(CLI::Range(0.0, 1e6));
-  app.add_option("--workers-per-host", flags.per_host, "that share the host's link")->check(CLI::Range(1, 1000));
-  app.add_option("--most-workers", flags.most_workers, "where the table ends")->check(CLI::Range(2, 4000));
+  CLI::App app("Simulates the step time of synchronous training with many workers.");
+  app.add_option("--megabytes", flags.megabytes, "size of a worker's gradients")->check(CLI::Range(0.001, 1e4));
+  app.add_option("--compute-ms", flags.compute_ms, "computation time of a step")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--workers-per-host", flags.per_host, "workers sharing a host's link")->check(CLI::Range(1, 1000));
+  app.add_option("--most-workers", flags.most_workers, "largest number of workers")->check(CLI::Range(2, 4000));
   CLI11_PARSE(app, argc, argv);
   if (const absl::Status status = weir::bench::PrintTable(flags); !status.ok()) {
     std::fprintf(stderr, "weir_simulate: %s\n", status.ToString().c_str());

@@ -12,7 +12,7 @@
 namespace weir::bench {
 namespace {
 
-// Of a simulated vector: enough for a thousand blocks in some lanes.
+// Size of a simulated vector: enough for a thousand blocks in several lanes.
 constexpr int64_t kElements = 32 << 10;
 
 LinkCosts Slowed(LinkCosts costs, double factor) {
@@ -50,14 +50,14 @@ absl::StatusOr<double> SimulatedAllReduce(Algorithm algorithm, int lanes, const 
   RETURN_IF_ERROR(status);
   for (const std::vector<float>& output : outputs) {
     if (output.front() != static_cast<float>(size) || output.back() != static_cast<float>(size)) {
-      return errors::Internal("a simulated all-reduce gave a wrong sum");
+      return errors::Internal("a simulated all-reduce computed a wrong sum");
     }
   }
-  if (finished != size) return errors::Internal("a simulated all-reduce did not end");
+  if (finished != size) return errors::Internal("a simulated all-reduce did not finish");
   return network.now();
 }
 
-// Messages of one size, those of a sender in turn, so many at a time.
+// Messages of one size; each sender sends its own in order, a limited number at a time.
 class Messages {
  public:
   Messages(const SimulatedNetwork& network, int64_t bytes) : members_(network.Group()), bytes_(bytes) {}
@@ -67,7 +67,7 @@ class Messages {
         from, {.round = round}, static_cast<int64_t>(bytes_.size()),
         [received = std::move(received)](const absl::StatusOr<ReceivedBytes>&) mutable { received(); });
   }
-  // To ranks [first, first + count), beginning with the one at `start`.
+  // Sends to ranks [first, first + count), beginning with `start`.
   void SendToAll(int from, int first, int count, int start, int round, int at_a_time) {
     const auto sending = std::make_shared<Sending>(Sending{from, first, count, start, round});
     for (int i = 0; i < at_a_time; ++i) SendNext(sending);
@@ -89,7 +89,7 @@ class Messages {
   const std::vector<char> bytes_;
 };
 
-// Workers first, then each server on a host of its own.
+// Workers first, then each server on its own host.
 Topology WithServers(int workers, int per_host, int servers) {
   std::vector<int> host_of;
   for (int worker = 0; worker < workers; ++worker) host_of.push_back(worker / per_host);
@@ -97,9 +97,9 @@ Topology WithServers(int workers, int per_host, int servers) {
   return Topology(host_of);
 }
 
-// Each host begins with another server, and each server with another host, so that they go round without a jam.
+// Each host starts with a different server, and each server with a different host, to avoid contention.
 double SimulatedParameterServers(int servers, double part, int workers, int per_host) {
-  constexpr int kAtATime = 2;  // while one is consumed, the next one has the link
+  constexpr int kAtATime = 2;  // while one is consumed, the next one uses the link
   const Topology topology = WithServers(workers, per_host, servers);
   SimulatedNetwork network(topology);
   Messages messages(network, static_cast<int64_t>(part));
@@ -119,7 +119,7 @@ double SimulatedParameterServers(int servers, double part, int workers, int per_
   return network.now();
 }
 
-// The link of a server, or of a host's workers, is busy for one direction, then for the other.
+// The link of a server, or of a host's workers, is busy in one direction, then in the other.
 double PredictedParameterServers(int servers, double bytes, int workers, int per_host) {
   const LinkCosts costs;
   const double part = bytes / servers;

@@ -1,4 +1,4 @@
-// How long workers take to exchange gradients, in simulated time and by formulas.
+// The time to exchange gradients, simulated and predicted by formulas.
 #pragma once
 
 #include "core/status.h"
@@ -7,21 +7,21 @@
 
 namespace weir::bench {
 
-// Seconds.
+// In seconds.
 struct ExchangeTime {
   double simulated = 0;
   double predicted = 0;
 };
 
-// `workers` ranks, `per_host` of them on each host but perhaps the last.
+// `workers` ranks, `per_host` of them on each host; the last may have fewer.
 Topology WorkersOnHosts(int workers, int per_host, LinkCosts costs = {});
 
-// An all-reduce of `bytes`, in as many lanes as the cost model says. The schedules are the runtime's; their vectors are
-// shorter than `bytes`, on links that are slower by as much.
+// An all-reduce of `bytes`, with the number of lanes that the cost model chooses. The schedules are the runtime's;
+// vectors are smaller than `bytes`, on links slowed down by the same factor.
 absl::StatusOr<ExchangeTime> AllReduceTime(Algorithm algorithm, double bytes, int workers, int per_host);
 
-// Each worker sends every one of `servers` its part of `bytes`. A server, which has a host of its own, sends the
-// workers its part when it has that of each.
+// Each worker sends each of `servers` its part of `bytes`. A server, on its own host, sends its part to the workers
+// once it has received all of theirs.
 ExchangeTime ParameterServerTime(int servers, double bytes, int workers, int per_host);
 
 }  // namespace weir::bench

@@ -1,5 +1,5 @@
-// What one step of a bench graph is fed, fetches and runs: a text file beside the GraphDef, read by Weir's runner and
-// by the peer's alike. Standard library only, since the peer may not share a process with Weir's protobuf.
+// The feeds, fetches and targets of a benchmark step: a text file beside the GraphDef, read by the runners of both Weir
+// and the peer. Uses only the standard library, since the peer cannot share a process with Weir's protobuf.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct StepSpec {
   std::vector<std::string> fetches;  // node names; always output 0
   std::vector<std::string> targets;
   std::vector<std::string> init;  // run once, in this order, before the first step
-  bool optimize = true;           // false: graph optimizers off, since the graph would vanish
-  int cpu_devices = 1;            // of a session in process
+  bool optimize = true;           // false: disable graph optimizers, which would remove the graph
+  int cpu_devices = 1;            // of an in-process session
 
   // Written and read as lines: "feed NODE TYPE DIMS", "fetch NODE", "target NODE", "init NODE", "optimize off",
   // "cpu_devices COUNT".
   std::string ToText() const;
-  // False, with `error` set, for a line that is none of these.
+  // False, with `error` set, for any other line.
   static bool FromText(const std::string& text, StepSpec* spec, std::string* error);
 };
 
-// False when the file cannot be read.
+// False if the file cannot be read.
 bool ReadFile(const std::string& path, std::string* content);
 
 }  // namespace weir::bench

@@ -1,8 +1,8 @@
-// Synchronous training on a parameter server while one worker is slow:
-//   weir_straggler WEIR SLOWDOWN BACKUP_WORKERS
-// WEIR is the program, which serves the cluster's tasks. Each worker's input comes 20 ms after it has read the
-// variables (SleepDataset), that of the last one SLOWDOWN times as late. A step is one update. Answers as
-// bench/runner.h says.
+// Synchronous training on a parameter server with one slow worker:
+// weir_straggler WEIR SLOWDOWN BACKUP_WORKERS
+// WEIR is the program for the cluster's tasks. Each worker's input takes 20 ms after it has read the variables
+// (SleepDataset); the last worker's takes SLOWDOWN times as long. A step is one update. Speaks the protocol of
+// bench/runner.h.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -13,8 +13,8 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/session.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/parameter_server_strategy.h"
+#include "distribute/cluster/process_cluster.h"
 
 namespace weir::bench {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr int kWorkers = 4, kBatch = 32, kFeatures = 64;
 constexpr int64_t kInputMicroseconds = 20'000;
 
-// Batches on a worker, each of which comes `microseconds` after it was asked for.
+// Batches on a worker, each available `microseconds` after its request.
 DataIterator LateInput(const Scope& scope, int64_t microseconds) {
   Tensor batch(DT_FLOAT, TensorShape({kBatch, kFeatures}));
   std::ranges::copy(StepSpec::Feed{"input", "float", {kBatch, kFeatures}}.Floats(), batch.data<float>());
@@ -62,7 +62,7 @@ absl::Status Train(const std::string& weir, int slowdown, int backup_workers) {
 
   std::vector<std::thread> workers;
   const absl::Cleanup end = [&] {
-    (void)session->Close();  // ends the steps that wait, as the end of one worker's does
+    (void)session->Close();  // ends the waiting steps of all workers
     for (std::thread& worker : workers) worker.join();
   };
   for (const Operation& step : strategy->worker_steps()) {

@@ -10,10 +10,12 @@ namespace weir {
 
 using BranchFunction = std::function<OutputList(const Scope& scope)>;
 
-// What `if_true` returns where `predicate`, a bool scalar, holds, and else what `if_false` does. Both are called once,
-// to build their ops with the scope they are given; of these ops only one branch's run. Whatever else they use of the
-// graph is computed before. Both return equally many values of the same types. Conditionals nest, and gradients flow
-// through them (see Gradients). An error is kept by the scope and gives an empty list.
+// Returns what `if_true` returns if `predicate`, a bool scalar, is true, otherwise what `if_false` returns.
+// Conditionals nest, and gradients flow through them (see Gradients).
+// - Both functions are called once, to build their ops with the given scope; only the ops of the branch taken run.
+//   Other ops of the graph that they use run before.
+// - Both return the same number of values, of the same types.
+// - An error is recorded in the scope, and the result is empty.
 //
 //   Output y = Cond(root, ops::Greater(root, x, 0), [&](const Scope& s) { return OutputList{ops::Log(s, x)}; },
 //                   [&](const Scope& s) { return OutputList{ops::Neg(s, x)}; })[0];

@@ -1,4 +1,4 @@
-// A session that passes everything on to another.
+// A session that forwards to another.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// For tests that step in between: they override what they are to see.
+// For tests that intercept calls by overriding methods.
 class ForwardingSession : public Session {
  public:
   explicit ForwardingSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}

@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-// Writes nodes of a graph as a FunctionDef.
+// Converts nodes of a graph to a FunctionDef.
 class FunctionWriter {
  public:
   FunctionWriter(std::string name, std::string prefix) : prefix_(std::move(prefix)) {
@@ -34,7 +34,7 @@ class FunctionWriter {
     stand_ins_.insert(stand_in.node());
   }
 
-  // Makes `outside`, where it is new, a further argument.
+  // Adds `outside`, unless it was captured before, as an argument.
   void Capture(const Output& outside, InputList* captured) {
     if (references_.contains(outside)) return;
     captured->emplace_back(outside);
@@ -77,7 +77,7 @@ class FunctionWriter {
  private:
   std::string NameOf(const Node& node) const { return std::string(absl::StripPrefix(node.name(), prefix_)); }
 
-  // "node:argument:index", as function bodies name values.
+  // "node:argument:index", the form of values in function bodies.
   absl::StatusOr<std::string> Reference(const Output& output) const {
     if (auto found = references_.find(output); found != references_.end()) return found->second;
     int index = output.index();
@@ -105,7 +105,7 @@ std::string UniqueFunctionName(const Scope& scope, const std::string& name) {
   return unique;
 }
 
-// What leads to `roots`; nodes for which `is_end` holds lead to nothing.
+// The ancestors of `roots`; nodes for which `is_end` holds have none.
 absl::flat_hash_set<const Node*> Ancestors(std::vector<const Node*> roots,
                                            const std::function<bool(const Node&)>& is_end) {
   absl::flat_hash_set<const Node*> found;
@@ -118,7 +118,7 @@ absl::flat_hash_set<const Node*> Ancestors(std::vector<const Node*> roots,
   return found;
 }
 
-// Adds the function to the library, and says what it gives for arguments of these shapes.
+// Adds the function to the library, and infers its results for arguments of these shapes.
 absl::StatusOr<TensorSpecs> AddToLibrary(const tensorflow::FunctionDef& def,
                                          const std::vector<PartialTensorShape>& argument_shapes, Graph* graph) {
   FunctionLibrary library = graph->functions();
@@ -135,7 +135,7 @@ absl::StatusOr<TensorSpecs> AddToLibrary(const tensorflow::FunctionDef& def,
   return results;
 }
 
-// The part of the graph that a body adds. Goes from the graph with this object.
+// The part of the graph that a function's body adds. The destructor removes it from the graph.
 class Body {
  public:
   Body(const Scope& scope, const std::string& name)
@@ -170,7 +170,7 @@ class Body {
 
   bool IsOutside(const Node& node) const { return node.id() < first_; }
 
-  // What the results need, and what acts by itself.
+  // The nodes that the results need, and stateful ones.
   std::vector<const Node*> NodesFor(const OutputList& results, const OutputList& arguments) const {
     std::vector<const Node*> roots;
     for (const Output& result : results) roots.push_back(result.node());
@@ -191,7 +191,7 @@ class Body {
       if (!IsOutside(*edge->src)) continue;
       if (edge->is_control()) {
         return errors::InvalidArgument("'", node.name(), "' of a function runs after '", edge->src->name(),
-                                       "', which is not of it");
+                                       "', which is outside of it");
       }
     }
     for (int i = 0; i < node.num_inputs(); ++i) {

@@ -1,4 +1,4 @@
-// Functions of a graph's library, built as ops are: by calls with a Scope.
+// Builds functions of a graph's library the way ops are built: with a Scope.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace weir {
 
-// Builds a function's results from its arguments, with the scope that it is given.
+// Builds a function's results from its arguments, with the given scope.
 using FunctionBuilder = std::function<OutputList(const Scope& scope, const OutputList& arguments)>;
 
-// Values that are known by their types and shapes alone.
+// Types and shapes of values.
 struct TensorSpecs {
   DataTypeVector types;
   std::vector<PartialTensorShape> shapes;
@@ -22,17 +22,17 @@ struct TensorSpecs {
 
 struct BuiltFunction {
   tensorflow::NameAttrList function;
-  InputList captured;  // what it uses of the graph around it: arguments that a call adds to those of `arguments`
+  InputList captured;  // used values of the surrounding graph: arguments of a call after `arguments`
   TensorSpecs results;
 };
 
-// Calls `build` once and makes what it adds to the graph a function of the graph's library; the ops themselves go from
-// the graph. Stateful ops run with each call whether or not a result needs them. Functions nest. `name` becomes part of
-// the function's. InvalidArgument where the body makes a variable, or is ordered after ops around it.
+// Calls `build` once and turns the ops that it adds to the graph into a function of the graph's library. Stateful ops
+// run in each call even if no result needs them. Functions nest. `name` becomes part of the function's name.
+// InvalidArgument if the body creates a variable or has control inputs from outside.
 absl::StatusOr<BuiltFunction> BuildFunction(const Scope& scope, const std::string& name, const TensorSpecs& arguments,
                                             const FunctionBuilder& build);
 
-// A function without arguments that computes `results` as the graph does: with copies of all that leads to them.
+// A function without arguments that computes `results`, from copies of all ops that they depend on.
 absl::StatusOr<BuiltFunction> CopyToFunction(const Scope& scope, const std::string& name, const OutputList& results);
 
 }  // namespace weir

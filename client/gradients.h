@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// d(sum of ys)/d(x) for each x; see AddGradients. An error is kept by the scope and gives an empty list.
+// d(sum of ys)/d(x) for each x; see AddGradients. An error is recorded in the scope, and the result is empty.
 std::vector<Gradient> Gradients(const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
                                 GradientOptions options = {});
 

@@ -1,4 +1,4 @@
-// Computing nodes of a graph under construction, for passes that a client runs.
+// Evaluates nodes of a graph under construction, for passes that run in the client.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The part of a graph that a function has built, cut off from what was there before.
+// The part of a graph that a function has added.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// The nodes with ids from `first` up to `last`. Those below `outside_end` are outside; between the two stands what
-// leads into the region. The graph and its nodes outlive it.
+// The nodes with ids from `first` to `last`. Nodes below `outside_end` are outside; nodes in between connect them to
+// the region. The graph and its nodes outlive it.
 struct GraphRegion {
   Graph* graph = nullptr;
   int outside_end = 0, first = 0, last = 0;
@@ -17,13 +17,13 @@ struct GraphRegion {
   bool Contains(const Node& node) const { return node.id() >= first && node.id() < last; }
   bool IsOutside(const Node& node) const { return node.id() < outside_end; }
 
-  // Makes every data edge from outside go through `bring_in`, which adds nodes.
+  // Redirects every data edge from outside through `bring_in`, which adds nodes.
   using BringIn = std::function<absl::StatusOr<Output>(const Output& outside)>;
   absl::Status RerouteInputs(const BringIn& bring_in) const;
-  // Lets control edges from outside lead to `entries` instead.
+  // Redirects control edges from outside to `entries`.
   void MoveControlInputs(const std::vector<Node*>& entries) const;
-  // Nodes that nothing variable leads to, from within or from before, run after `pivot`: once in each round, and not at
-  // all where `pivot` does not.
+  // Makes nodes without non-constant ancestors run after `pivot`: once per iteration, and not at all if `pivot` does
+  // not run.
   void PinTo(Node* pivot) const;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 Tensor ShapeTensor(const TensorShape& shape) { return Tensor::Vector<int64_t>(shape.dim_sizes()); }
 
-// The products of a weight's dimensions that face inputs and outputs: [in, out], or [h, w, in, out] for convolutions.
+// The products of a weight's input and output dimensions: [in, out], or [h, w, in, out] for convolutions.
 struct Fans {
   explicit Fans(const TensorShape& shape) {
     const auto dims = shape.dim_sizes();
@@ -31,7 +31,7 @@ Output ScaleAndShift(const Scope& scope, const Output& value, double scale, doub
   return ops::AddV2(scope, ops::Mul(scope, value, scale), shift);
 }
 
-// A standard deviation that makes up for what a truncated normal loses beyond two deviations.
+// Compensates for the variance that a normal distribution loses when truncated at two standard deviations.
 constexpr double kTruncationFactor = 0.87962566103423978;
 
 }  // namespace

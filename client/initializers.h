@@ -10,8 +10,7 @@ Initializer Ones();
 Initializer Constant(double value);
 // The tensor itself; its shape and type must be the variable's.
 Initializer Value(Tensor value);
-// Uniform in [low, high); normal; normal without what lies beyond two standard deviations. Seeds of 0 differ from run
-// to run.
+// Uniform in [low, high); normal; normal truncated at two standard deviations. Seeds of 0 differ between runs.
 Initializer RandomUniform(double low, double high, int64_t seed = 0);
 Initializer RandomNormal(double mean = 0, double stddev = 0.05, int64_t seed = 0);
 Initializer TruncatedNormal(double mean = 0, double stddev = 0.05, int64_t seed = 0);

@@ -1,13 +1,13 @@
-// What an input function is told of the pipelines beside its own.
+// Describes an input function's pipeline among its peers.
 #pragma once
 
 namespace weir {
 
-// Which of how many pipelines that read the same input a dataset is made for: the dataset's Shard.
+// The number and index of this pipeline among those that read the same input: the dataset's Shard.
 struct InputContext {
   int num_input_pipelines = 1;
   int input_pipeline_id = 0;
-  int num_replicas_in_sync = 1;  // that a step of all pipelines together feeds
+  int num_replicas_in_sync = 1;  // replicas fed by one step of all pipelines together
 };
 
 }  // namespace weir

@@ -72,7 +72,7 @@ BatchNorm::BatchNorm(const Scope& scope, int64_t channels, double momentum, doub
   const TensorShape shape({channels});
   gamma_ = MakeVariable(inner, "gamma", shape, options, initializers::Ones());
   beta_ = MakeVariable(inner, "beta", shape, options, initializers::Zeros());
-  // Each replica moves its own averages.
+  // Each replica updates its own averages.
   const VariableOptions average = {.trainable = false,
                                    .synchronization = VariableSynchronization::kOnRead,
                                    .aggregation = VariableAggregation::kMean};

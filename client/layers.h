@@ -9,8 +9,8 @@
 
 namespace weir::layers {
 
-// Ops of a layer run on the scope's device; its variables go where `variable_device` says (a parameter server, say),
-// beside the ops when it is empty.
+// Ops of a layer run on the scope's device; its variables are on `variable_device` (a parameter server, say), or beside
+// the ops if it is empty.
 struct LayerOptions {
   std::string variable_device;
   DataType dtype = DT_FLOAT;
@@ -57,13 +57,13 @@ Output AvgPool2D(const Scope& scope, const Output& x, int64_t size, int64_t stri
                  const std::string& padding = "VALID");
 
 // Batch normalisation over all dimensions but the last of a [batch, height, width, channels] tensor (Ioffe and Szegedy
-// 2015). In training it uses the batch's moments; updates() then moves the averages that inference uses.
+// 2015). Training uses the batch's moments; updates() then updates the averages that inference uses.
 class BatchNorm {
  public:
   BatchNorm(const Scope& scope, int64_t channels, double momentum = 0.99, double epsilon = 1e-3,
             const LayerOptions& options = {});
   Output operator()(const Scope& scope, const Output& x, bool training);
-  // To be run with each training step.
+  // Must run with each training step.
   const std::vector<Operation>& updates() const { return updates_; }
 
  private:
@@ -91,7 +91,7 @@ Output Flatten(const Scope& scope, const Output& x, int64_t features);
 
 // The mean over the batch of softmax cross-entropy. logits: [batch, classes]; labels: [batch] int32 or int64.
 Output SparseSoftmaxLoss(const Scope& scope, const Output& logits, const Output& labels);
-// The share of rows whose largest logit is the label's.
+// The fraction of rows whose largest logit is the label's.
 Output Accuracy(const Scope& scope, const Output& logits, const Output& labels);
 
 }  // namespace weir::layers

@@ -8,15 +8,16 @@
 namespace weir {
 namespace {
 
-// Request ids are positive, unique per client with overwhelming probability; 0 would switch duplicate detection off.
+// Request ids are positive and unique per client with overwhelming probability; 0 would disable duplicate detection.
 int64_t FirstRequestId() { return static_cast<int64_t>((RandomBits() >> 2) | (uint64_t{1} << 61)); }
 
-// The master ends a step that takes too long, and knows more about it; one of TensorFlow's may leave that to the call.
+// Extra time of the call: the master ends a step at its deadline with a better error. TensorFlow's master may leave the
+// deadline to the call.
 constexpr absl::Duration kPatienceWithMaster = absl::Seconds(2);
 
 CallOptions CallWith(const SessionOptions& options) { return {.deadline = absl::Now() + options.call_timeout}; }
 
-// For a step that may take so long, or as long as the session's configuration says.
+// For a step with this timeout, or the session's.
 CallOptions StepCallWith(const SessionOptions& options, int64_t timeout_in_ms) {
   CallOptions call = CallWith(options);
   if (timeout_in_ms <= 0) timeout_in_ms = options.config.operation_timeout_in_ms();
@@ -33,7 +34,7 @@ absl::Status CheckValid(const std::vector<Output>& outputs, absl::string_view wh
   return absl::OkStatus();
 }
 
-// A master of TensorFlow waits for ever for a feed whose name does not say which output it is.
+// TensorFlow's master waits indefinitely for a feed whose name has no output index.
 std::string FullName(const std::string& name) {
   return name.find(':') == std::string::npos ? absl::StrCat(name, ":0") : name;
 }
@@ -54,7 +55,7 @@ std::vector<std::string> Names(const std::vector<Operation>& operations) {
 
 }  // namespace
 
-// May outlive the session's object: then the master knows no such session.
+// May outlive its session; the master then does not know the session.
 class MasterSessionClient::CallableClient : public Session::Callable {
  public:
   CallableClient(const MasterSessionClient& session, int64_t handle, size_t num_feeds)
@@ -71,12 +72,12 @@ class MasterSessionClient::CallableClient : public Session::Callable {
     tensorflow::ReleaseCallableResponse response;
     request.set_session_handle(args_.session_handle);
     request.set_handle(args_.handle);
-    // A session that is closed has released its callables.
+    // A closed session has released its callables.
     master_->ReleaseCallable(CallWith(options_), request, &response).IgnoreError();
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& feeds) override {
-    // A master of TensorFlow does not bear another number.
+    // TensorFlow's master fails on a wrong number of feeds.
     if (feeds.size() != num_feeds_) {
       return errors::InvalidArgument("Expected ", num_feeds_, " feeds for callable ", args_.handle, ", but got ",
                                      feeds.size());
@@ -153,7 +154,7 @@ absl::Status MasterSessionClient::ExtendIfNeeded() {
                                       "' was changed, by a gradient through it, after the session got it. Build ",
                                       "gradients before the session, or create a new session.");
   }
-  // Nodes are exported in order of creation: the first ones were sent.
+  // Nodes are exported in order of creation, so those already sent come first.
   int known = 0;
   for (int id = 0; id < nodes_sent_; ++id) known += graph.node(id) != nullptr;
   request.mutable_graph_def()->mutable_node()->DeleteSubrange(0, known);

@@ -13,8 +13,7 @@
 
 namespace weir {
 
-// Speaks to `master`, which it shares; `keep_alive` is released last, after the session was closed (an in-process
-// cluster, say). Thread-safe.
+// Shares `master`; `keep_alive` (an in-process cluster, say) is released last, after closing the session. Thread-safe.
 class MasterSessionClient : public Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<MasterInterface> master,
@@ -41,7 +40,7 @@ class MasterSessionClient : public Session {
   class CallableClient;
   MasterSessionClient(std::shared_ptr<MasterInterface> master, std::shared_ptr<void> keep_alive, const Scope& scope,
                       SessionOptions options);
-  // Sends the nodes that the scope gained since the last time.
+  // Sends the nodes added to the scope since the last call.
   absl::Status ExtendIfNeeded();
   int64_t NextRequestId() { return next_request_id_.fetch_add(1, std::memory_order_relaxed); }
 

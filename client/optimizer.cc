@@ -11,7 +11,7 @@ namespace weir {
 
 namespace {
 
-// Each row once, with the sum of its values.
+// Sums rows with the same index.
 Gradient AddUpRows(const Scope& scope, const Gradient& gradient) {
   const auto rows = ops::Unique(scope, gradient.indices);
   const Output values = ops::UnsortedSegmentSum(scope, gradient.values, rows.idx, ops::Size(scope, rows.y));
@@ -215,7 +215,7 @@ class Adam : public SlotOptimizer {
                                   beta2_power_.value(), rate_, beta1_, beta2_, epsilon_, gradient);
   }
 
-  // As TensorFlow's: the moments decay everywhere, the gradient enters at its rows.
+  // Like TensorFlow: all moments decay, and the gradient is added at its rows.
   Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                         const Output& indices) override {
     const ResourceVariable& m = Slot(variable, "m");

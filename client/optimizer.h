@@ -1,4 +1,4 @@
-// Optimizers: a loss and its variables in, one op that trains them out.
+// Optimizers: build a training op from a loss and its variables.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ struct GradientAndVariable {
   ResourceVariable variable;
 };
 
-// The mean over replicas of each variable's gradient, computed where the variable lives: synchronous data parallelism.
-// Every replica lists the same variables in the same order. Sparse gradients stay sparse.
+// The mean over replicas of each variable's gradient, computed on the variable's device: synchronous data parallelism.
+// All replicas list the same variables in the same order. Sparse gradients stay sparse.
 std::vector<GradientAndVariable> AverageGradients(const Scope& scope,
                                                   const std::vector<std::vector<GradientAndVariable>>& replicas);
 
-// Builds update ops; holds no state of its own between steps (that is in variables, saved with the others). Sparse
-// gradients update only the rows they name.
+// Builds update ops. State between steps is in variables, which are saved like others. Sparse gradients update only
+// their rows.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -32,21 +32,21 @@ class Optimizer {
   // The gradients of `loss` with respect to `variables` (empty: all trainable ones).
   virtual std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, const Output& loss,
                                                             std::vector<ResourceVariable> variables = {}) const;
-  // Applies them all; then adds one to `global_step` where it is given. Variables without gradient are left alone; it
-  // is an error when none has one.
+  // Applies all gradients, then increments `global_step` if given. Variables without a gradient are skipped; it is an
+  // error if none has one.
   virtual Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                                    const ResourceVariable& global_step = {}) = 0;
-  // Makes the slots that updates of these need, as each ApplyGradients does unless this was called before: so it can
-  // stand in a branch of a Cond, where no variable can be made.
+  // Creates the slots that updates of these variables need; otherwise each ApplyGradients does. Allows ApplyGradients
+  // in a branch of a Cond, where variables cannot be created.
   virtual void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) = 0;
-  // Whether ApplyGradients may leave everything, the global step too, as it was.
+  // Whether ApplyGradients may skip a step, leaving even the global step unchanged.
   virtual bool may_skip_steps() const { return false; }
   Operation Minimize(const Scope& scope, const Output& loss, const ResourceVariable& global_step = {}) {
     return ApplyGradients(scope, ComputeGradients(scope, loss), global_step);
   }
 };
 
-// One that updates each variable by a rule of its own, with slots: variables beside it, on the same device.
+// An optimizer that updates each variable separately, with slots: variables on the same device.
 class SlotOptimizer : public Optimizer {
  public:
   Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
@@ -59,15 +59,15 @@ class SlotOptimizer : public Optimizer {
     std::string name;
     double initial_value = 0;
   };
-  // What each variable has beside it.
+  // The slots of each variable.
   virtual std::vector<SlotSpec> Slots() const { return {}; }
-  // Called before the updates, beside the first variable: makes, once, shared values such as Adam's powers of beta.
+  // Called before the updates, on the first variable's device: creates shared values such as Adam's powers of beta.
   virtual void Prepare(const Scope& scope, const ResourceVariable& first) {}
   virtual Operation ApplyDense(const Scope& scope, const ResourceVariable& variable, const Output& gradient) = 0;
-  // No row is named twice, unless AddsRepeatedRows.
+  // Rows are distinct, unless AddsRepeatedRows.
   virtual Operation ApplySparse(const Scope& scope, const ResourceVariable& variable, const Output& gradient,
                                 const Output& indices) = 0;
-  // Whether updating a row twice is the same as updating it once with the sum. Else rows are added up first.
+  // Whether updating a row twice equals updating it once with the sum. Otherwise duplicate rows are summed first.
   virtual bool AddsRepeatedRows() const { return false; }
   // Called once, after the updates.
   virtual std::vector<Operation> Finish(const Scope& scope) { return {}; }
@@ -79,12 +79,12 @@ class SlotOptimizer : public Optimizer {
   void AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
 
   const std::string name_;
-  absl::flat_hash_map<std::pair<Output, std::string>, ResourceVariable> slots_;  // by the variable's handle and name
-  // MakeSlots was called.
+  absl::flat_hash_map<std::pair<Output, std::string>, ResourceVariable> slots_;  // by variable handle and slot name
+  // Whether MakeSlots was called.
   bool has_slots_ = false;
 };
 
-// A learning rate is a number, or an output that gives one with each step: see client/training/schedules.h.
+// A learning rate is a number, or an output evaluated in each step: see client/training/schedules.h.
 
 // w -= learning_rate * g
 std::unique_ptr<Optimizer> GradientDescentOptimizer(const Input& learning_rate);

@@ -76,7 +76,7 @@ absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Saver
     auto latest = saver->Latest(dir);
     if (latest.ok()) {
       *restored_from = *latest;
-      // The variables come last: while one is missing, nothing counts as restored.
+      // Variables are restored last: while one is missing, nothing counts as restored.
       for (const auto& state : states) RETURN_IF_ERROR(state->Restore(session, *latest));
       return saver->Restore(session, *latest);
     }
@@ -106,7 +106,7 @@ absl::Status RecoverableState::Establish(Session& session, std::string* restored
 }
 
 absl::Status RecoverableState::Save(Session& session, int64_t step) {
-  // Positions first: a checkpoint of variables is never newer than where its input stood.
+  // Positions are saved first: a checkpoint of variables is never newer than its input position.
   if (positions_ != nullptr) {
     RETURN_IF_ERROR(positions_->Save(session, JoinPath(positions_dir(), "position"), step).status());
   }

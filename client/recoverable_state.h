@@ -1,4 +1,4 @@
-// What a training loop must not lose: variables, and positions in the input.
+// The state that a training loop must not lose: variables and input positions.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace weir {
 
-// Whose the variables are.
+// The ownership of the variables.
 enum class TrainingRole {
-  kOnly,    // this loop's alone
-  kChief,   // other loops' too, in processes of their own; this one initialises, restores and saves them
-  kWorker,  // the chief's: this loop waits until the chief has made them whole
+  kOnly,    // only this loop uses them
+  kChief,   // shared with loops in other processes; this one initialises, restores and saves them
+  kWorker,  // the chief's: this loop waits until the chief has initialised or restored them
 };
 
 struct RecoverableStateOptions {
@@ -23,22 +23,22 @@ struct RecoverableStateOptions {
   std::string checkpoint_dir;  // empty: nothing is saved
   int max_to_keep = 5;
   std::vector<Saveable> saveables;
-  std::vector<std::shared_ptr<TrainingState>> states;  // kept together with the variables
-  // Where a chief or a worker keeps its own saveables: "<checkpoint_dir>/input/<name>".
+  std::vector<std::shared_ptr<TrainingState>> states;  // saved and restored together with the variables
+  // The directory for saveables of a chief or worker: "<checkpoint_dir>/input/<name>".
   std::string name;
 };
 
-// Adds ops to a graph that initialise, save and restore. A loop that has the variables alone keeps its saveables with
-// them in one checkpoint, so that both are of one step. With a chief and workers the saveables are each loop's own.
-// Not thread-safe.
+// Adds ops to a graph that initialise, save and restore. A single loop stores its saveables with the variables in one
+// checkpoint, so both are of the same step. With a chief and workers, each loop stores its own saveables. Not
+// thread-safe.
 class RecoverableState {
  public:
   RecoverableState(const Scope& scope, RecoverableStateOptions options);
 
-  // Whether all of it is there: no task that holds some was lost.
+  // Whether all state exists: no task that holds some was lost.
   absl::StatusOr<bool> IsWhole(Session& session);
-  // From the newest complete checkpoint, or else from the initializers; `restored_from` is then empty. What belongs to
-  // several loops and is whole stays as it is. Unavailable for a worker while it is not.
+  // Restores from the newest complete checkpoint, or else runs the initializers; `restored_from` is then empty. State
+  // shared by several loops is left unchanged if it is whole; if it is not, a worker gets Unavailable.
   absl::Status Establish(Session& session, std::string* restored_from);
   absl::Status Save(Session& session, int64_t step);
 
@@ -57,7 +57,7 @@ class RecoverableState {
   const RecoverableStateOptions options_;
   std::unique_ptr<Saver> variables_, positions_;
   Operation initialize_, initialize_positions_;
-  Output variables_whole_, positions_whole_;  // the latter invalid where there are none, or they go with the variables
+  Output variables_whole_, positions_whole_;  // latter invalid if none, or saved with the variables
 };
 
 }  // namespace weir

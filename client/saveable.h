@@ -1,4 +1,4 @@
-// State of a graph, other than its variables, that belongs into a checkpoint.
+// Checkpointed state other than variables.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace weir {
 
-// One entry of a checkpoint: the position of an iterator, say. A value; what it names belongs to a graph.
+// One entry of a checkpoint, such as an iterator's position. A value type; refers to a graph.
 struct Saveable {
   std::string name;  // of the entry
   std::string device;
   DataType dtype = DT_INVALID;
-  std::function<Output(const Scope& scope)> save;                             // adds ops that give what is to be saved
-  std::function<Operation(const Scope& scope, const Output& value)> restore;  // adds ops that take it back
-  Operation initializer;  // brings it to its beginning, where there is no checkpoint
-  // Whether it was initialised or restored, and the task that holds it was not lost since.
+  std::function<Output(const Scope& scope)> save;                             // adds ops that return the value to save
+  std::function<Operation(const Scope& scope, const Output& value)> restore;  // adds ops that restore it
+  Operation initializer;                                                      // resets it if there is no checkpoint
+  // Whether it was initialised or restored, and its task was not lost since.
   Output is_initialized;
 };
 

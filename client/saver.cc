@@ -91,7 +91,7 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
     if (!scope.ok()) return;
     for (size_t i = 0; i < shard.variables.size(); ++i) {
       const ResourceVariable& variable = shard.variables[i];
-      // An assignment alone would give the variable whatever shape the file has.
+      // An assignment alone would accept any shape from the file.
       const Output value =
           ops::EnsureShape(on_device.WithName(variable.name()), values[i], PartialTensorShape(variable.shape()));
       restores.push_back(variable.Assign(on_device.WithName("restore_assign"), value));

@@ -15,29 +15,29 @@ namespace weir {
 struct SaverOptions {
   int max_to_keep = 5;  // 0: all
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
-  std::vector<Saveable> saveables;  // what else is saved, and restored
-  bool no_variables = false;        // these alone
+  std::vector<Saveable> saveables;  // additional state to save and restore
+  bool no_variables = false;        // only the saveables
 };
 
-// Adds save and restore ops to a graph, one shard for each device that holds what is saved: every task writes what it
-// holds, then one of them merges the shards under the final name, so that a reader finds the old checkpoint or the new
-// one. The tasks and the client must see the same files. Thread-safe once built, except that saves must not overlap.
+// Adds save and restore ops to a graph, one shard per device with saved state: every task writes its state, then one of
+// them merges the shards under the final name, so that readers find the old checkpoint or the new one. The tasks and
+// the client must share a file system. Thread-safe once built, except that saves must not overlap.
 class Saver {
  public:
-  // `variables` empty: all of the scope.
+  // `variables` empty: all variables of the scope.
   explicit Saver(const Scope& scope, std::vector<ResourceVariable> variables = {}, SaverOptions options = {});
 
   // Writes "<dir>/<base>-<step>", makes it the latest in <dir>/checkpoint, deletes the oldest beyond max_to_keep.
   // Returns the prefix.
   absl::StatusOr<std::string> Save(Session& session, const std::string& prefix, int64_t step) const;
-  // Writes `path`, and nothing else.
+  // Writes `path` only.
   absl::Status SaveTo(Session& session, const std::string& path) const;
-  // NotFound or DataLoss names the file; FailedPrecondition, InvalidArgument a variable of another shape or type.
+  // NotFound or DataLoss names the file; FailedPrecondition or InvalidArgument a variable whose shape or type differs.
   absl::Status Restore(Session& session, const std::string& prefix) const;
-  // The newest complete checkpoint of `dir`; NotFound when there is none.
+  // The newest complete checkpoint of `dir`; NotFound if there is none.
   absl::StatusOr<std::string> Latest(const std::string& dir) const;
 
-  // Restores from the checkpoint whose prefix is fed to the former.
+  // Restores from the checkpoint whose prefix is fed to prefix().
   const Output& prefix() const { return prefix_; }
   const Operation& restore() const { return restore_; }
 
@@ -53,7 +53,7 @@ class Saver {
 
   const SaverOptions options_;
   int num_shards_ = 0;
-  Output prefix_;  // where the checkpoint is, or shall be
+  Output prefix_;  // the checkpoint to read or write
   std::vector<Output> shard_prefixes_;
   Output all_shard_prefixes_;
   Operation save_, restore_;

@@ -1,4 +1,4 @@
-// Where ops are added to a graph: names, devices, control dependencies, and the first error.
+// Builds a graph: names, devices, control dependencies, and the first error.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ namespace weir {
 class ResourceVariable;
 class VariablePolicy;
 
-// A view of a graph under construction; copies share the graph. Building never throws and never returns errors one by
-// one: the first error is kept, later ops give invalid outputs, and status() (or a Session's Run) reports it.
-// Not thread-safe.
+// A view of a graph under construction; copies share the graph. Building never throws and does not return errors: the
+// first error is recorded, later ops return invalid outputs, and status() (or a Session's Run) reports it. Not
+// thread-safe.
 //
 //   Scope root = Scope::NewRoot();
 //   Output x = ops::Placeholder(root.WithName("x"), DT_FLOAT);
@@ -26,14 +26,14 @@ class Scope {
  public:
   // A new graph with every op of this build.
   static Scope NewRoot();
-  // The same graph and variable policy, without name prefix, device, control dependencies and colocation.
+  // The same graph and variable policy, but no name prefix, device, control dependencies or colocation.
   Scope Root() const { return Scope(shared_).WithVariablePolicy(variable_policy_); }
 
   // Names of ops built below begin with "name/"; the name is made unique.
   Scope SubScope(absl::string_view name) const;
-  // The next op's name (made unique), instead of its type's.
+  // Sets the next op's name (made unique); the default is its type's.
   Scope WithName(absl::string_view name) const;
-  // Merged over the device of this scope: "/job:ps/task:1" then "/device:CPU:0".
+  // Merged with this scope's device: "/job:ps/task:1" then "/device:CPU:0".
   Scope WithDevice(absl::string_view device) const;
   // Ops built below run after these.
   Scope WithControlDependencies(const std::vector<Operation>& operations) const;
@@ -41,12 +41,12 @@ class Scope {
   Scope WithNoControlDependencies() const;
   // Ops built below live on the same device as `op`.
   Scope ColocateWith(const Operation& op) const;
-  // Variables made below are as `policy` says (see client/variables.h); nullptr: plain ones.
+  // Variables are created by `policy` (see client/variables.h); nullptr: plain ones.
   Scope WithVariablePolicy(std::shared_ptr<VariablePolicy> policy) const;
 
   bool ok() const { return status().ok(); }
   const absl::Status& status() const;
-  // Keeps the first error.
+  // Records the first error.
   void UpdateStatus(absl::Status status) const;
 
   Graph* graph() const;
@@ -55,19 +55,20 @@ class Scope {
   const std::string& device() const { return device_; }
   bool is_colocated() const { return !colocate_with_.empty(); }
   const std::shared_ptr<VariablePolicy>& variable_policy() const { return variable_policy_; }
-  // The prefix of names, without the last '/', and the name that the next op will have (empty: its type's).
+  // The name prefix without the last '/', and the next op's name (empty: its type's).
   std::string name() const { return prefix_.empty() ? "" : prefix_.substr(0, prefix_.size() - 1); }
   const std::string& op_name() const { return op_name_; }
 
   // A Const node; a literal takes the type `dtype`.
   Output Constant(const Input& value, DataType dtype = DT_INVALID) const;
-  // The variables of the graph, in the order in which they were made.
+  // The graph's variables, in order of creation.
   const std::vector<ResourceVariable>& variables() const;
   void AddVariable(const ResourceVariable& variable) const;
 
   // --- For op wrappers ---
-  // Adds a node of type def.op() with these inputs; its name, device, control inputs and colocation come from the
-  // scope, type and number attributes that are not set in `def` from the inputs. An error leaves an invalid Operation.
+  // Adds a node of type def.op() with these inputs. Its name, device, control inputs and colocation come from the
+  // scope; type and number attributes missing in `def` are inferred from the inputs. Returns an invalid Operation on
+  // error.
   Operation AddOp(tensorflow::NodeDef def, const std::vector<InputList>& inputs) const;
 
  private:

@@ -1,4 +1,4 @@
-// Running what a Scope built: in this process or on a cluster, through the same calls.
+// Runs graphs built with a Scope, in this process or on a cluster, through the same interface.
 #pragma once
 
 #include <memory>
@@ -24,26 +24,26 @@ using NamedFeedList = std::vector<std::pair<std::string, Tensor>>;
 
 struct SessionOptions {
   tensorflow::ConfigProto config;
-  // Every call ends by then; RunOptions.timeout_in_ms and config.operation_timeout_in_ms are sooner.
+  // An upper bound for every call; RunOptions.timeout_in_ms and config.operation_timeout_in_ms may be shorter.
   absl::Duration call_timeout = absl::Minutes(60);
   absl::Duration connect_timeout = absl::Minutes(2);
 };
 
-// A connection to a master, with one graph. Thread-safe: steps may run from many threads at once. The graph may grow
-// between runs: what the Scope gained since is sent by the next Run or MakeCallable.
+// A connection to a master, with one graph. Thread-safe: steps may run concurrently. The graph may grow between runs:
+// the next Run or MakeCallable sends the nodes added since.
 class Session {
  public:
-  // The same master and worker as on a cluster, in this process, without sockets or serialisation. Variables live as
-  // long as the session.
+  // Runs a master and a worker in this process, the same code as on a cluster, without sockets or serialisation.
+  // Variables live as long as the session.
   static absl::StatusOr<std::unique_ptr<Session>> Local(const Scope& scope, SessionOptions options = {});
   // `target`: "grpc://host:port" of any task of a cluster. UNAVAILABLE or DEADLINE_EXCEEDED names the address, or the
-  // tasks that are missing.
+  // missing tasks.
   static absl::StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const Scope& scope,
                                                           SessionOptions options = {});
-  // Closes, and drops the error.
+  // Closes the session and ignores errors.
   virtual ~Session() = default;
 
-  // Computes `fetches` with `feeds` in place of those outputs, and runs `targets`. Errors name task, device, node, op.
+  // Computes `fetches`, replacing outputs by `feeds`, and runs `targets`. Errors name task, device, node and op.
   virtual absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                                   const std::vector<Operation>& targets = {},
                                                   const tensorflow::RunOptions& run_options = {},
@@ -57,7 +57,7 @@ class Session {
                                                        const tensorflow::RunOptions& run_options = {},
                                                        tensorflow::RunMetadata* metadata = nullptr) = 0;
 
-  // A signature prepared once: the cheapest way to run the same step many times. After its session, it runs no more.
+  // A prepared signature: the cheapest way to run the same step many times. Fails once its session is closed.
   class Callable {
    public:
     virtual ~Callable() = default;

@@ -1,4 +1,4 @@
-// What fixtures share whose tests have one graph and one session.
+// Base class of fixtures with one graph and one session.
 #pragma once
 
 #include <cstdlib>
@@ -13,18 +13,17 @@
 
 namespace weir {
 
-// A fixture derives from this and says how a session is opened. What the session runs on outlives it: a fixture that
-// owns that lets go of session_ first.
+// Derived fixtures implement Open. Anything that the session runs on must outlive it: a fixture that owns it resets
+// session_ first.
 class SessionFixture {
  public:
   virtual ~SessionFixture() = default;
 
  protected:
-  // With the graph as it is, which may be wrong.
+  // Opens a session with the graph as it is, which may be invalid.
   virtual absl::StatusOr<std::unique_ptr<Session>> Open() = 0;
 
-  // The session; the first call opens it and gives the graph's variables their first values. Without one the test
-  // program ends.
+  // The session; the first call opens it and initialises the graph's variables. Aborts the test program on failure.
   Session& session() {
     if (session_ != nullptr) return *session_;
     const bool has_variables = !scope_.variables().empty();
@@ -40,7 +39,7 @@ class SessionFixture {
     }
     return *session_;
   }
-  // An error is the test's failure, and gives uninitialised tensors.
+  // On an error, fails the test and returns uninitialised tensors.
   std::vector<Tensor> Run(const FeedList& feeds, const OutputList& fetches,
                           const std::vector<Operation>& targets = {}) {
     auto result = session().Run(feeds, fetches, targets);

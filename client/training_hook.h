@@ -1,4 +1,4 @@
-// What watches and steers a training loop.
+// Hooks observe and control a training loop.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,19 @@
 
 namespace weir {
 
-// What one step was, as hooks see it.
+// The outcome of one step.
 struct StepReport {
   int64_t global_step = 0;      // after the step
-  std::vector<Tensor> fetches;  // as asked for by the loop's options
+  std::vector<Tensor> fetches;  // requested by the loop's options
   absl::Duration duration;
 };
 
 // One recovery, from the failure to the first step after it.
 struct RecoveryReport {
   absl::Status cause;
-  int64_t failed_at = 0;      // the global step that was being made
-  int64_t resumed_at = 0;     // the global step that the state has now
-  std::string restored_from;  // the checkpoint; empty when the tasks still held the state
+  int64_t failed_at = 0;      // the global step in progress
+  int64_t resumed_at = 0;     // the global step of the recovered state
+  std::string restored_from;  // the checkpoint; empty if the tasks still had the state
   absl::Duration duration;
 };
 
@@ -32,25 +32,25 @@ struct RecoveryReport {
 class TrainingHook {
  public:
   virtual ~TrainingHook() = default;
-  // The state is initialised or restored; the first step follows.
+  // After the state was initialised or restored, before the first step.
   virtual absl::Status Begin(Session& session, int64_t global_step) { return absl::OkStatus(); }
-  // After each step. True asks the loop to stop.
+  // After each step. True stops the loop.
   virtual absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) { return false; }
-  // A checkpoint of this step is complete.
+  // After the checkpoint of this step is complete.
   virtual absl::Status AfterSave(Session& session, int64_t global_step) { return absl::OkStatus(); }
-  // A step failed for loss of a task; the loop now recovers.
+  // A step failed because a task was lost; the loop recovers next.
   virtual void Failed(const absl::Status& cause, int64_t global_step) {}
   virtual void Recovered(const RecoveryReport& report) {}
-  // The loop ends without error.
+  // The loop ends without an error.
   virtual absl::Status End(Session& session, int64_t global_step) { return absl::OkStatus(); }
 };
 
 // Stops when the global step reaches `last_step`.
 std::unique_ptr<TrainingHook> StopAtStepHook(int64_t last_step);
-// Hands fetch `index`, a float scalar, to `log` every `every` steps.
+// Passes fetch `index`, a float scalar, to `log` every `every` steps.
 std::unique_ptr<TrainingHook> LogHook(int64_t every, int index,
                                       std::function<void(int64_t global_step, double value)> log);
-// Fails with InvalidArgument when fetch `index`, a float scalar, is not a finite number.
+// Fails with InvalidArgument if fetch `index`, a float scalar, is not finite.
 std::unique_ptr<TrainingHook> NanHook(int index);
 
 }  // namespace weir

@@ -60,9 +60,9 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   return global_step_;
 }
 
-// A task that was lost may be back before anybody noticed, without what it held. Where others step the variables, the
-// chief may even have restored them by the time this loop looks: a failure beside variables that are whole is believed
-// when it happens again.
+// A lost task may have been restarted, without its state, before the loss was detected. If other processes step the
+// variables, the chief may already have restored them when this loop checks: so a failure while variables are whole
+// counts as an error only if it recurs.
 absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
   if (IsTaskLoss(status)) return true;
   if (!absl::IsFailedPrecondition(status)) return false;
@@ -78,11 +78,11 @@ absl::Status TrainingLoop::Start(Session& session) {
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = restored_from.empty() ? -1 : global_step_;
   last_saved_time_ = absl::Now();
-  // A checkpoint from the start: whatever fails later, there is a state to go back to.
+  // An initial checkpoint: a later failure can then always be recovered from.
   return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
 }
 
-// Tasks may still be starting, or the chief be on its way.
+// Tasks, or the chief, may still be starting.
 absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_from) {
   const absl::Time deadline = absl::Now() + options_.recovery_timeout;
   for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {

@@ -1,4 +1,4 @@
-// Checkpoints and recovery, with a session whose failures the test decides.
+// Checkpoints and recovery, with a session that fails on demand.
 
 #include "client/training_loop.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A local session that fails chosen runs, and can lose its variables as a restarted task does.
+// A local session that fails selected runs, and can lose its variables like a restarted task.
 class FlakySession : public ForwardingSession {
  public:
   FlakySession(const Scope& scope, std::unique_ptr<Session> session)

@@ -28,7 +28,7 @@ ResourceVariable ResourceVariable::MakeOne(const Scope& scope, const TensorShape
                                            const Initializer& initializer, VariableOptions options) {
   ResourceVariable variable;
   const Scope inner = scope.SubScope(scope.op_name().empty() ? "variable" : scope.op_name());
-  // The node and the checkpoint entry carry the scope's name itself: "hidden/weights".
+  // The node and the checkpoint entry are named exactly like the scope: "hidden/weights".
   variable.name_ = inner.name();
   if (options.save_name.empty()) options.save_name = variable.name_;
   variable.shape_ = shape;
@@ -44,7 +44,7 @@ ResourceVariable ResourceVariable::MakeOne(const Scope& scope, const TensorShape
   return variable;
 }
 
-// A copy's initial value is that of the variable itself, so that a random one is drawn once.
+// A copy is initialised from the variable itself, so that a random value is drawn once.
 void ResourceVariable::AddCopies(const Scope& scope) {
   if (options_.copy_devices.empty() || !scope.ok()) return;
   const Edge* initial = initializer_.node()->input_edge(1);

@@ -1,4 +1,4 @@
-// Variables of a model: state that lives on a device between steps.
+// A model's variables: state on a device that persists between steps.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace weir {
 
-// Makes the initial value of a variable of this shape and type.
+// Builds the initial value of a variable of this shape and type.
 using Initializer = std::function<Output(const Scope& scope, const TensorShape& shape, DataType dtype)>;
 
-// When the copies that a strategy keeps of a variable are made equal: with every write, or only when it is read
-// outside of the replicas (each replica writes its own copy; for counts and averages).
+// When a variable's copies are synchronised: on every write, or only when it is read outside of replicas (each replica
+// writes its own copy; for counts and averages).
 enum class VariableSynchronization { kOnWrite, kOnRead };
-// How what replicas write to a variable, or their copies of it, become one value.
+// How replicas' writes to a variable, or their copies of it, are combined.
 enum class VariableAggregation { kNone, kSum, kMean, kOnlyFirstReplica };
 
 struct VariableOptions {
@@ -24,36 +24,36 @@ struct VariableOptions {
   bool trainable = true;
   VariableSynchronization synchronization = VariableSynchronization::kOnWrite;
   VariableAggregation aggregation = VariableAggregation::kNone;
-  // Each of these devices gets a copy, which starts with the same value. For strategies.
+  // Each of these devices gets a copy with the same initial value. For strategies.
   std::vector<std::string> copy_devices;
-  // The entry in checkpoints: the variable's name unless set. A part of a whole has the name of that, and says which
-  // part it is as SaveV2 reads it, "10 4 0,5:0,4".
+  // The entry in checkpoints: the variable's name unless set. A part of a partitioned variable has the name of the
+  // whole, and its slice in SaveV2's form, "10 4 0,5:0,4".
   std::string save_name, save_slice;
 };
 
 class ResourceVariable;
 
-// Decides about the variables of a scope: where they live, and what of them a replica sees. Strategies are such.
+// Controls a scope's variables: where they are, and which copy a replica uses. Implemented by strategies.
 class VariablePolicy {
  public:
   virtual ~VariablePolicy() = default;
-  // What ResourceVariable::Make with a scope of this policy gives.
+  // Implements ResourceVariable::Make for scopes with this policy.
   virtual ResourceVariable Make(const Scope& scope, const TensorShape& shape, DataType dtype,
                                 const Initializer& initializer, const VariableOptions& options) = 0;
-  // Whether ops are built for one replica. They then name the variable itself, never its copies.
+  // Whether ops are being built for one replica. They then refer to the variable itself, never to its copies.
   virtual bool in_replica() const = 0;
 };
 
-// A resource variable of a graph under construction. A value: C++ copies of it name the same variable. Its device is
-// the scope's where it was made; ops that use its handle run there. Where it has copies on other devices, Assign,
-// AssignAdd, initializer and is_initialized are about all of them, and Read aggregates them if they are synchronised
-// when read; in a replica's scope they are about one.
+// A resource variable of a graph under construction. A value type; C++ copies refer to the same variable. Its device is
+// the scope's at creation; ops on its handle run there. If it has copies on other devices, Assign, AssignAdd,
+// initializer and is_initialized cover all of them, and Read aggregates copies that are synchronised on read; in a
+// replica's scope they cover one copy.
 class ResourceVariable {
  public:
   ResourceVariable() = default;
 
-  // Adds a variable named by the scope ("variable" by default) and lists it in the scope. An error makes it invalid
-  // and is kept by the scope.
+  // Adds a variable named by the scope ("variable" by default) and lists it in the scope. On an error, which is
+  // recorded in the scope, it is invalid.
   static ResourceVariable Make(const Scope& scope, const TensorShape& shape, DataType dtype,
                                const Initializer& initializer, VariableOptions options = {});
 
@@ -64,7 +64,7 @@ class ResourceVariable {
   bool trainable() const { return options_.trainable; }
   const VariableOptions& options() const { return options_; }
   Output handle() const { return handle_; }
-  // Reads it once a step, before ops that depend on what is written there.
+  // Reads it once per step, before ops that depend on writes.
   Output value() const { return value_; }
   // Reads it again, after the scope's control dependencies.
   Output Read(const Scope& scope) const;
@@ -72,7 +72,7 @@ class ResourceVariable {
   Operation AssignAdd(const Scope& scope, const Input& delta) const;
   Operation initializer() const { return initializer_; }
   Output is_initialized() const { return is_initialized_; }
-  // Those on options().copy_devices, in that order. They are not listed in the scope.
+  // The copies on options().copy_devices, in that order. They are not listed in the scope.
   const std::vector<ResourceVariable>& copies() const { return copies_; }
 
  private:
@@ -84,7 +84,7 @@ class ResourceVariable {
     return options_.synchronization == VariableSynchronization::kOnRead &&
            options_.aggregation == VariableAggregation::kSum;
   }
-  // `update` for the variable, and outside of replicas for every copy, where each lives.
+  // Applies `update` to the variable and, outside of replicas, to every copy, on its device.
   using Update = std::function<Operation(const Scope& scope, const ResourceVariable& variable)>;
   Operation UpdateAll(const Scope& scope, const Update& update) const;
 
@@ -100,10 +100,10 @@ class ResourceVariable {
 // Runs the initializers of all variables of the scope's graph.
 Operation InitializeAll(const Scope& scope);
 
-// The step counter "global_step" (int64, not trainable), made on first use.
+// The step counter "global_step" (int64, not trainable), created on first use.
 ResourceVariable GlobalStep(const Scope& scope);
 
-// Names tasks of `job` in turn: "/job:ps/task:0", "/job:ps/task:1", … A graph's variables are spread so.
+// Returns tasks of `job` in turn: "/job:ps/task:0", "/job:ps/task:1", … Used to spread a graph's variables.
 class RoundRobinDevices {
  public:
   RoundRobinDevices(std::string job, int tasks) : job_(std::move(job)), tasks_(tasks) {}

@@ -36,7 +36,7 @@ class LoopBuilder {
     for (const Output& value : loop_vars) {
       if (!value.valid()) return errors::InvalidArgument("A variable of '", frame_name_, "' was never built");
       const Output enter = ops::Enter(outer_, value, frame_name_, {.parallel_iterations = parallel_iterations_});
-      merges_.push_back(ops::Merge(scope_, {enter, enter}).output);  // the second becomes the way back
+      merges_.push_back(ops::Merge(scope_, {enter, enter}).output);  // the second input becomes the back edge
       RETURN_IF_ERROR(scope_.status());
       entries_.push_back(enter.node());
     }
@@ -69,7 +69,7 @@ class LoopBuilder {
                                        DataTypeName(merges_[i].type()), ", but its next value is ",
                                        DataTypeName(next[i].type()));
       }
-      // A value from outside must wait for the iteration, which its own node does.
+      // A value from outside needs a node of its own that waits for the iteration.
       const Output value = next[i].node()->id() < outside_end_ ? ops::Identity(scope_, next[i]) : next[i];
       const Output back = ops::NextIteration(scope_, value);
       RETURN_IF_ERROR(scope_.status());
@@ -90,7 +90,7 @@ class LoopBuilder {
   absl::StatusOr<Output> BringIn(const Output& outside) {
     Output& inside = brought_in_[outside];
     if (!inside.valid()) {
-      // A value crosses to the loop's device once, before the loop. A variable stays where it is.
+      // A value is copied to the loop's device once, before the loop. A variable stays where it is.
       const bool is_value = outside.type() != DT_RESOURCE && !IsRefType(outside.node()->output_type(outside.index()));
       const Scope place = is_value ? scope_ : scope_.WithDevice(outside.node()->requested_device());
       inside =

@@ -9,17 +9,18 @@
 namespace weir {
 
 struct WhileLoopOptions {
-  int64_t parallel_iterations = 10;  // how many may run at once, where their values allow it
+  int64_t parallel_iterations = 10;  // the maximum number of concurrent iterations
   std::string name = "while";
 };
 
 using LoopCondition = std::function<Output(const Scope& scope, const OutputList& loop_vars)>;
 using LoopBody = std::function<OutputList(const Scope& scope, const OutputList& loop_vars)>;
 
-// Repeats `body` as long as `condition` holds; both are called once, to build their ops with the scope they are given.
-// The body returns the next values of the loop's variables, each of its variable's type. Whatever else the two use of
-// the graph is the same in every iteration; its control inputs run before the loop. Returns the last values. Loops
-// nest, and gradients flow through them (see Gradients). An error is kept by the scope and gives an empty list.
+// Repeats `body` while `condition` holds. Loops nest, and gradients flow through them (see Gradients).
+// - Both functions are called once, to build their ops with the given scope. The body returns the next values of the
+//   loop variables, with the same types.
+// - Other values of the graph that they use are loop-invariant; control inputs run before the loop.
+// - Returns the final values. An error is recorded in the scope, and the result is empty.
 //
 //   OutputList last = WhileLoop(root, {i, x},
 //       [&](const Scope& s, const OutputList& v) { return ops::Less(s, v[0], 10); },

@@ -1,5 +1,5 @@
-// How what ops give to other tasks, or take from them, passes: cast and compressed, as "bf16", "lz4", "bf16+lz4" and
-// the like ask for (core/wire/wire_options.h). Of collectives, how their messages look.
+// The wire format of ops' inputs and outputs between tasks, and of collectives' messages: casts and compression,
+// requested as "bf16", "lz4", "bf16+lz4" and the like (core/wire/wire_options.h).
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Of one op; empty: as the session says. An error is kept by the scope.
+// Of one op; empty: the session's. An error is recorded in the scope.
 void SetWire(const Scope& scope, const Operation& operation, absl::string_view wire);
-// Of all ops of the region that have none of their own.
+// Of all ops of the region without one of their own.
 absl::Status SetWire(const GraphRegion& region, absl::string_view wire);
 
 }  // namespace weir

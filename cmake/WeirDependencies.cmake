@@ -16,10 +16,10 @@ find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(Snappy REQUIRED CONFIG)
-# Debian's LZ4 comes without a package file. The archive, so that programs run where the library is not installed.
+# Debian's LZ4 has no CMake package file. Prefers the static library, so that programs run on machines without LZ4.
 find_library(WEIR_LZ4_LIBRARY NAMES liblz4.a lz4 REQUIRED)
 find_path(WEIR_LZ4_INCLUDE_DIR lz4.h REQUIRED)
-# So do its WebP libraries.
+# The same for its WebP libraries.
 find_library(WEIR_WEBP_LIBRARY NAMES libwebp.a webp REQUIRED)
 find_library(WEIR_WEBP_DEMUX_LIBRARY NAMES libwebpdemux.a webpdemux REQUIRED)
 find_path(WEIR_WEBP_INCLUDE_DIR webp/decode.h REQUIRED)

@@ -1,6 +1,6 @@
-# Most of a small file's compile time goes into reading the system's headers. GCC reads them once, into precompiled
-# headers that every library and every program shares. Only headers that are not ours are in them: a file includes what
-# it uses all the same, which clang-tidy sees without them.
+# Most of a small file's compile time is spent on system headers. GCC reads them once, into precompiled headers shared
+# by all libraries and all programs. They contain no headers of ours, and every file still includes what it uses;
+# clang-tidy, which does not use them, checks that.
 option(WEIR_PRECOMPILED_HEADERS "Compile the system's headers once" ON)
 set(WEIR_PRECOMPILES OFF)
 if(WEIR_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -20,18 +20,18 @@ set(WEIR_PRECOMPILED_SYSTEM
     <tensorflow/core/framework/op_def.pb.h> <tensorflow/core/framework/tensor.pb.h>
     <tensorflow/core/framework/tensor_shape.pb.h>)
 
-# weir_precompile(TARGET library|program): TARGET reads the precompiled headers.
+# weir_precompile(TARGET library|program): makes TARGET use the precompiled headers.
 function(weir_precompile name kind)
   if(NOT WEIR_PRECOMPILES)
     return()
   endif()
-  # ccache wants it.
+  # Required by ccache.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   target_precompile_headers(${name} REUSE_FROM weir_precompiled_${kind})
 endfunction()
 
-# weir_source_options(OPTION SOURCES…): OPTION for some files of the folder's library, which cannot use headers that were
-# compiled without it.
+# weir_source_options(OPTION SOURCES…): adds OPTION to some files of the folder's library, which then cannot use headers
+# precompiled without it.
 function(weir_source_options option)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${option} SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
@@ -43,7 +43,7 @@ function(weir_precompiled_target kind)
   target_precompile_headers(weir_precompiled_${kind} PRIVATE ${ARGN})
 endfunction()
 
-# After protos, whose headers are among them.
+# Call after protos is defined: the precompiled headers include its headers.
 function(weir_precompiled_targets)
   if(NOT WEIR_PRECOMPILES)
     return()

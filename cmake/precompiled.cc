@@ -1,1 +1,1 @@
-// Nothing but the precompiled headers: see WeirPrecompiled.cmake.
+// Contains only the precompiled headers: see WeirPrecompiled.cmake.

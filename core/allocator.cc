@@ -15,13 +15,13 @@
 namespace weir {
 namespace {
 
-// The system promises more than it has, and ends a process that takes it at its word.
+// Linux overcommits memory and kills a process that uses more than there is, so large blocks are checked first.
 bool IsToBeHad(size_t bytes) {
   constexpr size_t kLarge = size_t{256} << 20;
   return bytes < kLarge || (bytes <= SIZE_MAX / 2 && static_cast<int64_t>(bytes) <= AvailableMemory());
 }
 
-// Each thread counts for itself and adds up now and then.
+// Each thread counts locally and flushes from time to time.
 constexpr int64_t kStatsFlushBytes = 64 << 10;
 constexpr int64_t kStatsFlushAllocs = 256;
 
@@ -35,7 +35,7 @@ class SharedStats {
   AllocatorStats Get() const {
     AllocatorStats stats;
     stats.num_allocs = num_allocs_.load(std::memory_order_relaxed);
-    // Threads that only free may have told before those that only allocate.
+    // Frees may be flushed before the allocations that they belong to.
     stats.bytes_in_use = std::max<int64_t>(in_use_.load(std::memory_order_relaxed), 0);
     stats.peak_bytes_in_use = std::max(peak_.load(std::memory_order_relaxed), stats.bytes_in_use);
     stats.largest_alloc_size = largest_.load(std::memory_order_relaxed);
@@ -54,8 +54,8 @@ class SharedStats {
 
 #ifndef WEIR_SANITIZER_BUILD
 
-// A thread's own free blocks. Two lists a class: a thread that allocates and frees in turn, and one that only frees
-// what others allocate, both reach the shared pool once in many calls, with a whole list.
+// A thread's own free blocks. There are two lists per size class, so that a thread that allocates and frees in turn,
+// and one that only frees blocks of other threads, both reach the shared pool rarely and then move a whole list.
 class ThreadCache {
  public:
   ThreadCache(BlockPool* pool, SharedStats* stats) : pool_(pool), stats_(stats) {}
@@ -67,7 +67,7 @@ class ThreadCache {
     stats_->Add(allocs_, bytes_);
   }
 
-  // nullptr: the system is to be asked.
+  // nullptr: the caller must allocate from the system.
   void* Allocate(int size_class) {
     PerClass& c = classes_[size_class];
     Count(1, static_cast<int64_t>(ClassSize(size_class)));
@@ -113,7 +113,7 @@ class ThreadCache {
   std::array<PerClass, kCachedClasses> classes_;
 };
 
-// Set while the thread has a cache; objects with thread storage that die later go to the shared pool.
+// Set while the thread has a cache; thread-local objects that are destroyed later free to the shared pool.
 thread_local ThreadCache* thread_cache = nullptr;
 thread_local bool thread_is_ending = false;
 
@@ -183,7 +183,7 @@ class PooledCpuAllocator final : public Allocator {
     return block;
   }
 
-  // What the pool keeps is given back before memory counts as exhausted.
+  // Releases the pool's blocks and retries before reporting that memory is exhausted.
   void* FromSystem(size_t bytes) {
     stats_.Largest(static_cast<int64_t>(bytes));
     if (!IsToBeHad(bytes)) {
@@ -204,7 +204,7 @@ using CpuAllocatorType = PooledCpuAllocator;
 
 #else
 
-// Under a sanitizer every block comes from malloc, so that use after free and races on reused memory are seen.
+// Under a sanitizer every block comes from malloc, so that use after free and races on reused memory are detected.
 class SystemCpuAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "cpu"; }

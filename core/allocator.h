@@ -1,4 +1,4 @@
-// Where tensor memory comes from.
+// Tensor memory allocators.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Every tensor buffer starts on a multiple of this many bytes: one cache line, and the widest vector register.
+// Alignment in bytes of every tensor buffer: one cache line, and the widest vector register.
 constexpr size_t kTensorAlignment = 64;
 
 struct AllocatorStats {
@@ -22,26 +22,26 @@ struct AllocatorStats {
   std::string ToString() const;
 };
 
-// Thread-safe. AllocateRaw returns nullptr when memory is not to be had: callers turn that into RESOURCE_EXHAUSTED with
-// the node's name. An allocator outlives every buffer taken from it.
+// Thread-safe. AllocateRaw returns nullptr when memory is exhausted; callers turn that into RESOURCE_EXHAUSTED with the
+// node's name. An allocator outlives every buffer taken from it.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual absl::string_view name() const = 0;
   // `bytes` aligned to kTensorAlignment. Never blocks.
   virtual void* AllocateRaw(size_t bytes) = 0;
-  // `bytes` is what was asked for.
+  // `bytes` is the size that was requested.
   virtual void DeallocateRaw(void* ptr, size_t bytes) = 0;
-  // May lag behind by a few small blocks a thread.
+  // May lag by a few small blocks per thread.
   virtual AllocatorStats Stats() const = 0;
-  // Gives back to the system what is kept for reuse (threads keep their small caches).
+  // Returns memory that is cached for reuse to the system (threads keep their small caches).
   virtual void ReleaseUnused() {}
   // Whether the host may read and write the memory.
   virtual bool IsHostMemory() const { return true; }
 };
 
-// The process-wide CPU allocator: pooled size classes with a cache per thread, huge pages for large blocks, the system
-// behind it. It holds no state that a server could confuse with another's, and lives until the process ends.
+// The process-wide CPU allocator: pooled size classes with a cache per thread, huge pages for large blocks. It has no
+// state specific to a server, and lives until the process ends.
 Allocator* CpuAllocator();
 
 }  // namespace weir

@@ -15,8 +15,8 @@ namespace {
 using tensorflow::AttrValue;
 using tensorflow::NameAttrList;
 
-// How a C++ type lies in an AttrValue: its attr type, the field's reader, its list's reader, and writers for both.
-// Conversions are checked by Convert.
+// Maps a C++ type to AttrValue: its attr type, the field's reader, its list's reader, and writers for both. Convert
+// checks conversions.
 template <typename V>
 struct AttrField;
 
@@ -107,7 +107,7 @@ void Write(DataType v, AttrValue* out) { out->set_type(static_cast<tensorflow::D
 void Write(tensorflow::DataType v, AttrValue* out) { out->set_type(v); }
 void Write(const TensorShape& v, AttrValue* out) { v.ToProto(out->mutable_shape()); }
 void Write(const PartialTensorShape& v, AttrValue* out) { v.ToProto(out->mutable_shape()); }
-// Only variants that cannot be encoded fail, and those are no attributes: what could be written stays.
+// Only variants that cannot be encoded fail, and those cannot be attributes; whatever was written stays.
 void Write(const Tensor& v, AttrValue* out) { TensorToProto(v, out->mutable_tensor()).IgnoreError(); }
 void Write(const NameAttrList& v, AttrValue* out) { *out->mutable_func() = v; }
 void Write(const AttrValue& v, AttrValue* out) { *out = v; }

@@ -1,5 +1,4 @@
-// Attribute values by themselves: reading, writing, comparing, printing and parsing. What an OpDef asks of them is in
-// node_def_check.cc.
+// Reading, writing, comparing, printing and parsing attribute values. node_def_check.cc checks them against an OpDef.
 #include "core/attr_value.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -87,7 +86,7 @@ std::string PrintListValue(const AttrValue::ListValue& list) {
   return "[]";
 }
 
-// The attr type that `value` would fit, but for empty lists, which fit any list.
+// The attr type of `value`, except for empty lists, which match any list type.
 std::string TypeOfList(const AttrValue::ListValue& list) {
   std::vector<std::string> types;
   if (list.s_size() > 0) types.push_back("list(string)");
@@ -155,7 +154,7 @@ absl::string_view FieldFor(absl::string_view type) {
   return "";
 }
 
-// Types may be written as "float" or "DT_FLOAT".
+// Types may be spelled "float" or "DT_FLOAT".
 std::string SpellTypes(absl::string_view text) {
   std::string out, word;
   for (size_t i = 0; i <= text.size(); ++i) {

@@ -22,12 +22,12 @@ namespace weir {
 // nullptr when the node has no such attribute.
 const tensorflow::AttrValue* FindAttr(const tensorflow::NodeDef& node, absl::string_view name);
 
-// InvalidArgument naming node and attribute when it is missing or holds another type. V as in
+// InvalidArgument naming node and attribute if it is missing or has another type. V as in
 // OpKernelConstruction::GetAttr.
 template <typename V>
 absl::Status GetNodeAttr(const tensorflow::NodeDef& node, absl::string_view name, V* value);
 
-// V: also const char*, absl::string_view, double, spans of values, tensorflow::DataType, tensorflow::AttrValue itself.
+// V may also be const char*, absl::string_view, double, spans of values, tensorflow::DataType or tensorflow::AttrValue.
 template <typename V>
 void SetAttrValue(const V& value, tensorflow::AttrValue* out);
 void SetAttrValue(const char* value, tensorflow::AttrValue* out);
@@ -44,7 +44,7 @@ absl::Status ParseAttrValue(absl::string_view type, absl::string_view text, tens
 // InvalidArgument when `value` is not of attr type `type`.
 absl::Status CheckAttrType(const tensorflow::AttrValue& value, absl::string_view type);
 
-// As above, and within the minimum and allowed values of `attr_def`.
+// As above, and checks the minimum and allowed values of `attr_def`.
 absl::Status ValidateAttrValue(const tensorflow::AttrValue& value, const tensorflow::OpDef_AttrDef& attr_def);
 
 // --- OpDef against NodeDef ---
@@ -52,17 +52,19 @@ absl::Status ValidateAttrValue(const tensorflow::AttrValue& value, const tensorf
 // "{{node a}} = Add[T=DT_FLOAT](x, y)", for messages.
 std::string SummarizeNodeDef(const tensorflow::NodeDef& node);
 
-// Fills in defaults of attributes that `node` lacks.
+// Fills in the defaults of missing attributes.
 void AddDefaultAttrs(const tensorflow::OpDef& op_def, tensorflow::NodeDef* node);
 // Types of all inputs and outputs of `node`, lists expanded; references keep their reference type.
 absl::Status InOutTypesForNode(const tensorflow::NodeDef& node, const tensorflow::OpDef& op_def, DataTypeVector* inputs,
                                DataTypeVector* outputs);
-// How many tensors the argument stands for, and their types.
+// The number and types of the tensors of an argument.
 absl::Status ArgTypes(const tensorflow::NodeDef& node, const tensorflow::OpDef_ArgDef& arg, DataTypeVector* types);
-// Attributes present, of the right type, within their allowed values and minimum; no unknown ones (but those that
-// start with '_'); inputs well-formed, data before control, as many as the op takes.
+// Checks that:
+// - all attributes are present, of the right type, and within their allowed values and minimum;
+// - there are no unknown attributes, except those that start with '_';
+// - inputs are well-formed, data before control, and as many as the op takes.
 absl::Status ValidateNodeDef(const tensorflow::NodeDef& node, const tensorflow::OpDef& op_def);
-// Its attributes alone, whatever the inputs.
+// Checks the attributes only, not the inputs.
 absl::Status ValidateNodeAttrs(const tensorflow::NodeDef& node, const tensorflow::OpDef& op_def);
 
 }  // namespace weir

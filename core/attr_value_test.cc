@@ -151,7 +151,7 @@ class NodeDefCheckTest : public ::testing::Test {
     op_def_ = *registry.Find("Foo")->op_def;
   }
 
-  // A good node with the changes that `text` merges in.
+  // A valid node, with `text` merged in.
   absl::Status Validate(const std::string& text, const std::string& base = "input: ['x', 'y:1', '^z']") {
     NodeDef node = ParseNode("name: 'n' op: 'Foo' " + base);
     SetNodeAttr("T", DT_FLOAT, &node);

@@ -21,7 +21,7 @@ void* MapHuge(size_t bytes) {
   char* const end = begin + bytes + kHugePage;
   if (start > begin) munmap(begin, start - begin);
   if (end > start + bytes) munmap(start + bytes, end - (start + bytes));
-  madvise(start, bytes, MADV_HUGEPAGE);  // advice: without huge pages it works all the same
+  madvise(start, bytes, MADV_HUGEPAGE);  // advice: huge pages are optional
   return start;
 }
 

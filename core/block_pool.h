@@ -1,4 +1,4 @@
-// Free blocks of memory that threads share, and where blocks come from.
+// Free memory blocks shared by threads, and their allocation from the system.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 
 namespace weir {
 
-// Aligned memory from the system; from 2 MiB on it starts on a huge page. nullptr when there is none.
+// Aligned memory from the system, on a huge page from 2 MiB on. nullptr when memory is exhausted.
 void* SystemAllocate(size_t bytes);
-// `bytes` is what was asked for.
+// `bytes` is the size that was requested.
 void SystemFree(void* ptr, size_t bytes);
 
 struct FreeBlock {
@@ -37,16 +37,16 @@ struct FreeList {
   }
 };
 
-// Free blocks that no thread's cache holds: whole lists of small ones, and single large ones. Thread-safe. Bounded:
-// when it is full, classes give up their blocks in turn, so that sizes which are no longer used do not stay for ever.
+// Free blocks that are in no thread's cache: whole lists of small ones, and single large ones. Thread-safe. Bounded:
+// when it is full, classes release blocks in turn, so that sizes no longer in use are not kept indefinitely.
 class BlockPool {
  public:
   explicit BlockPool(size_t limit) : limit_(limit) {}
 
-  // An empty list where there is none of that class.
+  // An empty list if there is none of that class.
   FreeList Take(int size_class);
   void Put(int size_class, FreeList list);
-  // Everything goes back to the system.
+  // Returns everything to the system.
   void ReleaseAll();
   size_t retained() const { return retained_.load(std::memory_order_relaxed); }
 

@@ -37,7 +37,7 @@ void BlockingPool::Schedule(Task task) {
       StartThread();
     }
     finished.swap(finished_);
-    if (threads_.empty()) {  // nobody would ever run it
+    if (threads_.empty()) {  // no thread would ever run it
       alone = std::move(queue_.back());
       queue_.pop_back();
     }
@@ -46,7 +46,7 @@ void BlockingPool::Schedule(Task task) {
   if (alone) alone();
 }
 
-// Where the system has no thread to give, the task waits for one of those that are there.
+// If the system has no thread to give, the task waits for an existing one.
 void BlockingPool::StartThread() {
   auto self = threads_.emplace(threads_.end());
   try {

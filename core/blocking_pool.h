@@ -1,4 +1,4 @@
-// The threads of a WorkQueue that may block.
+// The blocking threads of a WorkQueue.
 #pragma once
 
 #include <deque>
@@ -11,8 +11,8 @@
 
 namespace weir {
 
-// Starts a thread where no idle one can take a task, up to a limit beyond which tasks wait; threads idle for long end.
-// Thread-safe. Destruction runs what was scheduled.
+// Starts a thread when no idle one can take a task, up to a limit beyond which tasks queue up. Threads that stay idle
+// for long end. Thread-safe. The destructor runs all scheduled tasks.
 class BlockingPool {
  public:
   using Task = absl::AnyInvocable<void()>;

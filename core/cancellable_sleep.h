@@ -1,4 +1,4 @@
-// A pause that cancellation ends.
+// A sleep that cancellation interrupts.
 #pragma once
 
 #include "absl/time/time.h"
@@ -7,7 +7,8 @@
 
 namespace weir {
 
-// Blocks until `until`: OK. Where `cancellation`, which may be nullptr, starts first (or has started): its status.
+// Blocks until `until` and returns OK. If `cancellation` (may be nullptr) starts first, or has started already, returns
+// its status.
 absl::Status SleepUntil(absl::Time until, CancellationManager* cancellation);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Telling work in flight to stop.
+// Cancellation of work in flight.
 #pragma once
 
 #include <atomic>
@@ -25,18 +25,19 @@ class CancellationManager {
   ~CancellationManager();
   CancellationManager(const CancellationManager&) = delete;
 
-  // Runs every registered callback, then refuses new ones. Later calls do nothing. `reason` is what waiters report.
+  // Runs every registered callback, then rejects new ones. Later calls do nothing. `reason` is the status that waiters
+  // report.
   void StartCancel(absl::Status reason = absl::CancelledError("The step was cancelled"));
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // OK until cancelled.
   absl::Status status() const;
 
-  // kInvalidToken, and `callback` will not run, when cancellation has started: the caller then acts as cancelled.
+  // Returns kInvalidToken if cancellation has started: `callback` will not run, and the caller acts as cancelled.
   Token Register(std::function<void()> callback);
-  // True: the callback will never run. False: it ran; if it was running, this call waited for it (except from within a
-  // callback, which would wait for itself).
+  // True: the callback will never run. False: it ran; if it was running, this call waited for it (except when called
+  // from within a callback, which would wait for itself).
   bool Deregister(Token token);
-  // As Deregister, but never waits.
+  // Like Deregister, but never waits.
   bool TryDeregister(Token token);
 
  private:

@@ -1,4 +1,4 @@
-// Collectives as kernels see them: every member of a group gives a tensor and gets what all of them make together.
+// The collective interface that kernels use: every member of a group contributes a tensor and receives the result.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// Numbers are those of TensorFlow's CompleteGroup and CompleteInstance; an executor serves no others.
+// The values are those of TensorFlow's CompleteGroup and CompleteInstance; an executor supports no others.
 enum class CollectiveType : int32_t {
   kReduce = 0,
   kBroadcast = 1,
@@ -28,37 +28,39 @@ enum class CollectiveType : int32_t {
 
 enum class Reduction : uint8_t { kAdd, kMul, kMin, kMax };
 
-// Who takes part. All members name the same key and size.
+// The members of a collective. All members pass the same key and size.
 struct CollectiveGroup {
   int32_t key = 0;
   int32_t size = 0;
   int32_t rank = -1;  // -1: by the order of the devices
 };
 
-// One member's op.
+// The op of one member.
 struct CollectiveParams {
   std::string name;  // for messages: "CollectiveReduce_1: Reduce(Add,Id)"
   CollectiveGroup group;
   int32_t instance_key = 0;
-  std::string execution;  // tells apart the frames and iterations of a loop
+  std::string execution;  // distinguishes the frames and iterations of a loop
   CollectiveType type = CollectiveType::kReduce;
   Reduction reduction = Reduction::kAdd;
-  bool is_mean = false;    // divides what was reduced by the group's size
-  bool is_source = false;  // this member broadcasts
-  WireOptions wire;        // all members say the same
+  bool is_mean = false;    // divides the reduced value by the group's size
+  bool is_source = false;  // this member is the broadcast source
+  WireOptions wire;        // the same on all members
   absl::Duration timeout = absl::InfiniteDuration();
 };
 
-// The collectives of one step on one task. Thread-safe. Found in the step's container under kName; a step whose graph
-// has no collectives has none.
+// The collectives of one step on one task. Thread-safe. Stored in the step's container under kName; absent if the graph
+// has no collectives.
 class CollectiveExecutor : public Resource {
  public:
   static constexpr char kName[] = "collective_executor";
   using DoneCallback = std::function<void(absl::Status)>;
 
-  // `input` and `*output`, which may share a buffer but for all-to-all and gather, are plain tensors of one type;
-  // `*output` has the shape of the result. Both live until `done`, which runs exactly once, with no lock held, perhaps
-  // before the call returns. A failure of one member ends the op on all of them; `cancellation` ends it here.
+  // Runs one member's part of a collective.
+  // - `input` and `*output` are plain tensors of one type and may share a buffer, except for all-to-all and gather.
+  //   `*output` has the shape of the result. Both live until `done` runs.
+  // - `done` runs exactly once, with no lock held, possibly before the call returns.
+  // - If one member fails, the op fails on all of them; `cancellation` ends it on this one.
   virtual void RunAsync(const CollectiveParams& params, Device* device, const Tensor& input, Tensor* output,
                         CancellationManager* cancellation, DoneCallback done) = 0;
   // Waits until the group is complete.

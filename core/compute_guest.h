@@ -1,4 +1,4 @@
-// A thread from outside that computes among a work queue's threads.
+// An outside thread that runs tasks alongside a work queue's compute threads.
 #pragma once
 
 #include "absl/functional/function_ref.h"
@@ -7,13 +7,16 @@
 
 namespace weir {
 
-// While it lives and has not left, its thread counts as one of the queue's: one compute thread fewer works beside it,
-// so that no more threads compute than there are processors. A caller that runs a step itself is such a guest; what it
-// waits for it helps to finish, and it meets no thread that has to be woken. On a compute thread it does nothing.
-// Belongs to the thread that made it.
+// Lets the calling thread take part in a work queue, in place of one of its compute threads.
+// - From construction until Leave or destruction, one compute thread fewer runs, so that no more threads compute than
+//   there are processors.
+// - A caller that runs a step itself is a guest: it helps with the work that it waits for, without waking another
+//   thread.
+// - Has no effect on a compute thread.
+// - Belongs to the thread that created it.
 class ComputeGuest {
  public:
-  // `owner`: what names the tasks (WorkQueue::Schedule) that are the guest's.
+  // The guest runs tasks that were scheduled with this `owner` (WorkQueue::Schedule).
   ComputeGuest(WorkQueue& queue, const void* owner)
       : pool_(queue.InComputeThread() ? nullptr : &queue.compute_pool()), owner_(owner) {
     Return();
@@ -22,8 +25,8 @@ class ComputeGuest {
   ComputeGuest(const ComputeGuest&) = delete;
   ComputeGuest& operator=(const ComputeGuest&) = delete;
 
-  // A task of the guest's, or a share in a parallel loop, for it to run. Null when done() is true, or nothing has come
-  // for a while: the guest had better leave and block.
+  // Returns a task of this owner, or a share of a parallel loop, to run. Null if done() is true, or if nothing arrived
+  // for a while: the guest should then leave and block.
   ComputePool::Task FindTask(absl::FunctionRef<bool()> done) {
     return pool_ != nullptr ? pool_->FindTask(owner_, done) : nullptr;
   }

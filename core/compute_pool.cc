@@ -13,8 +13,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// About half of what a wake-up costs: longer would burn what it saves. Beside others that compute, and soon share, it
-// pays to look for longer; the processor is left to any other thread that wants it.
+// About half the cost of a wake-up: spinning longer would waste more than it saves. While other threads compute, new
+// work is likely, so spinning longer pays; it yields the processor to other threads.
 constexpr microseconds kAlone{30};
 constexpr microseconds kBesideOthers{1000};
 constexpr int kPausesPerClockRead = 16;
@@ -29,7 +29,7 @@ const ComputePool::Owner ComputePool::kAnyone = &kAnyoneTag;
 
 class ComputePool::Search {
  public:
-  // Waits a little, unless work arrives; false: it is time to sleep.
+  // Spins briefly. False: it is time to sleep.
   bool GoesOn(const ComputePool& pool) {
     for (int i = 0; i < kPausesPerClockRead; ++i) SpinPause();
     const auto spent = steady_clock::now() - start_;
@@ -74,9 +74,9 @@ void ComputePool::Schedule(Task task, Owner owner) {
     MutexLock lock(mu_);
     if (!stopping_) {
       queue_.push_back({std::exchange(task, nullptr), owner});
-      queued_.store(queue_.size());  // before SummonThread looks for guests, as a guest that leaves then looks here
+      queued_.store(queue_.size());  // before SummonThread checks for guests, because a leaving guest then checks here
       summoned = SummonThread();
-      if (workers_.empty()) {  // nobody would ever run it
+      if (workers_.empty()) {  // no thread would ever run it
         task = std::move(queue_.back().task);
         queue_.pop_back();
         queued_.store(queue_.size());

@@ -1,4 +1,4 @@
-// Compiled for the oldest CPU of the architecture (core/CMakeLists.txt): this runs before anything is known.
+// Compiled for the oldest CPU of the architecture (core/CMakeLists.txt), because it runs before any check.
 #include "core/cpu_info.h"
 
 #include <cstddef>
@@ -26,7 +26,7 @@ Registers CpuId(unsigned leaf, unsigned subleaf) {
   return r;
 }
 
-// The register files that the operating system saves on a context switch (XCR0).
+// The register sets that the operating system saves on a context switch (XCR0).
 uint64_t SavedState() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// Instruction sets that code paths are chosen by. A set of them is the bitwise or of its members.
+// Instruction sets that code paths are selected by; a bit mask.
 using CpuFeatures = uint32_t;
 constexpr CpuFeatures kCpuSse42 = 1u << 0;
 constexpr CpuFeatures kCpuAvx = 1u << 1;
@@ -22,7 +22,7 @@ constexpr CpuFeatures kCpuAvx512Fp16 = 1u << 9;
 constexpr CpuFeatures kCpuAmxInt8 = 1u << 10;
 constexpr CpuFeatures kCpuAmxBf16 = 1u << 11;
 
-// What the including file was compiled for: without these it cannot run.
+// The features that the including file was compiled for; it cannot run without them.
 constexpr CpuFeatures kCompiledCpuFeatures = 0
 #ifdef __SSE4_2__
                                              | kCpuSse42
@@ -56,14 +56,14 @@ constexpr CpuFeatures kCompiledCpuFeatures = 0
 #endif
     ;
 
-// What this CPU offers and its operating system lets programs use.
+// The features of this CPU that its operating system enables.
 CpuFeatures DetectCpuFeatures();
 
-// "AVX2 FMA AVX512", in the order above; empty for no feature.
+// "AVX2 FMA AVX512", in the order above; empty for none.
 std::string CpuFeatureNames(CpuFeatures features);
 
-// main() calls this before anything else: an older CPU then gets a sentence instead of SIGILL.
-// FAILED_PRECONDITION names what `present` lacks.
+// main() calls this first: an older CPU then gets an error message instead of SIGILL. FAILED_PRECONDITION lists the
+// features that `present` lacks.
 absl::Status CheckCpuBaseline(CpuFeatures required = kCompiledCpuFeatures, CpuFeatures present = DetectCpuFeatures());
 
 }  // namespace weir

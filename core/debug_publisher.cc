@@ -19,7 +19,7 @@
 namespace weir {
 namespace {
 
-// Microseconds since 1970, later at each call.
+// Microseconds since 1970, strictly increasing.
 int64_t NextMicros() {
   static std::atomic<int64_t> last{0};
   const int64_t now =
@@ -36,7 +36,7 @@ std::string DumpDirectory(absl::string_view device) {
   return absl::StrCat("_tfdbg_device_", absl::StrReplaceAll(device, {{":", "_"}, {"/", ","}}));
 }
 
-// <url>/<path>_<micros>, where `path` may have directories of its own.
+// Writes <url>/<path>_<micros>; `path` may contain directories.
 absl::Status Write(const FileSystemRegistry& files, const std::vector<std::string>& urls, absl::string_view path,
                    int64_t micros, tensorflow::Event event) {
   event.set_wall_time(static_cast<double>(micros));
@@ -53,7 +53,7 @@ absl::Status Write(const FileSystemRegistry& files, const std::vector<std::strin
   return absl::OkStatus();
 }
 
-// The debugger tells by tensor_content whether there is a value: handles are there too, each with its length.
+// The debugger checks tensor_content to see whether there is a value; handles go there too, each with its length.
 void WriteHandles(tensorflow::TensorProto* proto) {
   google::protobuf::io::StringOutputStream stream(proto->mutable_tensor_content());
   google::protobuf::io::CodedOutputStream coded(&stream);
@@ -122,7 +122,7 @@ absl::Status PublishDebugStep(const FileSystemRegistry& files, const std::vector
       absl::StrCat(R"({"global_step":)", step.global_step, R"(,"session_run_index":)", step.run_index,
                    R"(,"executor_step_index":)", step.executor_index, R"(,"input_names":)", Quoted(step.inputs),
                    R"(,"output_names":)", Quoted(step.outputs), R"(,"target_nodes":)", Quoted(step.targets), "}");
-  // Deprecated in event files, but here is where the debugger looks.
+  // Deprecated in event files, but the debugger reads it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   event.mutable_log_message()->set_message(asked);

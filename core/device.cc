@@ -18,7 +18,7 @@ class CpuDevice : public Device {
  public:
   CpuDevice(DeviceName name, WorkQueue* work_queue, int64_t memory_limit)
       : Device(std::move(name), RandomBits(), memory_limit), work_queue_(work_queue) {}
-  // While the work queue can still be asked for: iterators do as they end.
+  // Clears resources while the work queue still exists: iterators use it when they are destroyed.
   ~CpuDevice() override { resources()->Clear(); }
 
   Allocator* allocator() override { return CpuAllocator(); }
@@ -48,7 +48,7 @@ void Device::ToProto(tensorflow::DeviceAttributes* attributes) const {
   tensorflow::DeviceLocality* const locality = attributes->mutable_locality();
   if (const auto* physical = dynamic_cast<const PhysicalDevice*>(this); physical != nullptr) {
     attributes->set_physical_device_desc(physical->physical_description());
-    // TensorFlow's bus is the NUMA node, counted from 1; 0 says that nobody knows.
+    // TensorFlow's bus_id is the NUMA node, counted from 1; 0 means unknown.
     locality->set_numa_node(physical->numa_node());
     locality->set_bus_id(physical->numa_node() + 1);
     locality->mutable_links();

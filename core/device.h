@@ -1,4 +1,4 @@
-// What kernels run on.
+// The devices that kernels run on.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class FileSystemRegistry;
 inline constexpr char kDeviceCpu[] = "CPU";
 inline constexpr char kDeviceGpu[] = "GPU";
 
-// One device of one task. Thread-safe. Owns the state that lives on it (resource manager).
+// One device of one task. Thread-safe. Owns its resources (ResourceManager).
 class Device {
  public:
   Device(DeviceName name, uint64_t incarnation, int64_t memory_limit);
@@ -29,16 +29,16 @@ class Device {
   const std::string& name() const { return name_; }
   const DeviceName& parsed_name() const { return parsed_name_; }
   const std::string& type() const { return *parsed_name_.type; }
-  // Random, not zero, new each time that the task starts: tells a restarted task from the one that was registered.
+  // Random and nonzero, new on each start of the task: distinguishes a restarted task from the one that was registered.
   uint64_t incarnation() const { return incarnation_; }
   void ToProto(tensorflow::DeviceAttributes* attributes) const;
 
   virtual Allocator* allocator() = 0;
-  // For arguments that live in host memory whatever the device.
+  // For arguments in host memory, on any device.
   virtual Allocator* host_allocator() { return CpuAllocator(); }
   virtual WorkQueue* work_queue() = 0;
   ResourceManager* resources() { return &resources_; }
-  // What kernels find files through: FileSystemRegistry::Default() unless set, which comes before the first step.
+  // File systems that kernels use: FileSystemRegistry::Default() unless set before the first step.
   FileSystemRegistry* file_systems() const { return file_systems_.get(); }
   void set_file_systems(std::shared_ptr<FileSystemRegistry> file_systems) { file_systems_ = std::move(file_systems); }
 
@@ -51,7 +51,7 @@ class Device {
   std::shared_ptr<FileSystemRegistry> file_systems_;
 };
 
-// A CPU device that computes on `work_queue`, which outlives it. `task` has job, replica and task.
+// A CPU device that computes on `work_queue`, which outlives it. `task` has job, replica and task set.
 std::unique_ptr<Device> NewCpuDevice(const DeviceName& task, int id, WorkQueue* work_queue, int64_t memory_limit = 0);
 
 }  // namespace weir

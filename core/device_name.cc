@@ -26,7 +26,7 @@ bool ConsumeNumber(absl::string_view* text, int* number) {
   return true;
 }
 
-// "*" leaves the part absent.
+// "*" leaves the part unset.
 bool ConsumeNumberOrStar(absl::string_view* text, std::optional<int>* part) {
   if (absl::ConsumePrefix(text, "*")) return true;
   int number = 0;
@@ -49,7 +49,7 @@ bool ConsumePrefixIgnoringCase(absl::string_view* text, absl::string_view prefix
   return true;
 }
 
-// Which parts a name has mentioned, "*" included: none may come twice.
+// The parts that a name has mentioned, "*" included; none may occur twice.
 struct Seen {
   bool job = false, replica = false, task = false, device = false;
 };

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Each part may be absent. Parse accepts TensorFlow's full and legacy forms ("/job:a/task:1/cpu:0", "/device:GPU:*",
+// Each part may be unset. Parse accepts TensorFlow's full and legacy forms ("/job:a/task:1/cpu:0", "/device:GPU:*",
 // "/gpu:0"), in any order. Device types print in upper case.
 struct DeviceName {
   std::optional<std::string> job;
@@ -18,19 +18,19 @@ struct DeviceName {
   std::optional<std::string> type;
   std::optional<int> id;
 
-  // InvalidArgument quoting the name where it is malformed. The empty string names no constraint.
+  // InvalidArgument, quoting the name, if it is malformed. The empty string is no constraint.
   static absl::StatusOr<DeviceName> Parse(absl::string_view name);
-  // Parse, and every part must be there.
+  // Like Parse, but every part must be set.
   static absl::StatusOr<DeviceName> ParseFull(absl::string_view name);
 
   std::string ToString() const;
   bool IsFull() const { return job && replica && task && type && id; }
-  // Whether a device of this full name satisfies `spec`.
+  // Whether a device with this full name satisfies `spec`.
   bool Matches(const DeviceName& spec) const;
   bool IsCompatibleWith(const DeviceName& other) const;
-  // Parts of `other` win where both have them (as nested tf.device scopes do).
+  // Parts of `other` take precedence (as with nested tf.device scopes).
   DeviceName OverriddenBy(const DeviceName& other) const;
-  // InvalidArgument where both have a part and differ. With `allow_soft`, a differing type or id is dropped instead.
+  // InvalidArgument if both set a part differently. With `allow_soft`, a differing type or id is dropped instead.
   absl::StatusOr<DeviceName> MergedWith(const DeviceName& other, bool allow_soft = false) const;
   // Job, replica and task only: "/job:ps/replica:0/task:1".
   std::string TaskName() const;

@@ -1,18 +1,18 @@
-// Devices that stand for another one.
+// Devices that wrap another one.
 #pragma once
 
 #include "core/device.h"
 
 namespace weir {
 
-// A Device that is one too computes on another, which outlives it.
+// Implemented by a Device that computes on another one, which outlives it.
 class DeviceView {
  public:
   virtual ~DeviceView() = default;
   virtual Device* viewed() const = 0;
 };
 
-// The device behind all views of it.
+// The device that `device`, if it is a view, or a view of a view, is based on.
 inline Device* BehindViews(Device* device) {
   while (const auto* view = dynamic_cast<const DeviceView*>(device)) device = view->viewed();
   return device;

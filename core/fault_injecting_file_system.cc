@@ -77,7 +77,7 @@ bool FaultInjectingFileSystem::fault_happened() const {
 
 bool FaultInjectingFileSystem::ShortWrites() const {
   MutexLock lock(mu_);
-  // Only the operation at which the crash came got half-way.
+  // Only the operation at which the crash occurred was partly carried out.
   return fault_.short_write && count_ == fault_.at + 1;
 }
 

@@ -1,4 +1,4 @@
-// A file system that fails on demand, for tests of what survives a crash.
+// A file system that fails on demand, for crash tests.
 #pragma once
 
 #include <map>
@@ -10,18 +10,19 @@
 
 namespace weir {
 
-// Passes everything on to `base`, which outlives it, and counts what changes the disk. Thread-safe. A crash keeps
-// finished renames and deletions, as a journal does, but loses what was appended to a file after its last Sync.
+// Forwards everything to `base`, which outlives it, and counts operations that change the disk. Thread-safe. A crash
+// keeps finished renames and deletions, like a journalling file system, but loses bytes appended to a file after its
+// last Sync.
 class FaultInjectingFileSystem : public FileSystem {
  public:
   enum Operation { kOpen, kAppend, kSync, kClose, kRename, kDelete, kCreateDir, kSyncDir, kRead };
   struct Fault {
-    // The operation that fails: the n-th, from 0, of those of the kinds given (none given: all that change the disk).
+    // The operation that fails: the n-th, from 0, among the given kinds (none given: all that change the disk).
     int64_t at = 0;
     std::set<Operation> kinds;
-    // Every later operation fails too, as when the process is gone.
+    // Every later operation fails too, as if the process had died.
     bool crash = true;
-    // A failing Append writes the first half all the same.
+    // A failing Append still writes the first half.
     bool short_write = true;
     absl::Status error = errors::Unavailable("injected fault");
   };
@@ -29,10 +30,10 @@ class FaultInjectingFileSystem : public FileSystem {
   explicit FaultInjectingFileSystem(FileSystem* base) : base_(base) {}
 
   void Inject(Fault fault);
-  // No more faults; counts from 0 again.
+  // Stops injecting faults and restarts the count at 0.
   void Heal();
   bool fault_happened() const;
-  // What the disk holds when the machine comes back: unsynced bytes are gone.
+  // Simulates a machine restart: unsynced bytes are lost.
   absl::Status DropUnsyncedData();
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override;
@@ -50,7 +51,7 @@ class FaultInjectingFileSystem : public FileSystem {
   class Writer;
   class Reader;
 
-  // The fault, when it is this operation's turn.
+  // Returns the fault if this operation is the one that fails.
   absl::Status Check(Operation operation, const std::string& path);
   bool ShortWrites() const;
   void NoteWritten(const std::string& path, uint64_t size);

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A file system and a directory in it that is the test's own.
+// A file system and a directory of the test's own.
 struct World {
   std::shared_ptr<FileSystem> base;
   std::shared_ptr<FileSystem> fs;

@@ -23,7 +23,7 @@ uint64_t RotateRight(uint64_t x, int n) { return x >> n | x << (64 - n); }
 uint64_t RotateLeft(uint64_t x, int n) { return x << n | x >> (64 - n); }
 uint64_t Fold(uint64_t x) { return x ^ (x >> 47); }
 
-// 128 bits to 64.
+// Hashes 128 bits to 64.
 uint64_t Mix(uint64_t low, uint64_t high, uint64_t multiplier) {
   const uint64_t a = Fold((low ^ high) * multiplier);
   return Fold((high ^ a) * multiplier) * multiplier;
@@ -62,7 +62,7 @@ uint64_t Farm33To64(const char* s, size_t n) {
 
 using Pair = std::pair<uint64_t, uint64_t>;
 
-// 32 bytes into two numbers.
+// Hashes 32 bytes into two numbers.
 Pair Absorb(const char* s, uint64_t a, uint64_t b) {
   const uint64_t first = Load64(s), second = Load64(s + 8), third = Load64(s + 16), last = Load64(s + 24);
   a += first;
@@ -77,7 +77,7 @@ uint64_t FarmLong(const char* s, size_t n) {
   constexpr uint64_t kSeed = 81;
   uint64_t x = kSeed * kC + Load64(s), y = kSeed * kB + 113, z = Fold(y * kC + 113) * kC;
   Pair v{0, 0}, w{0, 0};
-  const char* const end = s + (n - 1) / 64 * 64;       // of the whole blocks
+  const char* const end = s + (n - 1) / 64 * 64;       // of the full blocks
   const char* const tail = end + ((n - 1) & 63) - 63;  // the last 64 bytes
   const auto block = [&](const char* p, uint64_t multiplier, bool last) {
     x = RotateRight(x + y + v.first + Load64(p + 8), 37) * multiplier;

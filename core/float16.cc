@@ -15,7 +15,7 @@ namespace {
 uint16_t BFloat16Bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  // Rounding could carry a NaN's mantissa away; keep its sign and make it quiet.
+  // Rounding could turn a NaN into infinity; keep its sign and make it quiet.
   return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? ((bits >> 16) & 0x8000) | 0x7fc0 : rounded);
 }
 

@@ -1,4 +1,4 @@
-// Arrays of 16-bit floats to and from float.
+// Conversion between arrays of 16-bit floats and float.
 #pragma once
 
 #include <cstdint>

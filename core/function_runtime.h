@@ -1,4 +1,4 @@
-// Calling functions of a graph's library from kernels (PartitionedCall, If, While, datasets).
+// Calls from kernels to functions of the graph's library (PartitionedCall, If, While, datasets).
 #pragma once
 
 #include <functional>
@@ -31,14 +31,14 @@ class FunctionRuntime {
   };
 
   virtual ~FunctionRuntime() = default;
-  // The same function and attributes give the same handle. NotFound when the library has no such function.
+  // The same function and attributes return the same handle. NotFound if the library has no such function.
   virtual absl::StatusOr<Handle> Instantiate(const tensorflow::NameAttrList& function) = 0;
   // Checks the number and types of arguments. `done` runs exactly once, with no lock held. `step`'s pointers must
   // stay valid until then.
   virtual void RunAsync(Handle handle, const RunOptions& options, std::vector<Tensor> args, DoneCallback done) = 0;
   virtual const tensorflow::FunctionDef* Find(absl::string_view name) const = 0;
-  // A runtime over the same functions, and `more` where given, that shares no kernels with this one and may outlive it
-  // and its graph, but not the device. InvalidArgument when `more` defines a function differently.
+  // A runtime over the same functions, plus `more` if given. It shares no kernels with this one and may outlive it and
+  // its graph, but not the device. InvalidArgument if `more` redefines a function differently.
   virtual absl::StatusOr<std::shared_ptr<FunctionRuntime>> Clone(
       const tensorflow::FunctionDefLibrary* more = nullptr) const = 0;
 };

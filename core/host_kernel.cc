@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// `device` with the host's memory.
+// A view of `device` with host memory.
 class HostOf : public Device, public DeviceView {
  public:
   explicit HostOf(Device* device) : Device(device->parsed_name(), device->incarnation(), 0), device_(device) {}

@@ -1,4 +1,4 @@
-// CPU kernels for values that never leave the host, beside a device with memory of its own.
+// CPU kernels for values in host memory of devices with their own memory.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Runs `kernel`, a CPU's, as one of another device: inputs and outputs are host memory, and what it allocates is too.
-// It is one that needs none of the device's resources.
+// Wraps a CPU kernel for use on another device: inputs, outputs and allocations are in host memory. `kernel` must not
+// use resources of the device.
 std::unique_ptr<OpKernel> NewHostKernel(std::unique_ptr<OpKernel> kernel);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Reading tensors that hold indices, sizes and axes.
+// Reads tensors of indices, sizes and axes.
 #pragma once
 
 #include "core/status.h"
@@ -8,14 +8,14 @@ namespace weir {
 
 // The elements of an integer tensor of any shape. InvalidArgument for other types.
 absl::StatusOr<DimVector> ReadIntegers(const Tensor& tensor);
-// Of a tensor with one element; the error names it `what`.
+// The value of a tensor with one element; errors name it `what`.
 absl::StatusOr<int64_t> ReadInteger(const Tensor& tensor, absl::string_view what);
-// A scalar tensor's; a vector of one is refused.
+// The value of a scalar tensor; fails for a vector of one element.
 absl::StatusOr<int64_t> ReadScalarInteger(const Tensor& tensor, absl::string_view what);
-// The shape that an integer vector holds; InvalidArgument for negative or too many elements.
+// The shape in an integer vector; InvalidArgument for negative dimensions or too many elements.
 absl::StatusOr<TensorShape> ReadShape(const Tensor& tensor);
 
-// Writes `values` as elements of an int16, int32 or int64 tensor. InvalidArgument where one does not fit.
+// Writes `values` as elements of an int16, int32 or int64 tensor. InvalidArgument if one does not fit.
 absl::Status WriteIntegers(absl::Span<const int64_t> values, Tensor* tensor);
 
 }  // namespace weir

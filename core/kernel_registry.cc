@@ -22,7 +22,7 @@ bool Intersect(const DataTypeVector& a, const DataTypeVector& b) {
   return std::any_of(a.begin(), a.end(), [&](DataType t) { return std::find(b.begin(), b.end(), t) != b.end(); });
 }
 
-// Whether some node would match both. An attr that only one of them constrains keeps them from being told apart.
+// Whether some node would match both. They are distinct only if both constrain the same attr differently.
 bool Overlap(const Kernel& a, const Kernel& b) {
   if (a.device_type() != b.device_type() || a.label() != b.label()) return false;
   for (const Kernel::TypeConstraint& x : a.constraints()) {

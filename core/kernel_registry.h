@@ -1,4 +1,4 @@
-// Which kernel computes which op, for which types, on which device.
+// Kernel registrations: op, types and device to kernel.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// What a registration covers.
+// The key of a registration.
 //   Kernel("MatMul").Device(kDeviceCpu).Type<float>("T")
 class Kernel {
  public:
@@ -22,7 +22,7 @@ class Kernel {
     return *this;
   }
   Kernel& Cpu() { return Device(kDeviceCpu); }
-  // The type attribute `attr` is one of those given. Several constraints must all hold.
+  // Constrains the type attribute `attr` to those given. All constraints must hold.
   Kernel& Types(absl::string_view attr, absl::Span<const DataType> allowed) {
     constraints_.push_back({std::string(attr), DataTypeVector(allowed.begin(), allowed.end())});
     return *this;
@@ -31,12 +31,12 @@ class Kernel {
   Kernel& Type(absl::string_view attr) {
     return Types(attr, {DataTypeOf<T>()});
   }
-  // The argument (of OpDef) that lives in host memory whatever the device.
+  // The OpDef argument is in host memory on every device.
   Kernel& HostMemory(absl::string_view arg) {
     host_args_.emplace_back(arg);
     return *this;
   }
-  // Chosen by the node's attribute _kernel.
+  // Selected by the node's attribute _kernel.
   Kernel& Label(absl::string_view label) {
     label_ = std::string(label);
     return *this;
@@ -73,13 +73,13 @@ class KernelRegistry {
     KernelFactory factory;
   };
 
-  // AlreadyExists when another registration covers the same op, device, label and types.
+  // AlreadyExists if another registration covers the same op, device, label and types.
   absl::Status Register(const Kernel& kernel, KernelFactory factory);
   template <typename K>
   absl::Status Register(const Kernel& kernel) {
     return Register(kernel, &MakeKernel<K>);
   }
-  // UNIMPLEMENTED naming op, types, device and node, and what there is instead.
+  // UNIMPLEMENTED naming op, types, device and node, and the registrations that exist.
   absl::StatusOr<const Registration*> Find(const tensorflow::NodeDef& node, absl::string_view device_type) const;
   bool HasKernel(absl::string_view op, absl::string_view device_type) const;
   std::vector<const Registration*> ForOp(absl::string_view op) const;
@@ -88,7 +88,7 @@ class KernelRegistry {
   absl::flat_hash_map<std::string, std::vector<std::unique_ptr<Registration>>> kernels_;
 };
 
-// Finds the registration for `node`, builds the kernel and runs Init. Attr defaults must have been filled in.
+// Finds the registration for `node`, creates the kernel and runs Init. Attr defaults must have been filled in.
 absl::StatusOr<std::unique_ptr<OpKernel>> CreateKernel(const KernelRegistry& registry, const tensorflow::NodeDef& node,
                                                        const tensorflow::OpDef& op_def, Device* device,
                                                        FunctionRuntime* functions = nullptr);

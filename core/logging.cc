@@ -23,7 +23,7 @@ class FileLogSink : public LogSink {
   const LogFormat format_;
 };
 
-// The one sink of the process: main decides where logs go, as it does for stderr itself.
+// The process-wide sink: main decides where logs go.
 struct Output {
   std::atomic<int> min_level{static_cast<int>(LogLevel::INFO)};
   Mutex mu;
@@ -31,7 +31,7 @@ struct Output {
 };
 
 Output& TheOutput() {
-  static Output& output = *new Output;  // outlives threads that log while the process ends
+  static Output& output = *new Output;  // outlives threads that log during exit
   return output;
 }
 
@@ -106,7 +106,7 @@ std::string FormatLogJson(const LogRecord& record) {
                                   "\",\"where\":", Quoted(absl::StrCat(BaseFile(record.file), ":", record.line)),
                                   ",\"message\":", Quoted(record.message));
   for (const LogField& field : record.fields) {
-    // inf and nan are no JSON numbers.
+    // inf and nan are not JSON numbers.
     const bool bare = field.is_number && field.value.find_first_not_of("0123456789+-.eE") == std::string::npos;
     absl::StrAppend(&json, ",", Quoted(field.name), ":", bare ? field.value : Quoted(field.value));
   }

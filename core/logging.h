@@ -50,16 +50,16 @@ std::string FormatLogText(const LogRecord& record);
 std::string FormatLogJson(const LogRecord& record);
 
 enum class LogFormat { kText, kJson };
-// Lines to an open file, which the sink does not close; each by one call, so that lines of several processes that share
-// a file do not mix.
+// Writes lines to an open file, which the sink does not close. Each line is one write call, so that lines of several
+// processes that share a file do not mix.
 std::shared_ptr<LogSink> NewFileLogSink(std::FILE* file, LogFormat format);
 
-// For main and for tests: where logs go from now on, and the lowest level that does. Text to stderr, INFO by default.
+// For main and tests: sets where logs go, and the lowest level that is logged. The default is text to stderr, INFO.
 void SetLogSink(std::shared_ptr<LogSink> sink);
 void SetMinLogLevel(LogLevel level);
 bool LogEnabled(LogLevel level);
 
-// One message in the making; written at the end of the statement.
+// A message under construction; written at the end of the statement.
 class LogMessage {
  public:
   LogMessage(LogLevel level, const char* file, int line);
@@ -83,10 +83,10 @@ class LogMessage {
   std::ostringstream message_;
 };
 
-// Lets through one message per interval, and counts those that it holds back. Thread-safe.
+// Admits one message per interval, and counts suppressed ones. Thread-safe.
 class LogLimiter {
  public:
-  // The number held back since the last one let through; -1: hold this one back too.
+  // The number suppressed since the last admitted one; -1: suppress this one too.
   int64_t Admit(absl::Duration interval, absl::Time now = absl::Now());
 
  private:
@@ -94,7 +94,7 @@ class LogLimiter {
   std::atomic<int64_t> held_back_{0};
 };
 
-// Makes both branches of the macro void, so that it is one expression.
+// Gives both branches of the macro type void, so that it is one expression.
 struct LogVoidify {
   void operator&(LogMessage&) {}
   void operator&(LogMessage&&) {}
@@ -107,7 +107,7 @@ struct LogVoidify {
       ? (void)0                                \
       : ::weir::LogVoidify() & ::weir::LogMessage(::weir::LogLevel::level, __FILE__, __LINE__)
 
-// The number of messages held back since the last one at this place; -1: this one is held back too.
+// The number of messages suppressed since the last one at this place; -1: this one is suppressed too.
 #define WEIR_LOG_ADMIT(level, interval) \
   (::weir::LogEnabled(::weir::LogLevel::level)                           \
        ? [](absl::Duration weir_interval) {                              \
@@ -116,7 +116,7 @@ struct LogVoidify {
          }(interval)                                                     \
        : -1)
 
-// At most one message per `interval` from this place; the field "held_back" tells how many there were in between.
+// At most one message per `interval` from this place; the field "held_back" counts the suppressed ones in between.
 #define WEIR_LOG_EVERY(level, interval)                                                                    \
   for (int64_t weir_held_back = WEIR_LOG_ADMIT(level, interval); weir_held_back >= 0; weir_held_back = -1) \
   ::weir::LogMessage(::weir::LogLevel::level, __FILE__, __LINE__).With("held_back", weir_held_back)

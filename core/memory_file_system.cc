@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The content of one file, which open readers keep alive after it is deleted or replaced.
+// The content of one file. Open readers keep it alive after the file is deleted or replaced.
 struct FileContent {
   mutable Mutex mu;
   std::string bytes GUARDED_BY(mu);
@@ -168,7 +168,7 @@ class MemoryFileSystem : public FileSystem {
     return errors::FailedPrecondition(path, "; Not a directory");
   }
 
-  // Without slashes at the end or in series, and without "." in front.
+  // Removes trailing and repeated slashes, and a leading ".".
   static std::string Normal(std::string path) {
     while (absl::StartsWith(path, "./")) path.erase(0, 2);
     if (path == ".") return "";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
-// The number after `key` in lines of "key number"; kUnknown where there is none. An empty key: the file's first word.
+// The number after `key` in lines of "key number"; kUnknown if there is none. An empty key: the file's first word.
 int64_t ReadNumber(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string word;
@@ -24,7 +24,7 @@ int64_t ReadNumber(const std::string& path, const std::string& key) {
   return kUnknown;
 }
 
-// A limit that is not set reads "max", or a number that is larger than any memory.
+// An unset limit reads "max", or a number larger than any memory.
 int64_t GroupLeaves(const std::string& limit_path, const std::string& usage_path, const std::string& stat_path,
                     const std::string& cache_key) {
   const int64_t limit = ReadNumber(limit_path, ""), usage = ReadNumber(usage_path, "");

@@ -1,4 +1,4 @@
-// How much memory the machine, or the container that the process runs in, has left.
+// Available memory of the machine, or of the process's container.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace weir {
 
-// Bytes that can be had without the kernel having to end a process: MemAvailable of /proc/meminfo, or what the control
-// group's limit (version 2 or 1) leaves, page cache not counted, where that is less. INT64_MAX where neither is known.
-// Takes some 50 us. `root` stands before the paths, for tests.
+// Bytes that can be allocated before the kernel kills a process: MemAvailable of /proc/meminfo, or what the cgroup's
+// limit (v1 or v2) leaves without page cache, if that is less. INT64_MAX if neither is known. Takes about 50 µs. `root`
+// is prepended to the paths, for tests.
 int64_t AvailableMemory(const std::string& root = "");
 
-// Bytes that the machine has; 0 where that is not known.
+// Bytes of the machine's memory; 0 if unknown.
 int64_t PhysicalMemory();
 
 }  // namespace weir

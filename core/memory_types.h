@@ -1,4 +1,4 @@
-// Which of a node's tensors lie in host memory when it runs on a device with memory of its own.
+// Which of a node's tensors are in host memory when it runs on a device with its own memory.
 #pragma once
 
 #include <vector>
@@ -10,29 +10,29 @@ namespace weir {
 
 enum class MemoryType : uint8_t { kDevice, kHost };
 
-// For Kernel::HostMemory, in place of an argument's name: every argument, of a CPU's kernel that is registered for
-// another device too, as TensorFlow registers int32 arithmetic. What it allocates is host memory.
+// For Kernel::HostMemory in place of an argument's name: every argument, for a CPU kernel that is also registered for
+// another device, like TensorFlow's int32 arithmetic. Its allocations are host memory.
 inline constexpr char kAllArguments[] = "*";
-// Every output, of a CPU's kernel that looks at shapes alone. What it allocates is host memory.
+// Every output, for a CPU kernel that only reads shapes. Its allocations are host memory.
 inline constexpr char kAllOutputs[] = "*:output";
-// Every argument of int32 elements: shapes, axes, counters and predicates of loops are looked at on the host.
+// Every int32 argument: shapes, axes, counters and loop predicates are used on the host.
 inline constexpr char kInt32Arguments[] = "*:int32";
 
-// Strings and resource handles are objects of the host. So are variants, but those in a device's memory have their
-// tensors there (core/variant_tensors.h).
+// Strings and resource handles are host objects. So are variants, but on a device their tensors are in device memory
+// (core/variant_tensors.h).
 bool IsAlwaysOnHost(DataType type);
-// Whether tensors of `type` that are in variants stay in host memory: what is always there, and int32, as everywhere.
+// Whether tensors of `type` inside of variants stay in host memory: types that always do, and int32, as everywhere.
 bool StaysOnHostInVariants(DataType type);
 
 struct NodeMemory {
   std::vector<MemoryType> inputs, outputs;
 };
-// Of `node`, which has its attribute defaults, with its kernel for `device_type`; the error of KernelRegistry::Find
-// where there is none. All is host memory on a CPU.
+// The memory types of `node`, which has its attribute defaults, for its kernel on `device_type`; the error of
+// KernelRegistry::Find if there is none. On a CPU all is host memory.
 absl::StatusOr<NodeMemory> MemoryOfNode(const KernelRegistry& kernels, const tensorflow::NodeDef& node,
                                         const tensorflow::OpDef& op_def, absl::string_view device_type);
 
-// Whether `kernel` is a CPU's that runs beside another device, and allocates there (NewHostKernel).
+// Whether `kernel` is a CPU kernel registered for another device that allocates host memory (NewHostKernel).
 bool ComputesOnHost(const Kernel& kernel);
 
 }  // namespace weir

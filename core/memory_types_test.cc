@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 constexpr MemoryType kDevice = MemoryType::kDevice, kHost = MemoryType::kHost;
 
-// Memory that is another device's as far as this test is concerned.
+// Counts as another device's memory in this test.
 class OtherMemory : public Allocator {
  public:
   absl::string_view name() const override { return "other"; }

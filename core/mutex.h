@@ -13,7 +13,7 @@
 #define WEIR_THREAD_ANNOTATION(x)
 #endif
 
-// Abseil's headers define the first two the same way.
+// Abseil's headers define the first two identically.
 #ifndef GUARDED_BY
 #define GUARDED_BY(x) WEIR_THREAD_ANNOTATION(guarded_by(x))
 #endif
@@ -41,7 +41,7 @@ class WEIR_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   explicit MutexLock(Mutex& mutex) WEIR_THREAD_ANNOTATION(acquire_capability(mutex)) : lock_(mutex.native()) {}
   ~MutexLock() WEIR_THREAD_ANNOTATION(release_capability()) {}
 
-  // Waits on `cv` with this lock; spurious wake-ups are the caller's to handle.
+  // Waits on `cv` with this lock; the caller handles spurious wake-ups.
   void Wait(std::condition_variable& cv) { cv.wait(lock_); }
   template <typename TimePoint>
   std::cv_status WaitUntil(std::condition_variable& cv, TimePoint deadline) {

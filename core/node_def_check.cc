@@ -1,4 +1,4 @@
-// NodeDefs against the OpDef that they instantiate.
+// Validates NodeDefs against their OpDef.
 #include <algorithm>
 #include <map>
 
@@ -21,7 +21,7 @@ using tensorflow::AttrValue;
 using tensorflow::NodeDef;
 using tensorflow::OpDef;
 
-// A node with more tensors than this is malformed, not large: checked before a list is expanded.
+// A node with more tensors than this is malformed; checked before a list is expanded.
 constexpr int64_t kMaxTensorsPerArg = 1 << 20;
 
 std::string Where(const NodeDef& node, const OpDef& op_def) {
@@ -73,7 +73,7 @@ absl::Status CheckAllowed(const AttrValue& value, const OpDef::AttrDef& attr_def
   return absl::OkStatus();
 }
 
-// "name", "name:2"; or "^name" for control.
+// "name" or "name:2"; "^name" for control inputs.
 bool IsInputName(absl::string_view input) {
   absl::ConsumePrefix(&input, "^");
   if (input.empty() || !(absl::ascii_isalnum(input[0]) || input[0] == '.' || input[0] == '_')) return false;

@@ -1,5 +1,5 @@
-// half and bfloat16 as complete types, for code that computes with their elements. Eigen defines them; the conversion
-// to and from float rounds to nearest even.
+// half and bfloat16 as complete types, for code that computes with their elements. Eigen defines them; conversions to
+// and from float round to nearest even.
 #pragma once
 
 #include <Eigen/Core>

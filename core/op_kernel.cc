@@ -52,7 +52,8 @@ absl::Status AsyncOpKernel::Compute(OpKernelContext& ctx) {
     absl::Status status;
   } call;
   ComputeAsync(ctx, [&call](absl::Status status) {
-    std::lock_guard<std::mutex> lock(call.mu);  // held while notifying: `call` dies as soon as the waiter sees `done`
+    // Held while notifying: the waiter destroys `call` as soon as it sees `done`.
+    std::lock_guard<std::mutex> lock(call.mu);
     call.status = std::move(status);
     call.done = true;
     call.cv.notify_one();

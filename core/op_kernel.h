@@ -1,4 +1,4 @@
-// What kernels are written against. Free of protobuf, so that a kernel file compiles in a second or two.
+// The interface of kernels. Free of protobuf, so that a kernel file compiles in a second or two.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class FunctionRuntime;
 class OpKernelContext;
 class StepContainer;
 
-// What a kernel sees while it is built: its node and device. Input and output types are resolved.
+// A kernel's node and device during construction. Input and output types are resolved.
 class OpKernelConstruction {
  public:
   OpKernelConstruction(const tensorflow::NodeDef& node, const tensorflow::OpDef& op_def, Device* device,
@@ -43,7 +43,7 @@ class OpKernelConstruction {
   const DataTypeVector& output_types() const { return output_types_; }
 
   bool HasAttr(absl::string_view name) const;
-  // InvalidArgument, naming node and attr, when it is missing or of another type. V is one of: std::string, int64_t,
+  // InvalidArgument, naming node and attr, if it is missing or has another type. V is one of: std::string, int64_t,
   // int32_t, float, bool, DataType, TensorShape, PartialTensorShape, Tensor, std::vector of the first seven
   // (DataTypeVector for types), tensorflow::NameAttrList, std::vector<tensorflow::NameAttrList>.
   template <typename V>
@@ -57,42 +57,42 @@ class OpKernelConstruction {
   FunctionRuntime* const functions_;
 };
 
-// One node's computation on one device. Built once (Init), then Compute is called from many steps and threads at once:
-// a kernel keeps no mutable state outside of resources unless it synchronises it.
+// One node's computation on one device. Init runs once, then Compute runs in many steps and threads concurrently: a
+// kernel has no mutable state outside of resources unless it synchronises it.
 class OpKernel {
  public:
   virtual ~OpKernel() = default;
 
   // Reads and checks attributes. Called once, before anything else.
   virtual absl::Status Init(OpKernelConstruction& ctx) { return absl::OkStatus(); }
-  // Must not block on other nodes, on the network or on disk. Shapes, types and indices of inputs are checked here:
-  // inputs can be fed, so nothing that shape inference said may be relied upon.
+  // Must not block on other nodes, on the network or on disk. Must check shapes, types and indices of inputs: inputs
+  // can be fed, so it must not rely on shape inference.
   virtual absl::Status Compute(OpKernelContext& ctx) = 0;
 
-  // Cheap and never blocking: the executor runs it inline. Learned cost decides for the others.
+  // False if it is cheap and never blocks: the executor runs it inline. Otherwise its measured cost decides.
   virtual bool IsExpensive() const { return true; }
 };
 
-// A kernel that finishes later (a receive, a dequeue, a function call).
+// A kernel that completes asynchronously (a receive, a dequeue, a function call).
 class AsyncOpKernel : public OpKernel {
  public:
   using DoneCallback = std::function<void(absl::Status)>;
   // Returns at once. `done` runs exactly once, when the outputs are set, on any thread, with no lock held. `ctx` lives
-  // until then. Cancellation must lead to `done` promptly. May throw for want of memory, but only before `done` is in
-  // another's hands.
+  // until then. Cancellation must lead to `done` promptly. May throw std::bad_alloc, but only before it has passed
+  // `done` on.
   virtual void ComputeAsync(OpKernelContext& ctx, DoneCallback done) = 0;
   // Runs ComputeAsync and waits; for tests and for callers that may block.
   absl::Status Compute(OpKernelContext& ctx) final;
 };
 
-// An input: a tensor, and for a reference-typed one the mutex that guards it.
+// An input: a tensor and, for a reference type, the mutex that guards it.
 struct TensorValue {
   Tensor* tensor = nullptr;  // nullptr: dead or absent (Merge)
   std::mutex* ref_mutex = nullptr;
   bool is_ref() const { return ref_mutex != nullptr; }
 };
 
-// An output: a value, or a reference to a variable's tensor. Neither: the output is dead (Switch).
+// An output: a value, or a reference to a variable's tensor. If neither is set, the output is dead (Switch).
 struct OpOutput {
   Tensor value;
   Tensor* ref = nullptr;
@@ -100,7 +100,7 @@ struct OpOutput {
   bool has_value = false;  // value or ref is set
 };
 
-// Arguments and results of a call: what _Arg reads and _Retval writes. Distinct indices may be used from any threads.
+// Arguments and results of a call, for _Arg and _Retval. Distinct indices may be used from any threads.
 class CallFrame {
  public:
   virtual ~CallFrame() = default;
@@ -111,17 +111,17 @@ class CallFrame {
 // Values kept between the steps of one session (GetSessionHandle). Thread-safe.
 class SessionState;
 
-// What all nodes of one step on one device share. Pointers are owned by the step and outlive its kernels' calls.
+// Shared by all nodes of a step on one device. Pointers are owned by the step and outlive its kernels' calls.
 struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
   Rendezvous* rendezvous = nullptr;
   CancellationManager* cancellation = nullptr;
-  StepContainer* step_container = nullptr;  // resources that die with the step
+  StepContainer* step_container = nullptr;  // resources that are destroyed with the step
   CallFrame* call_frame = nullptr;
   FunctionRuntime* functions = nullptr;
   SessionState* session_state = nullptr;
-  int call_depth = 0;  // functions under way, one inside of the other
+  int call_depth = 0;  // depth of nested function calls
   std::string session_handle;
 };
 
@@ -154,10 +154,10 @@ class OpKernelContext {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   bool has_input(int i) const { return inputs_[i].tensor != nullptr; }
   bool input_is_ref(int i) const { return inputs_[i].is_ref(); }
-  // The value of input i. For a reference it reads without the mutex; use locked_input where a writer may run.
+  // The value of input i. For a reference it reads without the mutex; use locked_input if a writer may be active.
   const Tensor& input(int i) const { return *inputs_[i].tensor; }
   DataType input_dtype(int i) const { return inputs_[i].tensor->dtype(); }
-  // A copy (of the handle, not the bytes) taken under the reference's mutex where there is one.
+  // A copy (of the handle, not the bytes) taken under the reference's mutex if there is one.
   Tensor locked_input(int i) const;
   // Reference inputs: the variable's tensor, to be read or replaced with the mutex held.
   Tensor* ref_input(int i) const { return inputs_[i].tensor; }
@@ -167,16 +167,17 @@ class OpKernelContext {
   DataType expected_output_dtype(int i) const { return output_types_[i]; }
   // Uninitialised memory of the output's type. RESOURCE_EXHAUSTED names node and size.
   absl::StatusOr<Tensor*> allocate_output(int i, const TensorShape& shape);
-  // As above, but takes over the buffer of the first listed input that nobody else holds, has the same dtype and number
-  // of bytes. The kernel must allow its output to overwrite that input.
+  // As above, but reuses the buffer of the first listed input that is not shared and has the same dtype and number of
+  // bytes. The kernel must allow its output to overwrite that input.
   absl::StatusOr<Tensor*> forward_input_or_allocate_output(std::initializer_list<int> candidates, int i,
                                                            const TensorShape& shape);
-  // Whether input i's buffer is this kernel's alone to overwrite (and of that type); if so its tensor is moved out.
+  // Whether input i's buffer is unshared and of that type, so that the kernel may overwrite it; if so its tensor is
+  // moved out.
   std::optional<Tensor> forward_input(int i, DataType dtype, const TensorShape& shape);
   absl::StatusOr<Tensor> allocate_temp(DataType dtype, const TensorShape& shape) const;
   void set_output(int i, Tensor value);
   void set_output_ref(int i, std::mutex* mutex, Tensor* tensor);
-  // Hands a reference input on as a reference output.
+  // Forwards a reference input as a reference output.
   void forward_ref_input_to_ref_output(int input, int output);
   bool has_output(int i) const { return outputs_[i].has_value; }
   Tensor* mutable_output(int i) { return &outputs_[i].value; }
@@ -197,7 +198,7 @@ class OpKernelContext {
 class StepContainer {
  public:
   StepContainer(int64_t step_id, Device* device);
-  // Removes what the step left behind.
+  // Removes the step's remaining resources.
   ~StepContainer();
   // The container's name in the device's ResourceManager.
   const std::string& name() const { return name_; }

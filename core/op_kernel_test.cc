@@ -18,7 +18,7 @@ class AddKernel : public OpKernel {
   }
 };
 
-// Writes into its input's buffer where it may.
+// Writes into its input's buffer if allowed.
 class NegateKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const float* from = ctx.input(0).data<float>();
@@ -44,7 +44,7 @@ class ScaleKernel : public OpKernel {
   float factor_ = 0;
 };
 
-// Answers on another thread.
+// Completes on another thread.
 class LaterKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     ctx.work_queue()->Schedule([&ctx, done = std::move(done)] {
@@ -54,7 +54,7 @@ class LaterKernel : public AsyncOpKernel {
   }
 };
 
-// Adds to a variable and hands the reference on.
+// Adds to a variable and forwards the reference.
 class AddToRefKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     {

@@ -15,7 +15,7 @@ DataType TypeOf(const TestInput& input) {
   return input.ref != nullptr ? MakeRef(input.ref->dtype()) : input.tensor.dtype();
 }
 
-// How many tensors an argument of variable length stands for: the attributes say, or it gets all that the others leave.
+// The number of tensors of a variable-length argument: given by the attributes, or all that the other arguments leave.
 absl::StatusOr<int> ArgLength(const OpDef& op_def, const OpDef::ArgDef& arg, const NodeDef& node, int num_inputs) {
   if (arg.number_attr().empty() && arg.type_list_attr().empty()) return 1;
   DataTypeVector types;
@@ -63,7 +63,7 @@ absl::Status CheckInputTypes(const NodeDef& node, const OpDef& op_def, const std
 
 }  // namespace
 
-// Everything that one run of a kernel needs to stay alive.
+// Everything that must stay alive during one run of a kernel.
 struct KernelTest::Call {
   std::vector<TestInput> inputs;
   std::vector<TensorValue> values;

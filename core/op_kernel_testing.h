@@ -1,4 +1,4 @@
-// A fixture for tests of kernels. Link weir_testing.
+// A fixture for kernel tests. Link weir_testing.
 #pragma once
 
 #include <functional>
@@ -62,8 +62,8 @@ struct TestInput {
 //     ExpectTensorEqual(out[0], AsTensor<float>({4, 5}));
 //   }
 //
-// Type, count and type list attributes that inputs tell are filled in; others come from Attrs or have defaults.
-// Resources, rendezvous and cancellation are shared by all runs of one test.
+// Type, count and type list attributes that follow from the inputs are filled in; others come from Attrs or have
+// defaults. Resources, rendezvous and cancellation are shared by all runs of one test.
 class KernelTest : public ::testing::Test {
  public:
   using RegisterOps = std::function<absl::Status(OpRegistry&)>;
@@ -72,33 +72,33 @@ class KernelTest : public ::testing::Test {
   KernelTest();
   ~KernelTest() override;
 
-  // Fails the test where registration fails.
+  // Fails the test if registration fails.
   void Register(const RegisterOps& ops, const RegisterKernels& kernels);
 
-  // Builds the node, validates it, creates the kernel and runs it; asynchronous kernels are waited for. Reference
-  // outputs come back as a copy of what they refer to, dead outputs as uninitialised tensors (see last_outputs).
+  // Builds and validates the node, creates the kernel, runs it, and waits for asynchronous kernels. Reference outputs
+  // are returned as a copy of the referenced tensor, dead outputs as uninitialised tensors (see last_outputs).
   absl::StatusOr<std::vector<Tensor>> RunOp(absl::string_view op, std::vector<TestInput> inputs,
                                             const Attrs& attrs = Attrs());
-  // The one output of an op that has one.
+  // The only output of an op.
   absl::StatusOr<Tensor> RunOp1(absl::string_view op, std::vector<TestInput> inputs, const Attrs& attrs = Attrs());
 
-  // The same in two steps, for kernels that are run more than once.
+  // The same in two steps, for kernels that run more than once.
   absl::StatusOr<std::unique_ptr<OpKernel>> MakeOp(absl::string_view op, const std::vector<TestInput>& inputs,
                                                    const Attrs& attrs = Attrs());
-  // Runs the kernel that MakeOp made last.
+  // Runs the kernel that MakeOp created last.
   absl::StatusOr<std::vector<Tensor>> RunKernel(OpKernel& kernel, std::vector<TestInput> inputs);
-  // As RunKernel, but does not wait. `done` gets the outputs.
+  // Like RunKernel, but does not wait. `done` receives the outputs.
   using DoneCallback = std::function<void(absl::StatusOr<std::vector<Tensor>>)>;
   void RunKernelAsync(AsyncOpKernel& kernel, std::vector<TestInput> inputs, DoneCallback done);
 
-  // The node, with all attributes, that a run of `op` would have.
+  // The node, with all attributes, that a run of `op` would use.
   absl::StatusOr<tensorflow::NodeDef> MakeNode(absl::string_view op, const std::vector<TestInput>& inputs,
                                                const Attrs& attrs);
 
   OpRegistry& ops() { return ops_; }
   KernelRegistry& kernels() { return kernels_; }
   Device* device() { return device_.get(); }
-  // What kernels see; may be changed before a run.
+  // Passed to kernels; may be changed before a run.
   StepContext& step() { return step_; }
   CancellationManager& cancellation() { return *cancellation_; }
   const std::vector<OpOutput>& last_outputs() const { return last_outputs_; }

@@ -1,5 +1,4 @@
-// What an op is: its name, inputs, outputs, attributes and shape rule. Registration is explicit; nothing registers
-// itself at start-up.
+// Op definitions: name, inputs, outputs, attributes and shape function. Registration is explicit.
 #pragma once
 
 #include <functional>
@@ -22,7 +21,7 @@ using ShapeFn = std::function<absl::Status(InferenceContext&)>;
 class GradientContext;  // graph/gradients/gradient_context.h
 using GradientFn = absl::Status (*)(GradientContext&);
 
-// Describes an op in TensorFlow's notation; errors in a specification surface when it is registered.
+// Describes an op in TensorFlow's notation; errors in a specification are reported when it is registered.
 //   Op("MatMul").Input("a: T").Input("b: T").Output("product: T")
 //       .Attr("transpose_a: bool = false").Attr("T: {half, float, double}").Shape(MatMulShape)
 // Input and output types: a type name, an attr name, "N * T", a list(type) attr, "Ref(T)". Attr types: string, int,
@@ -87,11 +86,12 @@ class OpRegistry {
   // InvalidArgument for a malformed specification, AlreadyExists for a second op of that name.
   absl::Status Register(const Op& op);
   absl::Status Register(const tensorflow::OpDef& op_def, ShapeFn shape_fn);
-  // How the gradient of a registered op is built. NotFound where there is no such op, AlreadyExists for a second rule.
+  // Registers the gradient function of a registered op. NotFound if there is no such op, AlreadyExists for a second
+  // one.
   absl::Status RegisterGradient(absl::string_view op, GradientFn fn);
-  // No gradient flows through the op.
+  // Declares that no gradient flows through the op.
   absl::Status RegisterNotDifferentiable(absl::string_view op);
-  // nullptr when there is no such op.
+  // nullptr if there is no such op.
   const OpRegistration* Find(absl::string_view name) const;
   // NotFound naming the op.
   absl::StatusOr<const tensorflow::OpDef*> LookUp(absl::string_view name) const;

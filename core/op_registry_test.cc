@@ -44,7 +44,7 @@ TEST(OpSpecTest, Arguments) {
   EXPECT_TRUE(def.input_arg(3).is_ref());
   EXPECT_EQ(def.input_arg(4).type(), tensorflow::DT_INT32);
   EXPECT_EQ(def.output_arg(0).type(), tensorflow::DT_STRING);
-  EXPECT_EQ(def.attr(1).minimum(), 1);  // what stands for several tensors stands for one at least
+  EXPECT_EQ(def.attr(1).minimum(), 1);  // a list has at least one element
   EXPECT_EQ(def.attr(2).minimum(), 1);
   EXPECT_FALSE(def.is_stateful());
   EXPECT_EQ(SummarizeOpDef(def),

@@ -19,7 +19,7 @@ namespace {
 
 using tensorflow::OpDef;
 
-// Reads a specification from left to right. Blanks between words do not count.
+// Reads a specification from left to right, ignoring blanks between words.
 class SpecReader {
  public:
   explicit SpecReader(absl::string_view spec) : rest_(spec) { SkipBlanks(); }
@@ -29,7 +29,7 @@ class SpecReader {
     SkipBlanks();
     return true;
   }
-  // A letter, then letters, digits and underscores; empty where there is none.
+  // A letter, then letters, digits and underscores; empty if there is none.
   std::string Word() {
     size_t n = 0;
     while (n < rest_.size() &&
@@ -98,7 +98,7 @@ void AddAllowedType(DataType type, OpDef::AttrDef* attr) {
   attr->mutable_allowed_values()->mutable_list()->add_type(static_cast<tensorflow::DataType>(type));
 }
 
-// What stands between the braces of a set; the opening one is consumed.
+// The contents of a set's braces; the opening one is consumed.
 bool ReadSet(SpecReader* in, OpDef::AttrDef* attr, std::string* type) {
   *type = absl::StartsWith(in->rest(), "'") || absl::StartsWith(in->rest(), "\"") ? "string" : "type";
   while (!in->Consume("}")) {
@@ -128,7 +128,7 @@ bool ReadAttrType(SpecReader* in, OpDef::AttrDef* attr, std::string* type) {
   return !set.empty();
 }
 
-// Arguments that stand for several tensors stand for one at least, unless the op says otherwise.
+// Arguments of several tensors have at least one, unless the op says otherwise.
 void DefaultMinimum(OpDef::AttrDef* attr) {
   if (attr->has_minimum()) return;
   attr->set_has_minimum(true);
@@ -244,7 +244,7 @@ absl::Status AddArgFromSpec(absl::string_view spec, bool is_output, OpDef* op_de
   }
   if (arg.is_ref() && !in.Consume(")")) return Malformed(what, spec, "expected ')' to close \"Ref(\"");
   if (!in.done()) return Malformed(what, spec, absl::StrCat("extra \"", in.rest(), "\" at the end"));
-  // Whatever touches a resource has an effect.
+  // Any access to a resource is a side effect.
   if (arg.type() == tensorflow::DT_RESOURCE) op_def->set_is_stateful(true);
   *(is_output ? op_def->add_output_arg() : op_def->add_input_arg()) = std::move(arg);
   return absl::OkStatus();

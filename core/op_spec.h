@@ -13,14 +13,15 @@ class OpDef;
 
 namespace weir {
 
-// All are InvalidArgument, quoting the specification, where it is malformed.
+// All return InvalidArgument, quoting the specification, if it is malformed.
 
 // "T: {float, int32} = DT_FLOAT", "N: int >= 1", "shapes: list(shape) >= 0 = []", "mode: {'a', 'b'}".
 absl::Status AddAttrFromSpec(absl::string_view spec, tensorflow::OpDef* op_def);
-// "x: T", "xs: N * T", "ys: Tlist", "ref: Ref(T)", "s: string". Attributes must be there already.
+// "x: T", "xs: N * T", "ys: Tlist", "ref: Ref(T)", "s: string". Attributes must be added before.
 absl::Status AddArgFromSpec(absl::string_view spec, bool is_output, tensorflow::OpDef* op_def);
 
-// Names well-formed and unique, attributes that arguments name there and of the right type, defaults within bounds.
+// Checks that names are well-formed and unique, that attributes named by arguments exist and have the right type, and
+// that defaults are within bounds.
 absl::Status ValidateOpDef(const tensorflow::OpDef& op_def);
 
 // "Op<name=Add; signature=x:T, y:T -> z:T; attr=T:type,allowed=[DT_FLOAT]>", for messages.

@@ -1,4 +1,4 @@
-// Memory that cannot be had ends a computation, not the process.
+// Makes running out of memory fail a computation, not the process.
 #pragma once
 
 #include <new>
@@ -10,11 +10,10 @@
 
 namespace weir {
 
-// Calls `work`, which returns a Status or a StatusOr, and answers RESOURCE_EXHAUSTED where it runs out of memory or
-// asks for a size that cannot be (std::length_error, also of a TensorShape with more elements than 2**63 - 1). Tensors
-// come from the device's allocator, which refuses by Status; this is for what an op needs beside them, such as a count
-// for each class that an input names. Stands wherever code of ops runs: kernels, shape functions, what they hand to
-// threads.
+// Calls `work`, which returns a Status or a StatusOr. RESOURCE_EXHAUSTED if it runs out of memory or requests an
+// impossible size (std::length_error, also thrown by a TensorShape with more than 2**63 - 1 elements). Tensors come
+// from the device's allocator, which fails by Status; this covers other memory of an op, such as a count for each class
+// that an input names. Used wherever op code runs: kernels, shape functions, and tasks that they schedule.
 template <typename Work>
 std::invoke_result_t<Work> OrOutOfMemory(Work&& work) {
   try {

@@ -1,11 +1,11 @@
-// Devices that stand for hardware of which clients are told.
+// Devices that represent hardware that clients can list.
 #pragma once
 
 #include <string>
 
 namespace weir {
 
-// A Device that is one too has its description in DeviceAttributes.physical_device_desc, and its place in .locality.
+// Implemented by a Device with a DeviceAttributes.physical_device_desc and a .locality.
 class PhysicalDevice {
  public:
   virtual ~PhysicalDevice() = default;

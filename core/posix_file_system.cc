@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kBufferSize = 64 << 10;
 // Linux transfers at most 2 GiB less a page in one call.
 constexpr size_t kMaxTransfer = 1 << 30;
-constexpr int kPatienceMillis = 5000;  // with who reads a pipe
-// How much is written before the kernel is told to start on it, so that the final sync finds little left to do.
+constexpr int kPatienceMillis = 5000;  // of a write to a full pipe
+// Writeback is started every so many bytes, so that the final sync has little left to do.
 constexpr int64_t kWritebackBytes = 32 << 20;
 
 absl::Status ErrnoStatus(const std::string& path, int error) {
@@ -61,13 +61,13 @@ absl::Status LastError(const std::string& path) { return ErrnoStatus(path, errno
 
 std::string Local(const std::string& path) { return std::string(absl::StripPrefix(path, "file://")); }
 
-// The system would take what stands before the byte 0 for the whole name.
+// The system would treat the part before a NUL byte as the whole name.
 absl::Status CheckName(const std::string& path) {
   if (path.find('\0') == std::string::npos) return absl::OkStatus();
   return errors::InvalidArgument(absl::CEscape(path), "; a file's name cannot have the byte 0");
 }
 
-// What reads a file to its end must find one. Nothing is what /dev/null has.
+// Readers need a file with an end; /dev/null counts as an empty one.
 absl::Status CheckReadable(const std::string& path, int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return LastError(path);
@@ -158,7 +158,7 @@ class PosixWritableFile : public WritableFile {
       written_ += n;
     }
     if (written_ - started_ >= kWritebackBytes) {
-      // Only a hint: Sync reports what fails.
+      // Only a hint: Sync reports failures.
       sync_file_range(fd_, started_, written_ - started_, SYNC_FILE_RANGE_WRITE);
       started_ = written_;
     }
@@ -169,14 +169,14 @@ class PosixWritableFile : public WritableFile {
   int fd_;
   std::string buffer_;
   int64_t written_ = 0;
-  int64_t started_ = 0;  // writeback has begun for the bytes before this
+  int64_t started_ = 0;  // writeback has been started for the bytes before this
 };
 
 class PosixFileSystem : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override {
     RETURN_IF_ERROR(CheckName(path));
-    // A pipe would let open() wait for a writer.
+    // O_NONBLOCK, because opening a pipe would wait for a writer.
     const int fd = open(Local(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return LastError(path);
     auto file = std::make_unique<PosixReadableFile>(path, fd);
@@ -246,14 +246,14 @@ class PosixFileSystem : public FileSystem {
   absl::Status SyncDir(const std::string& dir) override {
     const int fd = open(Local(dir).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return LastError(dir);
-    // Some file systems cannot sync a directory and say EINVAL: there is nothing to wait for, then.
+    // Some file systems cannot sync a directory and return EINVAL: there is nothing to wait for then.
     const int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
     close(fd);
     return error == 0 ? absl::OkStatus() : ErrnoStatus(dir, error);
   }
 
  private:
-  // A pipe that nobody reads is an error, where open() or write() would wait for a reader.
+  // Writing to a pipe without a reader is an error, rather than waiting for one in open() or write().
   static absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path, int flags) {
     RETURN_IF_ERROR(CheckName(path));
     const int fd = open(Local(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0644);

@@ -12,10 +12,10 @@ namespace weir {
 std::optional<ProcessStat> ReadProcessStat(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string line;
-  // The read fails when the process ends after the file was opened: getline says so, an iterator over the buffer
+  // The read fails if the process ends after the file was opened: getline reports it, an iterator over the buffer
   // throws.
   if (!std::getline(file, line)) return std::nullopt;
-  // "pid (name) state parent …", where the name may hold anything but the end of a line.
+  // "pid (name) state parent …"; the name may contain anything but a line end.
   const size_t name_end = line.rfind(") ");
   if (name_end == std::string::npos) return std::nullopt;
   const std::vector<absl::string_view> fields = absl::StrSplit(absl::string_view(line).substr(name_end + 2), ' ');

@@ -1,4 +1,4 @@
-// What Linux tells of a process or thread.
+// Linux's status of a process or thread.
 #pragma once
 
 #include <sys/types.h>
@@ -9,11 +9,11 @@
 namespace weir {
 
 struct ProcessStat {
-  char state = 0;  // 'R' runs, 'S' sleeps, 'T' is stopped, 'Z' has ended; proc(5) has the others
+  char state = 0;  // 'R' running, 'S' sleeping, 'T' stopped, 'Z' zombie; others in proc(5)
   pid_t parent = -1;
 };
 
-// `folder`: "/proc/PID" or "/proc/PID/task/TID". nullopt: there is no such process any more, be it since a moment ago.
+// `folder`: "/proc/PID" or "/proc/PID/task/TID". nullopt if there is no such process (any more).
 std::optional<ProcessStat> ReadProcessStat(const std::filesystem::path& folder);
 
 }  // namespace weir

@@ -1,11 +1,11 @@
-// Numbers that nobody can foresee: identities, tokens, seeds that nobody gave.
+// Unpredictable numbers: identities, tokens, default seeds.
 #pragma once
 
 #include <cstdint>
 
 namespace weir {
 
-// 64 bits from the system's source of entropy, never 0. Any thread.
+// 64 bits from the system's entropy source, never 0. Thread-safe.
 uint64_t RandomBits();
 
 }  // namespace weir

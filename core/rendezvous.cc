@@ -65,19 +65,19 @@ class LocalRendezvous : public Rendezvous, public std::enable_shared_from_this<L
     CancellationManager::Token token = CancellationManager::kInvalidToken;
     int64_t id = 0;
 
-    // Without waiting: a callback that runs already will find its waiter gone.
+    // Does not wait: a callback that is already running will not find its waiter.
     void StopWatchingCancellation() {
       if (cancellation != nullptr) cancellation->TryDeregister(token);
     }
   };
-  // Holds either a value that waits for its receiver or receivers that wait for their values.
+  // Holds either a value that waits for its receiver, or receivers that wait for their values.
   struct Slot {
     bool sent = false;
     Received value;
     absl::InlinedVector<Waiter, 1> waiters;
   };
 
-  // What `done` is to be called with; or `done` is moved away, into a waiter.
+  // The argument for `done`; otherwise moves `done` into a waiter.
   absl::StatusOr<Received> TakeOrWait(absl::string_view key, const Args& args, DoneCallback& done) {
     MutexLock lock(mu_);
     if (!aborted_.ok()) return aborted_;

@@ -1,4 +1,4 @@
-// Where the sender and the receiver of a tensor meet.
+// Exchanges tensors between senders and receivers of a step.
 #pragma once
 
 #include <functional>
@@ -29,20 +29,22 @@ struct RendezvousKey {
 
   static std::string Create(absl::string_view src_device, uint64_t src_incarnation, absl::string_view dst_device,
                             absl::string_view edge_name, FrameAndIter frame_iter);
-  // The part before the last ';': what the Send and Recv kernels build once; the frame and iteration are appended.
+  // The part before the last ';', built once by Send and Recv kernels; the frame and iteration are appended.
   static std::string Prefix(absl::string_view src_device, uint64_t src_incarnation, absl::string_view dst_device,
                             absl::string_view edge_name);
-  // InvalidArgument, quoting the key, where it is malformed.
+  // InvalidArgument, quoting the key, if it is malformed.
   static absl::StatusOr<RendezvousKey> Parse(absl::string_view key);
 };
 
-// A table of named slots for one step. Thread-safe. A tensor sent under a key is received once under that key, in any
-// order of arrival. Send never blocks. `done` runs exactly once, with no lock held, perhaps on the caller's thread.
-// After StartAbort every pending and later receive, and every later send, ends with the status given.
+// A table of named slots for one step. Thread-safe.
+// - A tensor sent under a key is received once under that key; send and receive may come in either order.
+// - Send never blocks.
+// - `done` runs exactly once, with no lock held, possibly on the caller's thread.
+// - After StartAbort, all pending and later receives, and all later sends, fail with the given status.
 class Rendezvous {
  public:
   struct Args {
-    CancellationManager* cancellation = nullptr;  // a receive ends with CANCELLED when it fires
+    CancellationManager* cancellation = nullptr;  // a receive fails with CANCELLED when it fires
   };
   struct Received {
     Tensor tensor;
@@ -51,14 +53,14 @@ class Rendezvous {
   using DoneCallback = std::function<void(absl::StatusOr<Received>)>;
 
   virtual ~Rendezvous() = default;
-  // Aborted for a second send under the same key that nobody received.
+  // Aborted for a second send under a key whose first tensor has not been received.
   virtual absl::Status Send(absl::string_view key, Tensor tensor, bool is_dead) = 0;
   virtual void RecvAsync(absl::string_view key, const Args& args, DoneCallback done) = 0;
   // `status` must be an error. The first call wins.
   virtual void StartAbort(const absl::Status& status) = 0;
 };
 
-// In one process, by shared buffers.
+// Within one process; tensors share buffers.
 std::shared_ptr<Rendezvous> NewLocalRendezvous();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What every Rendezvous must do, whatever carries its tensors. A transport's test includes this header and says
+// The contract of every Rendezvous, whatever the transport. A transport's test includes this header and instantiates
 //   INSTANTIATE_TEST_SUITE_P(Grpc, RendezvousConformance, testing::Values(RendezvousFactory{...}));
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The two ends of one step's rendezvous, which may be one object. `keep_alive` holds servers and the like.
+// The two ends of one step's rendezvous, possibly one object. `keep_alive` owns servers and the like.
 struct RendezvousPair {
   std::shared_ptr<Rendezvous> sender;
   std::shared_ptr<Rendezvous> receiver;
@@ -175,7 +175,7 @@ TEST_P(RendezvousConformance, CancellationAfterTheReceiveIsHarmless) {
   cancellation.StartCancel();
 }
 
-// Each receive ends once, whichever of the tensor, the cancellation and the abort comes first.
+// Each receive ends once, whether the tensor, the cancellation or the abort comes first.
 TEST_P(RendezvousConformance, RacesEndEveryReceiveOnce) {
   constexpr int kEdges = 200;
   CancellationManager cancellation;

@@ -1,4 +1,4 @@
-// The element type of resource tensors: names a stateful object that lives on a device.
+// The element type of resource tensors: names a stateful object on a device.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace weir {
 
 class Resource;
 
-// A value: copies name the same object. `type_name` is what the creator declared ("Var", "FIFOQueue"); a lookup as
-// another type fails. When `resource` is set the handle itself owns a share of the object (anonymous resources);
-// otherwise the device's ResourceManager does.
+// A value type: copies name the same object. `type_name` is declared by the creator ("Var", "FIFOQueue"); a lookup as
+// another type fails. If `resource` is set, the handle itself shares ownership of the object (anonymous resources);
+// otherwise the device's ResourceManager owns it.
 class ResourceHandle {
  public:
-  std::string device;     // full device name on which the object lives
+  std::string device;     // full name of the device that has the object
   std::string container;  // "localhost" by default
   std::string name;
   uint64_t hash_code = 0;  // of the C++ type, process-local
   std::string type_name;
-  // What the object holds, where known: used by shape inference through handles.
+  // The object's content, if known: used by shape inference through handles.
   struct DtypeAndShape {
     DataType dtype;
     PartialTensorShape shape;

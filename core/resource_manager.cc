@@ -78,7 +78,7 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookup(const Resour
   }
   if (handle.resource != nullptr) return handle.resource;
   {
-    // An object that its handles own, of which one came back from another device without its share.
+    // An object owned by its handles, one of which came back from another device without its share.
     MutexLock lock(mu_);
     const std::string shared = SharedName(handle);
     if (auto found = Find(handle.container, Key{typeid(Resource), shared})) return found;
@@ -94,7 +94,7 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookupOrCreate(
     MutexLock lock(mu_);
     for (;;) {
       if (auto found = Find(container, id.second)) return found;
-      // Where another caller's `make` fails, this one takes its turn.
+      // If another caller's `make` fails, this one retries.
       if (making_.insert(id).second) break;
       lock.Wait(made_);
     }
@@ -105,12 +105,12 @@ absl::StatusOr<std::shared_ptr<Resource>> ResourceManager::DoLookupOrCreate(
   making_.erase(id);
   made_.notify_all();
   if (!made.ok()) return made;
-  // A Create may have come first: its object wins.
+  // A concurrent Create may have come first: its object wins.
   return containers_[id.first].emplace(id.second, *made).first->second;
 }
 
 absl::Status ResourceManager::DoDelete(absl::string_view container, std::type_index type, absl::string_view name) {
-  std::shared_ptr<Resource> removed;  // its destructor runs without the lock
+  std::shared_ptr<Resource> removed;  // destroyed after the lock is released
   MutexLock lock(mu_);
   auto found_container = containers_.find(ContainerName(container));
   if (found_container == containers_.end()) {

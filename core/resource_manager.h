@@ -23,27 +23,27 @@ class Resource {
   virtual int64_t MemoryUsed() const { return 0; }
 };
 
-// One per device; outlives sessions, so that variables do. Thread-safe. Objects are shared: one removed here lives on
-// until its last user lets go.
+// One per device; outlives sessions, so that variables do. Thread-safe. Objects are shared: a removed object lives
+// until its last user releases it.
 class ResourceManager {
  public:
   static constexpr char kDefaultContainer[] = "localhost";
 
-  // `device` is the full name that handles must carry; empty: any.
+  // `device` is the full name that handles must have; empty: any.
   explicit ResourceManager(std::string device = "") : device_(std::move(device)) {}
 
-  // AlreadyExists when the name is taken in that container by the same type.
+  // AlreadyExists if the container has an object of that type and name.
   template <typename T>
   absl::Status Create(absl::string_view container, absl::string_view name, std::shared_ptr<T> resource) {
     return DoCreate(container, typeid(T), name, std::move(resource));
   }
-  // NotFound, naming container and name, when absent.
+  // NotFound, naming container and name, if absent.
   template <typename T>
   absl::StatusOr<std::shared_ptr<T>> Lookup(absl::string_view container, absl::string_view name) const {
     ASSIGN_OR_RETURN(std::shared_ptr<Resource> found, DoLookup(container, typeid(T), name));
     return std::static_pointer_cast<T>(std::move(found));
   }
-  // `make` runs at most once per object, under no lock of the manager that other names need.
+  // `make` runs at most once per object, and holds no lock that lookups of other names need.
   template <typename T>
   absl::StatusOr<std::shared_ptr<T>> LookupOrCreate(absl::string_view container, absl::string_view name,
                                                     const std::function<absl::StatusOr<std::shared_ptr<T>>()>& make) {
@@ -51,7 +51,7 @@ class ResourceManager {
     ASSIGN_OR_RETURN(std::shared_ptr<Resource> found, DoLookupOrCreate(container, typeid(T), name, erased));
     return std::static_pointer_cast<T>(std::move(found));
   }
-  // Through a handle: InvalidArgument when the handle's type differs from T or it names another device.
+  // Looks up a handle: InvalidArgument if the handle's type differs from T or it names another device.
   template <typename T>
   absl::StatusOr<std::shared_ptr<T>> Lookup(const ResourceHandle& handle) const {
     ASSIGN_OR_RETURN(std::shared_ptr<Resource> found, DoLookup(handle, typeid(T)));
@@ -71,7 +71,7 @@ class ResourceManager {
 
   void ClearContainer(absl::string_view container);
   void Clear();
-  // One line an object, for status pages.
+  // One line per object, for status pages.
   std::string DebugString() const;
   int64_t MemoryUsed() const;
 
@@ -105,7 +105,7 @@ class ResourceManager {
   mutable Mutex mu_;
   std::condition_variable made_;
   absl::flat_hash_map<std::string, Container> containers_ GUARDED_BY(mu_);
-  // Objects that a LookupOrCreate is making right now.
+  // Objects that a LookupOrCreate is creating.
   absl::flat_hash_set<std::pair<std::string, Key>> making_ GUARDED_BY(mu_);
 };
 

@@ -43,7 +43,7 @@ TEST(ResourceManagerTest, LookupOrCreateMakesOneObject) {
     threads.emplace_back([&] {
       auto found = manager.LookupOrCreate<Counter>("c", "x", [&]() -> absl::StatusOr<std::shared_ptr<Counter>> {
         ++made;
-        // Another name is not held up meanwhile.
+        // Another name is not blocked meanwhile.
         EXPECT_FALSE(manager.Lookup<Counter>("c", "y").ok());
         return std::make_shared<Counter>(7);
       });

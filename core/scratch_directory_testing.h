@@ -1,4 +1,4 @@
-// A directory that goes with its object.
+// A directory that is removed with its object.
 #pragma once
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Objects that their handles own and that a step keeps under a name for handles that lost their share on the way over
-// another device.
+// Objects owned by their handles, which a step also keeps under a name for handles that lost their share on the way
+// over another device.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// The name such an object is kept under. It holds the type: a handle from outside that claims another type finds
+// The name such an object is kept under. It includes the type, so a handle from outside that claims another type finds
 // nothing.
 inline std::string SharedName(const ResourceHandle& handle) { return absl::StrCat(handle.name, "#", handle.hash_code); }
 

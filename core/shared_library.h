@@ -1,4 +1,4 @@
-// Libraries that a program can do without: found when it first asks for them.
+// Optional libraries, loaded on first use.
 #pragma once
 
 #include <initializer_list>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-// A library of C functions. It stays loaded as long as the process runs, whatever becomes of this. Thread-safe.
+// A library of C functions. It stays loaded until the process ends, even after this object is destroyed. Thread-safe.
 class SharedLibrary {
  public:
-  // A function's name, and the pointer that is to have it.
+  // A function's name, and the pointer to set.
   struct Symbol {
     template <typename Function>
     Symbol(const char* name_in, Function** function) : name(name_in), pointer(function) {}
@@ -21,17 +21,17 @@ class SharedLibrary {
     void* pointer;
   };
 
-  // The first of `paths` that the loader finds, by its own rules; empty ones are left out. UNAVAILABLE, with what the
-  // loader says of the first, where it finds none. Errors name `what`.
+  // Loads the first of `paths` that the loader finds by its own rules; empty ones are skipped. UNAVAILABLE, with the
+  // loader's error for the first, if it finds none. Errors name `what`.
   static absl::StatusOr<SharedLibrary> Open(absl::string_view what, absl::Span<const char* const> paths);
 
-  // Sets all pointers. UNAVAILABLE for the first function that the library lacks: it is too old.
+  // Sets all pointers. UNAVAILABLE, naming the first function that is missing: the library is too old.
   absl::Status Find(std::initializer_list<Symbol> symbols) const;
 
  private:
   SharedLibrary(std::string name, void* handle) : name_(std::move(name)), handle_(handle) {}
 
-  std::string name_;  // as it was found
+  std::string name_;  // as loaded
   void* handle_;
 };
 

@@ -1,5 +1,5 @@
-// The sizes in which tensor memory is kept for reuse: every 64 bytes up to 1 KiB, then eight to each doubling (at most
-// 12.5 % is wasted) up to 1 GiB.
+// Size classes of pooled tensor memory: every 64 bytes up to 1 KiB, then eight per doubling (at most 12.5 % is wasted)
+// up to 1 GiB.
 #pragma once
 
 #include <bit>

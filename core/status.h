@@ -1,5 +1,5 @@
-// Errors as values: macros that pass an absl::Status on, constructors that concatenate their arguments, and the origin
-// (task, device, node, op) that an error carries so that a step's failure can be traced to its first cause.
+// Errors as values: macros that propagate an absl::Status, constructors that concatenate their arguments, and the
+// origin (task, device, node, op) of an error, which traces a step's failure to its first cause.
 #pragma once
 
 #include <optional>
@@ -73,8 +73,8 @@ struct ErrorOrigin {
 absl::Status WithOrigin(absl::Status status, const ErrorOrigin& origin);
 std::optional<ErrorOrigin> OriginOf(const absl::Status& status);
 
-// A derived error is a consequence of another task's failure (an aborted receive, say); a step reports the error that
-// is not derived when it has one.
+// A derived error is a consequence of another task's failure (such as an aborted receive); a step reports an error that
+// is not derived if it has one.
 absl::Status MarkDerived(absl::Status status);
 bool IsDerived(const absl::Status& status);
 

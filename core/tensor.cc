@@ -34,7 +34,7 @@ void DestructObjects(DataType dtype, void* data, int64_t n) {
   if (dtype == DT_VARIANT) Destruct<Variant>(data, n);
 }
 
-// In host memory the buffer object sits in front of its elements, in one block: a small tensor costs one allocation.
+// In host memory the buffer object precedes its elements in one block, so a small tensor costs one allocation.
 constexpr size_t kHeaderBytes = kTensorAlignment;
 
 class HostBuffer final : public TensorBuffer {
@@ -72,7 +72,7 @@ class DeviceBuffer final : public TensorBuffer {
   Allocator* const allocator_;
 };
 
-// nullptr when memory is exhausted.
+// nullptr if memory is exhausted.
 TensorBuffer* NewBuffer(Allocator* allocator, DataType dtype, size_t bytes) {
   if (allocator->IsHostMemory()) {
     void* block = allocator->AllocateRaw(kHeaderBytes + bytes);

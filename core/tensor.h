@@ -18,7 +18,7 @@ class TensorProto;
 
 namespace weir {
 
-// Reference-counted memory behind one or more tensors. Starts with one reference, owned by its creator.
+// Reference-counted memory of one or more tensors. Starts with one reference, owned by its creator.
 class TensorBuffer {
  public:
   TensorBuffer(void* data, size_t size) : data_(data), size_(size) {}
@@ -28,7 +28,7 @@ class TensorBuffer {
   void* data() const { return data_; }
   size_t size() const { return size_; }
   virtual Allocator* allocator() const { return nullptr; }
-  // Whether a kernel that holds the only reference may write into it in place (false for mapped, read-only memory).
+  // Whether a kernel that holds the only reference may overwrite it (false for mapped, read-only memory).
   virtual bool CanForward() const { return true; }
 
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -56,23 +56,23 @@ class TensorBuffer {
 class Tensor {
  public:
   Tensor() : dtype_(DT_FLOAT), shape_({0}) {}
-  // Aborts when memory is exhausted: for tests and small values. Kernels use OpKernelContext; code that handles sizes
+  // Aborts if memory is exhausted: for tests and small values. Kernels use OpKernelContext; code that handles sizes
   // from outside uses Allocate.
   Tensor(DataType dtype, const TensorShape& shape);
-  // RESOURCE_EXHAUSTED when memory is not to be had; InvalidArgument for a bad dtype or a byte size beyond int64.
-  // Plain elements are not initialised; objects are default-constructed.
+  // RESOURCE_EXHAUSTED if memory is exhausted; InvalidArgument for a bad dtype or a byte size beyond int64. Plain
+  // elements are not initialised; objects are default-constructed.
   static absl::StatusOr<Tensor> Allocate(Allocator* allocator, DataType dtype, const TensorShape& shape);
-  // A view of caller-provided memory; takes over one reference to `buffer`. The buffer holds at least the elements.
+  // A view of caller-provided memory; takes over one reference to `buffer`, which holds at least the elements.
   static Tensor FromBuffer(DataType dtype, const TensorShape& shape, TensorBuffer* buffer, size_t byte_offset = 0);
 
-  // Names the constructor of a tensor that has no buffer yet: what Allocate fills in place.
+  // Selects the constructor of a tensor without a buffer, which Allocate fills in place.
   struct Uninitialised {};
   Tensor(DataType dtype, const TensorShape& shape, Uninitialised) : dtype_(dtype), shape_(shape) {}
 
   Tensor(const Tensor& other) : dtype_(other.dtype_), shape_(other.shape_), buffer_(other.buffer_), data_(other.data_) {
     if (buffer_ != nullptr) buffer_->Ref();
   }
-  // A tensor that was moved from is uninitialised until it is assigned to.
+  // A moved-from tensor is uninitialised until it is assigned to.
   Tensor(Tensor&& other) noexcept
       : dtype_(other.dtype_),
         shape_(std::move(other.shape_)),
@@ -89,7 +89,7 @@ class Tensor {
     shape_ = std::move(other.shape_);
     buffer_ = std::exchange(other.buffer_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
-    if (old != nullptr) old->Unref();  // last: `other` may lie within it (in a variant)
+    if (old != nullptr) old->Unref();  // last: `other` may be inside it (in a variant)
     return *this;
   }
   ~Tensor() {
@@ -114,9 +114,9 @@ class Tensor {
   int dims() const { return shape_.dims(); }
   int64_t dim_size(int i) const { return shape_.dim_size(i); }
   int64_t NumElements() const { return shape_.num_elements(); }
-  // Elements times element size (for objects: of the objects themselves).
+  // Number of elements times element size (for objects: of the objects themselves).
   int64_t TotalBytes() const { return NumElements() * static_cast<int64_t>(DataTypeSize(dtype_)); }
-  // A tensor without elements may have no buffer and is initialised all the same.
+  // A tensor without elements may have no buffer and still counts as initialised.
   bool IsInitialized() const { return data_ != nullptr || NumElements() == 0; }
   bool IsAligned() const { return reinterpret_cast<uintptr_t>(data_) % kTensorAlignment == 0; }
 
@@ -147,9 +147,10 @@ class Tensor {
     return *data<T>();
   }
 
-  // Becomes a fresh tensor, as from Allocate. After an error it has no buffer.
+  // Becomes a new tensor, as from Allocate. After an error it has no buffer.
   absl::Status Reset(Allocator* allocator, DataType dtype, const TensorShape& shape);
-  // The buffer moves to a tensor of `shape`, which has as many elements; this one keeps type and shape without buffer.
+  // Moves the buffer to a tensor of `shape`, which has as many elements; this one keeps type and shape without a
+  // buffer.
   Tensor TakeAs(const TensorShape& shape) && {
     Tensor taken(dtype_, shape, Uninitialised());
     taken.buffer_ = std::exchange(buffer_, nullptr);
@@ -170,7 +171,7 @@ class Tensor {
   bool SharesBufferWith(const Tensor& other) const { return buffer_ != nullptr && buffer_ == other.buffer_; }
   bool RefCountIsOne() const { return buffer_ != nullptr && buffer_->RefCountIsOne() && buffer_->CanForward(); }
   TensorBuffer* buffer() const { return buffer_; }
-  // Lets go of the buffer; dtype and shape stay. For slots that are filled again.
+  // Releases the buffer; dtype and shape stay. For slots that are filled again.
   void DropBuffer() {
     if (buffer_ != nullptr) std::exchange(buffer_, nullptr)->Unref();
     data_ = nullptr;
@@ -180,7 +181,7 @@ class Tensor {
   std::string DebugString(int max_entries = 8) const;
 
  private:
-  // Takes a buffer for dtype_ and shape_.
+  // Allocates a buffer for dtype_ and shape_.
   absl::Status Init(Allocator* allocator);
   Tensor View(DataType dtype, const TensorShape& shape, int64_t first_byte) const;
 

@@ -1,4 +1,4 @@
-// How tensors print.
+// Tensor::DebugString.
 #include <complex>
 
 #include "absl/strings/escaping.h"

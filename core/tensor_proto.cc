@@ -19,7 +19,7 @@ using tensorflow::TensorProto;
 
 constexpr int64_t kMaxObjectBytes = int64_t{1} << 30;
 
-// Where values of type T are in a TensorProto, and how one is read and written.
+// Reads and writes the TensorProto field for values of type T.
 template <typename T>
 struct Field;
 
@@ -117,7 +117,7 @@ absl::Status ReadHandles(const TensorProto& proto, Tensor* tensor) {
   return absl::OkStatus();
 }
 
-// Variants hold tensors, which may hold variants.
+// Variants contain tensors, which may contain variants.
 struct Reader {
   Allocator* allocator;
   int64_t max_bytes;
@@ -181,7 +181,7 @@ absl::Status ReadFields(const TensorProto& proto, const Reader& reader, Tensor* 
   }
 }
 
-// The length has been checked.
+// The caller has checked the length.
 absl::Status ReadPlainContent(absl::string_view content, Tensor* tensor) {
   auto* const to = static_cast<uint8_t*>(tensor->raw_data());
   std::memcpy(to, content.data(), content.size());
@@ -206,7 +206,7 @@ absl::Status SplitContent(absl::string_view content, const Tensor& tensor, std::
   const absl::Status malformed =
       errors::InvalidArgument("TensorProto of type ", DataTypeName(tensor.dtype()), " and shape ",
                               tensor.shape().ToString(), " has malformed content");
-  // Each part takes at least the byte of its length: checked before a table of lengths is made.
+  // Each part takes at least one length byte: checked before a table of lengths is allocated.
   if (static_cast<int64_t>(content.size()) < tensor.NumElements()) return malformed;
   std::vector<uint64_t> lengths(tensor.NumElements());
   uint64_t total = 0;
@@ -249,11 +249,11 @@ absl::Status ReadContent(const std::string& content, const Reader& reader, Tenso
   return absl::OkStatus();
 }
 
-// Before memory is taken for what the shape claims.
+// Checked before memory is allocated for the claimed shape.
 absl::Status CheckSize(const TensorProto& proto, DataType dtype, const TensorShape& shape, int64_t max_bytes) {
   const int64_t bytes = MultiplyWithoutOverflow(shape.num_elements(), static_cast<int64_t>(DataTypeSize(dtype)));
   const bool plain = IsPlainType(dtype);
-  // Objects are constructed one by one: a few bytes must not ask for very many.
+  // Objects are constructed one by one: a few bytes must not create very many.
   const int64_t for_objects = kMaxObjectBytes + 32 * static_cast<int64_t>(proto.ByteSizeLong());
   const int64_t limit = plain ? max_bytes : std::min(max_bytes, for_objects);
   if (bytes < 0 || bytes > limit) {
@@ -305,7 +305,7 @@ absl::StatusOr<Tensor> ReadTensor(const TensorProto& proto, const Reader& reader
   ASSIGN_OR_RETURN(const TensorShape shape, TensorShape::FromProto(proto.tensor_shape()));
   RETURN_IF_ERROR(CheckSize(proto, dtype, shape, reader.max_bytes));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(reader.allocator, dtype, shape));
-  // TensorFlow's client writes the value of which there are none: tf.zeros([0], tf.string).
+  // TensorFlow's client writes a value even if there are no elements: tf.zeros([0], tf.string).
   if (shape.num_elements() == 0 && proto.tensor_content().empty()) return tensor;
   if (!proto.tensor_content().empty()) {
     RETURN_IF_ERROR(ReadContent(proto.tensor_content(), reader, &tensor));

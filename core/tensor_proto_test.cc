@@ -156,7 +156,7 @@ TEST(TensorProtoTest, AnUninitialisedTensorCannotBeWritten) {
   EXPECT_THAT(TensorToProto(t, &proto), StatusIs(kInvalid));  // NOLINT(bugprone-use-after-move)
 }
 
-// A list of tensors that knows its wire form.
+// A list of tensors with a wire form.
 class Pair : public VariantValue {
  public:
   explicit Pair(Tensor t) : tensor(std::move(t)) {}
@@ -209,7 +209,7 @@ TEST(VariantTest, WithoutADecoderItCanBeHandedOn) {
   EXPECT_THAT(VariantRegistry().Decode(&encoded), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'Pair'")));
 }
 
-// TensorFlow's workers send objects so: lengths, then bytes.
+// TensorFlow's workers send objects this way: lengths, then bytes.
 TEST(VariantTest, ObjectsComeAsContentToo) {
   TensorProto fields, content;
   ASSERT_THAT(TensorToProto(PairTensor(AsScalar<float>(3)), &fields), IsOk());

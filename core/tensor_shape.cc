@@ -40,8 +40,8 @@ int64_t MultiplyWithoutOverflow(int64_t a, int64_t b) {
   return product;
 }
 
-// Dimensions that come from outside go through Build. Where a product of two known sizes overflows all the same, a
-// count that wrapped around would let a kernel write behind its output: the step ends instead, as for want of memory.
+// Dimensions from outside go through Build. If a product of known sizes still overflows, this throws, which fails the
+// step like an out-of-memory error: a wrapped count would let a kernel write past its output.
 TensorShape::TensorShape(absl::Span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   bool wrapped = false;
   for (int64_t d : dims) wrapped |= __builtin_mul_overflow(num_elements_, d, &num_elements_);

@@ -1,4 +1,4 @@
-// Shapes of tensors: fully known (TensorShape) and partly known (PartialTensorShape).
+// Tensor shapes: fully known (TensorShape) and partly known (PartialTensorShape).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ namespace weir {
 using DimVector = absl::InlinedVector<int64_t, 4>;
 constexpr int kMaxRank = 254;
 
-// A product that cannot wrap: -1 when either factor is negative or the product exceeds int64.
+// A product that cannot wrap: -1 if either factor is negative or the product exceeds int64.
 int64_t MultiplyWithoutOverflow(int64_t a, int64_t b);
 
-// A known shape. Invariant: 0 to 254 dimensions, none negative, and their product fits int64. The constructor and
-// mutators are for dimensions that are known to be good; for dimensions from outside use Build, which checks. Up to
-// four dimensions lie in the object, so that copies of most shapes are cheap. A shape that was moved from is a
-// scalar's.
+// A known shape.
+// - Invariant: 0 to 254 dimensions, none negative, and their product fits int64.
+// - The constructor and mutators are for trusted dimensions; use Build, which checks, for dimensions from outside.
+// - Up to four dimensions are stored inline, so that copies of most shapes are cheap.
+// - A moved-from shape is a scalar's.
 class TensorShape {
  public:
   TensorShape() = default;  // a scalar
   TensorShape(std::initializer_list<int64_t> dims) : TensorShape(absl::MakeConstSpan(dims.begin(), dims.size())) {}
-  // Throws std::length_error where the count of elements overflows: the step ends as for want of memory. Sizes from
-  // outside go through Build.
+  // Throws std::length_error if the element count overflows: the step fails as for lack of memory. Sizes from outside
+  // go through Build.
   explicit TensorShape(absl::Span<const int64_t> dims);
   TensorShape(const TensorShape& other) : TensorShape(other, Bits()) {
     if (rank_ > kInline) CopyHeap(other);
@@ -65,7 +66,7 @@ class TensorShape {
   bool IsVector() const { return rank_ == 1; }
   bool IsMatrix() const { return rank_ == 2; }
 
-  // Each returns InvalidArgument, and changes nothing, where the result would break the invariant.
+  // Each returns InvalidArgument, and changes nothing, if the result would break the invariant.
   absl::Status AddDim(int64_t size);
   absl::Status InsertDim(int position, int64_t size);
   absl::Status SetDim(int i, int64_t size);
@@ -80,7 +81,7 @@ class TensorShape {
   static constexpr int kInline = 4;
   struct Bits {};
 
-  // As `other`, bit by bit: the caller sees to memory on the heap.
+  // A bitwise copy of `other`: the caller handles memory on the heap.
   TensorShape(const TensorShape& other, Bits)
       : storage_(other.storage_), num_elements_(other.num_elements_), rank_(other.rank_) {}
   void CopyHeap(const TensorShape& other);
@@ -99,7 +100,7 @@ class TensorShape {
   int rank_ = 0;
 };
 
-// A shape of which the rank, or single dimensions (-1), may be unknown.
+// A shape whose rank or single dimensions (-1) may be unknown.
 class PartialTensorShape {
  public:
   PartialTensorShape() = default;               // unknown rank
@@ -115,10 +116,10 @@ class PartialTensorShape {
   int64_t dim_size(int i) const { return dims_[i]; }  // -1: unknown
   absl::Span<const int64_t> dim_sizes() const { return dims_; }
   bool IsFullyDefined() const;
-  // The known shape, where fully defined.
+  // The known shape, if fully defined.
   absl::StatusOr<TensorShape> AsTensorShape() const;
   bool IsCompatibleWith(const PartialTensorShape& other) const;
-  // What both know together; InvalidArgument where they contradict.
+  // The combined knowledge of both; InvalidArgument if they conflict.
   absl::StatusOr<PartialTensorShape> MergeWith(const PartialTensorShape& other) const;
 
   std::string ToString() const;  // "[?,3]", "<unknown>"

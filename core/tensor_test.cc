@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// Gives out no memory at all.
+// Always fails to allocate.
 class EmptyAllocator : public Allocator {
  public:
   absl::string_view name() const override { return "empty"; }

@@ -1,4 +1,4 @@
-// A tensor inside a variant, as SerializeSparse and datasets of sparse tensors hand them on.
+// A tensor inside a variant, as used by SerializeSparse and datasets of sparse tensors.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class TensorVariant final : public VariantValue {
 };
 
 Variant MakeTensorVariant(Tensor tensor);
-// The tensor in `variant`, also where that came from another process and is still encoded; nullptr: none.
+// The tensor in `variant`, even if it came from another process and is still encoded; nullptr if there is none.
 const Tensor* TensorIn(const Variant& variant);
 
 absl::Status RegisterTensorVariants(VariantRegistry& variants);

@@ -1,4 +1,4 @@
-// What tests share: status matchers, tensor literals, tensor comparison. Link weir_testing.
+// Shared test utilities: status matchers, tensor literals, tensor comparison. Link weir_testing.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ MATCHER(IsOk, negation ? "is an error" : "is OK") {
   return GetStatus(arg).ok();
 }
 
-// EXPECT_THAT(expr, StatusIs(absl::StatusCode::kNotFound, HasSubstr("foo"))): code, and what the message matches.
+// EXPECT_THAT(expr, StatusIs(absl::StatusCode::kNotFound, HasSubstr("foo"))): code and message.
 MATCHER_P2(StatusIs, code, message, "") {
   *result_listener << GetStatus(arg).ToString();
   return ::testing::ExplainMatchResult(code, GetStatus(arg).code(), result_listener) &&
@@ -36,14 +36,14 @@ MATCHER_P(StatusIs, code, "") {
   return ::testing::ExplainMatchResult(code, GetStatus(arg).code(), result_listener);
 }
 
-// ASSERT_OK_AND_ASSIGN(Tensor t, Tensor::Allocate(…)): the value, or the end of the test.
+// ASSERT_OK_AND_ASSIGN(Tensor t, Tensor::Allocate(…)): assigns the value, or fails and ends the test.
 #define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_IMPL(WEIR_CONCAT(weir_test_or_, __LINE__), lhs, expr)
 #define ASSERT_OK_AND_ASSIGN_IMPL(var, lhs, expr) \
   auto var = (expr);                              \
   ASSERT_THAT(var, ::weir::IsOk());               \
   lhs = std::move(var).value()
 
-// AsTensor<float>({1, 2, 3, 4}, {2, 2}); without a shape a vector. half and bfloat16 are written as floats with
+// AsTensor<float>({1, 2, 3, 4}, {2, 2}); a vector if no shape is given. half and bfloat16 are written as
 // AsTensor<half>({half(1), half(2)}), which needs core/numeric_types.h.
 template <typename T>
 Tensor AsTensor(std::vector<T> values, const TensorShape& shape) {
@@ -64,10 +64,10 @@ Tensor AsScalar(T value) {
   return Tensor::Scalar<T>(std::move(value));
 }
 
-// Same type, same shape, same elements; NaN equals NaN. `context` is put in front of a failure.
+// Same type, same shape, same elements; NaN equals NaN. `context` is prepended to a failure.
 void ExpectTensorEqual(const Tensor& actual, const Tensor& expected, absl::string_view context = "");
 // Same type and shape, and |actual - expected| <= abs + rel * |expected| for every element (for complex ones, of the
-// difference's magnitude). Infinities must agree; NaN is near NaN.
+// difference's magnitude). Infinities must match; NaN matches NaN.
 void ExpectTensorNear(const Tensor& actual, const Tensor& expected, double abs = 1e-5, double rel = 1e-5,
                       absl::string_view context = "");
 

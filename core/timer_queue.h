@@ -1,4 +1,4 @@
-// Deadlines without a thread each.
+// Timers without a thread each.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// Runs callbacks at given times on one thread of its own, which starts with the first timer. Thread-safe. Callbacks
-// must be short and run with no lock held. Destruction drops what is pending and waits for a callback in progress.
+// Runs callbacks at given times on one thread, which starts with the first timer. Thread-safe. Callbacks must be short
+// and run with no lock held. The destructor drops pending callbacks and waits for one in progress.
 class TimerQueue {
  public:
   using Token = std::pair<absl::Time, int64_t>;
@@ -33,8 +33,8 @@ class TimerQueue {
   Mutex mu_;
   std::condition_variable changed_;
   std::map<Token, std::function<void()>> timers_ GUARDED_BY(mu_);
-  // Until when the thread sleeps at most; the past while it does not. It stays when the timer of that time is
-  // cancelled: steps come and go with a deadline each, and waking a thread for each would cost more than the step.
+  // The time the thread sleeps until; in the past while it is awake. Not changed when the timer of that time is
+  // cancelled: each step sets and cancels a deadline, and waking the thread each time would cost more than the step.
   absl::Time wakes_at_ GUARDED_BY(mu_) = absl::InfinitePast();
   int64_t next_id_ GUARDED_BY(mu_) = 0;
   int64_t running_id_ GUARDED_BY(mu_) = -1;

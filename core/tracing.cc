@@ -26,7 +26,7 @@ std::string Quoted(absl::string_view text) {
   return out + '"';
 }
 
-// Chrome's times are microseconds.
+// Chrome's times are in microseconds.
 std::string Micros(int64_t nanos) { return absl::StrFormat("%d.%03d", nanos / 1000, nanos % 1000); }
 
 std::string ChromeEvent(const TraceEvent& event, int process) {

@@ -1,4 +1,4 @@
-// Spans of time, collected per step when asked for.
+// Trace spans, collected per step on request.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@ class StepStats;
 
 namespace weir {
 
-// Something that ran on a thread of a device. Times are nanoseconds since the epoch.
+// An event on a thread of a device. Times are nanoseconds since the epoch.
 struct TraceEvent {
-  std::string name;      // the node's, for kernels
+  std::string name;      // the node's name, for kernels
   std::string category;  // "kernel", "send", "recv", "rpc"
   std::string device;
   uint32_t thread = 0;
-  int64_t scheduled_nanos = 0;  // when it could have run; 0: unknown
+  int64_t scheduled_nanos = 0;  // when it became ready; 0: unknown
   int64_t start_nanos = 0;
   int64_t end_nanos = 0;
   std::vector<std::pair<std::string, std::string>> args;  // "op", "bytes" and so on
 };
 
-// Collects the events of one step. Thread-safe. Code that can be traced holds a Tracer* which is null when tracing is
-// off, so that a span then costs one comparison.
+// Collects the events of one step. Thread-safe. Traced code holds a Tracer* that is null when tracing is off, so that a
+// span then costs one comparison.
 class Tracer {
  public:
   void Add(TraceEvent event);
-  // Moves the events out, by start.
+  // Moves the events out, ordered by start.
   std::vector<TraceEvent> Take();
 
  private:
@@ -42,12 +42,12 @@ class Tracer {
   std::vector<TraceEvent> events_ GUARDED_BY(mu_);
 };
 
-// Since the epoch; steady within a process.
+// Since the epoch; monotonic within a process.
 int64_t TraceNowNanos();
 // A small number for the calling thread.
 uint32_t TraceThreadId();
 
-// Adds an event to `tracer` for its own lifetime; does nothing when that is null.
+// Adds an event that spans its own lifetime to `tracer`; a no-op if that is null.
 //   TraceSpan span(tracer, "RecvTensor", "rpc");
 //   if (span) span.Arg("bytes", size);
 class TraceSpan {
@@ -76,9 +76,9 @@ class TraceSpan {
   TraceEvent event_;
 };
 
-// For chrome://tracing and Perfetto: one process for each device, one row for each thread.
+// For chrome://tracing and Perfetto: one process per device, one row per thread.
 std::string TraceToChromeJson(const std::vector<TraceEvent>& events);
-// Appends to what `stats` has; events without a device go under "".
+// Appends to `stats`; events without a device go under "".
 void TraceToStepStats(const std::vector<TraceEvent>& events, tensorflow::StepStats* stats);
 std::vector<TraceEvent> TraceFromStepStats(const tensorflow::StepStats& stats);
 

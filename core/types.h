@@ -1,4 +1,4 @@
-// Element types. Names, numbers and order are those of TensorFlow's types.proto; this header stays free of protobuf so
+// Element types. Names, numbers and order are those of TensorFlow's types.proto; this header is free of protobuf so
 // that kernels compile fast. DataType values convert to and from tensorflow::DataType by static_cast.
 #pragma once
 
@@ -20,7 +20,7 @@ struct bfloat16;
 
 namespace weir {
 
-// Defined by Eigen; include "core/numeric_types.h" where elements are computed with.
+// Defined by Eigen; include "core/numeric_types.h" to compute with elements.
 using half = Eigen::half;
 using bfloat16 = Eigen::bfloat16;
 using complex64 = std::complex<float>;
@@ -100,7 +100,7 @@ constexpr DataType RemoveRef(DataType type) {
   return IsRefType(type) ? static_cast<DataType>(type - kRefOffset) : type;
 }
 constexpr DataType MakeRef(DataType type) { return IsRefType(type) ? type : static_cast<DataType>(type + kRefOffset); }
-// Whether a value of type `actual` may feed an input of type `expected`: equal, or a reference where a value is wanted.
+// Whether a value of type `actual` may feed an input of type `expected`: equal types, or a reference for a value.
 constexpr bool TypesCompatible(DataType expected, DataType actual) {
   return expected == actual || expected == RemoveRef(actual);
 }
@@ -110,14 +110,14 @@ using DataTypeVector = absl::InlinedVector<DataType, 4>;
 // "float", "int32", "float_ref"; "invalid" or "unknown dtype enum (N)" for others.
 std::string DataTypeName(DataType type);
 std::string DataTypeListName(absl::Span<const DataType> types);
-// Accepts the names that DataTypeName gives, and "DT_FLOAT" forms. nullopt where there is no such type.
+// Accepts the names that DataTypeName returns, and "DT_FLOAT" forms. nullopt if there is no such type.
 std::optional<DataType> ParseDataType(absl::string_view name);
 
-// Bytes of one element in memory; for string, resource and variant that of the object. 0 for unknown types.
+// Bytes of one element in memory; for string, resource and variant the size of the object. 0 for unknown types.
 size_t DataTypeSize(DataType type);
 bool IsValidDataType(DataType type);  // a non-reference type that tensors can have
 
-// Elements are plain bytes: they may be copied by memcpy and sent as they are.
+// Elements are plain bytes: they may be copied by memcpy and sent unchanged.
 bool IsPlainType(DataType type);
 bool IsFloating(DataType type);  // half, bfloat16, float, double and float8
 bool IsComplex(DataType type);

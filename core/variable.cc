@@ -16,7 +16,7 @@ int64_t Variable::MemoryUsed() const {
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {
   Tensor* tensor = variable.tensor();
   if (tensor->buffer() == nullptr || tensor->NumElements() == 0 || tensor->RefCountIsOne()) return absl::OkStatus();
-  variable.brief_readers()->lock();  // nobody begins while the caller holds mutex()
+  variable.brief_readers()->lock();  // none begins while the caller holds mutex()
   variable.brief_readers()->unlock();
   if (tensor->RefCountIsOne()) return absl::OkStatus();
   ASSIGN_OR_RETURN(*tensor, tensor->DeepCopy(allocator));

@@ -1,4 +1,4 @@
-// The object behind variables, of both kinds: reference-typed (VariableV2) and resource (VarHandleOp).
+// The object behind reference-typed (VariableV2) and resource (VarHandleOp) variables.
 #pragma once
 
 #include <atomic>
@@ -10,20 +10,22 @@
 
 namespace weir {
 
-// A tensor with a mutex. Readers that keep the value take a copy (a reference to its buffer) under the lock. An update
-// of a resource variable that finds the buffer shared writes into a fresh one (copy on write), so readers and
-// checkpoints see a consistent value without a copy of their own; one of a reference variable writes where its readers
-// look (docs/decisions/0012). For those who look at some of a large value for a moment an update waits instead.
+// A tensor with a mutex.
+// - Readers that keep the value take a copy (a reference to its buffer) under the lock.
+// - An update of a resource variable whose buffer is shared writes to a new buffer (copy on write), so readers and
+//   checkpoints see a consistent value without copying. An update of a reference variable writes in place
+//   (docs/decisions/0012).
+// - Brief readers use part of a large value for a moment; updates wait for them instead of copying.
 class Variable : public Resource {
  public:
   explicit Variable(DataType dtype) : dtype_(dtype) {}
 
   DataType dtype() const { return dtype_; }
   std::mutex* mutex() { return &mutex_; }
-  // Locked shared under mutex(), and then held without it, by those who keep a reference for a moment only. They
-  // wait for nobody meanwhile.
+  // Locked shared under mutex(), then held without it, by readers that keep a reference for a moment only and do not
+  // block meanwhile.
   std::shared_mutex* brief_readers() { return &brief_readers_; }
-  // Guarded by mutex(). Meaningful only when is_initialized.
+  // Guarded by mutex(). Valid only if is_initialized.
   Tensor* tensor() { return &tensor_; }
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
   void set_initialized(bool value) { initialized_.store(value, std::memory_order_release); }
@@ -38,8 +40,8 @@ class Variable : public Resource {
   std::atomic<bool> initialized_{false};
 };
 
-// Makes `variable`'s buffer writable in place by its holder of the lock: waits for its brief readers, then clones it
-// when it is shared.
+// Makes the buffer of `variable`, whose lock the caller holds, writable in place: waits for its brief readers, then
+// clones it if it is shared.
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The element type of variant tensors: any value that can name its type and write itself to bytes.
+// The element type of variant tensors: any value with a type name and a byte encoding.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,16 @@ namespace weir {
 
 class Tensor;
 
-// What a variant holds. Implementations are values: Clone gives an independent copy (tensors inside may be shared).
+// The value in a variant. Implementations are value types: Clone returns an independent copy (tensors inside may be
+// shared).
 class VariantValue {
  public:
   virtual ~VariantValue() = default;
   virtual std::string TypeName() const = 0;
   virtual std::unique_ptr<VariantValue> Clone() const = 0;
   virtual std::string DebugString() const = 0;
-  // The wire form: metadata bytes plus tensors (tensorflow.VariantTensorDataProto). Unimplemented where the value
-  // cannot leave its process (a dataset iterator, say).
+  // The wire form: metadata bytes plus tensors (tensorflow.VariantTensorDataProto). Unimplemented if the value cannot
+  // leave its process (such as a dataset iterator).
   virtual absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const = 0;
 };
 
@@ -34,7 +35,7 @@ class Variant {
   const VariantValue* value() const { return value_.get(); }
   std::string TypeName() const { return value_ ? value_->TypeName() : ""; }
 
-  // nullptr when empty or of another type.
+  // nullptr if empty or of another type.
   template <typename T>
   const T* get() const {
     return dynamic_cast<const T*>(value_.get());

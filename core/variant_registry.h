@@ -1,4 +1,4 @@
-// Turning variants that arrived as bytes back into values.
+// Decodes variants that arrived as bytes.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// A variant as it came from a TensorProto: its type is known by name only. It can be handed on and encoded again
-// without a decoder.
+// A variant as received in a TensorProto: its type is known by name only. It can be forwarded and re-encoded without a
+// decoder.
 class EncodedVariant final : public VariantValue {
  public:
   EncodedVariant(std::string type_name, std::string metadata, std::vector<Tensor> tensors)
@@ -35,17 +35,17 @@ class EncodedVariant final : public VariantValue {
 // Filled once, then read by any thread.
 class VariantRegistry {
  public:
-  // Metadata and tensors come from outside: a decoder checks them.
+  // Metadata and tensors are untrusted: a decoder checks them.
   using Decoder = std::function<absl::StatusOr<std::unique_ptr<VariantValue>>(absl::string_view metadata,
                                                                               std::vector<Tensor> tensors)>;
   // AlreadyExists for a second decoder of that type.
   absl::Status Register(absl::string_view type_name, Decoder decoder);
-  // Replaces an encoded value by what its decoder makes of it, tensors within it first; leaves other values alone.
-  // Unimplemented, naming the type, where there is no decoder.
+  // Decodes an encoded value, tensors within it first; leaves other values unchanged. Unimplemented, naming the type,
+  // if there is no decoder.
   absl::Status Decode(Variant* variant) const;
-  // Every element of a variant tensor, in place: nobody else may be using it.
+  // Decodes every element of a variant tensor in place; the caller must be its only user.
   absl::Status Decode(Tensor* tensor) const;
-  // As above, but what has no decoder stays encoded, and `tensor` gets elements of its own.
+  // As above, but values without a decoder stay encoded, and `tensor` gets its own elements.
   absl::Status DecodeKnown(Tensor* tensor) const;
 
  private:

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t kMaxVariants = int64_t{1} << 24;
 
-// One pass over all variants. What they share is looked at once.
+// One pass over all variants. Shared ones are visited once.
 class Pass {
  public:
-  // Called with each tensor the first time that it is met; gives what takes its place.
+  // Called with each tensor when it is first visited; returns its replacement.
   using Replace = std::function<absl::StatusOr<Tensor>(const Tensor& tensor)>;
   explicit Pass(Replace replace) : replace_(std::move(replace)) {}
 

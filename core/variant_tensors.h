@@ -1,4 +1,4 @@
-// The tensors that variants hold, for who copies them from one memory to another.
+// The tensors inside variants, for copying them between memories.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@
 
 namespace weir {
 
-// A VariantValue whose tensors lie where the device that has it computes. Those of other values stay in host memory,
-// whatever device has them.
+// A VariantValue whose tensors are in the memory of its device. Tensors of other values stay in host memory on every
+// device.
 class VariantOnDevice {
  public:
   virtual ~VariantOnDevice() = default;
   using TensorMapping = std::function<absl::StatusOr<Tensor>(const Tensor& tensor)>;
-  // A copy with what `fn` makes of its tensors in their place, always in the same order. Tensors of variants are given
-  // to `fn` like others.
+  // A copy in which `fn` replaces each tensor, always in the same order. Tensors of variants are passed to `fn` like
+  // others.
   virtual absl::StatusOr<std::unique_ptr<VariantValue>> MapTensors(const TensorMapping& fn) const = 0;
 };
 
-// Those of a variant tensor that a device would have in its memory, in variants within variants too; each once,
-// however many share it. Not thread-safe.
+// The tensors in a variant tensor that belong in device memory, including those in nested variants; each once, even if
+// it is shared. Not thread-safe.
 class VariantTensors {
  public:
   // ResourceExhausted for more variants than a step may copy.
   static absl::StatusOr<VariantTensors> Of(Tensor variants);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  // The variants, with copies[i] in place of tensors()[i]: of its type and number of elements. What was shared is so
-  // again.
+  // The variants with copies[i], of the same type and number of elements, in place of tensors()[i]. Sharing is
+  // preserved.
   absl::StatusOr<Tensor> With(absl::Span<const Tensor> copies) const;
 
  private:

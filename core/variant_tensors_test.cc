@@ -46,7 +46,7 @@ TEST(VariantTensorsTest, WhatIsSharedIsCopiedOnce) {
   const Tensor x = AsTensor<float>({1, 2, 3, 4}, {2, 2});
   ASSERT_OK_AND_ASSIGN(const Tensor flat, x.Reshaped(TensorShape({4})));
   Tensor nested = Holding({x, flat, x.SubSlice(1)});
-  // Twice as many with each level: as many as would never be copied one by one.
+  // Doubles with each level: too many to copy one by one.
   for (int depth = 0; depth < 60; ++depth) nested = Holding({nested, nested});
   ASSERT_OK_AND_ASSIGN(const VariantTensors found, VariantTensors::Of(nested));
   ASSERT_EQ(found.tensors().size(), 2);

@@ -14,19 +14,19 @@
 namespace weir {
 namespace {
 
-// Waking a thread costs about 45 µs, so a loop below twice that is done before help is there.
+// Waking a thread costs about 45 µs, so a loop below twice that finishes before help arrives.
 constexpr double kMinParallelNanos = 100'000;
-// The work that each thread which takes part must find.
+// The minimum work for each participating thread.
 constexpr double kNanosPerThread = 50'000;
-// Small enough that the threads finish together, large enough that taking a block costs nothing.
+// Small enough that the threads finish together, large enough that taking a block costs little.
 constexpr double kMinBlockNanos = 10'000;
 constexpr int kBlocksPerThread = 4;
 constexpr std::chrono::microseconds kSpinTime{50};
 
 using RangeFunction = std::function<void(int64_t, int64_t)>;
 
-// One parallel loop. Threads take blocks until none are left; one that comes late finds nothing and never touches `fn`,
-// which lives only as long as the caller waits.
+// One parallel loop. Threads take blocks until none are left; a late one finds nothing and never touches `fn`, which
+// lives only as long as the caller waits.
 class Loop {
  public:
   Loop(int64_t total, int64_t block, const RangeFunction& fn)
@@ -50,8 +50,8 @@ class Loop {
     }
   }
 
-  // Until the blocks that others took are done too. They are running, so this cannot deadlock, nested or not. Throws
-  // what a block threw: std::bad_alloc, when there is no memory for it.
+  // Waits for blocks that other threads took. They are running, so this cannot deadlock, nested or not. Rethrows a
+  // block's std::bad_alloc.
   void Wait() {
     const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
     while (!Done()) {
@@ -84,7 +84,7 @@ class ThreadedWorkQueue : public WorkQueue {
       : compute_(options.name, options.compute_threads),
         blocking_(options.name + "-io", options.max_blocking_threads) {}
 
-  // Tasks of either kind may schedule the other kind to the end: compute tasks while blocking_ still runs, blocking
+  // Tasks of either kind may schedule the other kind until the end: compute tasks while blocking_ still runs, blocking
   // tasks when compute_ runs them on their own thread.
   ~ThreadedWorkQueue() override { compute_.Stop(); }
 

@@ -1,4 +1,4 @@
-// Threads for computing, kept apart from threads that may block.
+// Compute threads, kept apart from threads that may block.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weir {
 
 class ComputePool;
 
-// Thread-safe. Tasks never run under a lock of the queue. Destruction runs what was scheduled, then joins.
+// Thread-safe. Tasks never run under a lock of the queue. The destructor runs all scheduled tasks, then joins.
 class WorkQueue {
  public:
   struct Options {
@@ -24,15 +24,16 @@ class WorkQueue {
   static std::unique_ptr<WorkQueue> Create(Options options);
   virtual ~WorkQueue() = default;
 
-  // Runs `task` on a compute thread, or on that of a ComputeGuest (core/compute_guest.h) of this owner; it must not
-  // wait for other tasks. Never blocks.
+  // Runs `task` on a compute thread, or on the thread of a ComputeGuest (core/compute_guest.h) with this owner; it must
+  // not wait for other tasks. Never blocks.
   virtual void Schedule(absl::AnyInvocable<void()> task, const void* owner) = 0;
   void Schedule(absl::AnyInvocable<void()> task) { Schedule(std::move(task), nullptr); }
-  // Runs `task` on a thread that may block (file I/O, waiting for a queue). Threads grow with need up to the limit.
+  // Runs `task` on a thread that may block (file I/O, waiting for a queue). Threads are added as needed up to the
+  // limit.
   virtual void ScheduleBlocking(absl::AnyInvocable<void()> task) = 0;
   // Calls fn(begin, end) over disjoint ranges that cover [0, total), on this thread and idle compute threads, and
   // returns when all are done. `cost_per_unit` is in nanoseconds: small loops run on the calling thread alone, so that
-  // a thread is woken only where it pays. Safe to call from a compute thread.
+  // waking a thread pays off. Safe to call from a compute thread.
   virtual void ParallelFor(int64_t total, int64_t cost_per_unit, const std::function<void(int64_t, int64_t)>& fn) = 0;
   virtual int num_threads() const = 0;
   // Whether the caller is one of this queue's compute threads.

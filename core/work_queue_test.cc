@@ -86,7 +86,7 @@ TEST(WorkQueueTest, AGuestSharesInLoops) {
   std::atomic<bool> done{false};
   std::latch together(2);
   ComputeGuest guest(*queue, &queue);
-  // Each block waits for the other's thread: only two can end the loop.
+  // Each block waits for the other's thread: it takes two to end the loop.
   queue->Schedule([&] {
     queue->ParallelFor(2, 1'000'000, [&](int64_t, int64_t) { together.arrive_and_wait(); });
     done = true;
@@ -119,7 +119,7 @@ TEST(WorkQueueTest, GuestsTakeThePlacesOfAllThreadsButOne) {
     while (left > 0) std::this_thread::yield();
     EXPECT_EQ(most, 1);
   }
-  // Their places are given back.
+  // Their places are returned.
   std::latch together(kThreads);
   for (int i = 0; i < kThreads; ++i) queue->Schedule([&] { together.arrive_and_wait(); });
   queue.reset();

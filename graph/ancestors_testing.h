@@ -1,4 +1,4 @@
-// What comes before a node, for tests of order.
+// The ancestors of a node, for tests of ordering.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// All nodes that `node` waits for, through data and control edges.
+// All nodes that `node` depends on, through data and control edges.
 inline absl::flat_hash_set<const Node*> Ancestors(const Node* node) {
   absl::flat_hash_set<const Node*> seen;
   std::vector<const Node*> open = {node};

@@ -16,10 +16,10 @@ namespace {
 
 constexpr uint64_t kSeed = 0x8774aa605c729c72ULL;
 
-// TensorFlow's mix of two hashes.
+// TensorFlow's hash combiner.
 uint64_t Combine(uint64_t a, uint64_t b) { return a ^ (b + 0x9e3779b97f4a7800ULL + (a << 10) + (a >> 4)); }
 
-// AssignGroup only computes.
+// AssignGroup only computes; it is not a collective.
 bool IsCollective(absl::string_view op) {
   return absl::StartsWith(op, "Collective") && op != "CollectiveAssignGroupV2";
 }
@@ -31,7 +31,7 @@ int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
   return found == node.attr().end() ? 0 : found->second.i();
 }
 
-// The value of a node's input where a constant gives it.
+// The value of a node's input if it is a constant.
 std::optional<int64_t> ConstantInput(const Node& node, int input) {
   const Edge* edge = node.input_edge(input);
   if (edge == nullptr || edge->src->op() != "Const") return std::nullopt;
@@ -46,7 +46,7 @@ struct Keys {
   int64_t size = 0, group = 0, instance = 0;
 };
 
-// nullopt where only a step can tell.
+// nullopt if the keys are known only at run time.
 std::optional<Keys> KeysOf(const Node& node) {
   if (HasKeyAttributes(node.def())) {
     return Keys{IntAttr(node.def(), "group_size"), IntAttr(node.def(), "group_key"),
@@ -77,7 +77,7 @@ bool HasCollectives(const tensorflow::GraphDef& graph) {
 int64_t CollectiveGraphKey(const Graph& graph) {
   std::set<int32_t> instances;
   bool has_any = false, is_closed = true;
-  absl::flat_hash_map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> members;  // size and how many are here
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> members;  // size, count in this graph
   for (const Node* node : graph.nodes()) {
     if (!IsCollective(node->op())) continue;
     has_any = true;

@@ -1,4 +1,4 @@
-// Which graphs have collectives, and with whom they share them.
+// Detects collectives in graphs, and the keys of graphs that share them.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace weir {
 
-// Whether a node of it, or of a function of its library, is a collective.
+// Whether the graph, or a function of its library, contains a collective.
 bool HasCollectives(const tensorflow::GraphDef& graph);
 
-// 0 when the graph has no collectives, or when all members of each are nodes of it. Otherwise what TensorFlow computes:
+// 0 if the graph has no collectives, or contains all members of each. Otherwise the key that TensorFlow computes:
 // graphs with the same collectives have the same key, and their steps must have the same ids.
 int64_t CollectiveGraphKey(const Graph& graph);
 
-// Collectives that do not say by kWireAttr how their messages look get `wire`; those that do not reduce are not cast.
+// Sets kWireAttr of collectives that do not have it to `wire`; those that do not reduce are not cast.
 void AskForWire(const WireOptions& wire, Graph* graph);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Shape functions by family, for op definitions: Op("MatMul")….Shape(shapes::MatMul). Inputs and attributes stand where
-// TensorFlow's ops of that name have them.
+// Shape functions by family, for op definitions: Op("MatMul")….Shape(shapes::MatMul). Inputs and attributes are in the
+// positions of TensorFlow's ops of that name.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace weir::shapes {
 
-// --- Parts for further shape functions ---
+// --- Building blocks for other shape functions ---
 
-// The axis that input `i` (an integer scalar, or a vector of one) holds, counted from the front; nullopt where it or
-// `rank` (-1) is not known. InvalidArgument unless it is in [-rank, rank).
+// The axis in input `i` (an integer scalar, or a vector of one), counted from the front; nullopt if it or `rank` (-1)
+// is unknown. InvalidArgument unless it is in [-rank, rank).
 absl::StatusOr<std::optional<int>> AxisInput(const InferenceContext& c, int i, int rank);
 absl::StatusOr<int> CheckAxis(int64_t axis, int rank);
-// What a window (filter, pool) makes of one spatial dimension; -1 where `in` or `filter` is. `padding` is SAME, VALID
-// or EXPLICIT; the last adds `before` and `after`.
+// The output size of a window (filter, pool) along one spatial dimension; -1 if `in` or `filter` is unknown. `padding`
+// is SAME, VALID or EXPLICIT; EXPLICIT uses `before` and `after`.
 absl::StatusOr<int64_t> WindowedSize(int64_t in, int64_t filter, int64_t stride, int64_t dilation,
                                      absl::string_view padding, int64_t before = 0, int64_t after = 0);
-// Without (or, with keep_dims, as 1) the given axes.
+// The shape without the given axes, or with size 1 for them if keep_dims.
 absl::StatusOr<PartialTensorShape> ReducedShape(const PartialTensorShape& shape, absl::Span<const int64_t> axes,
                                                 bool keep_dims);
 int64_t NumElements(const PartialTensorShape& shape);  // -1: unknown
@@ -28,14 +28,14 @@ absl::Status FromShapeInput(InferenceContext& c);  // output 0's shape is input 
 absl::Status FromShapeAttr(InferenceContext& c);   // output 0's shape is the attribute `shape`
 absl::Status Range(InferenceContext& c);
 absl::Status LinSpace(InferenceContext& c);
-absl::Status Eye(InferenceContext& c);  // unknown but for what is common: MatrixDiag over the last dimension
+absl::Status Eye(InferenceContext& c);  // unknown except for the common case: MatrixDiag over the last dimension
 absl::Status OneHot(InferenceContext& c);
 
 // --- Mathematics ---
 absl::Status MatMul(InferenceContext& c);            // transpose_a, transpose_b
 absl::Status BatchMatMul(InferenceContext& c);       // adj_x, adj_y; batch dimensions broadcast
 absl::Status BroadcastTernary(InferenceContext& c);  // SelectV2, ClipByValue: output 0 is inputs 0, 1 and 2 broadcast
-absl::Status Select(InferenceContext& c);            // version 1: the condition is a scalar, a vector, or as large
+absl::Status Select(InferenceContext& c);            // version 1: the condition is a scalar, a vector, or of full shape
 absl::Status Reduction(InferenceContext& c);         // Sum, Mean, Max …: axes in input 1, keep_dims
 absl::Status ArgReduction(InferenceContext& c);      // ArgMax, ArgMin: axis in input 1
 absl::Status SegmentSum(InferenceContext& c);

@@ -18,7 +18,7 @@ absl::Status SetOutput(InferenceContext& c, int i, absl::Span<const int64_t> dim
   return absl::OkStatus();
 }
 
-// Checked addition where -1 is unknown.
+// Checked addition; -1 is unknown.
 absl::StatusOr<int64_t> AddDims(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   int64_t sum;
@@ -261,7 +261,7 @@ absl::Status Slice(InferenceContext& c) {
   ASSIGN_OR_RETURN(rank, c.MergeDim(rank, in.dims()));
   const auto begin = c.InputAsIntegers(1), size = c.InputAsIntegers(2);
   if (rank < 0 || rank > kMaxRank || !size.has_value()) {
-    // Even unknown, a size computed from shapes may be known in part.
+    // A size computed from shapes may be partly known.
     auto as_shape = c.InputAsShape(2);
     c.set_output(0, rank >= 0 && !size.has_value() && as_shape.ok() && as_shape->dims() == rank
                         ? *as_shape

@@ -8,7 +8,7 @@ namespace {
 
 using Ctx = InferenceContext;
 
-// Where batch, rows, columns and channels stand in a shape of rank 4.
+// The positions of batch, rows, columns and channels in a shape of rank 4.
 struct Layout {
   int batch = 0, rows = 1, columns = 2, channels = 3;
 };
@@ -23,7 +23,7 @@ absl::StatusOr<Layout> ReadLayout(const InferenceContext& c) {
 
 int ChannelsAt(const Layout& layout, int rank) { return layout.channels == 1 ? 1 : rank - 1; }
 
-// Four numbers, one for each dimension; those of batch and channels must be 1 unless `any_batch`.
+// Four numbers, one per dimension; those of batch and channels must be 1 unless `any_batch`.
 absl::StatusOr<std::vector<int64_t>> ReadWindow(const InferenceContext& c, absl::string_view attr, const Layout& layout,
                                                 bool only_spatial) {
   std::vector<int64_t> window = {1, 1, 1, 1};
@@ -129,9 +129,9 @@ absl::Status Conv2DBackpropInput(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape out, c.InputAsShape(0));
   RETURN_IF_ERROR(c.WithRank(c.input(1), 4).status());
   ASSIGN_OR_RETURN(PartialTensorShape gradient, c.WithRank(c.input(2), 4));
-  // Two sizes mean rows and columns only.
+  // Two sizes: rows and columns only.
   ASSIGN_OR_RETURN(out, out.dims() == 2 ? Ctx::UnknownOfRank(4) : c.WithRank(out, 4));
-  if (out.dim_size(0) < 0) {  // the batch is the gradient's
+  if (out.dim_size(0) < 0) {  // the batch size is the gradient's
     ASSIGN_OR_RETURN(PartialTensorShape sizes, Ctx::Subshape(out, 1));
     out = Ctx::Concatenate(Ctx::Vector(gradient.dim_size(0)), sizes);
   }
@@ -157,7 +157,7 @@ absl::Status Pool(InferenceContext& c) {
   DimVector out(4, -1);
   for (int dim = 0; dim < 4; ++dim) {
     if (window[dim] == 1 && dim == ChannelsAt(layout, 4)) {
-      out[dim] = in.dim_size(dim);  // whatever the stride
+      out[dim] = in.dim_size(dim);  // independent of the stride
       continue;
     }
     ASSIGN_OR_RETURN(out[dim], WindowedSize(in.dim_size(dim), window[dim], strides[dim], 1, padding.kind,

@@ -25,7 +25,7 @@ absl::StatusOr<Masks> ReadMasks(const InferenceContext& c) {
   return masks;
 }
 
-// One bound of a slice over `size` elements, clamped to where a walk of that direction can be.
+// One bound of a slice over `size` elements, clamped to the valid range for the direction.
 int64_t Clamp(int64_t bound, int64_t size, bool forward) {
   const int64_t low = forward ? 0 : -1, high = forward ? size : size - 1;
   return std::clamp(bound < 0 ? bound + size : bound, low, high);
@@ -39,7 +39,7 @@ int64_t CountSteps(int64_t begin, int64_t end, int64_t stride) {
 
 using Integers = std::optional<std::vector<int64_t>>;
 
-// Extent of one sliced dimension; -1 where it is not known.
+// The size of one sliced dimension; -1 if it is unknown.
 int64_t Extent(int64_t size, int64_t i, const Masks& masks, const Integers& begin, const Integers& end,
                const Integers& strides) {
   const bool begin_known = begin.has_value() || Has(masks.begin, i), end_known = end.has_value() || Has(masks.end, i);
@@ -76,7 +76,7 @@ absl::Status StridedSlice(InferenceContext& c) {
   for (int64_t i = 0; strides.has_value() && i < entries; ++i) {
     if ((*strides)[i] == 0) return errors::InvalidArgument("strides[", i, "] must be non-zero");
   }
-  int consumed_after = 0;  // input dimensions that entries from here on use, an ellipsis aside
+  int consumed_after = 0;  // input dimensions that entries from here on consume, not counting an ellipsis
   for (int64_t i = 0; i < entries; ++i) consumed_after += !Has(masks.ellipsis, i) && !Has(masks.new_axis, i);
   DimVector dims;
   int dim = 0;

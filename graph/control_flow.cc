@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kUnknown = -1;
 
-// Walks the graph from its roots along edges; a node's frame follows from its first input that is known.
+// Walks the graph from its roots along edges; the first input with a known frame determines a node's frame.
 class Analysis {
  public:
   explicit Analysis(const Graph& graph) : graph_(graph) {
@@ -29,7 +29,7 @@ class Analysis {
       for (const Edge* edge : node->out_edges()) RETURN_IF_ERROR(Assign(edge->dst, frame));
     }
     for (int& frame : info_.frame_of) {
-      if (frame == kUnknown) frame = 0;  // reachable only from a cycle without entry: it never runs
+      if (frame == kUnknown) frame = 0;  // reachable only from a cycle without an Enter: it never runs
     }
     return std::move(info_);
   }
@@ -40,7 +40,7 @@ class Analysis {
     if (node->IsEnter()) {
       ASSIGN_OR_RETURN(frame, EnterFrame(node, input_frame));
     } else if (node->IsExit() && input_frame == 0) {
-      return errors::InvalidArgument("Node '", node->name(), "' (", node->op(), ") leaves a loop that nothing entered");
+      return errors::InvalidArgument("Node '", node->name(), "' (", node->op(), ") exits a loop that it did not enter");
     }
     int& known = info_.frame_of[node->id()];
     if (known == frame) return absl::OkStatus();

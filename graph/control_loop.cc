@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Builds the loops of one graph. A loop is: a dummy value → Enter → Merge → Switch(LoopCond) → NextIteration → Merge.
+// Builds the control loops of one graph: a dummy value → Enter → Merge → Switch(LoopCond) → NextIteration → Merge.
 class Builder {
  public:
   Builder(Graph* graph, ControlFlowInfo* info, absl::flat_hash_map<std::pair<int, std::string>, Node*>* merges)
@@ -20,7 +20,7 @@ class Builder {
     ASSIGN_OR_RETURN(Node * seed, Seed(loop.parent, device));
     ASSIGN_OR_RETURN(Node * enter, AddEnter(loop, frame, device));
     ASSIGN_OR_RETURN(Node * merge, AddNode("Merge", "merge", frame, device));
-    // A LoopCond of its own, so that this location's part can be cut again by device.
+    // A separate LoopCond, so that this location's part can be partitioned again by device.
     ASSIGN_OR_RETURN(Node * cond, AddLoopCond(frame, device));
     ASSIGN_OR_RETURN(Node * branch, AddNode("Switch", "switch", frame, device));
     ASSIGN_OR_RETURN(Node * next, AddNode("NextIteration", "next", frame, device));
@@ -36,8 +36,8 @@ class Builder {
   }
 
  private:
-  // The value that enters the loop: a constant for an outermost loop, for a nested one the token of the loop around it,
-  // so that it is entered once in each of that loop's iterations.
+  // The initial value of a loop: a constant for an outermost loop; for a nested one the token of the enclosing loop, so
+  // that it is entered once in each of that loop's iterations.
   absl::StatusOr<Node*> Seed(int parent, const std::string& device) {
     if (parent != 0) return MergeOf(parent, device);
     tensorflow::NodeDef def = Def("Const", "seed", device);
@@ -98,7 +98,7 @@ absl::StatusOr<ControlLoops> ControlLoops::Add(const LocationFn& location, Graph
     for (const Edge* edge : node->in_edges()) {
       if (location(*edge->src) == location(*node)) continue;
       RETURN_IF_ERROR(builder.MergeOf(frame, node->assigned_device()).status());
-      // Where a value that is constant in the loop is sent from, nothing else may go round.
+      // On a device that sends a loop-invariant value, the control loop may be the only thing that iterates.
       RETURN_IF_ERROR(builder.MergeOf(frame, edge->src->assigned_device()).status());
     }
   }

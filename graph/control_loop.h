@@ -1,5 +1,4 @@
-// Control loops: what keeps sends and receives inside a loop running once an iteration on devices other than the
-// condition's.
+// Control loops make sends and receives inside of a loop run once per iteration on devices other than the condition's.
 #pragma once
 
 #include <functional>
@@ -12,16 +11,16 @@
 
 namespace weir {
 
-// Triggers[{frame, device}] is the node that fires once in each iteration of `frame` on `device`.
+// Triggers[{frame, device}] is the node that runs once in each iteration of `frame` on `device`.
 class ControlLoops {
  public:
   using LocationFn = std::function<std::string(const Node&)>;
 
-  // Adds to `graph` a control loop for each frame and device that sends or receives a value inside that frame, and
+  // Adds to `graph` a control loop for each frame and device that sends or receives a value inside of that frame, and
   // extends `info` to the nodes it adds.
   static absl::StatusOr<ControlLoops> Add(const LocationFn& location, Graph* graph, ControlFlowInfo* info);
 
-  // nullptr for the root frame, and where nothing comes to the device, or leaves it, in that frame.
+  // nullptr for the root frame, and if the device sends and receives nothing in that frame.
   Node* Trigger(int frame, absl::string_view device) const;
 
  private:

@@ -76,7 +76,7 @@ class Watcher {
 
   absl::Status Watch(Node* node, int slot, const DebugTensorWatch& watch) {
     const std::string copy_name = absl::StrCat("__copy_", node->name(), "_", slot);
-    if (graph_.FindNode(copy_name) != nullptr) return absl::OkStatus();  // another watch's
+    if (graph_.FindNode(copy_name) != nullptr) return absl::OkStatus();  // shared with another watch
     std::vector<DebugOp> ops;
     for (const std::string& text : watch.debug_ops()) {
       ASSIGN_OR_RETURN(ops.emplace_back(), DebugOp::Parse(text));
@@ -93,7 +93,7 @@ class Watcher {
         return errors::FailedPrecondition("Failed to create debug node __dbg_", node->name(), ":", slot, "_", i, "_",
                                           ops[i].name, ": ", debug.status().message());
       }
-      // A Merge runs with its first input: in a loop it would wait for an iteration that needs it.
+      // A Merge runs with its first input: in a loop, waiting for the copy could deadlock with the next iteration.
       for (Node* user : users) {
         if (!user->IsMerge()) graph_.AddControlEdge(*debug, user);
       }

@@ -17,7 +17,7 @@ class Rewriter {
     if (options_.fetches.empty() && options_.targets.empty()) {
       return errors::InvalidArgument("Must specify at least one target to fetch or execute.");
     }
-    // Names are resolved before feeds change what they stand for.
+    // Resolves names before feeds change their meaning.
     for (const std::string& name : options_.targets) RETURN_IF_ERROR(FindTarget(name));
     RETURN_IF_ERROR(CheckNames());
     for (const auto& [from, to] : options_.connections) RETURN_IF_ERROR(Connect(from, to));
@@ -95,10 +95,10 @@ class Rewriter {
     const bool is_placeholder = fed->op().starts_with("Placeholder");
     std::vector<Edge> moved;
     for (const Edge* edge : fed->out_edges()) {
-      // Who writes to a variable writes to the variable, also where a value is fed for its readers.
+      // An op that writes a variable keeps the variable, even if a value is fed for its readers.
       const bool writes = !edge->is_control() && IsRefType(edge->dst->input_type(edge->dst_input));
       if (edge->src_output == output && !writes) moved.push_back(*edge);
-      // What waited for a placeholder waits for the fed value: a placeholder itself cannot run.
+      // Nodes that waited for a placeholder wait for the fed value: a placeholder itself cannot run.
       if (edge->is_control() && is_placeholder) moved.push_back(*edge);
     }
     for (const Edge& edge : moved) {
@@ -157,7 +157,7 @@ class Rewriter {
     std::vector<bool> needed(graph_->num_node_ids(), false);
     std::vector<Node*> stack = targets_;
     stack.insert(stack.end(), result_.fetch_nodes.begin(), result_.fetch_nodes.end());
-    // A fed tensor that nothing reads is accepted and dropped, as a person who feeds a whole batch expects.
+    // A fed tensor that nothing reads is accepted and dropped.
     stack.insert(stack.end(), result_.feed_nodes.begin(), result_.feed_nodes.end());
     while (!stack.empty()) {
       Node* node = stack.back();

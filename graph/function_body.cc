@@ -21,12 +21,12 @@ using tensorflow::NameAttrList;
 using tensorflow::NodeDef;
 using tensorflow::OpDef;
 
-// Functions name attributes inside attributes; nobody nests them deeper than a few levels.
+// Attributes contain functions with attributes; real graphs nest them a few levels deep.
 constexpr int kMaxAttrDepth = 32;
-// Of a function that is an attribute and takes one twice, the caller's grows with each call.
+// If a function takes a function attribute and uses it twice, the attributes grow with each call.
 constexpr size_t kMaxNestedAttrBytes = 1 << 20;
 
-// Puts the caller's attributes where one node of the body has placeholders.
+// Substitutes the caller's attributes for the placeholders of a node of the body.
 class Substitution {
  public:
   explicit Substitution(const AttrMap& attrs) : attrs_(attrs) {}
@@ -64,7 +64,7 @@ class Substitution {
   size_t nested_bytes_ = 0;
 };
 
-// Turns one FunctionDef into a GraphDef, where inputs have the form "node:2" instead of "node:outputs:1".
+// Converts a FunctionDef to a GraphDef, in which inputs have the form "node:2" instead of "node:outputs:1".
 class BodyBuilder {
  public:
   BodyBuilder(const FunctionDef& function, AttrMap attrs, const OpRegistry& ops, const FunctionLibrary& library)
@@ -92,9 +92,9 @@ class BodyBuilder {
   absl::Status AddNode(const NodeDef& node);
   absl::Status ResolveInputs(const NodeDef& node, NodeDef* resolved) const;
   absl::Status AddRets();
-  // The types that one argument of the function itself stands for.
+  // The types of one argument of the function itself.
   absl::Status TypesOf(const OpDef::ArgDef& arg, DataTypeVector* types) const;
-  // The tensors that `name` stands for: an argument, an output of a node, or one element of either.
+  // The tensors that `name` refers to: an argument, an output of a node, or one element of either.
   absl::StatusOr<std::vector<std::string>> Resolve(const std::string& name) const;
   std::string FreshName(const std::string& wanted);
 

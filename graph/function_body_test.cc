@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// y = x * x + x, for any T; remembers nothing.
+// y = x * x + x, for any T; stateless.
 constexpr char kPoly[] = R"(
 function {
   signature {
@@ -28,7 +28,7 @@ function {
 }
 )";
 
-// Draws a number on the side, whatever becomes of its argument.
+// Draws a random number as a side effect, unrelated to its argument.
 constexpr char kNoisy[] = R"(
 function {
   signature {
@@ -131,7 +131,7 @@ TEST(FunctionBody, NamesFunctionAndNodeInErrors) {
       HasSubstr("Return y missing."));
 }
 
-// As in a recursion that gives each call twice what it was given.
+// As in a recursion that doubles its argument with each call.
 TEST(FunctionBody, AttributesDoNotGrowWithoutEnd) {
   AttrMap attrs;
   attrs["a"].mutable_func()->set_name(std::string(600'000, 'F'));
@@ -178,7 +178,7 @@ TEST(Inlining, KeepsEffectsAndTheirOrder) {
   EXPECT_EQ(graph->FindNode("call/shape")->requested_device(), "/job:worker/replica:0/task:1/device:CPU:0");
 }
 
-// Whoever asks for the call waits for what the function declares, and the rest is left to be pruned.
+// Successors of the call wait for the function's declared control outputs; the rest may be pruned.
 TEST(Inlining, APartitionedCallHasNoEffectsButControlOutputs) {
   std::string undeclared = kNoisy;
   undeclared.replace(undeclared.find("  control_ret"), undeclared.rfind('}') - undeclared.find("  control_ret"), "");
@@ -195,7 +195,7 @@ TEST(Inlining, APartitionedCallHasNoEffectsButControlOutputs) {
   }
 }
 
-// What waits for the call could wait for ever, or outside of a frame, for an effect that is one of the body's branches.
+// Successors of the call could wait indefinitely, or outside of a frame, for an effect in one of the body's branches.
 TEST(Inlining, LeavesConditionalEffectsACall) {
   auto graph = Parse(R"(
 function {

@@ -1,4 +1,4 @@
-// Calls replaced by the bodies of what they call.
+// Inlining of calls.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,7 +16,7 @@ using tensorflow::NodeDef;
 
 bool IsArgOrRet(const Node& node) { return node.op() == "_Arg" || node.op() == "_Retval"; }
 
-// What has to run whether or not a result of the call needs it.
+// Nodes that must run even if no result of the call needs them.
 std::vector<const Node*> Effects(const FunctionBody& body, const Node& call) {
   std::vector<const Node*> effects;
   for (const Node* node : body.control_rets) {
@@ -31,7 +31,7 @@ std::vector<const Node*> Effects(const FunctionBody& body, const Node& call) {
   return effects;
 }
 
-// A tensor of the graph into which the body goes.
+// A tensor of the graph that the body is inlined into.
 struct Source {
   Node* node = nullptr;
   int output = 0;
@@ -45,7 +45,7 @@ class Inliner {
   absl::Status Run() {
     RETURN_IF_ERROR(CheckTypes());
     absl::Status status = AddBody();
-    // Until here nothing that was in the graph has changed.
+    // Up to this point existing nodes of the graph are unchanged.
     if (status.ok()) status = AddResultNode();
     if (!status.ok()) {
       for (Node* node : added_) graph_->RemoveNode(node);
@@ -63,9 +63,9 @@ class Inliner {
   absl::StatusOr<Node*> Add(NodeDef def);
   absl::Status ConnectBodyEdge(const Edge& edge);
   absl::Status HoldBackSources();
-  // Where the tensor that `edge` carries inside the body comes from.
+  // The source of the tensor that `edge` carries inside of the body.
   Source SourceOf(const Edge& edge) const;
-  // The node to wait for where `edge`, into the call, is to have arrived alive.
+  // A node that runs once the value of `edge`, into the call, has arrived alive.
   absl::StatusOr<Node*> Arrival(const Edge& edge);
 
   const FunctionBody& body_;
@@ -129,7 +129,7 @@ Source Inliner::SourceOf(const Edge& edge) const {
   return {input->src, input->src_output};
 }
 
-// A control edge from a Switch does not tell which branch is taken; one from what reads the branch does.
+// A control edge from a Switch does not depend on the branch taken; one from a reader of the branch does.
 absl::StatusOr<Node*> Inliner::Arrival(const Edge& edge) {
   if (edge.is_control() || !edge.src->IsSwitch()) return edge.src;
   Node*& arrival = arrivals_[{edge.src, edge.src_output}];
@@ -179,8 +179,8 @@ absl::Status Inliner::AddBody() {
   return HoldBackSources();
 }
 
-// Nodes of the body that wait for nothing must not run before, or without, the call: it may stand in a loop or in a
-// branch that is not taken. Where the call waits for others, so do all that use its arguments.
+// Source nodes of the body must not run before, or without, the call, which may be in a loop or in a branch that is not
+// taken. If the call waits for other nodes, so do all users of its arguments.
 absl::Status Inliner::HoldBackSources() {
   std::vector<Node*> waiting;
   const bool call_waits = std::any_of(call_->in_edges().begin(), call_->in_edges().end(),
@@ -206,7 +206,7 @@ absl::Status Inliner::HoldBackSources() {
   return absl::OkStatus();
 }
 
-// Takes the call's place (and, later, its name): gives its results once all its effects have happened.
+// Replaces the call (and later takes its name): returns its results once all its effects have run.
 absl::Status Inliner::AddResultNode() {
   NodeDef def;
   def.set_name(graph_->UniqueName(absl::StrCat(call_->name(), "/results")));

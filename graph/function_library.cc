@@ -12,7 +12,7 @@ using tensorflow::FunctionDef;
 using tensorflow::FunctionDefLibrary;
 using tensorflow::NodeDef;
 
-// Maps are written in order of their keys, so equal messages give equal bytes.
+// Maps are serialised in key order, so that equal messages have equal bytes.
 std::string DeterministicBytes(const FunctionDef& def) {
   std::string bytes;
   {

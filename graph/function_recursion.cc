@@ -10,7 +10,7 @@ namespace {
 
 using tensorflow::AttrValue;
 
-// Attributes name functions inside of attributes; deeper ones name none that a body could call.
+// Function attributes are scanned to this depth; deeper ones cannot be called.
 constexpr int kMaxScannedDepth = 32;
 
 void CollectNames(const AttrValue& value, int depth, std::vector<std::string>* names) {
@@ -25,7 +25,7 @@ void CollectNames(const AttrValue& value, int depth, std::vector<std::string>* n
 
 using Calls = absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>>;
 
-// Removes, again and again, the functions that call nothing that is left.
+// Repeatedly removes functions that call no remaining function.
 void RemoveLeaves(Calls* calls) {
   Calls callers;
   std::vector<std::string> leaves;

@@ -1,4 +1,4 @@
-// Which functions call themselves.
+// Detects recursive functions.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Every function on a cycle of calls, and those that lie between two cycles; calls by attribute (If, While, a gradient)
+// Every function on a call cycle, and those on a path between two cycles. Calls by attribute (If, While, a gradient)
 // count.
 absl::flat_hash_set<std::string> RecursiveFunctions(const FunctionLibrary& library);
 

@@ -12,7 +12,7 @@ namespace {
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
-// Only a function's body has attributes that its caller is to set.
+// Only function bodies may have attributes that the caller sets.
 absl::Status CheckNoPlaceholders(const NodeDef& node) {
   for (const auto& [name, value] : node.attr()) {
     if (value.value_case() != tensorflow::AttrValue::kPlaceholder) continue;
@@ -22,7 +22,7 @@ absl::Status CheckNoPlaceholders(const NodeDef& node) {
   return absl::OkStatus();
 }
 
-// `list` keeps its first `*num_data` entries for data edges.
+// Keeps data edges in the first `*num_data` entries of `list`.
 template <int Edge::*position>
 void Insert(Edge* edge, std::vector<Edge*>* list, int* num_data) {
   list->push_back(edge);
@@ -48,7 +48,7 @@ void Erase(const Edge* edge, std::vector<Edge*>* list, int* num_data) {
   list->pop_back();
 }
 
-// What a client does that asks for outputs which functional control flow keeps to itself.
+// A hint for clients that fetch intermediate outputs of functional control flow.
 absl::string_view HintForMissingOutput(const Node& node) {
   for (absl::string_view op : {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"}) {
     if (node.op() == op) return " Try using tf.compat.v1.experimental.output_all_intermediates(True).";

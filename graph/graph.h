@@ -1,4 +1,4 @@
-// A dataflow graph: nodes that compute, edges that carry tensors or order.
+// A dataflow graph: nodes, and edges for data and control.
 #pragma once
 
 #include <deque>
@@ -29,13 +29,13 @@ struct Edge {
 
  private:
   friend class Graph;
-  int id_ = -1;  // its place in the graph, and in its nodes' lists: so that removing it takes constant time
+  int id_ = -1;  // indices in the graph's and nodes' lists, for removal in constant time
   int out_position_ = -1;
   int in_position_ = -1;
 };
 
-// Owned by its graph; valid until removed. `def().input` is not kept up to date: edges are what counts, and export
-// writes the inputs anew.
+// Owned by its graph; valid until removed. `def().input` is not kept up to date: edges are authoritative, and export
+// writes the inputs from them.
 class Node {
  public:
   int id() const { return id_; }
@@ -54,13 +54,13 @@ class Node {
   const DataTypeVector& input_types() const { return input_types_; }
   const DataTypeVector& output_types() const { return output_types_; }
 
-  // Data edges in unspecified order, then control edges likewise.
+  // Data edges in unspecified order, then control edges in unspecified order.
   const std::vector<Edge*>& in_edges() const { return in_edges_; }
   const std::vector<Edge*>& out_edges() const { return out_edges_; }
-  // The data edge into input i; nullptr while it is not connected.
+  // The data edge into input i; nullptr if it is not connected.
   const Edge* input_edge(int i) const { return inputs_[i]; }
 
-  // What the client asked for (possibly partial), and the full name that placement chose.
+  // The client's constraint (possibly partial), and the full name that placement chose.
   const std::string& requested_device() const { return def_.device(); }
   const std::string& assigned_device() const { return assigned_device_; }
   void set_assigned_device(absl::string_view device) { assigned_device_ = std::string(device); }
@@ -92,8 +92,8 @@ class Node {
   std::string assigned_device_;
 };
 
-// Invariants: names are unique; every edge's slots exist and its types agree; each data input has at most one edge.
-// Not thread-safe. Op definitions come from `ops`, which outlives the graph, or from the graph's function library.
+// Invariants: names are unique; every edge's slots exist and its types match; each data input has at most one edge. Not
+// thread-safe. Op definitions come from `ops`, which outlives the graph, or from the graph's function library.
 class Graph {
  public:
   explicit Graph(const OpRegistry* ops);
@@ -102,32 +102,31 @@ class Graph {
   Graph& operator=(Graph&&) noexcept;
 
   // Checks `def` against its op (attributes, defaults filled in) and adds it without edges. InvalidArgument, naming the
-  // node, where it does not fit; NotFound for an unknown op; AlreadyExists for a name that is taken.
+  // node, if it does not match; NotFound for an unknown op; AlreadyExists for a name in use.
   absl::StatusOr<Node*> AddNode(tensorflow::NodeDef def);
   void RemoveNode(Node* node);                                  // with its edges
-  absl::Status RenameNode(Node* node, absl::string_view name);  // AlreadyExists where the name is taken
-  // Gives `node` another op, whose outputs have the types of the old ones: name, id and who uses it stay, its inputs
-  // are to be connected anew. InvalidArgument or NotFound, and no change, where `def` does not fit its op or those
-  // types.
+  absl::Status RenameNode(Node* node, absl::string_view name);  // AlreadyExists if the name is in use
+  // Changes the op of `node` to one with the same output types. Name, id and consumers stay; inputs must be connected
+  // again. InvalidArgument or NotFound, without a change, if `def` does not match its op or those types.
   absl::Status ChangeOp(Node* node, tensorflow::NodeDef def);
-  // The ids of the nodes that got another op, in that order.
+  // The ids of nodes whose op was changed, in that order.
   const std::vector<int>& changed_ops() const { return changed_ops_; }
-  // InvalidArgument for slots that do not exist, types that differ, or an input that is connected already.
+  // InvalidArgument for slots that do not exist, types that differ, or an input that is already connected.
   absl::StatusOr<Edge*> AddEdge(Node* src, int src_output, Node* dst, int dst_input);
-  // At most one between two nodes: nullptr when it was there.
+  // At most one between two nodes: nullptr if it exists already.
   Edge* AddControlEdge(Node* src, Node* dst);
   void RemoveEdge(const Edge* edge);
-  // Moves a data input to another source.
+  // Connects a data input to another source.
   absl::Status ReplaceInput(Node* dst, int dst_input, Node* src, int src_output);
 
   Node* FindNode(absl::string_view name) const;
   std::string UniqueName(absl::string_view prefix) const;
-  // Live nodes in order of their ids (the order of creation).
+  // Live nodes in order of their ids (creation order).
   std::vector<Node*> nodes() const;
   int num_nodes() const { return num_nodes_; }
-  // Ids are below this.
+  // An upper bound of ids.
   int num_node_ids() const { return static_cast<int>(nodes_.size()); }
-  Node* node(int id) const { return nodes_[id].get(); }  // nullptr when removed
+  Node* node(int id) const { return nodes_[id].get(); }  // nullptr if removed
 
   const OpRegistry& ops() const { return *ops_; }
   const FunctionLibrary& functions() const { return *functions_; }
@@ -135,9 +134,9 @@ class Graph {
   const tensorflow::VersionDef& versions() const { return versions_; }
   tensorflow::VersionDef* mutable_versions() { return &versions_; }
 
-  // Keeps the ids.
+  // Preserves ids.
   std::unique_ptr<Graph> Clone() const;
-  // Nodes in order of ids; inputs are written from the edges; assigned devices, where set, become the device.
+  // Nodes in id order; inputs are written from the edges; assigned devices, if set, become the device.
   tensorflow::GraphDef ToGraphDef() const;
 
  private:
@@ -154,7 +153,7 @@ class Graph {
   std::vector<int> free_edges_;
   std::vector<int> changed_ops_;
   absl::flat_hash_map<std::string, Node*> by_name_;
-  mutable absl::flat_hash_map<std::string, int> name_suffixes_;  // where UniqueName goes on counting
+  mutable absl::flat_hash_map<std::string, int> name_suffixes_;  // next suffix to try in UniqueName
   int num_nodes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Edges stay consistent however nodes and edges come and go.
+// Edges stay consistent while nodes and edges are added and removed.
 
 #include <random>
 

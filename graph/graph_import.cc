@@ -38,7 +38,7 @@ absl::Status CheckVersions(const VersionDef& versions) {
   return absl::OkStatus();
 }
 
-// One import. Run leaves the graph half-changed when it fails; the caller rolls back.
+// One import. Run leaves the graph partly changed if it fails; the caller rolls back.
 class Importer {
  public:
   Importer(const ImportOptions& options, GraphDef def, Graph* graph)
@@ -83,7 +83,7 @@ class Importer {
   GraphDef def_;
   Graph* const graph_;
   const int first_new_id_;
-  // Parallel: the new nodes, and what their inputs were. Names are those of `def_`, without the prefix.
+  // Parallel arrays: the new nodes and their inputs. Names are those of `def_`, without the prefix.
   std::vector<Node*> nodes_;
   std::vector<Inputs> inputs_;
   absl::flat_hash_map<std::string, Node*> by_name_;
@@ -206,7 +206,7 @@ absl::Status Importer::ConnectInputs(Node* node, const Inputs& inputs) {
                                  slot, " inputs specified; Op ", node->op(), "; NodeDef: {{node ", node->name(), "}}");
 }
 
-// Old nodes have no inputs from new ones, so only new nodes can be in a new cycle.
+// Existing nodes have no inputs from new ones, so only new nodes can be in a new cycle.
 absl::Status Importer::CheckCycles() const {
   std::vector<int> pending(nodes_.size(), 0);
   std::vector<const Node*> ready;
@@ -230,7 +230,7 @@ absl::Status Importer::CheckCycles() const {
 }
 
 std::string Importer::DescribeCycle(const std::vector<int>& pending) const {
-  // Every node that is still pending has an input that is: going back through these must meet a node again.
+  // Every pending node has a pending input: walking back through these must revisit a node.
   const Node* node =
       *std::find_if(nodes_.begin(), nodes_.end(), [&](const Node* n) { return pending[n->id() - first_new_id_] > 0; });
   absl::flat_hash_map<const Node*, size_t> position;

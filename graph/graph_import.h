@@ -1,4 +1,4 @@
-// From GraphDef to Graph, with everything checked on the way.
+// Imports a GraphDef with full validation.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,35 @@ namespace weir {
 
 class Graph;
 
-// The dialect of GraphDef that this build speaks, as producer and as consumer.
+// The GraphDef version of this build, as producer and as consumer.
 constexpr int kGraphDefVersion = 2474;
 
 struct ImportOptions {
-  // Accept ops and nodes whose names start with '_': they are the runtime's own (sends, receives, arguments), so graphs
-  // from clients may not have them.
+  // Accept ops and nodes whose names start with '_'. They are internal to the runtime (sends, receives, arguments), so
+  // graphs from clients must not have them.
   bool allow_internal_ops = false;
-  // Put, with a '/', before the name of every node and before references to them.
+  // Prepended, with a '/', to the name of every node and to references to them.
   std::string prefix;
-  // The producer of a GraphDef that does not name one.
+  // The producer version of a GraphDef that does not have one.
   int default_producer = 0;
   int max_nodes = 10'000'000;
 };
 
-// Adds the nodes, edges and functions of `def` to `graph`, which may have some already: inputs may refer to them. When
-// it fails, `graph` is as it was. Time is linear in the size of `def`; no recursion, so depth does not matter.
+// Adds the nodes, edges and functions of `def` to `graph`. Inputs may refer to existing nodes. If it fails, `graph` is
+// unchanged. Linear in the size of `def`, and not recursive, so depth does not matter.
 //
-// Errors name the node. InvalidArgument: a name that is malformed, not unique, or in the graph already; attributes that
-// do not fit the op; inputs that do not exist, are too many or too few, or differ in type; a cycle that is not closed
-// by NextIteration into Merge; versions that do not fit. NotFound: an unknown op. Unimplemented: a deprecated one.
+// Errors name the node:
+// - InvalidArgument: a name that is malformed or not unique; attributes that do not match the op; inputs that do not
+//   exist, are too many or too few, or differ in type; a cycle that is not closed by NextIteration into Merge;
+//   incompatible versions.
+// - NotFound: an unknown op.
+// - Unimplemented: a deprecated op.
 absl::Status ImportGraphDef(const ImportOptions& options, tensorflow::GraphDef def, Graph* graph);
 
-// [A-Za-z0-9.][A-Za-z0-9_./>-]*; a leading '_' only where internal names are allowed.
+// [A-Za-z0-9.][A-Za-z0-9_./>-]*; a leading '_' only if internal names are allowed.
 bool IsValidNodeName(absl::string_view name, bool allow_internal);
 
-// "name", "name:2" or "^name"; nullopt where it is none of these. `output` is Edge::kControlSlot for the last.
+// "name", "name:2" or "^name"; nullopt for anything else. `output` is Edge::kControlSlot for the last form.
 struct InputRef {
   absl::string_view node;
   int output = 0;

@@ -32,7 +32,7 @@ absl::Status Import(const std::string& text, Graph* graph, ImportOptions options
   return ImportGraphDef(options, GraphDefFromText(text), graph);
 }
 
-// The error of importing `text` into an empty graph, which must stay empty.
+// The error from importing `text` into an empty graph, which must stay empty.
 absl::Status ImportError(const std::string& text) {
   Graph graph(&TestOps());
   absl::Status status = Import(text, &graph);

@@ -1,4 +1,4 @@
-// Ops and shorthand for the tests of this folder.
+// Ops and shorthand for tests in this folder.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-// A few ops in TensorFlow's spelling: sources, arithmetic, reference variables, control flow, calls.
+// A few ops with TensorFlow's names: sources, arithmetic, reference variables, control flow, calls.
 const OpRegistry& TestOps();
 
-// From protobuf's text format; aborts the test program when it does not parse.
+// Parses protobuf's text format; aborts the test program if that fails.
 tensorflow::GraphDef GraphDefFromText(const std::string& text);
 
 }  // namespace weir

@@ -18,7 +18,7 @@ struct Call {
   const std::vector<const IntegerValue*>& inputs;
   const std::vector<PartialTensorShape>& shapes;
 
-  // The input as a value; nullptr where nothing is known.
+  // The input's value; nullptr if nothing is known.
   const IntegerValue* input(int i) const { return inputs[i]; }
   // A scalar, or a vector of one element.
   Element Single(int i) const {
@@ -100,7 +100,7 @@ Result Concat(const Call& call, int first, int last) {
   return Make(call, false, std::move(elements));
 }
 
-// Over a vector, with one entry in the specification and no ellipsis or new axis: what indexing a shape looks like.
+// Over a vector, with one entry in the specification and no ellipsis or new axis, as when indexing a shape.
 Result StridedSlice(const Call& call) {
   const IntegerValue* in = call.input(0);
   if (in == nullptr || in->is_scalar) return std::nullopt;
@@ -121,7 +121,7 @@ Result StridedSlice(const Call& call) {
   };
   const int64_t first = from_start ? (forward ? 0 : size - 1) : clamp(*begin);
   const int64_t last = to_end ? (forward ? size : -1) : clamp(*end);
-  // A step beyond the whole vector is the same as one of its length.
+  // A stride beyond the vector's length has the effect of its length.
   const int64_t step = std::clamp<int64_t>(*stride, -size - 1, size + 1);
   std::vector<Element> elements;
   for (int64_t i = first; forward ? i < last : i > last; i += step) elements.push_back(in->elements[i]);
@@ -149,7 +149,7 @@ Result Gather(const Call& call) {
   return Make(call, indices->is_scalar, std::move(elements));
 }
 
-// Reshape, Squeeze, ExpandDims where the result still has rank 0 or 1: its elements are the same.
+// Reshape, Squeeze, ExpandDims if the result still has rank 0 or 1: its elements are the same.
 Result Reranked(const Call& call, int rank) {
   const IntegerValue* in = call.input(0);
   if (in == nullptr || rank > 1 || (rank == 0 && in->elements.size() != 1)) return std::nullopt;
@@ -199,7 +199,7 @@ Result Binary(const Call& call) {
   return Make(call, a->is_scalar && b->is_scalar, std::move(elements));
 }
 
-// A whole vector, by axis 0 or -1, to one number.
+// Reduces a whole vector, along axis 0 or -1, to one number.
 Result Reduce(const Call& call) {
   const IntegerValue *in = call.input(0), *axes = call.input(1);
   if (in == nullptr || in->is_scalar || axes == nullptr || axes->elements.size() != 1 || !axes->IsKnown()) {

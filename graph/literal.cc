@@ -10,7 +10,7 @@ namespace {
 
 #define WEIR_FOR_LITERALS(M) WEIR_FOR_INTEGERS(M) M(float) M(double) M(half) M(bfloat16) M(bool)
 
-// Elements by way of long double, which holds every 64-bit integer exactly; half and bfloat16 convert by float.
+// Converts through long double, which represents every 64-bit integer exactly; half and bfloat16 through float.
 template <typename T>
 long double Widen(T element) {
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
@@ -51,7 +51,7 @@ bool ReadElements(const Tensor& value, std::vector<long double>* out) {
   }
 }
 
-// Whether each element fits.
+// Returns whether every element fits.
 absl::StatusOr<bool> WriteElements(const std::vector<long double>& values, Tensor* out) {
   switch (out->dtype()) {
 #define WEIR_CASE(T)                                               \

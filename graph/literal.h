@@ -1,4 +1,4 @@
-// Numbers written in a program, as the type that an op needs.
+// Converts numeric literals to the type that an op needs.
 #pragma once
 
 #include "core/status.h"
@@ -6,8 +6,8 @@
 
 namespace weir {
 
-// `value` (one of the plain number types, or bool) as `type`. InvalidArgument where the value would change: 2.5 as an
-// integer, 300 as int8, a string as a number. Rounding among floating types is allowed.
+// `value` (a plain number type or bool) as `type`. InvalidArgument if the value would change: 2.5 to an integer, 300 to
+// int8, a string to a number. Rounding between floating types is allowed.
 absl::StatusOr<Tensor> ConvertLiteral(const Tensor& value, DataType type);
 
 }  // namespace weir

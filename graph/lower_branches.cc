@@ -9,10 +9,10 @@ namespace {
 
 using tensorflow::NameAttrList;
 
-// What enters branch b is output b of a switch; what leaves it is input b of a merge.
+// Output b of a switch enters branch b; its result is input b of a merge.
 class BranchLowering {
  public:
-  // With `devices`, branch b runs on the one of that number, and the node's first input names the device.
+  // With `devices`, branch b runs on devices[b], and the node's first input is the device name.
   BranchLowering(Node* node, Graph* graph, std::vector<std::string> devices = {})
       : replacement_(node, graph), devices_(std::move(devices)) {}
 
@@ -35,7 +35,7 @@ class BranchLowering {
     } else if (!is_case_) {
       ASSIGN_OR_RETURN(choice_, replacement_.AddTruth("condition", choice_));
     }
-    // An Identity on each way in: what keeps a branch's constants from running when it is not taken.
+    // An Identity per branch, which keeps the branch's constants from running if it is not taken.
     ASSIGN_OR_RETURN(Output pivot, AddSwitch("choice", choice_, nullptr));
     replacement_.InheritControl(pivot.node());
     std::vector<std::vector<Output>> args(branches_.size());

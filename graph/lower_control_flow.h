@@ -1,4 +1,4 @@
-// Control flow by functions as control flow by nodes; see graph/lower_functions.h.
+// Lowers functional control flow to nodes; see graph/lower_functions.h.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace weir {
 
-// Each adds calls of the branches, the condition and the body; those are still to be written out. On failure the graph
-// is as it was.
+// Each adds calls of the branches, or of condition and body, which are still to be inlined. On failure the graph is
+// unchanged.
 absl::Status LowerIf(Node* node, Graph* graph);
 absl::Status LowerCase(Node* node, Graph* graph);
 absl::Status LowerWhile(Node* node, Graph* graph);
-// A RemoteCall whose target only the step knows: a branch for each of `devices`.
+// A RemoteCall whose target is known only at run time: one branch for each of `devices`.
 absl::Status LowerRemoteCall(Node* node, const std::vector<std::string>& devices, Graph* graph);
 
 }  // namespace weir

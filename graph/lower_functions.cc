@@ -22,7 +22,7 @@ bool AsksForLowering(const Node& node) {
   return GetNodeAttr(node.def(), "_lower_using_switch_merge", &wanted).ok() && wanted;
 }
 
-// What a step would compute for `node`, where that is a string known beforehand.
+// The value of `node` if it is a constant string.
 std::string ConstantString(const Node& node) {
   if (!node.IsConstant() || node.output_type(0) != DT_STRING) return "";
   const tensorflow::AttrValue* value = FindAttr(node.def(), "value");
@@ -55,7 +55,7 @@ class Lowering {
     return changed;
   }
 
-  // `wanted`: whether or not its attribute asks for it.
+  // `wanted`: lower it whether or not its attribute requests it.
   absl::StatusOr<bool> Lower(Node* node, bool wanted) {
     const std::string& op = node->op();
     using LowerFn = absl::Status (*)(Node*, Graph*);
@@ -107,7 +107,7 @@ class Lowering {
     return true;
   }
 
-  // As a call on the device that it names, where that is known.
+  // Lowers to a call on the named device, if that is known.
   absl::StatusOr<bool> LowerCallElsewhere(Node* node) {
     const Edge* target = node->input_edge(0);
     if (target == nullptr || CallsRecursive(*node)) return false;

@@ -1,4 +1,4 @@
-// Calls of functions, and control flow by functions, written out as nodes.
+// Inlines function calls and lowers functional control flow to nodes.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 namespace weir {
 
 struct LowerOptions {
-  // No further nodes are replaced in a graph that grew by more: calls that branch out without end stay calls.
+  // Stop when the graph has grown by this many nodes: calls that expand without end stay calls.
   int max_new_nodes = 200'000;
-  // Full names: where a RemoteCall can go whose target only the step knows.
+  // Full names: possible targets of a RemoteCall whose target is known only at run time.
   std::vector<std::string> devices;
 };
 
-// Replaces, in a graph that feeds and fetches have been cut from, what calls functions:
-//  - calls, PartitionedCall and SymbolicGradient by the function's body (SymbolicGradient: by its gradient);
-//  - RemoteCall, where its target is a constant, by the body on that device, else by a Case over the devices;
-//  - If and Case (and the stateless ones) by Switch and Merge, While by a loop of Enter, Merge, Switch, NextIteration
-//    and Exit, where their attribute _lower_using_switch_merge asks for it.
-// A node with the name and the outputs of what was replaced stays. What is added has no assigned device: it is to be
-// placed, so that a body's nodes may spread over devices and stand beside the resources that they use. Functions that
-// call themselves, directly or not, stay calls: their depth is known only when they run. Gives whether anything
-// changed. InvalidArgument names the node whose function does not fit it.
+// Lowers function calls, in a graph that has been cut to its feeds and fetches:
+// - calls, PartitionedCall and SymbolicGradient become the function's body (SymbolicGradient: its gradient);
+// - RemoteCall becomes the body on the target device if that is a constant, otherwise a Case over the devices;
+// - If and Case (and the stateless ones) become Switch and Merge, and While a loop of Enter, Merge, Switch,
+//   NextIteration and Exit, if their attribute _lower_using_switch_merge requests it.
+// A node with the name and outputs of the replaced one stays. New nodes are not assigned to devices: placement may
+// spread a body over devices, close to the resources that it uses. Recursive functions stay calls, because their depth
+// is known only at run time. Returns whether anything changed. InvalidArgument names a node whose function does not
+// match it.
 absl::StatusOr<bool> LowerFunctions(const LowerOptions& options, Graph* graph);
 
 // Whether the node's op is one of those above, or a function.
 bool CallsFunctions(const Node& node);
-// Replaces this one, which calls functions, as above, whatever it asks for; what its functions call stays. Gives
+// Lowers this node, which calls functions, regardless of its attributes; calls inside of its functions stay. Returns
 // whether it did, and so removed `node`.
 absl::StatusOr<bool> LowerCall(Node* node, Graph* graph);
 

@@ -21,8 +21,8 @@ class WhileLowering {
   }
 
  private:
-  // One loop variable. A resource is the same in every iteration and goes around the loop; its Switch holds back what
-  // reads it in the body.
+  // One loop variable. A resource stays the same but goes around the loop; its Switch holds back its readers in the
+  // body.
   struct Variable {
     Output source, enter, merge, branch, arg;
     bool is_resource = false;
@@ -53,7 +53,7 @@ class WhileLowering {
     replacement_.InheritControl(variable.enter.node());
     variable.merge = variable.enter;
     if (!variable.is_resource) {
-      // The second input, from NextIteration, comes when there is one.
+      // The second input, from NextIteration, is connected later.
       ASSIGN_OR_RETURN(variable.merge, replacement_.AddOp("merge", "Merge", {{variable.enter, variable.enter}}));
       graph()->RemoveEdge(variable.merge.node()->input_edge(1));
     }
@@ -61,7 +61,7 @@ class WhileLowering {
     return absl::OkStatus();
   }
 
-  // A loop of nothing but resources, or of nothing, needs something that goes round.
+  // A loop without variables, or with only resources, needs a value that goes around.
   absl::Status AddToken() {
     tensorflow::NodeDef token;
     token.set_op("Const");
@@ -87,7 +87,7 @@ class WhileLowering {
     }
     ASSIGN_OR_RETURN(const DataType type, ConditionType());
     ASSIGN_OR_RETURN(Node * call, replacement_.AddCall("cond", cond_, args, {type}));
-    // A resource alone does not tell when the iteration before has ended.
+    // A resource alone does not indicate that the previous iteration has ended.
     if (has_resource || args.empty()) graph()->AddControlEdge(Carrier()->merge.node(), call);
     ASSIGN_OR_RETURN(Output truth, replacement_.AddTruth("truth", Output(call, 0)));
     ASSIGN_OR_RETURN(loop_cond_, replacement_.AddOp("loop_cond", "LoopCond", {{truth}}));
@@ -110,7 +110,7 @@ class WhileLowering {
       const std::string* device = variable.is_resource ? &variable.source.node()->requested_device() : nullptr;
       ASSIGN_OR_RETURN(variable.branch,
                        replacement_.AddOp("switch", "Switch", {{variable.merge}, {loop_cond_}}, device));
-      // Not the Switch itself: what waits for it would run after the last iteration too.
+      // Not the Switch itself: nodes that wait for it would also run after the last iteration.
       ASSIGN_OR_RETURN(variable.arg,
                        replacement_.AddOp("arg", "Identity", {{Output(variable.branch.node(), 1)}}, device));
       if (static_cast<int>(args.size()) < node().num_inputs()) args.push_back(variable.arg);
@@ -147,7 +147,7 @@ class WhileLowering {
     return replacement_.Finish(results, exits);
   }
 
-  // A variable that goes round.
+  // A variable that goes around and is not a resource.
   const Variable* Carrier() const {
     for (const Variable& variable : variables_) {
       if (!variable.is_resource) return &variable;

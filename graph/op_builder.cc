@@ -41,8 +41,8 @@ class OperationBuilder {
     return absl::OkStatus();
   }
 
-  // The type that a literal for `arg` takes: what the node says already, else what another input of the same type
-  // attribute has.
+  // The type for a literal at `arg`: the node's attribute if set, otherwise the type of another input with the same
+  // type attribute.
   DataType WantedType(const tensorflow::OpDef_ArgDef& arg) const {
     if (arg.type_attr().empty()) return static_cast<DataType>(arg.type());
     if (const auto* attr = FindAttr(def_, arg.type_attr())) return static_cast<DataType>(attr->type());

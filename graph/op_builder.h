@@ -1,4 +1,4 @@
-// Adding an op to a graph from its inputs.
+// Adds an op to a graph, given its inputs.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-// Adds the node `def` (op, unique name, device and any attributes) with `inputs`, one list for each argument of the op.
-// Attributes that follow from the inputs (T, N, lists of types) are filled in; constant inputs become Const nodes
-// beside it, named "<node>/<argument>", on its device. The node runs after `control`. InvalidArgument names the node
-// and the argument that does not fit.
+// Adds the node `def` (op, unique name, device and any attributes) with `inputs`, one list per argument of the op.
+// Attributes that follow from the inputs (T, N, lists of types) are filled in; constant inputs become Const nodes named
+// "<node>/<argument>" on its device. The node runs after `control`. InvalidArgument names the node and the argument
+// that does not match.
 absl::StatusOr<Operation> AddOperation(Graph* graph, tensorflow::NodeDef def, const std::vector<InputList>& inputs,
                                        const std::vector<Node*>& control = {});
 

@@ -1,4 +1,4 @@
-// Handles to what a graph under construction computes.
+// Handles to nodes and outputs of a graph under construction.
 #pragma once
 
 #include <initializer_list>
@@ -11,8 +11,8 @@
 
 namespace weir {
 
-// A node of a graph under construction. Cheap to copy; valid while the graph lives. A default one stands for a node
-// that could not be built: the builder's status says why.
+// A node of a graph under construction. Cheap to copy; valid while the graph lives. A default-constructed one
+// represents a node that could not be built; the builder's status has the reason.
 class Operation {
  public:
   Operation() = default;
@@ -52,8 +52,8 @@ class Output {
 
 using OutputList = std::vector<Output>;
 
-// What an op wrapper takes: an output, or a value that becomes a Const node beside the op. A number without type (a
-// literal) takes the type of the op's other inputs where that is settled.
+// An argument of an op wrapper: an output, or a value that becomes a Const node beside the op. An untyped number (a
+// literal) takes the type of the op's other inputs if that is determined.
 class Input {
  public:
   Input(Output output);      // NOLINT(google-explicit-constructor): arguments read as values
@@ -71,7 +71,7 @@ class Input {
   ~Input();
 
   bool is_constant() const { return is_constant_; }
-  // Written in the program as a plain number: converts to the type that the op needs.
+  // A plain number in the program: converts to the type that the op needs.
   bool is_literal() const { return is_literal_; }
   const Output& output() const { return output_; }
   const Tensor& tensor() const { return tensor_; }

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// One location's share while it is built: a node map by name, inputs written as they are decided.
+// One location's partition under construction: nodes by name; inputs are written as they are resolved.
 class Partitioner {
  public:
   Partitioner(const PartitionOptions& options, Graph* graph) : options_(options), graph_(graph) {}
@@ -95,7 +95,7 @@ class Partitioner {
     return output == 0 ? node.name() : absl::StrCat(node.name(), ":", output);
   }
 
-  // The input name that stands for `edge` on the receiving side; makes the pair on first need.
+  // The name of the input on the receiving side that replaces `edge`; creates the Send/Recv pair on first use.
   absl::StatusOr<std::string> Cut(const Edge& edge, const Node& dst) {
     const Node& src = *edge.src;
     const DataType type = edge.is_control() ? DT_FLOAT : src.output_type(edge.src_output);
@@ -118,7 +118,7 @@ class Partitioner {
     return edge.is_control() ? absl::StrCat("^", it->second) : it->second;
   }
 
-  // How the tensor travels.
+  // The wire format of the tensor.
   absl::StatusOr<WireOptions> WireOf(const Node& src, const Node& dst) const {
     if (options_.knows_wire == nullptr || !options_.knows_wire(options_.location(src)) ||
         !options_.knows_wire(options_.location(dst))) {
@@ -143,7 +143,7 @@ class Partitioner {
     return edge.is_control() ? AddControlReceiver(received, src, dst) : received;
   }
 
-  // Encoded beside `src` and decoded beside `dst`, on CPUs of their tasks.
+  // Encodes beside `src` and decodes beside `dst`, on CPUs of their tasks.
   absl::StatusOr<std::string> MakeEncodedPair(const Edge& edge, const Node& dst, DataType type,
                                               const std::string& wire) {
     const Node& src = *edge.src;
@@ -176,7 +176,7 @@ class Partitioner {
     return device.ToString();
   }
 
-  // A pair for `source`, from one device to the other; gives the _Recv's name.
+  // Adds a _Send/_Recv pair for `source` between two devices; returns the _Recv's name.
   std::string AddTransfer(const Node& src, const std::string& src_device, const std::string& source, const Node& dst,
                           const std::string& dst_device, DataType type) {
     const std::string tensor_name = absl::StrCat("edge_", next_edge_++, "_", src.name());
@@ -200,8 +200,8 @@ class Partitioner {
     return recv->name();
   }
 
-  // In TensorFlow a _Recv that got a dead tensor is not dead itself: who waited for it would run. An op that reads the
-  // tensor is dead.
+  // In TensorFlow a _Recv of a dead tensor is not dead itself, so its control successors would run. An op that reads
+  // the tensor is dead.
   std::string AddControlReceiver(const std::string& token, const Node& src, const Node& dst) {
     tensorflow::NodeDef* receiver = PartOf(dst)->add_node();
     receiver->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_done_", next_edge_)));
@@ -212,7 +212,7 @@ class Partitioner {
     return receiver->name();
   }
 
-  // An empty tensor that is made when `src` has run.
+  // An empty tensor that is produced when `src` has run.
   std::string AddControlToken(const Node& src) {
     tensorflow::NodeDef* token = PartOf(src)->add_node();
     token->set_name(graph_->UniqueName(absl::StrCat(src.name(), "/_token_", next_edge_)));

@@ -1,4 +1,4 @@
-// Cuts a placed graph into one graph per location, with Send and Recv nodes where edges were cut.
+// Partitions a placed graph by location, with Send and Recv nodes at cut edges.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,25 @@
 namespace weir {
 
 struct PartitionOptions {
-  // Where a node goes: its task (the master's cut) or its device (a worker's cut of its part). Called on placed nodes.
+  // The location of a node: its task (in the master) or its device (in a worker). Called on placed nodes.
   std::function<std::string(const Node&)> location;
-  // The incarnation of a device, by full name; goes into Send and Recv so that a restarted task is told from the one
-  // that the graph was made for.
+  // The incarnation of a device, given its full name. Send and Recv carry it, so that a restarted task is distinguished
+  // from the one that the graph was partitioned for.
   std::function<uint64_t(absl::string_view device)> incarnation;
-  // Whether a location can encode and decode what passes between two that can; null: none can.
+  // Whether a location can encode and decode tensors sent to other such locations; null: none can.
   std::function<bool(const std::string& location)> knows_wire;
-  // How tensors pass where neither of an edge's nodes says so by its attribute kWireAttr: the first node's counts
-  // before the second's.
+  // The wire format of edges whose nodes do not have kWireAttr; the source node's attribute takes precedence over the
+  // destination's.
   WireOptions wire;
 };
 
-// Graphs by location. The union of the parts computes what `graph` does: an edge of data becomes a _Send/_Recv pair,
-// shared by all consumers on one device (with a _WireEncode before it and a _WireDecode behind it where it is cast or
-// compressed); an edge of control carries an empty tensor. A loop whose body spans locations
-// gets, in each location that sends or receives inside it, a control loop (Enter, Merge, Switch, NextIteration) driven
-// by the loop's condition, so that the receives run once an iteration.
-//
-// `graph` must be placed; it is changed (control loops are added). InvalidArgument where frames do not nest, or a
-// reference-typed edge would be cut.
+// Partitions `graph`, which must be placed and is modified (control loops are added). Returns graphs by location, which
+// together compute what `graph` does.
+// - A data edge becomes a _Send/_Recv pair shared by all consumers on one device, with _WireEncode before and
+//   _WireDecode after it if it is cast or compressed. A control edge sends an empty tensor.
+// - If the body of a loop spans locations, each location that sends or receives inside of it gets a control loop
+//   (Enter, Merge, Switch, NextIteration) driven by the loop's condition, so that receives run once per iteration.
+// - InvalidArgument if frames do not nest, or a reference-typed edge would be cut.
 absl::StatusOr<absl::btree_map<std::string, tensorflow::GraphDef>> PartitionGraph(const PartitionOptions& options,
                                                                                   Graph* graph);
 

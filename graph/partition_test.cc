@@ -83,7 +83,7 @@ TEST(PartitionTest, AnEdgeOfControlCarriesAToken) {
   EXPECT_EQ(Find(parts[kB], "n")->input(1), absl::StrCat("^", receivers[0]->name()));
 }
 
-// while (go) i = Neg(i), the body's Neg on another device.
+// while (go) i = Neg(i), with the body's Neg on another device.
 std::string Loop(const std::string& body_device) {
   const std::string frame =
       "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'frame_name' value { s: 'loop' } } "
@@ -109,7 +109,7 @@ TEST(PartitionTest, ALoopOnOneDeviceStaysAsItIs) {
 TEST(PartitionTest, ALoopAcrossDevicesGetsAControlLoopWhereItReceives) {
   ASSERT_OK_AND_ASSIGN(auto parts, Cut(Loop(kB)));
   for (const char* device : {kA, kB}) {
-    // On each side the value that crosses arrives under the control of that side's loop.
+    // On each side the received value is controlled by that side's loop.
     bool triggered = false;
     for (const auto* recv : OfOp(parts[device], "_Recv")) {
       ASSERT_EQ(recv->input_size(), 1) << recv->name();
@@ -132,7 +132,7 @@ TEST(PartitionTest, AConstantThatEntersTheLoopElsewhereGoesRoundThere) {
   EXPECT_EQ(OfOp(parts[kB], "Enter").size(), 2);
 }
 
-// Consumers may ask for different wires.
+// Consumers may request different wire formats.
 std::string Consumer(const std::string& name, const std::string& input, const std::string& wire) {
   return NodeText(
       name, "Neg", {input}, kB,

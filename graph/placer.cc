@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kColocationPrefix[] = "loc:@";
 
-// Calls of functions may take resources from other devices: the call is partitioned again where it runs.
+// Function calls may take resources from other devices: the body is partitioned again where it runs.
 bool IsFunctionCall(const Node& node) {
   static constexpr const char* kCalls[] = {"PartitionedCall",
                                            "StatefulPartitionedCall",
@@ -37,10 +37,10 @@ bool IsFunctionCall(const Node& node) {
 struct Group {
   std::vector<Node*> members;
   DeviceName request;               // merged over the members
-  std::optional<DeviceName> fixed;  // a member was placed before
+  std::optional<DeviceName> fixed;  // a member was already placed
   absl::Status error;               // why the group cannot be placed
   bool placed = false;
-  bool waits = false;  // for the makers of its variants
+  bool waits = false;  // for its variants' producers to be placed
 };
 
 class Placer {
@@ -82,15 +82,15 @@ class Placer {
           Join(*ResourceSource(edge), *node);
           takers_.insert(node);
         }
-        // What goes round a loop stays where it is: a Merge that waits for another device would wait for a value that
-        // the first iteration never sends.
+        // Loop values stay on one device: a Merge that waits for another device would wait for a value that the first
+        // iteration never sends.
         const bool is_loop_edge = node->IsMerge() && (edge->src->IsEnter() || edge->src->IsNextIteration());
         if (is_loop_edge && !by_ref) Join(*edge->src, *node);
       }
     }
   }
 
-  // Follows a handle to where it was made, so that what passes it on does not hide the device.
+  // Follows a handle to its producer, through nodes that forward it.
   static Node* ResourceSource(const Edge* edge) {
     for (int hops = 0; hops < 64; ++hops) {
       const Edge* before = Before(edge);
@@ -99,7 +99,8 @@ class Placer {
     }
     return edge->src;
   }
-  // The edge that brings what `edge` takes on, when its source only passes it on. A loop gives the handle that it got.
+  // The edge that supplies the value of `edge`, if its source only forwards it. A loop returns the handle that it was
+  // given.
   static const Edge* Before(const Edge* edge) {
     const Node& node = *edge->src;
     if (node.op() == "Identity" || node.IsEnter() || node.IsSwitch() || node.IsExit()) return node.input_edge(0);
@@ -118,7 +119,7 @@ class Placer {
       absl::string_view name = entry;
       if (!absl::ConsumePrefix(&name, kColocationPrefix)) continue;
       Node* other = graph_->FindNode(name);
-      // A group named after a node that is not there still holds its members together.
+      // A group named after a missing node still keeps its members together.
       if (other == nullptr) other = class_leaders_.try_emplace(name, node).first->second;
       Join(*node, *other);
     }
@@ -133,7 +134,7 @@ class Placer {
       group.members.push_back(node);
       group_of_[node] = it->second;
     }
-    // State stays where it was asked for: what takes it follows, whatever it asks for itself.
+    // Resources are placed as requested; ops on them follow, whatever they request.
     for (const bool takers : {false, true}) {
       for (Node* node : graph_->nodes()) {
         if (takers_.contains(node) == takers) Absorb(node, &groups_[group_of_[node]]);
@@ -186,8 +187,8 @@ class Placer {
                        [&](const Node* node) { return Supports(*node, device); });
   }
 
-  // Where the first variant that the group takes comes from, if all of it handles variants, on any type of device. Not
-  // what comes round a loop; nor from a call, which says nothing of where its results are made.
+  // The group that produces the first variant that the group reads, if all of the group can handle variants on any type
+  // of device. Skips loop back edges and calls, which do not determine where their results are produced.
   Group* MakerOfVariants(const Group& group) {
     if (group.request.type || group.fixed || !group.error.ok()) return nullptr;
     Group* maker = nullptr;
@@ -204,7 +205,7 @@ class Placer {
     return maker;
   }
 
-  // Those that wait for the makers of their variants, and these before them, however many there are in a row.
+  // Places groups that wait for the producers of their variants, producers first, in chains of any length.
   void PlaceBehindVariants(Group* group) {
     std::vector<Group*> row;
     for (Group* next = group; next != nullptr && !next->placed && !next->waits; next = MakerOfVariants(*next)) {
@@ -235,7 +236,7 @@ class Placer {
     for (Node* node : group->members) errors_[node->name()] = group->error;
   }
 
-  // A lone node without constraint that makes one value from nothing for one group.
+  // A single unconstrained node without inputs whose only output goes to one group.
   bool IsGenerator(const Group& group) const {
     const Node& node = *group.members[0];
     return group.members.size() == 1 && group.request == DeviceName() && node.in_edges().empty() &&
@@ -271,7 +272,7 @@ class Placer {
       if (SupportsAll(group, device)) return device;
     }
     if (options_.allow_soft_placement) {
-      // Another device of the task, never another task: state lives there.
+      // Another device of the same task, never of another one: state lives in the task.
       DeviceName task = group.request;
       task.type.reset();
       task.id.reset();
@@ -306,7 +307,7 @@ class Placer {
     return errors::Internal("Cannot assign a device for operation ", group.members[0]->name());
   }
 
-  // TensorFlow's words.
+  // In TensorFlow's words.
   absl::Status NotOnType(const Node& node, absl::string_view type) const {
     const absl::Status none = options_.kernels->Find(node.def(), type).status();
     return errors::InvalidArgument("Cannot assign a device for operation ", node.name(),
@@ -324,7 +325,7 @@ class Placer {
     }
   }
 
-  // Those that follow others, in their group, are told of only where they have no kernel themselves.
+  // Nodes that follow others of their group are reported only if they have no kernel on the requested device.
   void TellIfMoved(const Node& node, const DeviceName& device) const {
     const absl::StatusOr<DeviceName> asked = DeviceName::Parse(node.requested_device());
     if (!asked.ok() || !asked->type || asked->type == device.type) return;

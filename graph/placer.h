@@ -1,4 +1,4 @@
-// Chooses a device for every node.
+// Places nodes on devices.
 #pragma once
 
 #include <functional>
@@ -14,26 +14,26 @@
 namespace weir {
 
 struct PlacerOptions {
-  // Full names, the preferred ones first: where the client's constraints leave a choice, the first device that has the
-  // kernels is taken (the session's own task stands first, its GPUs before its CPUs).
+  // Full names, in order of preference: if constraints leave a choice, the first device with the kernels is used (the
+  // session's own task comes first, its GPUs before its CPUs).
   std::vector<DeviceName> devices;
   const KernelRegistry* kernels = nullptr;
-  // A node whose requested device is not there, or has no kernel for it, goes to another device of the task that it
-  // asked for instead of failing.
+  // If a node's requested device does not exist or has no kernel for it, use another device of the requested task
+  // instead of failing.
   bool allow_soft_placement = false;
-  // Told of each node that soft placement put on a device of another type than it asked for; may be null.
+  // Called for each node that soft placement put on another device type than requested; may be null.
   std::function<void(const Node& node, absl::string_view asked, const DeviceName& chosen)> moved;
 };
 
-// Sets the assigned device of every node that has none; nodes placed before stay. Nodes that must share a device (the
-// attribute _class "loc:@name", reference edges, resource edges other than those into function calls, and the Merge of
-// a loop variable with what it merges) are placed as one group. A group without constraints of its own, that only makes
-// a value for one other group (a constant, say), goes where its consumer is. Nodes that take a variant
-// and ask for no type of device go where it was made, if they can: its tensors lie there. A call of a function goes to
-// a GPU only where it asks for one: what it computes is placed when it is written out.
-//
-// Nodes that cannot be placed stay unassigned and are listed in the result by name, each with the reason: whether that
-// matters depends on which of them a step needs.
+// Sets the assigned device of every node that has none; already placed nodes stay.
+// - Nodes that must share a device are placed as one group: nodes with the attribute _class "loc:@name", reference
+//   edges, resource edges other than those into function calls, and a loop variable's Merge with its inputs.
+// - An unconstrained group that only produces a value for one other group (a constant, say) follows its consumer.
+// - Nodes that take a variant and request no device type follow its producer if possible, because its tensors are
+//   there.
+// - A function call is placed on a GPU only on request: its body is placed when it is inlined.
+// - Nodes that cannot be placed stay unassigned and are returned by name with the reason: whether that matters depends
+//   on which nodes a step needs.
 absl::flat_hash_map<std::string, absl::Status> PlaceGraph(const PlacerOptions& options, Graph* graph);
 
 }  // namespace weir

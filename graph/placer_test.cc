@@ -56,7 +56,7 @@ std::string Placeholder(const std::string& name, const std::string& device = "")
                       "' attr { key: 'dtype' value { type: DT_FLOAT } } }");
 }
 
-// What hands a variant on, however many do so in a row, goes where its tensors are, unless it is told where to go.
+// Nodes that forward a variant, in chains of any length, follow its tensors unless they request a device.
 TEST_F(PlacerTest, VariantsAreFollowed) {
   EXPECT_THAT(kernels_.Register<NoKernel>(Kernel("Identity").Device(kDeviceGpu)), IsOk());
   const std::string variant = "attr { key: 'T' value { type: DT_VARIANT } }";

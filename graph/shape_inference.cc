@@ -189,7 +189,7 @@ absl::StatusOr<PartialTensorShape> Broadcast(const PartialTensorShape& a, const 
     } else if (x == 1) {
       out = y;
     } else if (x < 0 || y < 0) {
-      out = std::max(x, y);  // the unknown one is 1 or equal, or the kernel will refuse it
+      out = std::max(x, y);  // the unknown one is 1 or equal; otherwise the kernel fails
     } else {
       return errors::InvalidArgument("Dimensions must be equal, but are ", x, " and ", y, ": shapes ", a.ToString(),
                                      " and ", b.ToString(), " cannot be broadcast together");

@@ -1,4 +1,4 @@
-// What a shape function sees of one node, and the rules that many ops share.
+// The interface of shape functions, and rules that many ops share.
 #pragma once
 
 #include <optional>
@@ -20,9 +20,9 @@ class OpDef;
 
 namespace weir {
 
-// Shapes are values; -1 is an unknown dimension. A shape function reads inputs and attributes, checks what can be
-// checked, and sets every output; an output that it leaves alone has unknown shape. Errors are InvalidArgument and say
-// which input is wrong; the caller adds node and op.
+// Shapes are value types; -1 is an unknown dimension. A shape function reads inputs and attributes, checks what is
+// known, and sets the outputs; an output that it does not set has unknown shape. Errors are InvalidArgument and name
+// the wrong input; the caller adds node and op.
 class InferenceContext {
  public:
   using HandleData = std::vector<ResourceHandle::DtypeAndShape>;
@@ -34,17 +34,17 @@ class InferenceContext {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const PartialTensorShape& input(int i) const { return inputs_[i]; }
-  // The value of input i where it is a constant, else nullptr.
+  // The value of input i if it is a constant, otherwise nullptr.
   const Tensor* input_tensor(int i) const { return input_tensors_[i]; }
-  // What is known of the shape that input i (an int32 or int64 vector) will hold as its value: all of it when it is a
-  // constant, single dimensions when it is computed from shapes, at least its rank when the vector's length is known.
-  // Elements of -1 are unknown dimensions. InvalidArgument for a wrong rank or values below -1.
+  // The known part of the shape that input i (an int32 or int64 vector) holds: all of it for a constant, single
+  // dimensions if it is computed from shapes, at least its rank if the vector's length is known. Elements of -1 are
+  // unknown dimensions. InvalidArgument for a wrong rank or values below -1.
   absl::StatusOr<PartialTensorShape> InputAsShape(int i) const;
-  // The caller's knowledge for InputAsShape beyond constants; empty where there is none.
+  // The caller's knowledge for InputAsShape beyond constants; empty if there is none.
   void set_input_values_as_shapes(std::vector<PartialTensorShape> values) { values_as_shapes_ = std::move(values); }
-  // An integer scalar that gives a dimension: -1 when it is not known, InvalidArgument when it is negative.
+  // The dimension in an integer scalar: -1 if it is unknown, InvalidArgument if it is negative.
   absl::StatusOr<int64_t> InputAsScalar(int i) const;
-  // Input i's elements where it is an integer constant, else nullopt.
+  // Input i's elements if it is an integer constant, otherwise nullopt.
   std::optional<std::vector<int64_t>> InputAsIntegers(int i) const;
 
   template <typename V>
@@ -55,21 +55,21 @@ class InferenceContext {
   void set_output(int i, PartialTensorShape shape) { outputs_[i] = std::move(shape); }
   const PartialTensorShape& output(int i) const { return outputs_[i]; }
 
-  // What a resource or variant input is known to hold (empty: nothing).
+  // The known content of a resource or variant input (empty: unknown).
   const HandleData& input_handle(int i) const { return input_handles_[i]; }
   void set_input_handles(std::vector<HandleData> handles) { input_handles_ = std::move(handles); }
   const HandleData& output_handle(int i) const { return output_handles_[i]; }
   void set_output_handle(int i, HandleData data) { output_handles_[i] = std::move(data); }
 
-  // --- Rules. Each returns its argument narrowed by what it demands, or InvalidArgument. ---
+  // --- Rules. Each returns its argument narrowed by its requirement, or InvalidArgument. ---
   absl::StatusOr<PartialTensorShape> WithRank(const PartialTensorShape& shape, int rank) const;
   absl::StatusOr<PartialTensorShape> WithRankAtLeast(const PartialTensorShape& shape, int rank) const;
   absl::StatusOr<PartialTensorShape> WithRankAtMost(const PartialTensorShape& shape, int rank) const;
   absl::StatusOr<int64_t> MergeDim(int64_t a, int64_t b) const;
   absl::StatusOr<PartialTensorShape> Merge(const PartialTensorShape& a, const PartialTensorShape& b) const;
-  // Dimension i (negative counts from the end), -1 where unknown.
+  // Dimension i (negative counts from the end); -1 if unknown.
   static int64_t Dim(const PartialTensorShape& shape, int i);
-  // Dimensions [start, end) with negative indices from the end; unknown when the rank is.
+  // Dimensions [start, end); negative indices count from the end. Unknown if the rank is.
   static absl::StatusOr<PartialTensorShape> Subshape(const PartialTensorShape& shape, int start,
                                                      int end = kMaxRank + 1);
   static PartialTensorShape Concatenate(const PartialTensorShape& a, const PartialTensorShape& b);
@@ -77,7 +77,7 @@ class InferenceContext {
   static PartialTensorShape Scalar() { return TensorShape(); }
   static PartialTensorShape Vector(int64_t n);
   static PartialTensorShape Matrix(int64_t rows, int64_t columns);
-  // Of these dimensions; unknown where they make no shape (a negative one below -1, a product beyond int64).
+  // The shape with these dimensions; unknown if they are invalid (below -1, or a product beyond int64).
   static PartialTensorShape Of(absl::Span<const int64_t> dims);
 
  private:
@@ -91,12 +91,12 @@ class InferenceContext {
   std::vector<HandleData> output_handles_;
 };
 
-// Shape functions that many ops share. (More, by family, stand in graph/common_shapes.h.)
+// Shape functions that many ops share. More, by family, are in graph/common_shapes.h.
 namespace shapes {
-// Makes output i what input i is, with what is known of a handle behind it.
+// Copies the shape of input i, and handle data, to output i.
 void PassOn(InferenceContext& c, int input, int output);
 absl::Status Unchanged(InferenceContext& c);        // output 0 has input 0's shape
-absl::Status MergeAll(InferenceContext& c);         // all inputs agree; so does output 0
+absl::Status MergeAll(InferenceContext& c);         // all inputs and output 0 have the same shape
 absl::Status BroadcastBinary(InferenceContext& c);  // output 0 is inputs 0 and 1 broadcast
 absl::Status Scalar(InferenceContext& c);           // every output is a scalar
 absl::Status NoOutputs(InferenceContext& c);

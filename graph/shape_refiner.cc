@@ -15,7 +15,7 @@ using HandleData = InferenceContext::HandleData;
 
 bool IsBackEdge(const Edge& edge) { return !edge.is_control() && edge.src->IsNextIteration() && edge.dst->IsMerge(); }
 
-// What both shapes, either of which may turn up, have in common.
+// The most specific shape that covers both.
 PartialTensorShape InCommon(const PartialTensorShape& a, const PartialTensorShape& b) {
   if (a.unknown_rank() || b.unknown_rank() || a.dims() != b.dims()) return PartialTensorShape();
   DimVector dims(a.dim_sizes().begin(), a.dim_sizes().end());
@@ -30,7 +30,7 @@ bool SameHandle(const HandleData& a, const HandleData& b) {
                     [](const auto& x, const auto& y) { return x.dtype == y.dtype && x.shape == y.shape; });
 }
 
-// The constant that a node is, where it is small enough to be of use in shapes.
+// The value of a constant node, if it is small enough to matter for shapes.
 std::optional<Tensor> SmallConstant(const Node& node, const PartialTensorShape& shape) {
   auto known = shape.AsTensorShape();
   const tensorflow::AttrValue* value = FindAttr(node.def(), "value");
@@ -45,7 +45,7 @@ bool PassesValueOn(const Node& node) {
   return node.IsEnter() && GetNodeAttr(node.def(), "is_constant", &is_constant).ok() && is_constant;
 }
 
-// As TensorFlow words it, so that its clients find the node.
+// In TensorFlow's words, so that its clients find the node.
 absl::Status Explain(absl::Status status, const Node& node, const std::vector<PartialTensorShape>& inputs) {
   tensorflow::NodeDef def = node.def();
   def.clear_input();
@@ -123,7 +123,7 @@ absl::Status ShapeRefiner::RunShapeFunction(const Node& node, std::vector<Output
   return absl::OkStatus();
 }
 
-// Only what has a value so far takes part: on the first visit that leaves out what comes round the loop.
+// Merges the inputs that have values so far; on the first visit that excludes the loop's back edge.
 void ShapeRefiner::UpdateMerge(const Node& node, std::vector<Output>* outputs) {
   const std::vector<Output>& before = OutputsOf(node);
   const Output* first = before.empty() ? nullptr : &before[0];
@@ -182,7 +182,7 @@ void ShapeRefiner::UpdateValues(const Node& node, std::vector<Output>* outputs) 
   }
 }
 
-// Shapes that the graph's author wrote down. What contradicts the inferred ones is ignored: they are only hints.
+// Applies shapes that the graph's author specified. Hints that contradict inferred shapes are ignored.
 void ShapeRefiner::UseHints(const Node& node, std::vector<Output>* outputs) {
   const tensorflow::AttrValue* hints = FindAttr(node.def(), "_output_shapes");
   if (hints == nullptr || hints->list().shape_size() != node.num_outputs()) return;
@@ -221,7 +221,7 @@ absl::Status ShapeRefiner::Refine(const Node& node, int output, const PartialTen
   return absl::OkStatus();
 }
 
-// Lets a Merge see what came round its loop. True when that changed what it gives.
+// Updates a Merge with the shape from its back edge. True if its output changed.
 bool ShapeRefiner::Widen(const Node& node, bool give_up) {
   std::vector<Output> outputs(node.num_outputs());
   UpdateMerge(node, &outputs);
@@ -258,7 +258,7 @@ absl::StatusOr<ShapeRefiner> InferShapes(const Graph& graph, ShapeOptions option
                                      [](const Edge* edge) { return IsBackEdge(*edge); });
     if (in_loop) loop_merges.push_back(node);
   }
-  // Dimensions only ever become unknown, so this ends; a graph made to take long is cut short.
+  // Dimensions only ever become unknown, so this terminates; adversarial graphs are cut short.
   constexpr int kPatience = 8;
   for (int round = 0;; ++round) {
     std::vector<bool> dirty(graph.num_node_ids(), false);

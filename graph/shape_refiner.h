@@ -1,4 +1,4 @@
-// Shapes of everything in a graph, before it runs.
+// Shape inference over a whole graph.
 #pragma once
 
 #include <memory>
@@ -13,28 +13,27 @@
 namespace weir {
 
 struct ShapeOptions {
-  // What each _Arg of a function's body gets, by its index; unknown beyond the end.
+  // The shapes of the _Arg nodes of a function's body, by index; unknown beyond the end.
   std::vector<PartialTensorShape> arg_shapes;
   std::vector<InferenceContext::HandleData> arg_handles;
-  // A node whose shapes do not fit: an error, or, when not strict, a node of unknown shapes that its kernel will
-  // refuse.
+  // Whether inconsistent shapes of a node are an error. If not, its outputs are unknown and its kernel will fail.
   bool strict = true;
 };
 
-// What is known of each node's outputs. Update nodes in an order in which inputs come first (InferShapes does); what
-// was never updated is unknown. Refers to `graph`'s nodes by id; not thread-safe.
+// The known output shapes of each node. Update nodes in topological order (InferShapes does); nodes that were not
+// updated are unknown. Refers to `graph`'s nodes by id; not thread-safe.
 class ShapeRefiner {
  public:
   explicit ShapeRefiner(ShapeOptions options = {}) : options_(std::move(options)) {}
 
-  // Infers the outputs of `node`. An error says which node and op, and with which input shapes.
+  // Infers the outputs of `node`. An error names node, op and input shapes.
   absl::Status Update(const Node& node);
-  // Demands that the output be of this shape (a feed, a hint): InvalidArgument when it contradicts what is known.
+  // Requires the output to have this shape (a feed, a hint): InvalidArgument if it contradicts the known one.
   absl::Status Refine(const Node& node, int output, const PartialTensorShape& shape);
 
   const PartialTensorShape& shape(const Node& node, int output) const;
   const InferenceContext::HandleData& handle(const Node& node, int output) const;
-  // The value, where it is a small constant; else nullptr.
+  // The value if it is a small constant; otherwise nullptr.
   const Tensor* constant(const Node& node, int output) const;
 
  private:
@@ -60,10 +59,10 @@ class ShapeRefiner {
   std::vector<std::vector<Output>> outputs_;  // by node id
 };
 
-// Every node of the graph. In a loop, what Merge gives is what its first value and all later ones have in common.
+// Infers every node of the graph. The output of a loop's Merge covers its first value and all later ones.
 absl::StatusOr<ShapeRefiner> InferShapes(const Graph& graph, ShapeOptions options = {});
 
-// Inputs before users, but for edges from NextIteration to Merge. Nodes of an illegal cycle are left out.
+// Inputs before users, ignoring edges from NextIteration to Merge. Omits nodes of an illegal cycle.
 std::vector<Node*> TopologicalOrder(const Graph& graph);
 
 }  // namespace weir

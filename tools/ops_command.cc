@@ -44,7 +44,7 @@ std::string AttrText(const OpDef::AttrDef& attr) {
   return text;
 }
 
-// Without what does not change what the op does: documentation, and the order of attributes and of allowed values.
+// Removes what does not affect the op's behaviour: documentation, and the order of attributes and allowed values.
 OpDef Normalized(OpDef op) {
   op.clear_summary();
   op.clear_description();
@@ -79,7 +79,7 @@ std::string Differences(const OpDef& ours, const OpDef& theirs) {
 }
 
 constexpr char kHasGradient[] = "yes";
-// Differentiated by their place in a loop or conditional, not one by one.
+// Differentiated as part of a loop or conditional, not individually.
 const std::set<std::string>& ControlFlowOps() {
   static const auto* ops = new std::set<std::string>{"Enter",    "Exit",     "LoopCond", "Merge",    "NextIteration",
                                                      "Switch",   "RefEnter", "RefExit",  "RefMerge", "RefNextIteration",

@@ -15,7 +15,7 @@ constexpr absl::Duration kPause = absl::Milliseconds(100);
 absl::StatusOr<std::string> AddressOf(const std::string& target) {
   absl::string_view text = target;
   if (!absl::ConsumePrefix(&text, "grpc://")) {
-    return errors::InvalidArgument("'", target, "' is not a target: give grpc://HOST:PORT of a task");
+    return errors::InvalidArgument("'", target, "' is not a target: expected grpc://HOST:PORT of a task");
   }
   ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
   return address.ToString();

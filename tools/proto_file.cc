@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// As deep as messages in the binary form are read.
+// The depth limit of the binary parser.
 constexpr int kMaxDepth = 100;
 
 // Keeps the first error for the message.

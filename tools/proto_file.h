@@ -11,10 +11,10 @@ class Message;
 
 namespace weir {
 
-// Of the text form; InvalidArgument, with line and column, when it is not the message's.
+// Parses the text form; InvalidArgument, with line and column, if it does not match the message type.
 absl::Status ParseProtoText(const std::string& text, google::protobuf::Message* message);
 
-// InvalidArgument, naming the file and the message's type, when it is neither.
+// InvalidArgument, naming the file and the message's type, if it is in neither form.
 absl::Status ReadProtoFile(const std::string& path, google::protobuf::Message* message);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// One task of a cluster: devices, worker, master and the server in front of them.
+// One task of a cluster: devices, worker, master and their server.
 #pragma once
 
 #include <memory>
@@ -28,45 +28,45 @@ class TaskBusyPoller;
 class TaskRuntime;
 class TransportService;
 
-// Thread-safe. Servers share nothing but, when told so, their registries: several in one process work, one after
-// another too. Destruction is Shutdown with no patience.
+// Thread-safe. Servers share nothing, except registries if configured: a process may run several, concurrently or in
+// sequence. The destructor shuts down without patience.
 class Server {
  public:
   struct Options {
     ClusterSpec cluster;
     std::string job;
     int index = 0;
-    // "host:port" to listen on; empty: the task's address in the cluster. Port 0: the system chooses.
+    // "host:port" to listen on; empty: the task's address in the cluster. Port 0: any free port.
     std::string bind_address;
-    // Listen on an address that other machines can reach, though nothing is encrypted and nobody is asked who they are.
+    // Allow an address that other machines can reach, although there is no encryption or authentication.
     bool insecure = false;
     int compute_threads = 0;  // 0: one per processor
     // Exchange large tensors with tasks on this host through shared memory.
     bool shared_memory = true;
-    // Exchange what steps consist of with other tasks through streams, where shared memory does not do it.
+    // Use streams for the calls of steps to other tasks, where shared memory is not used.
     bool streams = true;
     int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
-    // What the task wants of its GPUs: device_count["GPU"] and gpu_options.
+    // The task's GPU settings: device_count["GPU"] and gpu_options.
     tensorflow::ConfigProto config;
     std::optional<GpuPlatform> gpus;         // nullopt: the machine's
     MixedPrecisionSettings mixed_precision;  // for sessions of this task's master
-    // Outlive the server; nullptr: it makes its own, with every op and kernel of this build.
+    // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
   };
 
-  // Serves when it returns. NotFound for a task that the cluster does not have, FailedPrecondition for an address
-  // beyond this machine without `insecure`, AlreadyExists for a port that is taken.
+  // The server is ready when it returns. NotFound for a task that is not in the cluster, FailedPrecondition for a
+  // non-loopback address without `insecure`, AlreadyExists for a port in use.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Options options);
   ~Server();
   Server(const Server&) = delete;
 
   const std::string& task() const { return task_; }        // "/job:ps/replica:0/task:1"
   const std::string& address() const { return address_; }  // as bound
-  // For clients in this process: steps without a socket.
+  // For clients in this process: runs steps without a socket.
   MasterInterface* master() const;
 
-  // Steps in flight may end until `patience` is over; then they are cancelled. Later calls do nothing.
+  // Lets steps in flight finish until `patience` is over, then cancels them. Later calls do nothing.
   void Shutdown(absl::Duration patience);
 
  private:
@@ -76,7 +76,7 @@ class Server {
   absl::Status MakeRuntime();
   absl::Status Serve(const std::string& address);
 
-  // In the order in which they need each other.
+  // In order of dependency.
   const Options options_;
   const std::string task_;
   std::unique_ptr<LinkPoller> links_;

@@ -28,7 +28,7 @@ constexpr absl::string_view kAuto = "auto";
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kLimit = absl::Seconds(10);
 
-// With that of a terminal that is gone, unless nohup has it ignored.
+// Includes SIGHUP, for a closed terminal, unless it is ignored, as by nohup.
 sigset_t StopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -47,7 +47,7 @@ int WaitForStopSignal() {
   return signal;
 }
 
-// Without the threads that it begins with, gRPC would wait for them for ever.
+// gRPC hangs if the system cannot create the threads that it starts with.
 absl::Status CheckThreads() {
   constexpr int kFirstThreads = 16;
   std::atomic<bool> may_end{false};
@@ -56,7 +56,7 @@ absl::Status CheckThreads() {
   try {
     for (int i = 0; i < kFirstThreads; ++i) threads.emplace_back([&] { may_end.wait(false); });
   } catch (const std::system_error& error) {
-    status = errors::ResourceExhausted("The system gives ", threads.size(), " threads, and a server begins with ",
+    status = errors::ResourceExhausted("Only ", threads.size(), " threads can be created, but a server needs ",
                                        kFirstThreads, " (", error.what(), "): raise the limits (ulimit -a)");
   }
   may_end = true;
@@ -65,32 +65,32 @@ absl::Status CheckThreads() {
   return status;
 }
 
-// Ends the process when an orderly stop takes too long, or when asked a second time.
+// Ends the process if an orderly shutdown takes too long, or on a second signal.
 void StartWatchdog() {
   const auto watch = [] {
     sigset_t signals = StopSignals();
-    sigdelset(&signals, SIGHUP);  // a terminal that goes sends it more than once
+    sigdelset(&signals, SIGHUP);  // a closing terminal sends it more than once
     const absl::Time deadline = absl::Now() + kLimit;
     int signal = 0;
-    do {  // again when a debugger, or SIGCONT, interrupts it
+    do {  // retried when interrupted by a debugger or SIGCONT
       timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - absl::Now()));
       signal = sigtimedwait(&signals, nullptr, &left);
     } while (signal < 0 && errno == EINTR);
-    static constexpr char kAsked[] = "weir server: stopped at once\n";
-    static constexpr char kLate[] = "weir server: steps did not end in time; stopped without them\n";
+    static constexpr char kAsked[] = "weir server: stopped immediately\n";
+    static constexpr char kLate[] = "weir server: steps did not end in time; stopped anyway\n";
     [[maybe_unused]] const ssize_t written =
         signal > 0 ? write(2, kAsked, sizeof(kAsked) - 1) : write(2, kLate, sizeof(kLate) - 1);
     _exit(3);
   };
   try {
     std::thread(watch).detach();
-  } catch (const std::system_error&) {  // there is no thread for it: the system ends the process
+  } catch (const std::system_error&) {  // no thread for it: the system then ends the process
     alarm(static_cast<unsigned>(absl::ToInt64Seconds(kLimit)));
   }
 }
 
-// gRPC receives into memory from malloc, which by default gives large blocks back to the system at once, so that each
-// large message would fault its pages in anew.
+// gRPC receives into memory from malloc, which by default returns large blocks to the system immediately, so that every
+// large message would fault in its pages again.
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
@@ -103,7 +103,7 @@ absl::StatusOr<Server::Options> OptionsFromEnvironment(const ServerCommand& comm
   }
   absl::StatusOr<ResolvedCluster> resolved = ResolveCluster(command.environment, source);
   if (absl::IsNotFound(resolved.status())) {
-    return errors::InvalidArgument("Give --job, --index and --cluster, or set the environment variable TF_CONFIG. ",
+    return errors::InvalidArgument("Pass --job, --index and --cluster, or set the environment variable TF_CONFIG. ",
                                    resolved.status().message());
   }
   RETURN_IF_ERROR(resolved.status());
@@ -111,7 +111,7 @@ absl::StatusOr<Server::Options> OptionsFromEnvironment(const ServerCommand& comm
   WEIR_LOG(INFO)
           .With("source", ClusterSourceName(resolved->source))
           .With("task", TaskName(task.task_type, task.task_index))
-      << "the environment tells the cluster";
+      << "read the cluster from the environment";
   return Server::Options{.cluster = std::move(task.cluster), .job = task.task_type, .index = task.task_index};
 }
 
@@ -121,11 +121,11 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
     ASSIGN_OR_RETURN(options, OptionsFromEnvironment(command));
   } else if (command.cluster_from != kAuto) {
     return errors::InvalidArgument(
-        "--cluster-from takes the task from the environment, and --job and --cluster give it: "
-        "leave one out");
+        "--cluster-from reads the task from the environment, but --job and --cluster specify it: "
+        "omit one of them");
   } else if (command.cluster.empty() || command.job.empty()) {
-    return errors::InvalidArgument("--job and --cluster go together; ", command.job.empty() ? "--job" : "--cluster",
-                                   " is missing");
+    return errors::InvalidArgument("--job and --cluster must be used together; ",
+                                   command.job.empty() ? "--job" : "--cluster", " is missing");
   } else {
     absl::StatusOr<ClusterSpec> cluster = ClusterSpec::FromJson(command.cluster);
     if (!cluster.ok()) return Annotate(cluster.status(), "--cluster");
@@ -154,20 +154,20 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   RETURN_IF_ERROR(Annotate(ParseProtoText(command.config, &options.config), "--config"));
   if (command.simulated_gpus > 0) {
     WEIR_LOG(WARNING).With("count", command.simulated_gpus)
-        << "SIMULATED GPUs: the host computes what they are asked for, slowly; for tests only";
+        << "SIMULATED GPUs: computed by the host, slowly; for tests only";
     options.gpus = SimulatedPlatform(command.simulated_gpus);
-    // Their memory is the host's: only what is used is taken.
+    // Their memory is host memory: allocate only as needed.
     options.config.mutable_gpu_options()->set_allow_growth(true);
   }
   return options;
 }
 
-// To systemd, where it started this process and waits to hear.
+// Notifies systemd, if it started this process and requested it.
 void Notify(const Environment& environment, absl::string_view state) {
   const std::string* socket = environment.Find("NOTIFY_SOCKET");
   if (socket == nullptr) return;
   if (const absl::Status status = NotifyServiceManager(*socket, state); !status.ok()) {
-    WEIR_LOG(WARNING) << "cannot tell the service manager " << state << ": " << status.message();
+    WEIR_LOG(WARNING) << "cannot notify the service manager of " << state << ": " << status.message();
   }
 }
 

@@ -1,4 +1,4 @@
-// What a service manager that started this process wants to know: sd_notify's protocol.
+// Notifications to the service manager that started this process: sd_notify's protocol.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Sends "READY=1", say, to the socket that NOTIFY_SOCKET names: a path, or '@' and an abstract name. Never waits.
+// Sends, for example, "READY=1" to the socket in NOTIFY_SOCKET: a path, or '@' and an abstract name. Never blocks.
 absl::Status NotifyServiceManager(const std::string& socket_name, absl::string_view state);
 
 }  // namespace weir

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Memory of the task's GPUs, and what became of captured graphs; nothing for a task that does not know of them.
+// Memory of the task's GPUs, and statistics of captured graphs; nothing for a task that does not support it.
 absl::Status PrintGpus(const Address& address, const CallOptions& options, std::ostream& out) {
   GrpcChannel channel({.address = address.ToString()}, nullptr);
   ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListGpusRequest()));
@@ -43,8 +43,8 @@ absl::Status PrintGpus(const Address& address, const CallOptions& options, std::
   return absl::OkStatus();
 }
 
-// Through what the task exchanges buffers of collectives and steps' calls; nothing for one that has no links, or does
-// not know of them.
+// The links through which the task exchanges collective buffers and calls of steps; nothing for a task without links or
+// without support.
 absl::Status PrintLinks(const Address& address, const CallOptions& options, std::ostream& out) {
   GrpcChannel channel({.address = address.ToString()}, nullptr);
   ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListLinksRequest()));
@@ -81,7 +81,7 @@ absl::Status PrintResources(const Address& address, const CallOptions& options, 
 absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out) {
   absl::string_view text = target;
   if (!absl::ConsumePrefix(&text, "grpc://")) {
-    return errors::InvalidArgument("'", target, "' is not a target: give grpc://HOST:PORT of any task");
+    return errors::InvalidArgument("'", target, "' is not a target: expected grpc://HOST:PORT of any task");
   }
   ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
   GrpcMasterClient master(GrpcChannelOptions{.address = address.ToString()});

@@ -25,7 +25,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 
-// CLI::NonNegativeNumber tells of the largest double, in all its digits.
+// CLI::NonNegativeNumber's message contains the largest double, with all digits.
 const CLI::Range kNotNegative(0, std::numeric_limits<int>::max());
 
 int Report(const absl::Status& status) {
@@ -34,13 +34,13 @@ int Report(const absl::Status& status) {
   return kFailed;
 }
 
-// For commands where InvalidArgument can only be the user's.
+// For commands whose InvalidArgument can only be the user's error.
 int ReportUsage(const absl::Status& status) {
   const int code = Report(status);
   return absl::IsInvalidArgument(status) ? kBadUsage : code;
 }
 
-// `difference` tells whether ops differ from those compared with.
+// Sets `difference` if ops differ from those compared with.
 absl::Status RunOps(const std::string& against, bool markdown, bool* difference) {
   OpRegistry ops;
   RETURN_IF_ERROR(RegisterAllOps(ops));
@@ -61,22 +61,22 @@ absl::Status RunGraphPrint(const std::string& file, bool shapes) {
   return PrintGraphFile(ops, file, shapes, std::cout);
 }
 
-// Where standard input, output or error is closed, the next file or connection would get its number, and what is
-// printed. Now what is there fails as before: one cannot write what one has opened to read.
+// If standard input, output or error is closed, the next file or connection would get its number, and any printed
+// output. A file opened for reading takes the number instead, so that writing still fails.
 void OccupyStandardFiles() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
-// A task has a file for each connection, and the limit that shells set is for programs that use select(). Without those
-// that it needs itself, gRPC would end the process.
+// A task has one file per connection, but shells limit files for programs that use select(). Without the files that it
+// needs itself, gRPC would abort the process.
 absl::Status RaiseFileLimit() {
   constexpr rlim_t kFewest = 16;
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
   if (limit.rlim_max < kFewest) {
-    return errors::ResourceExhausted("A server needs ", kFewest, " open files at least, and the limit is ",
+    return errors::ResourceExhausted("A server needs at least ", kFewest, " open files, but the limit is ",
                                      limit.rlim_max, ": raise it (ulimit -n)");
   }
   limit.rlim_cur = limit.rlim_max;
@@ -88,40 +88,41 @@ int Main(int argc, char** argv) {
   OccupyStandardFiles();
   if (absl::Status status = CheckCpuBaseline(); !status.ok()) return Report(status);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of what writes it
+  signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error
   int result = 0;
-  CLI::App app("Weir: graphs that run on a cluster of processes");
+  CLI::App app("Weir: runs dataflow graphs on a cluster of processes");
   app.require_subcommand(1);
 
   ServerCommand server;
   int port = -1;
   CLI::App* server_app = app.add_subcommand("server", "Run one task of a cluster, until SIGTERM, SIGINT or SIGHUP");
-  server_app->add_option("--job", server.job, "The task's job; without --job and --cluster, the environment tells");
+  server_app->add_option("--job", server.job,
+                         "The task's job; without --job and --cluster it is read from the environment");
   server_app->add_option("--index", server.index, "The task's index in its job")->check(kNotNegative);
   server_app->add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})");
   server_app->add_option(
       "--cluster-from", server.cluster_from,
-      "Where the environment is to tell: auto (the first that is there), tf_config, kubernetes, mpi, "
+      "Environment to read the cluster from: auto (the first one found), tf_config, kubernetes, mpi, "
       "torchrun or slurm");
   server_app->add_option("--port", port, "Listen on this port instead of the cluster's; 0: any")
       ->check(CLI::Range(0, 65535));
   server_app->add_option("--bind", server.bind, "Listen on this host's address instead of the cluster's");
   server_app->add_flag("--insecure", server.insecure,
-                       "Listen where other machines can reach it, without encryption (there is no TLS yet)");
-  server_app->add_option("--ready-file", server.ready_file, "Write the bound address here when the task serves");
+                       "Allow a non-loopback address, without encryption or authentication (there is no TLS yet)");
+  server_app->add_option("--ready-file", server.ready_file,
+                         "Write the bound address to this file when the task is ready");
   server_app->add_flag("!--no-shared-memory", server.shared_memory,
-                       "Send large tensors to tasks of this machine over the network too");
+                       "Send large tensors over the network even to tasks on this machine");
   server_app->add_flag("!--no-streams", server.streams,
-                       "Send what steps consist of by a call each where it does not go through shared memory");
-  server_app->add_option("--threads", server.threads, "Threads that compute; 0: one per processor")
-      ->check(kNotNegative);
-  server_app->add_option("--cpu-devices", server.cpu_devices, "Devices that the task has: CPU:0, CPU:1 …")
+                       "Use one call per tensor and step, not streams, where shared memory is not used");
+  server_app->add_option("--threads", server.threads, "Compute threads; 0: one per processor")->check(kNotNegative);
+  server_app->add_option("--cpu-devices", server.cpu_devices, "Number of CPU devices: CPU:0, CPU:1 …")
       ->check(CLI::Range(1, 64));
   server_app->add_option("--config", server.config,
-                         "A ConfigProto's text: device_count {key: 'GPU' value: 1} gpu_options {allow_growth: true}");
+                         "Text of a ConfigProto: device_count {key: 'GPU' value: 1} gpu_options {allow_growth: true}");
   server_app
       ->add_option("--simulated-gpus", server.simulated_gpus,
-                   "Offer so many GPU devices that the host simulates, slowly: for tests, never for speed")
+                   "Offer this many simulated GPU devices, computed slowly by the host: for tests only")
       ->check(CLI::Range(0, 16));
   server_app->callback([&] {
     if (port >= 0) server.port = port;
@@ -139,17 +140,17 @@ int Main(int argc, char** argv) {
       "Each task gets TF_CONFIG. The exit code is that of the first task that failed, or 128 + the number of a "
       "signal.");
   launch_app->add_option("-n,--workers", launch.workers, "Tasks of job worker")->capture_default_str();
-  launch_app->add_option("--ps", launch.parameter_servers, "Tasks of job ps; they are ended when the others have");
-  launch_app->add_flag("--chief", launch.chief, "One task of job chief besides");
-  launch_app->add_flag("--evaluator", launch.evaluator, "One evaluator, outside of the cluster, besides");
-  launch_app->add_flag("--keep-going", launch.keep_going, "A task that fails does not end the others");
-  launch_app->add_option("--restarts", launch.restarts, "Start a task that fails again, this many times")
+  launch_app->add_option("--ps", launch.parameter_servers, "Tasks of job ps; stopped when all others have ended");
+  launch_app->add_flag("--chief", launch.chief, "Add a task of job chief");
+  launch_app->add_flag("--evaluator", launch.evaluator, "Add an evaluator, outside of the cluster");
+  launch_app->add_flag("--keep-going", launch.keep_going, "Keep the other tasks running when one fails");
+  launch_app->add_option("--restarts", launch.restarts, "Restart a failed task up to this many times")
       ->check(kNotNegative);
   launch_app->add_option("--grace", grace, "Seconds between SIGTERM, or Ctrl-C, and SIGKILL")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   launch_app->add_option("--log-dir", launch.log_directory,
-                         "Write what each task prints to a file there too: worker-0.log");
+                         "Also write each task's output to a file in this directory: worker-0.log");
   launch_app->add_option("command", launch.command, "The program and its arguments, after --")->required();
   launch_app->callback([&] {
     launch.grace = absl::Seconds(grace);
@@ -162,27 +163,27 @@ int Main(int argc, char** argv) {
   status_app->add_option("target", target, "grpc://HOST:PORT of any task")->required();
   bool resources = false;
   status_app->add_flag("--resources", resources,
-                       "also the task's stateful objects: embeddings with their load, variables, queues");
+                       "Also show the task's stateful objects: embeddings with their load, variables, queues");
   status_app->callback([&] { result = Report(PrintStatus(target, resources, std::cout)); });
 
   std::vector<std::string> targets;
   double wait = 0;
-  CLI::App* probe_app = app.add_subcommand("probe", "Tell by the exit code whether tasks serve");
-  probe_app->add_option("targets", targets, "grpc://HOST:PORT of each")->required();
-  probe_app->add_option("--wait", wait, "Seconds to wait until they do")->check(CLI::Range(0.0, 86400.0));
+  CLI::App* probe_app = app.add_subcommand("probe", "Exit with 0 if all tasks are serving");
+  probe_app->add_option("targets", targets, "grpc://HOST:PORT of each task")->required();
+  probe_app->add_option("--wait", wait, "Seconds to wait for them")->check(CLI::Range(0.0, 86400.0));
   probe_app->callback([&] { result = ReportUsage(ProbeTasks(targets, absl::Seconds(wait))); });
 
   std::string from = "auto";
   CLI::App* resolve_app =
-      app.add_subcommand("resolve", "Print the cluster and the task that the environment tells, as a TF_CONFIG");
+      app.add_subcommand("resolve", "Print the cluster and task found in the environment, as a TF_CONFIG");
   resolve_app->add_option("--from", from, "auto, tf_config, kubernetes, mpi, torchrun or slurm")->capture_default_str();
   resolve_app->callback([&] { result = ReportUsage(PrintResolvedCluster(from, std::cout)); });
 
   std::string against;
   CLI::App* ops_app = app.add_subcommand("ops", "List the ops, with their types, kernels and gradients");
-  ops_app->add_option("--against", against, "Compare with the OpList in this file; exit code 1 when ops differ");
+  ops_app->add_option("--against", against, "Compare with the OpList in this file; exit with 1 if ops differ");
   bool markdown = false;
-  ops_app->add_flag("--markdown", markdown, "As the page docs/ops.md")->excludes("--against");
+  ops_app->add_flag("--markdown", markdown, "Print the page docs/ops.md")->excludes("--against");
   ops_app->callback([&] {
     bool difference = false;
     result = Report(RunOps(against, markdown, &difference));
@@ -190,40 +191,40 @@ int Main(int argc, char** argv) {
   });
 
   std::string file;
-  CLI::App* graph_app = app.add_subcommand("graph", "Look at graphs");
+  CLI::App* graph_app = app.add_subcommand("graph", "Inspect graphs");
   graph_app->require_subcommand(1);
   CLI::App* print_app = graph_app->add_subcommand("print", "Print a GraphDef in the text form");
   print_app->add_option("file", file, "A GraphDef, binary or text")->required();
   bool shapes = false;
-  print_app->add_flag("--shapes", shapes, "With the inferred shape of each output");
+  print_app->add_flag("--shapes", shapes, "Include the inferred shape of each output");
   print_app->callback([&] { result = Report(RunGraphPrint(file, shapes)); });
 
   std::string prefix;
   std::vector<std::string> names;
   int max_entries = 10;
-  CLI::App* checkpoint_app = app.add_subcommand("checkpoint", "Look at checkpoints");
+  CLI::App* checkpoint_app = app.add_subcommand("checkpoint", "Inspect checkpoints");
   checkpoint_app->require_subcommand(1);
-  CLI::App* list_app = checkpoint_app->add_subcommand("list", "Names, types and shapes");
+  CLI::App* list_app = checkpoint_app->add_subcommand("list", "List names, types and shapes");
   list_app->add_option("prefix", prefix, "The checkpoint: its files' names without .index")->required();
   list_app->callback([&] { result = Report(ListCheckpoint(prefix, std::cout)); });
-  CLI::App* show_app = checkpoint_app->add_subcommand("show", "Values too");
+  CLI::App* show_app = checkpoint_app->add_subcommand("show", "Also print values");
   show_app->add_option("prefix", prefix, "The checkpoint: its files' names without .index")->required();
-  show_app->add_option("names", names, "Tensors; all, when none is given");
-  show_app->add_option("--max-entries", max_entries, "Values to print of each")->check(kNotNegative);
+  show_app->add_option("names", names, "Tensors to show; default: all");
+  show_app->add_option("--max-entries", max_entries, "Maximum number of values per tensor")->check(kNotNegative);
   show_app->callback([&] { result = Report(ShowCheckpoint(prefix, names, max_entries, std::cout)); });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
-  } catch (const std::exception& error) {  // the system has no memory, or no thread, to give
+  } catch (const std::exception& error) {  // out of memory or threads
     std::cerr << "weir: " << error.what() << "\n";
     return kFailed;
   }
   errno = 0;
   std::cout.flush();
   if (std::cout.good()) return result;
-  std::cerr << "weir: standard output cannot be written" << (errno != 0 ? ": " : "")
+  std::cerr << "weir: cannot write to standard output" << (errno != 0 ? ": " : "")
             << (errno != 0 ? strerror(errno) : "") << "\n";
   return kFailed;
 }

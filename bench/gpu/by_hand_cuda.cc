@@ -1,5 +1,5 @@
-// weir_cuda_by_hand [matmul] [copy_to_device] [copy_to_host]: the same work as rows of weir_gpu_bench, by calls of
-// cuBLASLt and of the CUDA runtime with nothing around them. A line of JSON for each figure; ends with 3 without a GPU.
+// weir_cuda_by_hand [matmul] [copy_to_device] [copy_to_host]: runs the work of some weir_gpu_bench rows with direct
+// calls of cuBLASLt and the CUDA runtime. Prints one line of JSON per figure; exits with 3 without a GPU.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Ends the program: there is nothing to go on with.
+// Exits on an error.
 void Check(int status, const char* what) {
   if (status == 0) return;
   std::printf("{\"error\": \"%s gave status %d\"}\n", what, status);
@@ -28,7 +28,7 @@ void Print(const char* row, double value, const char* unit) {
   std::fflush(stdout);
 }
 
-// Seconds that `repeats` runs take on the stream, each, after two that are not counted.
+// The average time in seconds of one run on the stream, over `repeats` runs after two warm-up runs.
 double Seconds(cudaStream_t stream, int repeats, const std::function<void()>& enqueue) {
   cudaEvent_t start, end;
   Check(cudaEventCreate(&start), "cudaEventCreate");
@@ -50,7 +50,7 @@ void* OnDevice(size_t bytes) {
   return data;
 }
 
-// The fastest of the algorithms that the library proposes.
+// Uses the fastest of the algorithms that the library proposes.
 void Product(cudaStream_t stream) {
   constexpr int64_t kSize = 8192;
   constexpr size_t kWorkspace = size_t{64} << 20;
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     } else if (row == "copy_to_host") {
       Copy(stream, "copy_to_host", cudaMemcpyDeviceToHost);
     } else {
-      std::fprintf(stderr, "weir_cuda_by_hand: there is no row %s\n", row.c_str());
+      std::fprintf(stderr, "weir_cuda_by_hand: unknown row %s\n", row.c_str());
       return 2;
     }
   }

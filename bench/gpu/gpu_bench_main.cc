@@ -1,5 +1,5 @@
-// weir_gpu_bench [--simulated] [--small] [row…]: a line of JSON for each figure. Ends with 3, and says why, where there
-// is no GPU.
+// weir_gpu_bench [--simulated] [--small] [row…]: prints one line of JSON per figure. Without a GPU it prints the reason
+// and exits with 3.
 #include <cstdio>
 #include <iterator>
 #include <string>
@@ -25,7 +25,7 @@ constexpr NamedRow kRows[] = {
     {"all_reduce", AllReduce},
 };
 
-// False where the row failed; what it does not do on this machine is no failure.
+// False if the row failed; a row that this machine does not support is not a failure.
 bool RunRow(const NamedRow& row, const Machine& machine) {
   const absl::StatusOr<std::vector<Figure>> figures = row.run(machine);
   if (!figures.ok()) {
@@ -62,7 +62,7 @@ int Main(int argc, char** argv) {
     } else if (const NamedRow* const row = FindRow(argument); row != nullptr) {
       rows.push_back(*row);
     } else {
-      std::fprintf(stderr, "weir_gpu_bench: there is no row %s; the rows are:", argument.c_str());
+      std::fprintf(stderr, "weir_gpu_bench: unknown row %s; the rows are:", argument.c_str());
       for (const NamedRow& known : kRows) std::fprintf(stderr, " %s", known.name);
       std::fprintf(stderr, "\n");
       return 2;

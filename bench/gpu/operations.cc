@@ -12,12 +12,12 @@ namespace {
 constexpr char kGpu[] = "/device:GPU:0";
 constexpr char kCpu[] = "/device:CPU:0";
 
-// A variable's value, as what reads it on its device.
+// A variable initialised on the device that reads it.
 ResourceVariable Filled(const Scope& scope, const std::string& device, const TensorShape& shape, DataType type) {
   return ResourceVariable::Make(scope.WithDevice(device), shape, type, initializers::Ones());
 }
 
-// Seconds for one run of `target`, after variables were initialised.
+// The time in seconds of one run of `target`, after initialising variables.
 absl::StatusOr<double> Time(const Machine& machine, const Scope& root, const Operation& target, int steps) {
   const Operation initialize = InitializeAll(root);
   ASSIGN_OR_RETURN(const LocalSession local, OpenSession(machine, root, {}));
@@ -26,7 +26,7 @@ absl::StatusOr<double> Time(const Machine& machine, const Scope& root, const Ope
   return SecondsPerStep(*step, machine.is_small ? 1 : 10, machine.is_small ? 2 : steps);
 }
 
-// Bytes a second from one device to another: many in a step, which take turns on the bus.
+// Bytes per second from one device to another: many copies per step, which share the bus.
 absl::StatusOr<std::vector<Figure>> Copies(const Machine& machine, const std::string& from, const std::string& to) {
   constexpr int kCopies = 8;
   const int64_t bytes = machine.is_small ? 1 << 16 : 256 << 20;
@@ -58,7 +58,8 @@ absl::StatusOr<Figure> SmallKernelsAs(const Machine& machine, bool is_replayed) 
   for (int i = 0; i < warm_ups + steps; ++i) {
     if (i == warm_ups) start = absl::Now();
     ASSIGN_OR_RETURN(const auto out, step->Run({one}));
-    if (out[0].flat<float>()[0] != static_cast<float>(kernels + 1)) return errors::Internal("A step gave a wrong sum");
+    if (out[0].flat<float>()[0] != static_cast<float>(kernels + 1))
+      return errors::Internal("A step computed a wrong sum");
   }
   return Figure{.form = is_replayed ? "replayed" : "one by one",
                 .value = absl::ToDoubleMicroseconds(absl::Now() - start) / steps / kernels,
@@ -107,7 +108,7 @@ absl::StatusOr<std::vector<Figure>> AllReduce(const Machine& machine) {
                        .op());
   }
   ASSIGN_OR_RETURN(const double seconds, Time(machine, root, ops::NoOp(root.WithControlDependencies(done)), 20));
-  // Each element is sent and received once by all but one member, twice over.
+  // All but one member send and receive each element once, in both phases.
   const double on_bus = 2.0 * (n - 1) / n * static_cast<double>(bytes);
   return std::vector<Figure>{{.form = absl::StrCat(n, " GPUs"), .value = on_bus / seconds / 1e9, .unit = "GB/s"}};
 }

@@ -6,7 +6,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr int kExpansion = 4;  // a block's outputs for each of its channels
+constexpr int kExpansion = 4;  // ratio of a block's outputs to its channels
 
 class Builder {
  public:

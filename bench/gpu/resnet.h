@@ -8,14 +8,14 @@
 namespace weir::bench {
 
 struct ResNetOptions {
-  std::vector<int> blocks = {3, 4, 6, 3};  // of each of the stages
-  int64_t width = 64;                      // of the first stage; each further one has twice as much
+  std::vector<int> blocks = {3, 4, 6, 3};  // per stage
+  int64_t width = 64;                      // of the first stage; doubles with each further one
   int64_t classes = 1000;
 };
 
 struct ResNet {
   Output logits;                   // [batch, classes]
-  std::vector<Operation> updates;  // of the moving averages, to be run with each step
+  std::vector<Operation> updates;  // of the moving averages; run with each step
 };
 
 // images: float [batch, height, width, 3].

@@ -1,4 +1,4 @@
-// Rows of training steps: the model, the gradients and the optimizer, with inputs that lie on the device.
+// Rows of training steps: the model, the gradients and the optimizer, with inputs on the device.
 #include <functional>
 #include <utility>
 
@@ -23,11 +23,11 @@ struct Step {
 
 struct Workload {
   std::function<Step(const Scope& scope)> build;
-  int64_t examples = 0;  // of a step
+  int64_t examples = 0;  // per step
   std::string unit;
 };
 
-// What a step reads instead of a feed.
+// An input without a feed.
 Output Constant(const Scope& scope, const std::string& name, const TensorShape& shape, DataType type,
                 const Initializer& values) {
   return ResourceVariable::Make(scope.WithName(name), shape, type, values, {.trainable = false}).value();

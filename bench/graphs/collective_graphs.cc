@@ -5,7 +5,7 @@
 namespace weir::bench {
 namespace {
 
-// Means of all tasks' vectors, one after the other, `count` times.
+// `count` consecutive means of all tasks' vectors.
 absl::Status WriteAllReduces(const std::string& path, int tasks, int64_t bytes, int count) {
   GraphWriter graph;
   for (int task = 0; task < tasks; ++task) {

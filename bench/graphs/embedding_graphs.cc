@@ -1,5 +1,5 @@
 // Workers that pull rows by keys from a parameter server and push as many back: rows of an embedding for Weir, of a
-// dense variable for the peer, which has no embeddings that grow.
+// dense variable for the peer, which has no growing embeddings.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kRows = 200'000, kWidth = 64, kBatch = 4096, kBatches = 16;
 constexpr char kPs[] = "/job:ps/task:0";
 
-// Batches of keys below kRows, where that of rank r has a probability proportional to 1/r.
+// Batches of keys below kRows; the key of rank r has a probability proportional to 1/r.
 Tensor ZipfKeys(uint64_t seed) {
   std::vector<double> sums(kRows);
   double sum = 0;
@@ -76,7 +76,7 @@ absl::Status WriteRows(const std::string& path, int workers) {
   return graph.Write(path);
 }
 
-// Each key goes once in either direction: it is found, and its gradients are added up, on the worker.
+// Each distinct key is sent once in each direction: the worker deduplicates keys and sums their gradients.
 absl::Status WriteEmbedding(const std::string& path, int workers) {
   GraphWriter graph;
   graph.set_device(kPs);

@@ -59,12 +59,12 @@ absl::Status GraphWriter::Write(const std::string& path) {
 }
 
 absl::Status WriteGraph(const std::string& path, tensorflow::GraphDef graph, const StepSpec& spec) {
-  // The dialect that both sides read.
+  // A version that both sides accept.
   graph.mutable_versions()->set_producer(1882);
   std::ofstream graph_file(path + ".pb", std::ios::binary), spec_file(path + ".spec");
   spec_file << spec.ToText();
   if (!graph.SerializeToOstream(&graph_file) || !graph_file.flush() || !spec_file.flush()) {
-    return errors::Internal("Cannot write ", path, ".pb and .spec; is there space, and may they be written?");
+    return errors::Internal("Cannot write ", path, ".pb and .spec; check free space and permissions");
   }
   return absl::OkStatus();
 }

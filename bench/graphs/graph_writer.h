@@ -1,4 +1,4 @@
-// Writes the GraphDefs that both sides run.
+// Writes GraphDefs that both sides run.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace weir::bench {
 
-// Inputs are names as a NodeDef has them ("x", "x:1", "^x"); methods return the node's name. Nodes get the current
-// device. The types of nodes are those of TensorFlow; nothing is checked here, both sides do when they import.
+// Inputs are names in NodeDef form ("x", "x:1", "^x"); methods return the node's name. Nodes get the current device. Op
+// types are TensorFlow's. Nothing is checked here; both sides validate on import.
 class GraphWriter {
  public:
   using Names = std::vector<std::string>;
@@ -39,16 +39,16 @@ class GraphWriter {
   std::string NoOp(const std::string& name, const Names& after);
   std::string Const(const std::string& name, const Tensor& value);
   std::string Placeholder(const std::string& name, DataType type, const std::vector<int64_t>& dims);
-  // A float resource variable; its initialisation from `value` joins init(). The value of a read is Read's.
+  // A float resource variable; its initialisation from `value` is added to init(). Use Read for its value.
   std::string Variable(const std::string& name, const std::vector<int64_t>& dims, const std::string& value);
-  // One whose elements are 1.
+  // A variable with all elements 1.
   std::string OnesVariable(const std::string& name, int64_t elements);
   std::string Read(const std::string& name, const std::string& variable, const Names& after = {});
 
   void set_device(std::string device) { device_ = std::move(device); }
   StepSpec& spec() { return spec_; }
   const Names& assignments() const { return assignments_; }
-  // Writes PATH.pb and PATH.spec. A node "init" runs all initialisations of variables, where there are any.
+  // Writes PATH.pb and PATH.spec. A node "init" initialises all variables, if there are any.
   absl::Status Write(const std::string& path);
 
  private:

@@ -15,10 +15,10 @@ namespace weir::bench {
 namespace {
 
 constexpr int kFiles = 4;
-constexpr int kCores = 2;  // calls at once, on both sides the same
+constexpr int kCores = 2;  // parallel calls, the same on both sides
 constexpr int64_t kImagePixels = 28 * 28;
 
-// The same numbers on every machine.
+// Reproducible on every machine.
 class Numbers {
  public:
   uint32_t Next() { return (state_ = state_ * 1664525U + 1013904223U) >> 8; }

@@ -1,4 +1,4 @@
-// One network on several replicas: by strategies, and replicated by hand.
+// One network on several replicas: with strategies, and replicated by hand.
 #include "absl/strings/str_cat.h"
 #include "bench/graphs/graph_writer.h"
 #include "bench/graphs/graphs.h"
@@ -12,7 +12,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr int kBatch = 100;  // of a replica
+constexpr int kBatch = 100;  // per replica
 constexpr double kRate = 0.01;
 
 using Widths = std::vector<int64_t>;
@@ -22,7 +22,7 @@ const std::vector<std::string>& Devices() {
   return *devices;
 }
 
-// Dense layers of these widths, the last one the logits'.
+// Dense layers of these widths; the last one computes the logits.
 class Network {
  public:
   Network(const Scope& scope, const Widths& widths) {
@@ -53,7 +53,7 @@ class Network {
   std::vector<layers::Dense> layers_;
 };
 
-// What a graph of this network runs.
+// The operations of a graph of this network.
 struct Training {
   OutputList images, labels;  // fed
   Output loss;
@@ -96,8 +96,8 @@ absl::Status WriteMirrored(const std::string& path, const Widths& widths) {
   return WriteTraining(path, scope, training, widths[0]);
 }
 
-// What somebody writes who has no strategy: a network for each device, and means of the gradients, which are computed
-// on the devices in turn, for both.
+// What a user without strategies writes: one network per device, and means of the gradients, computed on the devices in
+// turn.
 absl::Status WriteByHand(const std::string& path, const Widths& widths) {
   const Scope root = Scope::NewRoot();
   const int num_replicas = static_cast<int>(Devices().size());
@@ -140,8 +140,8 @@ absl::Status WriteByHand(const std::string& path, const Widths& widths) {
   return WriteTraining(path, root, training, widths[0]);
 }
 
-// Weak scaling: each worker pulls the variables, computes gradients of its own batch, which lies in its graph, and
-// pushes them; the parameter server makes one update of all.
+// Weak scaling: each worker pulls the variables, computes gradients of its own batch, a constant, and pushes them; the
+// parameter server makes one update from all.
 absl::Status WriteScaling(const std::string& path, int workers) {
   const Widths widths = {784, 512, 512, 10};
   ParameterServerOptions options;

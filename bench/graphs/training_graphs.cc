@@ -21,7 +21,7 @@ class TrainingGraph {
   absl::Status Train(const std::string& path);
 
  private:
-  // What a layer's backward pass needs. `gradient` turns the gradient of its output into that of its input.
+  // A layer's backward pass. `gradient` maps the gradient of its output to that of its input.
   struct Layer {
     enum Kind { kDense, kConv, kFlatten } kind;
     std::string name, input, weights, activation, output;

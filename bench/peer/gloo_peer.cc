@@ -1,6 +1,6 @@
-// One rank of Gloo's all-reduce, for bench/rows.py: gloo_peer RANK SIZE FOLDER BYTES. Rank 0 talks as bench/runner.h
-// says (`N` on standard input, seconds on standard output), and leads the others. A time is that of Gloo's fastest
-// algorithm; one that does not end is left out from then on, and standard error says so.
+// One rank of Gloo's all-reduce, for bench/rows.py: gloo_peer RANK SIZE FOLDER BYTES. Rank 0 leads the others and
+// speaks the protocol of bench/runner.h (`N` on standard input, seconds on standard output). Reports the time of Gloo's
+// fastest algorithm; one that hangs is reported on standard error and skipped from then on.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace {
 using ContextPtr = std::shared_ptr<gloo::Context>;
 using Run = std::function<void()>;
 
-// Each of them joins the ranks by connections of its own: what hangs in one holds up no other.
+// Each context connects the ranks separately, so that a hanging one does not block the others.
 class Contexts {
  public:
   Contexts(int rank, int size, const char* folder) : rank_(rank), size_(size), store_(folder) {}
@@ -52,7 +52,7 @@ class Contexts {
 };
 
 template <typename Algorithm>
-Run Former(const ContextPtr& context, std::vector<float>& values) {
+Run Legacy(const ContextPtr& context, std::vector<float>& values) {
   auto algorithm = std::make_shared<Algorithm>(context, std::vector<float*>{values.data()}, values.size());
   return [algorithm] { algorithm->run(); };
 }
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   const int rank = std::atoi(argv[1]);
   Contexts contexts(rank, std::atoi(argv[2]), argv[3]);
   std::vector<float> values(std::atoll(argv[4]) / sizeof(float));
-  // The others wait while Weir's round is timed.
+  // The other ranks wait while Weir's round is timed.
   const ContextPtr lead = contexts.Connect("lead", std::chrono::minutes(10));
   std::vector<Candidate> algorithms;
   const auto add = [&](const char* name, auto make) {
@@ -107,10 +107,10 @@ int main(int argc, char** argv) {
   using Kind = gloo::AllreduceOptions::Algorithm;
   add("ring", [](auto& context, auto& values) { return Present(context, values, Kind::RING); });
   add("bcube", [](auto& context, auto& values) { return Present(context, values, Kind::BCUBE); });
-  add("former ring", Former<gloo::AllreduceRing<float>>);
-  add("former chunked ring", Former<gloo::AllreduceRingChunked<float>>);
-  add("former halving-doubling", Former<gloo::AllreduceHalvingDoubling<float>>);
-  add("former bcube", Former<gloo::AllreduceBcube<float>>);
+  add("legacy ring", Legacy<gloo::AllreduceRing<float>>);
+  add("legacy chunked ring", Legacy<gloo::AllreduceRingChunked<float>>);
+  add("legacy halving-doubling", Legacy<gloo::AllreduceHalvingDoubling<float>>);
+  add("legacy bcube", Legacy<gloo::AllreduceBcube<float>>);
   if (rank == 0) std::cout << "ready" << std::endl;
   for (;;) {
     int64_t count = 0;

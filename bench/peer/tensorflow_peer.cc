@@ -1,4 +1,4 @@
-// TensorFlow's side: runs steps through the C API of its wheel, in a process of its own.
+// TensorFlow's side: runs steps through the C API of its wheel, in a separate process.
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -13,7 +13,7 @@ namespace {
 // serialised.
 constexpr unsigned char kOptimizersOff[] = {0x52, 18,   0x1a, 11,   0x18, 0xff, 0xff, 0xff, 0xff, 0xff,
                                             0xff, 0xff, 0xff, 0xff, 0x01, 0x52, 3,    0x98, 0x01, 0x01};
-// ConfigProto{device_count{key: "CPU" value: N}}, up to its N.
+// ConfigProto{device_count{key: "CPU" value: N}}, up to N.
 constexpr char kDeviceCount[] = {0x0a, 7, 0x0a, 3, 'C', 'P', 'U', 0x10, 1};
 
 class TensorFlowRunner : public Runner {

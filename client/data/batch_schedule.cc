@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 56;
 
-// Of each stage the size of its batches, and of each but the last how many elements there are up to its end.
+// The batch size of each stage and, for each but the last, the number of elements up to its end.
 struct Stages {
   std::vector<int64_t> sizes, ends;
 };
@@ -45,8 +45,8 @@ Output SizeOf(const Scope& scope, const Output& stage, const std::vector<int64_t
   return ops::GatherV2(scope, Tensor::Vector<int64_t>(sizes), stage, Tensor::Scalar<int32_t>(0));
 }
 
-// Elements are numbered; the number tells the stage. Stages follow each other, so that grouping the elements by stage,
-// in windows of the stage's size, keeps their order.
+// Numbers the elements to determine their stage. Stages follow each other, so grouping the elements by stage, in
+// windows of the stage's batch size, keeps their order.
 absl::StatusOr<Dataset> BatchByStages(const Dataset& input, const Stages& stages) {
   const Scope& scope = input.scope();
   const Dataset numbered = Dataset::Zip({Dataset::Range(scope, std::numeric_limits<int64_t>::max()), input});

@@ -1,4 +1,4 @@
-// Input pipelines, as TensorFlow's tf.data has them.
+// Input pipelines, like TensorFlow's tf.data.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,10 @@
 
 namespace weir {
 
-// A sequence of elements, each of which is the same number of tensors. A value: copies name the same ops, which the
-// calls below add to the scope's graph, on the scope's device, where the data is read and the functions run. A dataset
-// and its iterators stand on one device; the elements can go anywhere.
-//
-// As with ops, the first error is kept by the scope.
+// A sequence of elements, each with the same number of tensors. A value type; copies refer to the same ops.
+// - Methods add ops to the scope's graph on the scope's device, which reads the data and runs the functions.
+// - A dataset and its iterators are on one device; elements can be used on any device.
+// - As with ops, the first error is recorded in the scope.
 //
 //   Dataset digits = Dataset::TfRecord(on_worker, "train.tfrecord")
 //                        .ParallelMap([](const Scope& s, const OutputList& record) { return Parse(s, record[0]); })
@@ -34,84 +33,84 @@ class Dataset {
  public:
   Dataset() = default;
 
-  // --- Sources. Files are read by the task that holds the dataset; a list of files is read one after the other. ---
+  // --- Sources. The dataset's task reads the files; lists of files are read in order. ---
 
-  // start, start + step, … before stop; int64.
+  // start, start + step, … up to stop (exclusive); int64.
   static Dataset Range(const Scope& scope, int64_t start, int64_t stop, int64_t step = 1);
   static Dataset Range(const Scope& scope, int64_t stop) { return Range(scope, 0, stop); }
-  // One element.
+  // A single element.
   static Dataset FromTensors(const Scope& scope, const InputList& tensors);
-  // As many as the first dimension of each tensor has.
+  // One element per index of the first dimension of the tensors.
   static Dataset FromTensorSlices(const Scope& scope, const InputList& tensors);
-  // The names of the files that match; no such file is NOT_FOUND when it is iterated over.
+  // The names of matching files; if there is none, iterating returns NOT_FOUND.
   static Dataset Files(const Scope& scope, const Input& patterns);
   // Strings.
   static Dataset TfRecord(const Scope& scope, const Input& files, const FileOptions& options = {});
   static Dataset TextLines(const Scope& scope, const Input& files, const FileOptions& options = {});
   static Dataset FixedLengthRecords(const Scope& scope, const Input& files, const FixedLengthOptions& options);
-  // A tensor each column: `defaults` gives their types, and their values where a field is empty. A default without
-  // elements: the field must be there.
+  // One tensor per column: `defaults` has their types and the values of empty fields. A default without elements makes
+  // the field required.
   static Dataset Csv(const Scope& scope, const Input& files, const std::vector<Tensor>& defaults,
                      const CsvOptions& options = {});
-  // The slices of the first dimension of an IDX file, as MNIST is kept in. This process reads the file's head, so it
-  // must see the file too.
+  // The slices along the first dimension of an IDX file, the format of MNIST. This process reads the header, so it
+  // needs access to the file too.
   static Dataset Idx(const Scope& scope, const std::string& file, const FileOptions& options = {});
-  // The tensors of each dataset, side by side; as long as the shortest.
+  // The tensors of all datasets, side by side; as long as the shortest.
   static Dataset Zip(const std::vector<Dataset>& datasets);
-  // What the ops of tf.data that have no method here make of datasets.
+  // Wraps the output of a tf.data op that has no method here.
   static Dataset FromVariant(const Scope& scope, const Output& variant, TensorSpecs element);
 
-  // --- Elements through functions. A function is called once, to build its ops; what it uses of the graph around is
-  //     captured. ---
+  // --- Functions of elements. A function is called once, to build its ops; values of the surrounding graph that it
+  // uses are captured. ---
 
   using DatasetFunction = std::function<Dataset(const Scope& scope, const OutputList& element)>;
   using Predicate = std::function<Output(const Scope& scope, const OutputList& element)>;
 
   Dataset Map(const FunctionBuilder& function) const;
   Dataset ParallelMap(const FunctionBuilder& function, const ParallelOptions& options = {}) const;
-  // Elements for which it is true, a bool scalar.
+  // The elements for which the predicate, a bool scalar, is true.
   Dataset Filter(const Predicate& predicate) const;
-  // The elements of the dataset that the function makes of each element, one dataset after the other.
+  // The elements of the datasets that the function returns for each element, one dataset after the other.
   Dataset FlatMap(const DatasetFunction& function) const;
-  // Of several such datasets in turn.
+  // The same, interleaving several datasets.
   Dataset Interleave(const DatasetFunction& function, const InterleaveOptions& options = {}) const;
 
-  // --- Elements together ---
+  // --- Batching ---
 
   Dataset Batch(int64_t size, const BatchOptions& options = {}) const;
-  // Batches that grow, or shrink, as training goes on.
+  // Batches whose size changes during training.
   Dataset Batch(const BatchSchedule& schedule) const;
-  // Pads each tensor to the largest of its batch, or to options.shapes.
+  // Pads each tensor to the largest in its batch, or to options.shapes.
   Dataset PaddedBatch(int64_t size, const PaddedBatchOptions& options = {}) const;
   Dataset Unbatch() const;
 
-  // --- Order and number ---
+  // --- Order and length ---
 
-  // With seeds 0 and 0 another order in each process.
+  // With seeds 0 and 0 the order differs between processes.
   Dataset Shuffle(int64_t buffer_size, const ShuffleOptions& options = {}) const;
-  Dataset Repeat(int64_t count = -1) const;  // -1: without end
+  Dataset Repeat(int64_t count = -1) const;  // -1: indefinitely
   Dataset Take(int64_t count) const;
   Dataset Skip(int64_t count) const;
   Dataset Shard(int64_t num_shards, int64_t index) const;
   Dataset Concatenate(const Dataset& after) const;
 
-  // --- Speed ---
+  // --- Performance ---
 
-  // Keeps the elements of the first pass in memory, or in files that begin with `path`.
+  // Keeps the elements of the first pass in memory, or in files with the prefix `path`.
   Dataset Cache(const std::string& path = "") const;
   Dataset Prefetch(int64_t buffer_size = kAutotune) const;
 
-  // --- Use ---
+  // --- Iteration ---
 
-  // To be initialised before its first element, by its initializer or by a TrainingLoop that has its Position.
+  // Must be initialised before its first element, by its initializer or by a TrainingLoop that has its Position.
   DataIterator MakeIterator(const std::string& name = "iterator") const;
-  // Begins by itself with the first element that is taken. The dataset depends on nothing that a step would feed.
+  // Starts automatically with the first element. The dataset must not depend on fed tensors.
   DataIterator MakeOneShotIterator(const std::string& name = "iterator") const;
 
   const DataTypeVector& types() const { return element_.types; }
   const std::vector<PartialTensorShape>& shapes() const { return element_.shapes; }
   const TensorSpecs& element() const { return element_; }
-  // The dataset itself, as ops take it; invalid where it could not be built.
+  // The dataset as an op input; invalid if it could not be built.
   const Output& variant() const { return variant_; }
   bool valid() const { return variant_.valid(); }
   const Scope& scope() const { return *scope_; }
@@ -122,7 +121,7 @@ class Dataset {
   Dataset With(const Output& variant, TensorSpecs element) const {
     return Dataset(*scope_, variant, std::move(element));
   }
-  // A function of this dataset's elements; without name where it could not be built.
+  // Builds a function of this dataset's elements; its name is empty if it could not be built.
   BuiltFunction Function(const std::string& name, const FunctionBuilder& build) const;
   BuiltFunction InnerDatasets(const std::string& name, const DatasetFunction& build) const;
   bool usable() const { return scope_.has_value() && scope_->ok(); }

@@ -1,4 +1,4 @@
-// What the calls that make datasets can be told.
+// Options of datasets.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// As many calls, or as large a buffer, as the runtime finds right.
+// The runtime chooses the number of calls or the buffer size.
 constexpr int64_t kAutotune = -1;
 
 struct FileOptions {
@@ -19,34 +19,34 @@ struct FileOptions {
 
 struct FixedLengthOptions {
   int64_t record_bytes = 0;
-  int64_t header_bytes = 0, footer_bytes = 0;  // of each file, not given out
+  int64_t header_bytes = 0, footer_bytes = 0;  // of each file, skipped
   FileOptions file;
 };
 
 struct CsvOptions {
-  bool header = false;  // the first line of each file is passed over
+  bool header = false;  // skip the first line of each file
   std::string field_delim = ",";
   bool use_quote_delim = true;
-  std::string na_value;              // means that a field is empty
-  std::vector<int64_t> select_cols;  // those alone, ascending; empty: all
+  std::string na_value;              // marks an empty field
+  std::vector<int64_t> select_cols;  // only these, ascending; empty: all
   FileOptions file;
 };
 
 struct ParallelOptions {
   int64_t num_parallel_calls = kAutotune;
-  bool deterministic = true;  // false: what is ready first comes first
+  bool deterministic = true;  // false: elements are returned in the order of completion
 };
 
 struct InterleaveOptions {
-  int64_t cycle_length = 4;        // datasets that are open at once
-  int64_t block_length = 1;        // elements taken from one before the next has its turn
-  int64_t num_parallel_calls = 0;  // 0: one thread reads them all
+  int64_t cycle_length = 4;        // datasets open at the same time
+  int64_t block_length = 1;        // consecutive elements from one dataset
+  int64_t num_parallel_calls = 0;  // 0: one thread reads all
   bool deterministic = true;
 };
 
 struct BatchOptions {
-  bool drop_remainder = false;     // a last batch that is not full
-  int64_t num_parallel_calls = 0;  // 0: batches are made when they are asked for
+  bool drop_remainder = false;     // drop a last batch that is not full
+  int64_t num_parallel_calls = 0;  // 0: batches are built on request
 };
 
 struct PaddedBatchOptions {

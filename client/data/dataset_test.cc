@@ -1,4 +1,4 @@
-// Pipelines built by the client, run by a local session.
+// Pipelines built by the client and run by a local session.
 
 #include "client/data/dataset.h"
 
@@ -26,7 +26,7 @@ class DatasetTest : public ::testing::Test {
     return path;
   }
 
-  // All elements that are left, up to `most`.
+  // The remaining elements, at most `most`.
   absl::StatusOr<std::vector<std::vector<Tensor>>> Read(Session& session, const OutputList& next, int most = 1000) {
     std::vector<std::vector<Tensor>> elements;
     while (static_cast<int>(elements.size()) < most) {
@@ -123,7 +123,7 @@ TEST_F(DatasetTest, APassThatIsGivenUpLeavesNothingBehind) {
 }
 
 TEST_F(DatasetTest, ShufflesAsTensorFlowDoes) {
-  // What TensorFlow 2.21's ShuffleDataset gives for these seeds.
+  // The output of TensorFlow 2.21's ShuffleDataset for these seeds.
   ASSERT_OK_AND_ASSIGN(const auto numbers, ReadNumbers(Dataset::Range(scope_, 8).Shuffle(4, {.seed = 3, .seed2 = 5})));
   EXPECT_THAT(numbers, ElementsAre(0, 3, 1, 6, 5, 7, 4, 2));
 }
@@ -302,7 +302,7 @@ TEST_F(DatasetTest, APositionIsSavedAndRestoredWithWhatIsInTheBuffers) {
   EXPECT_EQ(Numbers(rest), expected);
 }
 
-// Remembers a fetch of each step.
+// Records a fetch of each step.
 class Remember : public TrainingHook {
  public:
   absl::StatusOr<bool> AfterStep(Session&, const StepReport& report) override {

@@ -1,4 +1,4 @@
-// Datasets whose elements pass through functions.
+// Datasets that apply functions to elements.
 #include "client/data/dataset.h"
 #include "client/ops.h"
 

@@ -1,4 +1,4 @@
-// IDX files: a head that says the type and the dimensions, then the numbers, most significant byte first.
+// IDX files: a header with the type and the dimensions, then big-endian numbers.
 #include <utility>
 
 #include "client/data/dataset.h"
@@ -38,21 +38,21 @@ DataType TypeOf(uint8_t code) {
 absl::StatusOr<IdxHead> ParseHead(ByteStream& stream) {
   std::string magic;
   RETURN_IF_ERROR(stream.Read(4, &magic));
-  if (magic.size() < 4 || magic[0] != 0 || magic[1] != 0) return errors::DataLoss("does not begin as an IDX file does");
+  if (magic.size() < 4 || magic[0] != 0 || magic[1] != 0) return errors::DataLoss("is not an IDX file");
   IdxHead head{.type = TypeOf(static_cast<uint8_t>(magic[2]))};
   if (head.type == DT_INVALID) return errors::DataLoss("has the unknown type ", static_cast<int>(magic[2]));
   const int dims = static_cast<uint8_t>(magic[3]);
   if (dims == 0) return errors::DataLoss("has no dimension, hence no slices");
   std::string sizes;
   RETURN_IF_ERROR(stream.Read(4 * dims, &sizes));
-  if (static_cast<int>(sizes.size()) < 4 * dims) return errors::DataLoss("breaks off within its head");
+  if (static_cast<int>(sizes.size()) < 4 * dims) return errors::DataLoss("is truncated within its header");
   auto record = static_cast<int64_t>(DataTypeSize(head.type));
   for (int i = 0; i < dims; ++i) {
     int64_t size = 0;
     for (int byte = 0; byte < 4; ++byte) size = size << 8 | static_cast<uint8_t>(sizes[4 * i + byte]);
     head.dims.push_back(size);
     if (i == 0) continue;
-    if (size == 0 || record > kMostRecordBytes / size) return errors::DataLoss("has slices of a size that cannot be");
+    if (size == 0 || record > kMostRecordBytes / size) return errors::DataLoss("has slices of an invalid size");
     record *= size;
   }
   return head;
@@ -85,7 +85,7 @@ Dataset Dataset::Idx(const Scope& scope, const std::string& file, const FileOpti
                               const Output numbers = ops::DecodeRaw(s, record[0], head->type, {.little_endian = false});
                               return OutputList{ops::Reshape(s, numbers, Tensor::Vector<int64_t>(slice))};
                             });
-  // Neither more than the head promises, whatever follows, nor fewer.
+  // Exactly as many slices as the header says: no more, even if the file is longer, and no fewer.
   const Dataset promised = whole.Take(head->dims[0]);
   if (!promised.usable()) return promised;
   return promised.With(

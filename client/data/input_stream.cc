@@ -23,7 +23,7 @@ InputStream::InputStream(const Scope& scope, const TensorSpecs& element, int64_t
   enqueue_ = ops::QueueEnqueueV2(inner, queue, InputList(fed_.begin(), fed_.end()));
   close_ = ops::QueueCloseV2(inner.WithName("close"), queue);
   close_now_ = ops::QueueCloseV2(inner.WithName("close_now"), queue, {.cancel_pending_enqueues = true});
-  // A queue that is closed and empty is OUT_OF_RANGE, and with that a map ends.
+  // A closed, empty queue returns OUT_OF_RANGE, which ends the map.
   dataset_ = Dataset::Range(inner, std::numeric_limits<int64_t>::max()).Map([&](const Scope& s, const OutputList&) {
     OutputList taken = ops::QueueDequeueV2(s, queue, types);
     const Output failure = taken.back();
@@ -102,7 +102,7 @@ absl::Status GeneratorFeed::Feed() {
     const absl::Status status = more.ok() ? stream_->Push(*session_, element) : more.status();
     if (status.ok()) continue;
     if (more.ok() && stopping()) return absl::OkStatus();
-    // Without the stream there is nobody to tell but who asks this thread.
+    // Without the stream, only callers that wait for this thread learn of the error.
     stream_->Fail(*session_, status).IgnoreError();
     return status;
   }
@@ -115,7 +115,7 @@ absl::Status GeneratorFeed::Stop() {
     stopping_ = true;
   }
   if (!thread_.joinable()) return status_;
-  // A push that waits ends when the stream is closed, or when its own session fails.
+  // A waiting push returns when the stream is closed, or when its session fails.
   absl::Status closed = stream_->CloseNow(*session_);
   while (!closed.ok() && !HasEnded(kPauseBetweenCloses)) closed = stream_->CloseNow(*session_);
   thread_.join();

@@ -1,4 +1,4 @@
-// Elements that this program makes, for a dataset that may live in another process.
+// Feeds elements from this process to a dataset, which may be in another process.
 #pragma once
 
 #include <condition_variable>
@@ -14,9 +14,9 @@
 
 namespace weir {
 
-// A queue on a task, and the dataset of what comes out of it: input without end for online learning. Steps that ask for
-// an element wait until there is one; Push waits while the queue is full. What is in the queue is lost with its task,
-// and is not part of a checkpoint. A value, once built.
+// A queue on a task, and the dataset of its elements: unlimited input for online learning. A value type.
+// - Steps that request an element wait until there is one; Push waits while the queue is full.
+// - Queued elements are lost with the task, and are not part of checkpoints.
 class InputStream {
  public:
   // Adds ops to the scope's graph, on the scope's device.
@@ -24,13 +24,14 @@ class InputStream {
 
   const Dataset& dataset() const { return dataset_; }
 
-  // Thread-safe. CANCELLED or ABORTED when the stream is closed, InvalidArgument for an element of another kind.
+  // Thread-safe. CANCELLED or ABORTED if the stream is closed, InvalidArgument if the element's types or shapes do not
+  // match.
   absl::Status Push(Session& session, const std::vector<Tensor>& element) const;
-  // The dataset ends after what was pushed.
+  // The dataset ends after the elements pushed so far.
   absl::Status Close(Session& session) const;
-  // The same, but for the step that would see the end: it fails with InvalidArgument and tells `error`.
+  // Like Close, but the step that would reach the end fails with InvalidArgument and the message of `error`.
   absl::Status Fail(Session& session, const absl::Status& error) const;
-  // Calls of Push that wait fail too.
+  // Also fails waiting calls of Push.
   absl::Status CloseNow(Session& session) const;
 
  private:
@@ -38,32 +39,32 @@ class InputStream {
 
   Dataset dataset_;
   TensorSpecs element_;
-  OutputList fed_;  // an element, and why there is none: empty where there is one
+  OutputList fed_;  // the element, and an error message, which is empty for an element
   Operation enqueue_, close_, close_now_;
 };
 
-// Puts the next element into `element`; false when there is none.
+// Stores the next element in `element`; false if there is none.
 using ElementGenerator = std::function<absl::StatusOr<bool>(std::vector<Tensor>* element)>;
 
-// A thread of this process that calls a generator and pushes what it gives into a stream, which it closes at the end,
-// or fails with the generator's error. The stream and the session outlive it.
+// A thread of this process that calls a generator and pushes its elements to a stream. Closes the stream at the end, or
+// fails it with the generator's error. The stream and the session outlive it.
 class GeneratorFeed {
  public:
   GeneratorFeed(Session* session, const InputStream* stream, ElementGenerator generator);
-  // Closes the stream and waits for the generator's call to return.
+  // Closes the stream and waits for the generator's pending call to return.
   ~GeneratorFeed();
   GeneratorFeed(const GeneratorFeed&) = delete;
 
-  // Closes the stream, again until that succeeds or the thread ends, and waits; the generator's error, or that of the
-  // push that failed.
+  // Closes the stream, retrying until that succeeds or the thread ends, and waits. Returns the error of the generator
+  // or of the failed push.
   absl::Status Stop();
-  // Waits until the generator has ended; its error.
+  // Waits until the generator has ended and returns its error.
   absl::Status Await();
 
  private:
   absl::Status Feed();
   bool stopping() const;
-  // Whether the thread has done its work; waits for that so long.
+  // Waits up to `patience` for the thread to finish; returns whether it has.
   bool HasEnded(absl::Duration patience);
 
   Session* const session_;
@@ -72,7 +73,7 @@ class GeneratorFeed {
   mutable Mutex mu_;
   std::condition_variable ended_;
   bool stopping_ GUARDED_BY(mu_) = false, has_ended_ GUARDED_BY(mu_) = false;
-  absl::Status status_;  // of the thread; read after it was joined
+  absl::Status status_;  // set by the thread; read after joining it
   std::thread thread_;
 };
 

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Notes, after `operations`, that the iterator stands where it was put.
+// Records, after `operations`, that the iterator was positioned.
 Operation Note(const Scope& scope, const Output& positioned, const std::vector<Operation>& operations) {
   return ops::AssignVariableOp(scope.WithControlDependencies(operations), positioned, Tensor::Scalar<bool>(true));
 }

@@ -9,18 +9,17 @@
 
 namespace weir {
 
-// Names an iterator of a graph, which lives on the device of its dataset, outlives sessions, and is lost with its task.
-// A value.
+// An iterator of a graph. It is on its dataset's device, outlives sessions, and is lost with its task. A value type.
 class DataIterator {
  public:
   DataIterator() = default;
 
-  // The next element, once for each step; ops on other devices may use it. OUT_OF_RANGE when there is none left.
+  // The next element, advancing once per step; ops on other devices may use it. OUT_OF_RANGE at the end.
   OutputList GetNext(const Scope& scope) const;
-  // Begins anew. Of a one-shot iterator: nothing, for it begins by itself and never again.
+  // Restarts the iterator. Empty for a one-shot iterator, which starts automatically and cannot be restarted.
   const Operation& initializer() const { return initializer_; }
-  // Where it stands: for TrainingLoopOptions::saveables, or for a Saver. Its name in the checkpoint is the iterator's.
-  // A checkpoint holds what the pipeline has in its buffers too: a shuffle buffer makes it large.
+  // The iterator's position, for TrainingLoopOptions::saveables or a Saver; its checkpoint entry has the iterator's
+  // name. Includes buffered elements: a shuffle buffer makes checkpoints large.
   Saveable Position() const;
 
   const Output& handle() const { return handle_; }
@@ -29,14 +28,14 @@ class DataIterator {
 
  private:
   friend class Dataset;
-  // `variant` invalid: a one-shot iterator, of what `factory` makes.
+  // `variant` invalid: a one-shot iterator over the dataset that `factory` creates.
   DataIterator(const Scope& scope, const std::string& name, const Output& variant,
                const tensorflow::NameAttrList& factory, TensorSpecs element);
 
   std::string name_, device_;
   TensorSpecs element_;
   Output variant_, handle_;
-  // A variable on the iterator's device, which is there as long as the iterator stands where it was put.
+  // A variable on the iterator's device that exists as long as the iterator's position is valid.
   Output positioned_, is_positioned_;
   Operation initializer_;
 };

@@ -1,4 +1,4 @@
-// Where elements come from.
+// Dataset sources.
 #include "client/data/dataset.h"
 #include "client/data/element_specs.h"
 #include "client/ops.h"
@@ -12,13 +12,13 @@ const TensorSpecs& Strings() {
   return *specs;
 }
 
-// Ops take a vector of file names, or the name of one.
+// File names as a vector; `files` may also be a scalar.
 Output FileNames(const Scope& scope, const Input& files) {
   if (!files.is_constant()) return files.output();
   return scope.Constant(files);
 }
 
-// What is known before the graph runs.
+// The statically known shape.
 PartialTensorShape ShapeOf(const Scope& scope, const Output& output) {
   const absl::StatusOr<ShapeRefiner> shapes = InferShapes(*scope.graph(), {.strict = false});
   return shapes.ok() ? shapes->shape(*output.node(), output.index()) : PartialTensorShape();
@@ -115,7 +115,7 @@ Dataset Dataset::Csv(const Scope& scope, const Input& files, const std::vector<T
       scope.UpdateStatus(errors::InvalidArgument("The default of a column is one value, not ", value.NumElements()));
       return Dataset(scope, Output(), {});
     }
-    // As the op takes them: vectors of one element, or of none.
+    // The op takes vectors of one element or none.
     record_defaults.emplace_back(*value.Reshaped(TensorShape({value.NumElements()})));
   }
   const Output variant =

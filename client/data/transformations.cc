@@ -1,4 +1,4 @@
-// Datasets that regroup, reorder or keep elements.
+// Datasets that regroup, reorder or cache elements.
 #include "client/data/dataset.h"
 #include "client/data/element_specs.h"
 #include "client/ops.h"
@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// A zero, or an empty string.
+// Zero, or an empty string.
 absl::StatusOr<Tensor> Zero(DataType type) {
   if (type == DT_STRING) return Tensor::Scalar<tstring>("");
   if (type == DT_BOOL) return Tensor::Scalar<bool>(false);
@@ -107,7 +107,7 @@ Dataset Dataset::Shard(int64_t num_shards, int64_t index) const {
 Dataset Dataset::Concatenate(const Dataset& after) const {
   if (!usable()) return *this;
   if (!after.valid() || after.types() != types()) {
-    scope_->UpdateStatus(errors::InvalidArgument("Datasets of different types cannot follow each other"));
+    scope_->UpdateStatus(errors::InvalidArgument("Datasets of different types cannot be concatenated"));
     return With(Output());
   }
   TensorSpecs element = element_;

@@ -13,13 +13,13 @@
 namespace weir {
 namespace {
 
-// Attempts to copy what a table no longer knows the changes of.
+// Attempts to copy a table that no longer has the changes since the last copy.
 constexpr int kAttempts = 3;
-// Rounds of changes, before the last one, for which steps wait; fewer where so few rows came.
+// Rounds of changes before the final one, which blocks steps; fewer if few rows changed.
 constexpr int kRounds = 3;
 constexpr int64_t kFewRows = 1000;
 
-// A graph with the embedding, and its session.
+// A graph with the embedding, and a session for it.
 struct Connection {
   static absl::StatusOr<Connection> Open(const std::string& name, const EmbeddingVariableOptions& options,
                                          const EmbeddingParts::Connect& connect) {
@@ -68,7 +68,7 @@ absl::StatusOr<PartsState> ReadState(const Connection& connection) {
   return state;
 }
 
-// One move.
+// One move of parts.
 class Mover {
  public:
   Mover(Connection* connection, PartsState from, std::vector<int32_t> owners, const EmbeddingPartsOptions& options)
@@ -92,7 +92,7 @@ class Mover {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       status = Copy();
       if (status.ok()) status = Finish();
-      // Where not all removals are known any more, or a part has to go first, the rows go again, all of them.
+      // If the table no longer has all removals, or a part must be cleared first, all rows are copied again.
       if (absl::IsAlreadyExists(status)) {
         if (status = Clear(); !status.ok()) break;
       } else if (!absl::IsFailedPrecondition(status)) {
@@ -110,8 +110,8 @@ class Mover {
   struct Link {
     int from = 0, to = 0;
     std::vector<int32_t> parts;
-    std::vector<int64_t> since;                   // of each, what the other side has
-    Output fed_parts, fed_since, fed_last_since;  // the last for the end
+    std::vector<int64_t> since;                   // per part, the version that the destination has
+    Output fed_parts, fed_since, fed_last_since;  // the last for the final round
     Output version, received;
   };
 
@@ -156,7 +156,7 @@ class Mover {
       const Scope after = variable.Beside(scope, i).WithControlDependencies({seal});
       cleared.push_back(ops::EmbeddingTableOwn(after, variable.table(i), owners_before, Tensor::Scalar<int32_t>(i)));
     }
-    // Beside the map, so that the step that holds it ends last there.
+    // Colocated with the map, so that the step that blocks it finishes there last.
     clear_ = ops::NoOp(home.WithControlDependencies(cleared).WithName("clear"));
     finish_ = ops::NoOp(home.WithControlDependencies(owned).WithName("finish"));
   }
@@ -187,7 +187,7 @@ class Mover {
     return absl::OkStatus();
   }
 
-  // Drops what moves that came to no end have left where parts are to come. Sealed, so that it is nobody's by now.
+  // Drops leftovers of aborted moves from destinations. Parts to be moved are sealed, so no step uses them.
   absl::Status Clear() { return connection_.session->Run({}, {}, {clear_}, WithinPause()).status(); }
 
   absl::Status Finish() {
@@ -198,8 +198,8 @@ class Mover {
       report_.pause = absl::Microseconds((*pause)[0].scalar<int64_t>());
       return absl::OkStatus();
     }
-    // The answer may be lost, or the step fail when the map has changed; that is when a move is made. What is left
-    // over on the tasks that had the parts nobody asks for, and the next move drops it.
+    // The response may be lost, or the step may fail after changing the map, which completes the move. Leftover parts
+    // on the source tasks are unused, and the next move drops them.
     const absl::StatusOr<PartsState> now = ReadState(connection_);
     const bool is_made = now.ok() && now->epoch == from_.epoch + 1 && now->owners == owners_;
     return is_made ? absl::OkStatus() : pause.status();
@@ -207,7 +207,7 @@ class Mover {
 
   tensorflow::RunOptions WithinPause() const {
     tensorflow::RunOptions run;
-    // 0 would be no limit.
+    // 0 would mean no limit.
     run.set_timeout_in_ms(std::max(int64_t{1}, absl::ToInt64Milliseconds(options_.max_pause)));
     return run;
   }
@@ -274,7 +274,7 @@ absl::StatusOr<MoveReport> EmbeddingParts::Balance(const std::vector<bool>& may_
       loads.push_back(static_cast<double>(load.bytes));
       continue;
     }
-    // Counters of a part begin anew where it comes to another task.
+    // A part's counters restart when it moves to another task.
     const PartLoad before = i < last_loads_.size() ? last_loads_[i] : PartLoad();
     const int64_t all = load.pulled + load.pushed, then = before.pulled + before.pushed;
     loads.push_back(static_cast<double>(all >= then ? all - then : all));

@@ -1,4 +1,4 @@
-// Where the parts of an embedding are, what each has to bear, and how they move.
+// The placement of an embedding's parts, their load, and moves between tasks.
 #pragma once
 
 #include <functional>
@@ -12,56 +12,58 @@
 
 namespace weir {
 
-// Of one part, since its task has it.
+// The load of one part, since it moved to its task.
 struct PartLoad {
   int64_t keys = 0, bytes = 0, pulled = 0, pushed = 0;
 };
 
 struct PartsState {
-  std::vector<int32_t> owners;  // of each part, as an index into the embedding's devices
-  std::vector<PartLoad> loads;  // of each part
-  int64_t epoch = 0;            // grows with every change of owners
+  std::vector<int32_t> owners;  // per part, an index into the embedding's devices
+  std::vector<PartLoad> loads;  // per part
+  int64_t epoch = 0;            // increases with every change of owners
   PartLoad OnDevice(int device) const;
 };
 
 struct MoveReport {
-  int parts = 0;         // that have moved
-  int64_t rows = 0;      // that were sent for it, those that changed meanwhile more than once
-  absl::Duration pause;  // that steps had to wait at most
+  int parts = 0;         // parts that moved
+  int64_t rows = 0;      // rows sent; rows that changed during the move count repeatedly
+  absl::Duration pause;  // upper bound of the time that steps were blocked
 };
 
 struct EmbeddingPartsOptions {
-  // A move whose end takes longer fails, and leaves everything where it was.
+  // A move whose final phase takes longer fails, without an effect.
   absl::Duration max_pause = absl::Seconds(10);
-  // Rows go in batches of parts that have so many bytes, or one part.
+  // Rows are sent in batches of parts with this many bytes, or of one part.
   int64_t batch_bytes = int64_t{64} << 20;
 };
 
-// What an operator, a hook or a thread beside the training uses. Each call makes a graph and a session of its own: it
-// disturbs nobody's. Not thread-safe, but several may be there for one embedding, in several processes: moves go one by
-// one, and one that another has overtaken is ABORTED.
+// Moves parts of an embedding, from an operator's tool, a hook, or a thread beside training. Each call creates its own
+// graph and session, so it does not disturb others. Not thread-safe; but several objects may exist for one embedding,
+// in several processes: moves are serialised, and one that another has overtaken is ABORTED.
 //
 //   EmbeddingParts parts(users, [&](const Scope& scope) { return Session::Connect(target, scope); });
 //   // On three devices now, of which the third had none.
 //   RETURN_IF_ERROR(parts.Balance({true, true, true}, EmbeddingParts::LoadMeasure::kBytes).status());
 //
-// A move copies rows, and what has changed meanwhile, while the training goes on. Then steps that begin wait, those
-// under way end, the last changes go, and the map changes: at one moment, on one task. Until then everything is as it
-// was, whatever fails. Where a task is lost, the embedding is restored from a checkpoint as ever, with the map in it.
+// Phases of a move:
+// - Copies rows, then rows changed in the meantime, while training continues.
+// - Blocks new steps, waits for running ones, copies the last changes and updates the map atomically, on one task.
+// Until the map is updated a failure changes nothing. If a task is lost, the embedding is restored from a checkpoint as
+// usual, including the map.
 class EmbeddingParts {
  public:
   using Connect = std::function<absl::StatusOr<std::unique_ptr<Session>>(const Scope& scope)>;
   enum class LoadMeasure {
-    kBytes,   // that rows take
-    kTraffic  // keys pulled and pushed since the last call with this measure, or since ever
+    kBytes,   // of the rows
+    kTraffic  // keys pulled and pushed since the last call with this measure, or since creation
   };
 
-  // The embedding's graph is not used; its name and options are.
+  // Uses the embedding's name and options, not its graph.
   EmbeddingParts(const EmbeddingVariable& variable, Connect connect, EmbeddingPartsOptions options = {});
 
   absl::StatusOr<PartsState> Read() const;
   absl::StatusOr<MoveReport> Move(const std::vector<int32_t>& owners) const;
-  // Evens the load of the devices that may have parts; the others give theirs away.
+  // Balances the load over the devices that may have parts; the others lose theirs.
   absl::StatusOr<MoveReport> Balance(const std::vector<bool>& may_have, LoadMeasure measure);
 
  private:

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Calls fn on every output of a pull, in one order.
+// Calls fn on every output of a pull, in a fixed order.
 template <typename Pull, typename Fn>
 void ForEachOutput(Pull& pull, Fn&& fn) {
   for (auto& keys : pull.keys) fn(keys);
@@ -18,8 +18,8 @@ void ForEachOutput(Pull& pull, Fn&& fn) {
   if (pull.map.valid()) fn(pull.epoch);
 }
 
-// The pull as it is by the map of now, where its parts may have moved since: the rows in another order. Of versions
-// only the oldest can then be said.
+// Remaps the pull to the current map, because parts may have moved since: the rows are in another order. Only the
+// oldest version is then known.
 void DivideAnew(const Scope& scope, EmbeddingPull* pull) {
   const int parts = static_cast<int>(pull->keys.size());
   const auto route = ops::EmbeddingRoute(scope.WithDevice("").ColocateWith(pull->map.op()), pull->map, pull->tasks);
@@ -53,7 +53,7 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
     nothing.emplace_back(inner.Constant(Tensor(output.type(), TensorShape({0}))));
     types.push_back(output.type());
   };
-  // Before a batch goes the error that there is in its place, or none.
+  // Fed before each batch: the error that replaces it, or none.
   code_ = ops::Placeholder(inner.WithName("code"), DT_INT32, {.shape = TensorShape()});
   message_ = ops::Placeholder(inner.WithName("message"), DT_STRING, {.shape = TensorShape()});
   add(inner.Constant(Tensor::Scalar<int32_t>(0)));
@@ -64,7 +64,7 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
   for (const Output& other : others_) add(other);
   const Output queue =
       ops::FIFOQueueV2(inner, types, {.capacity = ahead, .shared_name = absl::StrCat(inner.name(), "/queue")});
-  // The parts from which a batch was pulled may move while it waits for its place in the queue.
+  // The parts of a pulled batch may move while it is in the queue.
   std::vector<Operation> pulled = {ops::QueueEnqueueV2(inner, queue, values)};
   for (const EmbeddingPull& pull : pulls_) {
     if (pull.map.valid()) pulled.push_back(pull.arrived);
@@ -94,7 +94,7 @@ EmbeddingPrefetch::~EmbeddingPrefetch() { Stop().IgnoreError(); }
 
 absl::Status EmbeddingPrefetch::Start(Session& session, Feeds feeds, int64_t first) {
   Stop().IgnoreError();
-  // A queue that was closed stays so; the next step makes another.
+  // A closed queue stays closed; the next step creates a new one.
   RETURN_IF_ERROR(session.RunTargets({destroy_}));
   session_ = &session;
   stopping_ = false;
@@ -120,7 +120,7 @@ void EmbeddingPrefetch::PullAll(Session& session, const Feeds& feeds, int64_t st
   session.RunTargets({close_}).IgnoreError();
 }
 
-// Behind a queue that is closed without it, a step would take the failure for the end of the input.
+// If the queue were closed without it, a step would mistake the failure for the end of input.
 void EmbeddingPrefetch::Tell(Session& session, const absl::Status& status) const {
   constexpr absl::Duration kPause = absl::Milliseconds(50);
   const std::string message = absl::StrCat("The pull of a batch failed: ", status.message());
@@ -142,7 +142,7 @@ absl::Status EmbeddingPrefetch::Stop() {
   if (!thread_.joinable()) return absl::OkStatus();
   stopping_ = true;
   do {
-    // CANCELLED where it is closed already. After another error the thread may wait for room still.
+    // CANCELLED if it is already closed. After another error the thread may still wait for room.
     session_->RunTargets({close_now_}).IgnoreError();
   } while (!ended_->WaitForNotificationWithTimeout(absl::Milliseconds(100)));
   thread_.join();

@@ -1,4 +1,4 @@
-// Pulls of the next batches while a step computes.
+// Prefetches embedding rows of the next batches while a step computes.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// Divides a step in two: one pulls and puts what it pulled, with what else the batch has, into a queue on the worker;
-// the other takes it from there and computes. The rows that a step sees are then up to `ahead` + 1 steps old.
+// Splits a step in two: one pulls rows and puts them, with the other tensors of the batch, into a queue on the worker;
+// the other takes them from the queue and computes. The rows that a step sees are up to `ahead` + 1 steps old.
 //
 //   EmbeddingPrefetch prefetch(worker, {users.Pull(worker, user_keys), items.Pull(worker, item_keys)}, {ratings}, 2);
 //   const EmbeddingPull& users_now = prefetch.pulls()[0];
@@ -23,12 +23,13 @@ namespace weir {
 //   // … session.Run of training steps …
 //   RETURN_IF_ERROR(prefetch.Stop());
 //
-// A TrainingLoop gets `options.feeds = prefetch.FollowSteps(session, feeds)` in the place of Start.
+// With a TrainingLoop, set `options.feeds = prefetch.FollowSteps(session, feeds)` instead of calling Start.
 //
-// Start, Stop and what FollowSteps gives are called from one thread. A step waits until a batch was pulled. The steps
-// behind the last one fail: OUT_OF_RANGE at the end of the input and after Stop; when a feed or a pull failed, the
-// first one has that error. So a parameter server that is lost while it is pulled from is what a TrainingLoop recovers
-// from.
+// - Start, Stop and the function that FollowSteps returns are called from one thread.
+// - A step waits until a batch was pulled.
+// - Steps after the last batch fail: with OUT_OF_RANGE at the end of the input and after Stop. If a feed or a pull
+//   failed, the first such step fails with that error; so a TrainingLoop recovers from the loss of a parameter server
+//   during a pull.
 class EmbeddingPrefetch {
  public:
   EmbeddingPrefetch(const Scope& scope, const std::vector<EmbeddingPull>& pulls, const std::vector<Output>& others,
@@ -38,27 +39,27 @@ class EmbeddingPrefetch {
   const std::vector<EmbeddingPull>& pulls() const { return pulls_; }
   const std::vector<Output>& others() const { return others_; }
 
-  // Pulls for step `first` and those behind it on a thread of its own, until Stop or an error; OUT_OF_RANGE from
-  // `feeds` is the end of the input. What an earlier run has left in the queue is dropped. The session outlives it.
+  // Starts a thread that pulls for step `first` and following ones, until Stop or an error; OUT_OF_RANGE from `feeds`
+  // is the end of the input. Drops batches that an earlier run left in the queue. The session outlives it.
   using Feeds = std::function<absl::StatusOr<FeedList>(int64_t step)>;
   absl::Status Start(Session& session, Feeds feeds, int64_t first);
-  // To be asked before each step for its feeds, of which there are none: pulls begin with the first step that it is
-  // asked for, and anew with one that does not follow the one before. The session and this outlive it.
+  // Returns a function to be called before each step; it returns no feeds. Pulls start with the first step that it is
+  // called for, and restart at a step that does not follow the previous one. The session and this object outlive it.
   Feeds FollowSteps(Session& session, Feeds feeds);
-  // Ends the thread; Start goes on from any step. Gives what ended the pulls before, if anything did: OUT_OF_RANGE at
-  // the end of the input.
+  // Ends the thread; Start may then continue from any step. Returns the error that ended the pulls before, if any:
+  // OUT_OF_RANGE at the end of the input.
   absl::Status Stop();
 
  private:
   void PullAll(Session& session, const Feeds& feeds, int64_t step);
-  // Lets the step behind the last batch fail with `status`.
+  // Makes the step after the last batch fail with `status`.
   void Tell(Session& session, const absl::Status& status) const;
 
   std::vector<EmbeddingPull> pulls_;
   std::vector<Output> others_;
   Output code_, message_;
   Operation enqueue_, fail_, close_, close_now_, destroy_;
-  Session* session_ = nullptr;  // while the thread is there
+  Session* session_ = nullptr;  // while the thread exists
   std::thread thread_;
   std::unique_ptr<absl::Notification> ended_;
   std::atomic<bool> stopping_{false};

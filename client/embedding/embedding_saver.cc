@@ -16,15 +16,15 @@ namespace {
 
 constexpr char kChain[] = "embedding_chain", kDirectory[] = "embeddings", kIndex[] = ".index";
 constexpr char kOwners[] = "-owners", kTasks[] = "-tasks", kPartitions[] = "-partitions";
-// Saves, each of which a move may make useless.
+// Attempts to save; a concurrent move invalidates one.
 constexpr int kAttempts = 3;
 
-// Where the rows that belong to a checkpoint are.
+// The path of the embedding rows of a checkpoint.
 std::string PathBeside(const std::string& checkpoint) {
   return JoinPath(JoinPath(std::string(DirName(checkpoint)), kDirectory), std::string(BaseName(checkpoint)));
 }
 
-// `owners` of tasks by name, as indices into `known`; nothing where one is not among those.
+// Maps `owners`, an index into tasks by name, to indices into `known`; nullopt if a task is not among those.
 std::optional<std::vector<int32_t>> Translate(absl::Span<const int32_t> owners, absl::Span<const tstring> tasks,
                                               const std::vector<std::string>& known) {
   std::vector<int32_t> result;
@@ -37,7 +37,7 @@ std::optional<std::vector<int32_t>> Translate(absl::Span<const int32_t> owners, 
   return result;
 }
 
-// Where the parts go that a checkpoint has: to the tasks that had them, or evenly.
+// The owners of the parts of a checkpoint: the tasks that had them, or an even distribution.
 absl::StatusOr<std::vector<int32_t>> RestoredOwners(const BundleReader& reader, const EmbeddingVariable& variable) {
   const EmbeddingVariableOptions& options = variable.options();
   const std::string owners_name = variable.name() + kOwners, tasks_name = variable.name() + kTasks;
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<int32_t>> RestoredOwners(const BundleReader& reader, 
   return EvenOwners(options.parts, options.initial_devices == 0 ? variable.num_parts() : options.initial_devices);
 }
 
-// Whether a checkpoint has the same numbers of tables, by embedding.
+// Whether a checkpoint has the same number of tables for each embedding.
 absl::StatusOr<bool> HasSameTables(const BundleReader& reader, const std::map<std::string, int64_t>& partitions) {
   for (const auto& [name, count] : partitions) {
     const std::string entry = name + kPartitions;
@@ -172,7 +172,7 @@ absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoin
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     ASSIGN_OR_RETURN(const std::vector<MapState> maps, ReadMaps(session));
     RETURN_IF_ERROR(SaveOnce(session, path, maps));
-    // A part that moved meanwhile may be in the files of neither task.
+    // A part that moved in the meantime may be missing in the files of both tasks.
     ASSIGN_OR_RETURN(const std::vector<MapState> after, ReadMaps(session));
     if (after == maps) return absl::OkStatus();
     chain_.clear();
@@ -187,7 +187,7 @@ absl::Status EmbeddingSaver::SaveOnce(Session& session, const std::string& path,
                      std::find(chain_.begin(), chain_.end(), name) == chain_.end() && maps == saved_maps_;
   if (delta) {
     const absl::Status saved = SaveSince(session, path, chain_, versions_, maps);
-    // A table does not know all that was removed, or begins anew; then everything is written.
+    // The table no longer has all removals, or was recreated; save all rows instead.
     if (!absl::IsFailedPrecondition(saved) && !absl::IsInvalidArgument(saved)) return saved;
   }
   const std::vector<int64_t> everything(parts_.size(), -1);
@@ -236,7 +236,7 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
   last_was_delta_ = !chain.empty();
   chain_ = chain;
   chain_.emplace_back(BaseName(path));
-  // What stays for now goes after another save.
+  // Anything left is deleted after a later save.
   DeleteUnneeded(files, std::string(DirName(path))).IgnoreError();
   return absl::OkStatus();
 }
@@ -265,7 +265,7 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
       ASSIGN_OR_RETURN(owners.emplace_back(), RestoredOwners(*reader, map.variable));
       feeds.emplace_back(map.fed, Tensor::Vector<int32_t>(owners.back()));
     }
-    // Without maps nobody asks for rows, and no move that is under way comes to its end.
+    // Without maps no step requests rows, and no pending move completes.
     RETURN_IF_ERROR(SetMaps(session, std::vector<std::vector<int32_t>>(maps_.size())));
     std::vector<Output> fetches;
     for (const Part& part : parts_) {
@@ -277,7 +277,7 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
     for (const Tensor& version : versions) versions_.push_back(version.scalar<int64_t>());
     RETURN_IF_ERROR(SetMaps(session, owners));
     ASSIGN_OR_RETURN(saved_maps_, ReadMaps(session));
-    // Changes of more or fewer tables than it has could not follow it, though a table without parts knows of none.
+    // Deltas for another number of tables could not follow it, although a table without parts does not detect that.
     ASSIGN_OR_RETURN(const bool can_follow, HasSameTables(*reader, partitions_));
     if (can_follow) chain_ = std::move(chain);
     return absl::OkStatus();
@@ -287,7 +287,7 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
 
 absl::Status EmbeddingSaver::DeleteUnneeded(FileSystem* files, const std::string& dir) const {
   const absl::StatusOr<CheckpointState> state = ReadCheckpointState(files, std::string(DirName(dir)));
-  if (!state.ok()) return absl::OkStatus();  // there are no checkpoints of variables yet
+  if (!state.ok()) return absl::OkStatus();  // there are no variable checkpoints yet
   std::set<std::string> needed(chain_.begin(), chain_.end());
   for (const std::string& checkpoint : state->all) {
     needed.emplace(BaseName(checkpoint));

@@ -1,4 +1,4 @@
-// Checkpoints of embeddings: all rows now and then, and in between what changed.
+// Embedding checkpoints: full ones from time to time, deltas in between.
 #pragma once
 
 #include <map>
@@ -13,18 +13,19 @@
 namespace weir {
 
 struct EmbeddingSaverOptions {
-  // Every so many checkpoints all rows are written, in the others those that changed since the one before.
+  // Every so many checkpoints all rows are saved; the others have the rows changed since the previous one.
   int full_every = 10;
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
 };
 
-// Beside the checkpoint "dir/model.ckpt-100" of the variables, the embeddings' rows are
-// "dir/embeddings/model.ckpt-100", with the names of the checkpoints that it follows in the tensor "embedding_chain".
-// Each task writes what it holds; then the parts are merged under the final name, so that a reader finds all of it or
-// nothing. Of an embedding whose parts move, the map is in it, and the checkpoint after a move has all rows; it is
-// restored to the tasks that had its parts, or evenly where not all of those are there. The tasks and the client must
-// see the same files. Checkpoints that none of the variables' needs are deleted,
-// unless one of these cannot be read now.
+// Saves embeddings with the checkpoints of variables. The tasks and the client must share a file system.
+// - Beside the variables' checkpoint "dir/model.ckpt-100", the rows are "dir/embeddings/model.ckpt-100"; the tensor
+//   "embedding_chain" has the names of the checkpoints that it builds on.
+// - Each task writes its rows; then the parts are merged under the final name, so that readers find all of it or
+//   nothing.
+// - An embedding with movable parts includes its map, and the checkpoint after a move has all rows. It is restored to
+//   the tasks that had the parts, or evenly if some of those do not exist.
+// - Checkpoints that no checkpoint of variables needs are deleted, unless one of those cannot be read.
 class EmbeddingSaver : public TrainingState {
  public:
   // Adds ops to the scope's graph.
@@ -33,28 +34,29 @@ class EmbeddingSaver : public TrainingState {
   absl::Status Initialize(Session& session) override;
   absl::StatusOr<bool> IsWhole(Session& session) override;
   absl::Status Save(Session& session, const std::string& checkpoint) override;
-  // All parts, from the checkpoint and those that it follows. The number of parts may differ from the one saved.
+  // Restores all parts from the checkpoint and those that it builds on. The number of parts may differ from the saved
+  // one.
   absl::Status Restore(Session& session, const std::string& checkpoint) override;
 
-  // Whether the last checkpoint has changes alone, and its size.
+  // Whether the last checkpoint was a delta, and its size.
   bool last_was_delta() const { return last_was_delta_; }
 
  private:
   struct Part {
     Output prefix, since;  // fed
-    Output saved;          // the version
+    Output saved;          // the saved version
     Output restored;
   };
 
-  // Of an embedding whose parts move.
+  // For an embedding with movable parts.
   struct Map {
     EmbeddingVariable variable;
-    Output owners, tasks, epoch;  // as they are now
-    Output fed;                   // owners to set, or to restore to
+    Output owners, tasks, epoch;  // current values
+    Output fed;                   // owners to set, or to restore
     Operation set;
   };
   struct MapState {
-    std::vector<int32_t> owners;  // in the variable's devices
+    std::vector<int32_t> owners;  // indices into the variable's devices
     int64_t epoch = 0;
     friend bool operator==(const MapState&, const MapState&) = default;
   };
@@ -76,8 +78,8 @@ class EmbeddingSaver : public TrainingState {
   std::map<std::string, int64_t> partitions_;  // by embedding
   Operation initialize_;
   Output is_whole_;
-  std::vector<std::string> chain_;  // names of what the next delta follows; empty: the next has all rows
-  std::vector<int64_t> versions_;   // of the parts, in the last of them
+  std::vector<std::string> chain_;  // bases of the next delta; empty: the next one is full
+  std::vector<int64_t> versions_;   // per part, in the last of them
   std::vector<MapState> saved_maps_;
   bool last_was_delta_ = false;
 };

@@ -30,7 +30,7 @@ class EmbeddingVariableTest : public ::testing::Test {
   const ScratchDirectory directory_;
 };
 
-// An embedding of width 2 in so many parts, and a step that adds 1 to the rows of the keys that are fed.
+// An embedding of width 2 with `parts` parts, and a step that adds 1 to the rows of the fed keys.
 struct Counter {
   explicit Counter(int parts, EmbeddingOptimizer::Kind kind = EmbeddingOptimizer::Kind::kGradientDescent) {
     EmbeddingVariableOptions options{.width = 2, .devices = std::vector<std::string>(parts)};
@@ -54,7 +54,7 @@ struct Counter {
   void Add(std::vector<int64_t> which) {
     EXPECT_THAT(session->Run({{keys, Tensor::Vector<int64_t>(which)}}, {}, {push}).status(), IsOk());
   }
-  // The first of each row's two numbers.
+  // The first of the two numbers of each row.
   std::vector<float> Get(std::vector<int64_t> which) {
     auto result = session->Run({{keys, Tensor::Vector<int64_t>(which)}}, {rows});
     EXPECT_THAT(result.status(), IsOk());
@@ -114,7 +114,7 @@ TEST_F(EmbeddingVariableTest, CheckpointsOfChangesAreRestoredInOrder) {
     EXPECT_THAT(other.Get({1, 2, 3, 4, 1000}), ElementsAre(1, 1, 1, 0, 3));
     ASSERT_THAT(other.saver->Restore(*other.session, Path("model-5")), IsOk());
     EXPECT_THAT(other.Get({1, 2, 3, 4, 5, 1000}), ElementsAre(1, 1, 1, 1, 1, 5));
-    // And on from there, whatever the parts.
+    // Training continues from there, whatever the number of parts.
     other.Add({6});
     ASSERT_THAT(other.saver->Save(*other.session, Path("model-6")), IsOk());
     EXPECT_EQ(other.saver->last_was_delta(), parts == 2);
@@ -133,7 +133,7 @@ TEST_F(EmbeddingVariableTest, AMissingLinkIsAnError) {
   std::filesystem::remove(Path("embeddings/model-2.index"));
   EXPECT_THAT(counter.saver->Restore(*counter.session, Path("model-3")), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_OK_AND_ASSIGN(bool whole, counter.saver->IsWhole(*counter.session));
-  EXPECT_TRUE(whole);  // what was there has stayed
+  EXPECT_TRUE(whole);  // the old checkpoint is still there
   EXPECT_THAT(counter.Get({1, 2, 3}), ElementsAre(1, 1, 1));
 }
 
@@ -195,7 +195,7 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
       return FeedList{{keys, Tensor::Vector<int64_t>({step})}};
     };
   };
-  // The rows are not there yet.
+  // The rows do not exist yet.
   ASSERT_THAT(prefetch.Start(*session, until(9, errors::Internal("not reached")), 0), IsOk());
   EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("uninitialized")));
   EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kOutOfRange));
@@ -215,7 +215,7 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
   EXPECT_THAT(session->Run({batch}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a bad record")));
   EXPECT_THAT(prefetch.Stop(), StatusIs(absl::StatusCode::kDataLoss));
 
-  // Who follows the steps begins anew where one is made again.
+  // FollowSteps restarts when a step is repeated.
   const EmbeddingPrefetch::Feeds follow = prefetch.FollowSteps(*session, until(-1, errors::Internal("not reached")));
   for (const int64_t step : {4, 5, 6, 5, 6, 2}) {
     ASSERT_OK_AND_ASSIGN(const FeedList none, follow(step));
@@ -223,7 +223,7 @@ TEST_F(EmbeddingVariableTest, AStepBehindTheLastPullSaysWhyThereIsNone) {
     ExpectTensorEqual(out[0], Tensor::Vector<int64_t>({step}));
   }
 
-  // Stop does not wait for room, and sends away who waits for a batch.
+  // Stop does not wait for room, and fails a step that waits for a batch.
   ASSERT_THAT(prefetch.Start(*session, until(-1, errors::Internal("not reached")), 0), IsOk());
   EXPECT_THAT(session->Run({batch}).status(), IsOk());
   EXPECT_THAT(prefetch.Stop(), IsOk());
@@ -257,7 +257,7 @@ TEST_F(EmbeddingVariableTest, SynchronousWorkersPushTogether) {
   ASSERT_THAT(scope.status(), IsOk());
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Local(scope));
   ASSERT_THAT(session->RunTargets({together.initializer(), alone.initializer()}), IsOk());
-  // One alone waits, and changes nothing.
+  // A single push waits, and changes nothing.
   tensorflow::RunOptions limit;
   limit.set_timeout_in_ms(200);
   EXPECT_THAT(session->Run({}, {}, {first}, limit), StatusIs(absl::StatusCode::kDeadlineExceeded));

@@ -44,14 +44,14 @@ ops::EmbeddingTableAttrs TableAttrs(const EmbeddingVariableOptions& options, con
   return attrs;
 }
 
-// The name that a device has in a map: graphs that write it differently mean the same.
+// A device's name in a map: graphs that spell it differently mean the same task.
 std::string TaskOf(const Scope& scope, const std::string& device) {
   const absl::StatusOr<DeviceName> name = DeviceName::Parse(device);
   scope.UpdateStatus(name.status());
   return name.ok() ? name->ToString() : device;
 }
 
-// `base` to the power of the step that is being made, of which the first is 1.
+// `base` to the power of the current step, counted from 1.
 Output Power(const Scope& scope, double base, const Output& global_step) {
   const Output step = ops::AddV2(scope, ops::Cast(scope, global_step, DT_FLOAT), 1.0f);
   return ops::Pow(scope, static_cast<float>(base), step);
@@ -76,7 +76,7 @@ EmbeddingVariable EmbeddingVariable::Make(const Scope& scope, EmbeddingVariableO
   InputList flags, sizes;
   for (int64_t i = 0; i < parts; ++i) {
     const Scope on_device = inner.WithDevice(options.devices[i]).SubScope(absl::StrCat("part_", i));
-    // Of a table whose parts move, the device is what tells it from the others.
+    // Tables with movable parts are distinguished by device.
     const std::string shared_name =
         absl::StrCat(variable.name_, options.parts > 0 ? "/table" : absl::StrCat("/part_", i));
     const Output table = ops::EmbeddingTable(on_device.WithName("table"), options.width,
@@ -105,8 +105,8 @@ void EmbeddingVariable::MakeMap(const Scope& scope, const std::vector<Operation>
   for (const std::string& device : options_.devices) {
     tasks_.push_back(TaskOf(scope, device));
     if (std::count(tasks_.begin(), tasks_.end(), tasks_.back()) == 1) continue;
-    return scope.UpdateStatus(
-        errors::InvalidArgument("Embedding '", name_, "' has device '", device, "' twice; its parts are told by it"));
+    return scope.UpdateStatus(errors::InvalidArgument("Embedding '", name_, "' has device '", device,
+                                                      "' twice, but its parts are distinguished by device"));
   }
   const int initial = options_.initial_devices == 0 ? count : options_.initial_devices;
   if (initial < 0 || initial > count) {
@@ -219,7 +219,7 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
     SetNodeAttr("_weir_worker", worker, push);
     SetNodeAttr("_weir_workers", options_.synchronous_workers, push);
   }
-  // Beside the map, which takes the step for over when nothing of it is left there.
+  // Colocated with the map, which releases the step when nothing of it is left there.
   const Scope end = moves() ? inner.WithDevice("").ColocateWith(map_.op()) : inner;
   return ops::NoOp(end.WithControlDependencies(pushes).WithName("done"));
 }

@@ -1,4 +1,4 @@
-// Embeddings without a vocabulary: rows that are made as keys come, spread over tasks.
+// Embeddings without a vocabulary: rows are created as keys arrive, distributed over tasks.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// How pushes change rows.
+// The update rule of pushes.
 struct EmbeddingOptimizer {
   enum class Kind { kGradientDescent, kAdagrad, kAdam, kFtrl };
 
@@ -24,13 +24,14 @@ struct EmbeddingOptimizer {
 struct EmbeddingVariableOptions {
   int64_t width = 0;
   EmbeddingOptimizer optimizer;
-  // Where its parts are, one on each; empty: on the scope's device.
+  // One part on each; empty: on the scope's device.
   std::vector<std::string> devices;
 
-  // Above 0: the keys are divided into so many parts, which can move between the devices while a training goes on (see
-  // embedding_parts.h). The devices then are distinct; a program may name some that have none yet. At first the parts
-  // are spread over the first `initial_devices` of them (0: all). The map of the parts is on `map_device` (empty: the
-  // first one), from which every pull asks it.
+  // Above 0: keys are divided into this many parts, which can move between devices during training (see
+  // embedding_parts.h).
+  // - The devices must be distinct; some may have no parts yet. Initially the parts are on the first `initial_devices`
+  //   of them (0: all).
+  // - The map of the parts is on `map_device` (empty: the first device); every pull reads it.
   int64_t parts = 0;
   int initial_devices = 0;
   std::string map_device;
@@ -40,79 +41,78 @@ struct EmbeddingVariableOptions {
   std::vector<float> initializer_params = {0, 0.05f};
   int64_t seed = 0;
 
-  // A key gets a row with this push of it, as an approximate counter counts, and then with this probability.
+  // A key gets a row with its `filter_freq`-th push, counted approximately, and then with this probability.
   int64_t filter_freq = 0, filter_counters = 1 << 20;
   double filter_probability = 1;
-  double default_value_no_permission = 0;  // what pulls of other keys give, where there is such a filter
-  // Rows that no push named for so long are evicted; at most one of the two.
+  double default_value_no_permission = 0;  // the result of pulls of filtered keys
+  // Evict rows that were not pushed for this long; at most one of the two.
   int64_t steps_to_live = 0, seconds_to_live = 0;
-  // The rows of the lowest frequency are evicted beyond so many, on all devices together.
+  // Evict the least frequently used rows beyond this number, over all devices.
   int64_t max_element_size = 0;
 
-  // "sum", "last_writer", or "reject": gradients of a row that changed more than `staleness_bound` versions after it
-  // was pulled are dropped.
+  // "sum", "last_writer", or "reject": drop gradients of a row that changed more than `staleness_bound` versions after
+  // it was pulled.
   std::string conflict_policy = "sum";
   int64_t staleness_bound = 0;
-  // Above 0: the pushes of so many workers wait for each other, and the sum of one of each is applied once.
+  // Above 0: the pushes of this many workers wait for each other, and their sum is applied once.
   int synchronous_workers = 0;
 
-  // How keys, rows and gradients pass between tasks ("bf16+lz4", say; see client/wire.h); empty: as the session says.
-  // Keys are compressed alone.
+  // The wire format of keys, rows and gradients ("bf16+lz4", say; see client/wire.h); empty: the session's. Keys are
+  // only compressed.
   std::string wire;
 };
 
-// Which of the devices has each part, where `count` of them have equally many. Keys that are close by hash are
-// together.
+// The device of each part, spread evenly over `count` of them. Keys with adjacent hashes are on the same device.
 std::vector<int32_t> EvenOwners(int64_t parts, int count);
 
-// A batch of keys and the rows that belong to them.
+// A batch of keys and their rows.
 struct EmbeddingPull {
-  std::vector<Output> keys;      // each key once, by part
+  std::vector<Output> keys;      // distinct keys, by part
   std::vector<Output> versions;  // of the parts, when they were read
-  Output unique;                 // their rows, those of one part after the other: [distinct keys, width]
-  Output idx;                    // of each key of the batch, in `unique`
+  Output unique;                 // their rows, ordered by part: [distinct keys, width]
+  Output idx;                    // for each key of the batch, its index in `unique`
 
-  // Of an embedding whose parts can move; not set for others.
-  Output map, epoch;               // by which the keys were divided
-  std::vector<std::string> tasks;  // that the graph knows
-  Operation arrived;               // beside the map, when the rows are there: until it is run, no part moves
+  // Set only for an embedding with movable parts.
+  Output map, epoch;               // used to divide the keys
+  std::vector<std::string> tasks;  // known to the graph
+  Operation arrived;               // on the map's device, when the rows have arrived: no part moves until it runs
 };
 
-// A value: copies name the same rows. They are on devices as variables are, and outlive the session.
+// A value type; copies refer to the same rows. They are on devices like variables, and outlive the session.
 class EmbeddingVariable {
  public:
   EmbeddingVariable() = default;
-  // Adds the tables of a variable named by the scope ("embedding" by default). An error is kept by the scope.
+  // Adds the tables of an embedding named by the scope ("embedding" by default). An error is recorded in the scope.
   static EmbeddingVariable Make(const Scope& scope, EmbeddingVariableOptions options);
 
   const std::string& name() const { return name_; }
   const EmbeddingVariableOptions& options() const { return options_; }
   int num_parts() const { return static_cast<int>(tables_.size()); }
   Output table(int part) const { return tables_[part]; }
-  // Whether its parts can move, and then: the map of them, and the names that the devices have in it.
+  // Whether its parts can move; then also the map, and the devices' names in it.
   bool moves() const { return options_.parts > 0; }
   Output map() const { return map_; }
   const std::vector<std::string>& tasks() const { return tasks_; }
-  // The scope of ops beside a part.
+  // A scope on the device of a part.
   Scope Beside(const Scope& scope, int part) const;
 
-  // Gets the rows of `keys` (int64, of any shape): each key once, from the parts in parallel. A step that pulls and
-  // does not push is ABORTED where a part moves away under it.
+  // Pulls the rows of `keys` (int64, any shape): each distinct key once, from the parts in parallel. A step that pulls
+  // without pushing is ABORTED if a part moves away during the step.
   EmbeddingPull Pull(const Scope& scope, const Output& keys) const;
-  // The rows in the order of the batch: the shape of its keys, and then the width.
+  // The rows in the order of the batch: the shape of its keys, followed by the width.
   Output Embed(const Scope& scope, const EmbeddingPull& pull) const;
-  // Applies the gradient with respect to pull.unique: duplicates are added up here, each part gets its own.
-  // `global_step` (int64 scalar) is what rows age by, and Adam's steps. `worker`: whose push it is, of
+  // Applies the gradient with respect to pull.unique. Duplicates are summed here, and each part receives its own rows.
+  // `global_step` (int64 scalar) determines the age of rows and Adam's step. `worker` is the pushing one of
   // synchronous_workers.
   Operation Push(const Scope& scope, const EmbeddingPull& pull, const Gradient& gradient, const Output& global_step,
                  int worker = 0) const;
-  // Removes rows that have outlived steps_to_live or seconds_to_live.
+  // Removes rows older than steps_to_live or seconds_to_live.
   Operation Evict(const Scope& scope, const Output& global_step) const;
 
   // Removes all rows.
   Operation initializer() const { return initializer_; }
   Output is_initialized() const { return is_initialized_; }
-  // How many keys have rows.
+  // The number of rows.
   Output size() const { return size_; }
 
  private:

@@ -15,7 +15,7 @@ class Balance {
   Balance(std::vector<int32_t> owners, std::vector<double> loads, const std::vector<bool>& may_have)
       : owners_(std::move(owners)), loads_(std::move(loads)), may_have_(may_have), sums_(may_have.size()) {
     double all = std::accumulate(loads_.begin(), loads_.end(), 0.0);
-    // A part without load counts for something, so that many of them spread too.
+    // Parts without load have a small weight, so that they are spread too.
     const double least = all > 0 ? all / (1000.0 * static_cast<double>(loads_.size())) : 1.0;
     for (double& load : loads_) load = std::max(load, least);
     for (size_t i = 0; i < owners_.size(); ++i) sums_[owners_[i]] += loads_[i];
@@ -23,7 +23,7 @@ class Balance {
     share_ = all / static_cast<double>(std::count(may_have_.begin(), may_have_.end(), true));
   }
 
-  // The largest first, each to where there is least.
+  // Moves the largest first, each to the least loaded task.
   void Evacuate() {
     std::vector<size_t> leaving;
     for (size_t i = 0; i < owners_.size(); ++i) {
@@ -33,7 +33,7 @@ class Balance {
     for (const size_t part : leaving) MoveTo(part, Extreme(std::less<>()));
   }
 
-  // Every move makes the larger of two sums smaller: there is an end.
+  // Terminates, because every move decreases the larger of two sums.
   void Even() {
     for (size_t moves = 0; moves < 4 * owners_.size(); ++moves) {
       const int from = Extreme(std::greater<>()), to = Extreme(std::less<>());
@@ -56,7 +56,7 @@ class Balance {
     }
     return found;
   }
-  // The part whose load is closest to half the difference; -1 where each would turn it round.
+  // The part whose load is closest to half of the difference; -1 if each would reverse it.
   int BestOf(int task, double difference) const {
     int found = -1;
     double error = std::numeric_limits<double>::infinity();

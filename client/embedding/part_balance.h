@@ -1,4 +1,4 @@
-// Which task should have which part.
+// Balances parts over tasks.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace weir {
 
-// Gives new owners of parts, so that the sums of their loads (not negative; without any, their numbers) are as even as
-// parts allow over those of `tasks` tasks that `may_have` parts, of which there is at least one. Parts on others all
-// go; of the rest, as few move as is sensible: none to win less than a fiftieth of a task's share.
+// Returns new owners of parts, balancing the sums of their loads (not negative; if all are zero, the number of parts)
+// over those of `tasks` tasks for which `may_have` is true, of which there is at least one. Moves all parts away from
+// other tasks, and otherwise only parts that gain at least a fiftieth of a task's share.
 std::vector<int32_t> BalanceParts(const std::vector<int32_t>& owners, const std::vector<double>& loads,
                                   const std::vector<bool>& may_have);
 

@@ -48,7 +48,7 @@ TEST(PartBalanceTest, AHotPartKeepsItsTaskForItself) {
   std::vector<double> loads(16, 1);
   loads[0] = 1000;
   const std::vector<int32_t> now = BalanceParts(owners, loads, {true, true});
-  EXPECT_EQ(std::count(now.begin(), now.end(), now[0]), 8);  // the others' load is too little to be worth a move
+  EXPECT_EQ(std::count(now.begin(), now.end(), now[0]), 8);  // the others' load is too small to be worth a move
   loads[1] = 900;
   const std::vector<int32_t> then = BalanceParts(owners, loads, {true, true});
   EXPECT_NE(then[0], then[1]);

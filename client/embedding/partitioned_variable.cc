@@ -22,7 +22,7 @@ int64_t BytesOf(const TensorShape& shape, DataType dtype) {
   return shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype));
 }
 
-// "10 4 0,5:0,4": the whole's shape, and start and length along each axis.
+// "10 4 0,5:0,4": the full shape, and start and length along each axis.
 std::string SliceSpec(const TensorShape& shape, int axis, int64_t start, int64_t length) {
   std::string spec;
   std::vector<std::string> extents;
@@ -33,7 +33,7 @@ std::string SliceSpec(const TensorShape& shape, int axis, int64_t start, int64_t
   return absl::StrCat(spec, absl::StrJoin(extents, ":"));
 }
 
-// The axis that is divided; an error when the partitioner's answer does not fit the shape.
+// The divided axis; an error if the partitioner's result does not fit the shape.
 absl::StatusOr<int> DividedAxis(const TensorShape& shape, const std::vector<int64_t>& partitions) {
   if (shape.dims() == 0 || static_cast<int>(partitions.size()) != shape.dims()) {
     return errors::InvalidArgument("A partitioner gave ", partitions.size(), " numbers for shape ", shape.ToString());
@@ -136,7 +136,7 @@ Output PartitionedVariable::Lookup(const Scope& scope, const Output& ids) const 
   };
   const Output wide = ops::Cast(inner, ids, DT_INT64);
   if (parts_.size() == 1) return gather(0, wide);
-  // The part of an id is the number of parts that begin at it or before, less one.
+  // The part of an id is the number of parts that begin at or before it, minus one.
   const Output flat = ops::Reshape(inner, wide, Tensor::Vector<int32_t>({-1}));
   const Output begins =
       inner.Constant(Tensor::Vector<int64_t>(absl::MakeConstSpan(starts_).subspan(1, parts_.size() - 1)));

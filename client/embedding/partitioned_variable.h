@@ -1,4 +1,4 @@
-// One variable in parts, on several devices.
+// A variable divided into parts on several devices.
 #pragma once
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 
 namespace weir {
 
-// Into how many parts each axis of a variable goes; at most one into more than 1. As TensorFlow's partitioners.
+// The number of parts along each axis of a variable; more than 1 for at most one axis. Like TensorFlow's partitioners.
 using Partitioner = std::function<std::vector<int64_t>(const TensorShape& shape, DataType dtype)>;
 
 namespace partitioners {
 
-// `parts` of them along `axis`, or as many as that is long.
+// `parts` parts along `axis`, limited by its length.
 Partitioner FixedSize(int64_t parts, int axis = 0);
 // Parts of at least `min_slice_bytes`, at most `max_parts` of them.
 Partitioner MinMax(int64_t max_parts, int axis = 0, int64_t min_slice_bytes = 256 << 10);
-// Parts of at most `max_part_bytes` where the axis allows it, at most `max_parts` of them (0: no bound).
+// Parts of at most `max_part_bytes` if the axis allows it, at most `max_parts` of them (0: no limit).
 Partitioner AxisSize(int64_t max_part_bytes, int axis = 0, int64_t max_parts = 0);
 
 }  // namespace partitioners
 
-// Gives each variable to the task of `job` that has the fewest bytes so far; without tasks, to the job.
+// Assigns each variable to the task of `job` with the fewest bytes so far; without tasks, to the job.
 class ByteBalancedDevices {
  public:
   ByteBalancedDevices(std::string job, int tasks) : job_(std::move(job)), bytes_(std::max(tasks, 0)) {}
@@ -36,12 +36,12 @@ class ByteBalancedDevices {
   std::vector<int64_t> bytes_;  // by task
 };
 
-// A value. Its parts are variables "name/part_0", … which optimizers update one by one; parts that do not divide evenly
-// are longer by one at the front. In checkpoints it is one tensor, "name", in slices, as TensorFlow writes and reads
-// it: it can be restored into other numbers of parts.
+// A value type. Its parts are variables "name/part_0", … which optimizers update separately; if sizes do not divide
+// evenly, the first parts have one row more. In checkpoints it is one tensor, "name", stored in slices like
+// TensorFlow's, so it can be restored to another number of parts.
 class PartitionedVariable {
  public:
-  // `device_for` says where the part of so many bytes goes; without it, all are on the scope's device.
+  // `device_for` returns the device of a part of the given size; without it, all are on the scope's device.
   static PartitionedVariable Make(const Scope& scope, const TensorShape& shape, DataType dtype,
                                   const Initializer& initializer, const Partitioner& partitioner,
                                   const std::function<std::string(int64_t bytes)>& device_for = {},
@@ -50,9 +50,9 @@ class PartitionedVariable {
   const TensorShape& shape() const { return shape_; }
   const std::vector<ResourceVariable>& parts() const { return parts_; }
   int axis() const { return axis_; }
-  // All parts as one tensor.
+  // Concatenates all parts to one tensor.
   Output value(const Scope& scope) const;
-  // The rows `ids` (int32 or int64, of any shape), gathered from the parts in parallel; parts along axis 0 only.
+  // Gathers the rows `ids` (int32 or int64, any shape) from the parts in parallel; only for parts along axis 0.
   Output Lookup(const Scope& scope, const Output& ids) const;
 
  private:

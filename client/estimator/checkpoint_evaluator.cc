@@ -12,7 +12,7 @@ absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
   if (*newest == evaluated_) return false;
   const absl::StatusOr<Evaluation> evaluation =
       estimator_.Evaluate(spec_.input, {.steps = spec_.steps, .checkpoint = *newest});
-  // The trainer deletes the oldest: the next look finds a newer one.
+  // The trainer deletes old checkpoints; the next attempt finds a newer one.
   const auto was_deleted = [&](const absl::Status& status) {
     return absl::IsNotFound(status) && estimator_.LatestCheckpoint().value_or("") != *newest;
   };

@@ -1,4 +1,4 @@
-// Evaluates checkpoints as they come.
+// Evaluates checkpoints as they are written.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ class CheckpointEvaluator {
  public:
   CheckpointEvaluator(const Estimator& estimator, const EvalSpec& spec) : estimator_(estimator), spec_(spec) {}
 
-  // Evaluates the newest checkpoint unless it has done so already, writes the events and runs the exporters. False when
-  // there was nothing new, or the trainer deleted it meanwhile; deleted after its evaluation it is not exported.
+  // Evaluates the newest checkpoint if it is new, writes events and runs the exporters. False if there was nothing new,
+  // or if the trainer deleted it in the meantime. A checkpoint deleted after its evaluation is not exported.
   absl::StatusOr<bool> EvaluateNewest();
   // The global step of the last evaluation; -1 before the first.
   int64_t evaluated_step() const { return evaluated_step_; }
-  // EvaluateNewest whenever there is a new one, until one of `last_step` was evaluated. Unavailable when none came in
+  // Calls EvaluateNewest for each new checkpoint until one of `last_step` was evaluated. Unavailable if none arrives in
   // time.
   absl::Status Follow(int64_t last_step);
 

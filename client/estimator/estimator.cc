@@ -18,7 +18,7 @@ int TasksOf(const ClusterSpec& cluster, const std::string& job) {
 
 std::string DeviceOf(const TfConfig& task) { return absl::StrCat("/job:", task.task_type, "/task:", task.task_index); }
 
-// The chief first, then the workers: those who read a shard of the input each.
+// The chief first, then the workers: each reads one shard of the input.
 InputContext InputOf(const RunConfig& config) {
   if (!config.is_distributed()) return {};
   const TfConfig& task = config.task;
@@ -27,8 +27,8 @@ InputContext InputOf(const RunConfig& config) {
           .input_pipeline_id = task.task_type == "worker" ? chiefs + task.task_index : 0};
 }
 
-// In a cluster the master is this process's own task. Those who train hear nothing of each other: one that comes or
-// goes is no matter to the others.
+// In a cluster the master is this process's own task. Training processes are independent of each other, so one may join
+// or leave without an effect on the others.
 absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& config, const Scope& scope) {
   if (!config.is_distributed()) return Session::Local(scope);
   const TfConfig& task = config.task;
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& co
   return Session::Connect(absl::StrCat("grpc://", address), scope, std::move(options));
 }
 
-// What the configuration says of the loop.
+// The loop options that the configuration determines.
 TrainingLoopOptions LoopOptions(const RunConfig& config) {
   TrainingLoopOptions options;
   options.checkpoint_dir = config.model_dir;
@@ -64,7 +64,7 @@ absl::StatusOr<double> ScalarOf(const Tensor& value, const std::string& name) {
   return errors::InvalidArgument("'", name, "' is ", value.DebugString(), "; a float scalar is needed");
 }
 
-// The weighted means of what batches gave.
+// Weighted means over batches.
 class MetricMeans {
  public:
   MetricMeans(const Scope& scope, const ModelSpec& spec) {
@@ -146,7 +146,7 @@ absl::StatusOr<int64_t> Estimator::Train(const InputFunction& input, const Train
   const ModelSpec spec = model_(scope, iterator.GetNext(scope), context);
   RETURN_IF_ERROR(root.status());
   RETURN_IF_ERROR(CheckScalar(spec.loss, "loss"));
-  if (!spec.train.valid()) return errors::InvalidArgument("The model function gave no operation to train");
+  if (!spec.train.valid()) return errors::InvalidArgument("The model function returned no training operation");
 
   TrainingLoopOptions loop_options = LoopOptions(config_);
   loop_options.train = spec.train;
@@ -203,7 +203,7 @@ absl::StatusOr<std::string> Estimator::ExportSavedModel(const std::string& base,
   const ServingInput input = serving(scope);
   const ModelSpec spec = model_(scope, input.features, context);
   RETURN_IF_ERROR(scope.status());
-  if (spec.predictions.empty()) return errors::InvalidArgument("The model function gave no predictions to export");
+  if (spec.predictions.empty()) return errors::InvalidArgument("The model function returned no predictions to export");
   return WriteSavedModel(scope, {.inputs = input.receivers, .outputs = spec.predictions}, from, base);
 }
 

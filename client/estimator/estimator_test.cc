@@ -1,4 +1,4 @@
-// One process: training, evaluation, exports, and going on from what is there.
+// One process: training, evaluation, exports, and continuing from existing state.
 
 #include "client/estimator/estimator.h"
 

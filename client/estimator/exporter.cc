@@ -47,7 +47,7 @@ class Latest : public Exporter {
   const std::shared_ptr<FileSystemRegistry> registry_ = FileSystemRegistry::Default();
 };
 
-// A line "name value" each; the step first.
+// One line "name value" each, starting with the step.
 std::string EvaluationText(const Evaluation& evaluation) {
   std::string text = absl::StrCat("global_step ", evaluation.global_step, "\n");
   for (const auto& [name, value] : evaluation.values) absl::StrAppendFormat(&text, "%s %.17g\n", name, value);
@@ -98,7 +98,7 @@ class Best : public Exporter {
   std::optional<Evaluation> best_;
 };
 
-// None where there is no such value, or it is not a number: any number is better.
+// nullopt if there is no such value, or if it is NaN, which any number improves on.
 std::optional<double> Number(const Evaluation& evaluation, const std::string& name) {
   const auto found = evaluation.values.find(name);
   if (found == evaluation.values.end() || std::isnan(found->second)) return std::nullopt;

@@ -1,4 +1,4 @@
-// What becomes of a model after an evaluation.
+// Exports models after evaluations.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace weir {
 
-// An export is the model of a checkpoint. Called by one thread, after each evaluation.
+// Exports the model of a checkpoint. Called from one thread, after each evaluation.
 class Exporter {
  public:
   virtual ~Exporter() = default;
   virtual const std::string& name() const = 0;
-  // `base` is the exporter's own directory. Returns the export's, or "" where it makes none.
+  // `base` is the exporter's own directory. Returns the export's directory, or "" if it exports nothing.
   virtual absl::StatusOr<std::string> Export(const Estimator& estimator, const std::string& base,
                                              const std::string& checkpoint, const Evaluation& evaluation) = 0;
 };
@@ -33,8 +33,8 @@ std::unique_ptr<Exporter> LatestExporter(ExporterOptions options);
 using IsBetter = std::function<bool(const Evaluation& best, const Evaluation& candidate)>;
 IsBetter SmallerLoss();
 IsBetter LargerMetric(const std::string& name);
-// Exports what is better than all before; what was best is kept beside the exports, so that a later process goes on
-// from there.
+// Exports a model that is better than all before. The best evaluation is stored beside the exports, so that a later
+// process continues from it.
 std::unique_ptr<Exporter> BestExporter(ExporterOptions options, IsBetter is_better = SmallerLoss());
 
 }  // namespace weir

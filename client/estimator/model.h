@@ -1,4 +1,4 @@
-// A model as functions that build graphs: one for each use.
+// Models as functions that build graphs, one per use.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@ enum class ModelUse { kTrain, kEvaluate, kPredict };
 struct ModelContext {
   ModelUse use = ModelUse::kTrain;
   ResourceVariable global_step;
-  // Where the next variable goes: the parameter servers in turn; "" where there are none. Every process of a cluster
-  // must ask in the same order.
+  // The device of the next variable: the parameter servers in turn; "" if there are none. All processes of a cluster
+  // must call it in the same order.
   std::function<std::string()> next_variable_device;
 };
 
-// The mean over batches, each as heavy as `weight` says (one, where that is invalid), of `value`; float scalars.
+// The mean of `value` over batches, weighted by `weight` (1 if it is invalid); float scalars.
 struct Metric {
   Output value, weight;
 };
 
 struct ModelSpec {
-  Output loss;                                // a float scalar; to train and to evaluate
-  Operation train;                            // to train: one step, which advances the global step
-  std::map<std::string, Metric> metrics;      // to evaluate, besides the loss
-  std::map<std::string, Output> predictions;  // to predict
+  Output loss;                                // a float scalar; for training and evaluation
+  Operation train;                            // for training: one step, which advances the global step
+  std::map<std::string, Metric> metrics;      // for evaluation, besides the loss
+  std::map<std::string, Output> predictions;  // for prediction
 };
 
-// `input` is a batch of the input function's dataset, or, to predict, what the serving input gives as features.
+// `input` is a batch of the input function's dataset or, for prediction, the features from the serving input.
 using ModelFunction =
     std::function<ModelSpec(const Scope& scope, const OutputList& input, const ModelContext& context)>;
 
-// Each process that trains has a pipeline.
+// Called by each training process for its own pipeline.
 using InputFunction = std::function<Dataset(const Scope& scope, const InputContext& context)>;
 
-// What an exported model is fed with, by name, and what the model function gets of it.
+// The inputs of an exported model, by name, and the features that the model function receives.
 struct ServingInput {
   std::map<std::string, Output> receivers;
   OutputList features;

@@ -1,4 +1,4 @@
-// Where and how an estimator runs.
+// Configuration of an estimator's runs.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@ namespace weir {
 
 struct RunConfig {
   std::string model_dir;  // checkpoints, "eval" for events, "export" for models
-  // Of which cluster this process is which task. Without a cluster it does all by itself.
+  // The cluster, and this process's task in it. Without a cluster the process does everything itself.
   TfConfig task;
   int64_t checkpoint_steps = 500;  // 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
   int max_to_keep = 5;
   absl::Duration recovery_timeout = absl::Minutes(5);
 
-  // Makes this process a task of its cluster; it serves until what is returned is destroyed.
+  // Starts this process's server; it serves until the result is destroyed.
   std::function<absl::StatusOr<std::shared_ptr<void>>(const TfConfig& task)> start_server;
-  // What a parameter server does besides: returns when the process is to end.
+  // Called by a parameter server: returns when the process is to end.
   std::function<void()> await_stop;
 
-  // An evaluator looks for a new checkpoint that often, and gives up when none has come for so long.
+  // An evaluator polls for new checkpoints at this interval, and gives up if none arrives for evaluator_patience.
   absl::Duration evaluator_poll = absl::Seconds(1);
   absl::Duration evaluator_patience = absl::Minutes(10);
 

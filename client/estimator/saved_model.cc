@@ -63,7 +63,7 @@ absl::Status WriteInto(const Scope& scope, const ModelSignature& signature, cons
   return WriteStringToFile(files, JoinPath(dir, "saved_model.pb"), model.SerializeAsString());
 }
 
-// The seconds since the epoch, or more where a model of `base` has that much: later models have larger numbers.
+// Seconds since the epoch, increased if `base` has a model with that number, so that later models have larger numbers.
 std::string NextVersion(const std::string& base, FileSystem* files) {
   int64_t version = absl::ToUnixSeconds(absl::Now());
   for (const std::string& name : files->List(base).value_or(std::vector<std::string>())) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSigna
   ASSIGN_OR_RETURN(FileSystem * files, registry->Find(base));
   const std::string version = NextVersion(base, files);
   const std::string dir = JoinPath(base, version);
-  // What begins so is passed over by those who look for the newest model.
+  // Servers that look for the newest model ignore names with this prefix.
   const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));
   if (files->Exists(temporary)) RETURN_IF_ERROR(files->DeleteRecursively(temporary));
   RETURN_IF_ERROR(files->CreateDir(temporary));

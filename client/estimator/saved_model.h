@@ -1,4 +1,4 @@
-// Models that TensorFlow and its servers load.
+// Writes models that TensorFlow and its servers load.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@ struct ModelSignature {
   std::map<std::string, Output> inputs, outputs;
 };
 
-// Writes the scope's graph, with the values that `checkpoint` has for its variables, as a SavedModel: tag "serve",
-// signature "serving_default". It goes into a new directory of `base`, named by the seconds since the epoch, which is
-// there only when it is complete. Adds ops to the graph. Returns the directory.
+// Writes the scope's graph, with variable values from `checkpoint`, as a SavedModel with tag "serve" and signature
+// "serving_default". Its directory in `base`, named by the seconds since the epoch, appears only when it is complete.
+// Adds ops to the graph. Returns the directory.
 absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSignature& signature,
                                             const std::string& checkpoint, const std::string& base);
 

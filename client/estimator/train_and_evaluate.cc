@@ -36,13 +36,13 @@ absl::Status TrainAndEvaluate(const Estimator& estimator, const TrainSpec& train
   if (config.model_dir.empty()) return errors::InvalidArgument("RunConfig::model_dir is empty");
   if (train.options.max_steps <= 0) {
     return errors::InvalidArgument("TrainSpec::options.max_steps is ", train.options.max_steps,
-                                   "; an evaluator could not tell when training ends");
+                                   "; an evaluator would not know when training ends");
   }
   if (!config.is_distributed()) return RunAlone(estimator, train, eval);
   const std::string& role = config.task.task_type;
   if (role == "evaluator") return CheckpointEvaluator(estimator, eval).Follow(train.options.max_steps);
   if (role != "chief" && role != "master" && role != "worker" && role != "ps") {
-    return errors::InvalidArgument("There is no role '", role, "': chief, master, worker, ps and evaluator are");
+    return errors::InvalidArgument("Unknown role '", role, "'; expected chief, master, worker, ps or evaluator");
   }
   if (!config.start_server) return errors::InvalidArgument("A task of a cluster needs RunConfig::start_server");
   ASSIGN_OR_RETURN(const std::shared_ptr<void> server, config.start_server(config.task));

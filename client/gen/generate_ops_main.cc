@@ -1,4 +1,4 @@
-// generate_ops HEADER SOURCE…: writes the wrappers of every op; the definitions are spread over the sources.
+// generate_ops HEADER SOURCE…: writes the wrappers of all ops, with the definitions distributed over the sources.
 
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-// What generated wrappers are made of: kept out of line, so that hundreds of them compile fast.
+// The implementation of generated wrappers, kept out of line so that hundreds of them compile fast.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// One op being added: arguments in order, attributes, then Add, then outputs in order.
+// Adds one op: pass arguments in order, then attributes, call Add, then take outputs in order.
 class OpCall {
  public:
   OpCall(const Scope& scope, const char* op);
@@ -24,10 +24,10 @@ class OpCall {
     SetNodeAttr(name, value, &def_);
   }
   Operation Add();
-  // The next output; invalid when the operation was not built.
+  // The next output; invalid if the op could not be built.
   Output Take();
-  // The next outputs, of an argument that stands for as many tensors as the attribute `count_attr` says: its value, or
-  // the length of its list.
+  // The next outputs, for an argument whose number of tensors is the value, or the list length, of attribute
+  // `count_attr`.
   OutputList TakeList(const char* count_attr);
 
  private:

@@ -35,7 +35,7 @@ std::string Identifier(const std::string& name) {
 
 bool IsList(const ArgDef& arg) { return !arg.number_attr().empty() || !arg.type_list_attr().empty(); }
 
-// C++ type of an attribute's value.
+// The C++ type of an attribute's value.
 std::string CppType(const std::string& attr_type) {
   static const auto* kTypes = new absl::flat_hash_map<std::string, std::string>{
       {"string", "std::string"}, {"int", "int64_t"},
@@ -97,7 +97,7 @@ std::string CppValue(const AttrDef& attr) {
   }
 }
 
-// One op's wrapper, analysed.
+// The parts of an op's wrapper.
 struct Wrapper {
   explicit Wrapper(const tensorflow::OpDef& op) : op(op) {
     absl::flat_hash_set<std::string> inferred;
@@ -158,7 +158,7 @@ std::string Comment(const tensorflow::OpDef& op) {
   return text + "\n";
 }
 
-// What the wrapper returns.
+// The return statement of a wrapper.
 std::string Results(const Wrapper& wrapper) {
   const auto& outputs = wrapper.op.output_arg();
   if (outputs.empty()) return "  return call.Add();\n";

@@ -1,4 +1,4 @@
-// Writes the C++ wrapper of an op from its definition.
+// Generates an op's C++ wrapper from its definition.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ class OpDef;
 
 namespace weir {
 
-// Whether `op` gets a wrapper: not the runtime's own ('_…').
+// Whether `op` gets a wrapper; internal ops ('_…') do not.
 bool HasWrapper(const tensorflow::OpDef& op);
-// Declarations: the struct of optional attributes, the struct of outputs where there are several, the function.
+// Declarations: the struct of optional attributes, the struct of outputs if there are several, and the function.
 std::string WrapperDeclaration(const tensorflow::OpDef& op);
 std::string WrapperDefinition(const tensorflow::OpDef& op);
-// Whole files.
+// Complete files.
 std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops);
 std::string WrapperSource(const std::vector<const tensorflow::OpDef*>& ops);
 

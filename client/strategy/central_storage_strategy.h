@@ -1,4 +1,4 @@
-// Variables in one place, used by replicas on several devices of one task.
+// Variables on one device, used by replicas on several devices of one task.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 namespace weir {
 
 struct CentralStorageOptions {
-  // One replica on each; of one task.
+  // One replica on each; all of one task.
   std::vector<std::string> devices;
-  // Where all variables live and are updated.
+  // The device of all variables and their updates.
   std::string variable_device = "/device:CPU:0";
 };
 
-// Each step reads the variables from their device, adds gradients up there and updates once. InvalidArgument as for
+// Each step reads the variables from their device, sums gradients there and updates once. InvalidArgument as for
 // MirroredStrategy.
 absl::StatusOr<std::unique_ptr<Strategy>> CentralStorageStrategy(const Scope& root, CentralStorageOptions options);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
 
-// It may come back.
+// Tasks may come back after such an error.
 bool IsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status) || absl::IsFailedPrecondition(status);
@@ -26,7 +26,7 @@ void ChiefThread::Run(const Operation& update) {
     status_ = session_->RunTargets({update});
     if (status_.ok()) continue;
     if (!IsTaskLoss(status_)) {
-      session_->Close().IgnoreError();  // or the workers' steps would wait for this one's for ever
+      session_->Close().IgnoreError();  // otherwise the workers' steps would wait for this one's indefinitely
       return;
     }
     if (!SleepUntil(absl::Now() + kRetryPause, &stop_).ok()) return;

@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Runs `update` (ParameterServerStrategy::update()) again and again on a thread of its own, beside the steps of the
-// workers, until it is stopped. While a task is lost it tries again. Any other error closes the session, which outlives
-// it: the steps of workers that wait for an update would wait for ever.
+// Runs `update` (ParameterServerStrategy::update()) repeatedly on its own thread, concurrently with the workers' steps,
+// until it is stopped. Retries while a task is lost. Any other error closes the session, which outlives it: otherwise
+// workers would wait for an update indefinitely.
 class ChiefThread {
  public:
   ChiefThread(Session* session, const Operation& update);
@@ -18,8 +18,8 @@ class ChiefThread {
   ~ChiefThread();
   ChiefThread(const ChiefThread&) = delete;
 
-  // Closes the session, which ends the update that waits for gradients, and the thread. Gives the error that ended the
-  // thread before, if one did.
+  // Closes the session, which ends the pending update, and joins the thread. Returns the error that ended the thread
+  // before, if any.
   absl::Status Stop();
 
  private:

@@ -30,7 +30,7 @@ OutputList CollectiveReduction::Gather(const std::vector<Scope>& scopes, const O
   return results;
 }
 
-// The op gathers equal shapes: rows are padded to the most that a rank has, and the padding is cut off.
+// The op gathers equal shapes: rows are padded to the largest number of any rank, and the padding is removed.
 OutputList CollectiveReduction::AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values,
                                               const std::string& wire) {
   const Tensor zero = Tensor::Scalar<int32_t>(0), first = Tensor::Vector<int32_t>({0});
@@ -129,7 +129,7 @@ std::vector<std::vector<Gradient>> CollectiveReduction::AllReduceGradients(
       continue;
     }
     const DataType dtype = first.values.type();
-    // Gradients are built in the order in which they can be computed.
+    // Gradients are created in an order in which they can be computed.
     dense.push_back({.order = first.values.node()->id(),
                      .dtype = dtype,
                      .bytes = shapes[k].num_elements() * static_cast<int64_t>(DataTypeSize(dtype))});

@@ -1,4 +1,4 @@
-// Reductions by collective ops: among devices of one graph, and among the graphs of several workers.
+// Reductions by collective ops, among devices of one graph and among the graphs of several workers.
 #pragma once
 
 #include <string>
@@ -12,43 +12,43 @@
 
 namespace weir {
 
-// One group of ranks, of which this graph has some. Every call adds collectives; all graphs of the group make the
-// same calls in the same order, so that they name their instances alike. Not thread-safe.
+// A group of ranks, some of which are in this graph. Every call adds collectives. All graphs of the group must make the
+// same calls in the same order, so that their instance keys match. Not thread-safe.
 class CollectiveReduction {
  public:
-  // `first_instance_key`: a group's instances are numbered from there.
+  // Instance keys of the group start at `first_instance_key`.
   CollectiveReduction(int group_size, int group_key, int first_instance_key, CommunicationOptions options = {})
       : group_size_(group_size),
         group_key_(group_key),
         options_(std::move(options)),
         next_instance_key_(first_instance_key) {}
 
-  // The sum or mean over all ranks of what they give; scopes[i] and values[i] are those of this graph's ranks.
+  // The sum or mean over all ranks; scopes[i] and values[i] are those of this graph's ranks.
   OutputList AllReduce(const std::vector<Scope>& scopes, ReduceOp op, const OutputList& values) {
     return AllReduce(scopes, op, values, "");
   }
-  // The rows of all ranks one after the other; ranks may have different numbers of rows.
+  // Concatenates the rows of all ranks, which may have different numbers of rows.
   OutputList AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values) {
     return AllGatherRows(scopes, values, "");
   }
-  // gradients[k][i]: of variable k, which has shapes[k], at rank i. Dense ones are packed as the options say.
+  // gradients[k][i]: of variable k, with shape shapes[k], at rank i. Dense ones are packed as the options say.
   std::vector<std::vector<Gradient>> AllReduceGradients(const std::vector<Scope>& scopes, ReduceOp op,
                                                         const std::vector<std::vector<Gradient>>& gradients,
                                                         const std::vector<TensorShape>& shapes);
-  // The value of the rank that calls with one; the others call without.
+  // Returns the value of the one rank that passes it; other ranks pass none.
   Output Broadcast(const Scope& scope, const Output& value, const TensorShape& shape, DataType dtype);
 
   int group_size() const { return group_size_; }
 
  private:
-  // With what `wire` says of their messages.
+  // With wire format `wire`.
   OutputList AllReduce(const std::vector<Scope>& scopes, ReduceOp op, const OutputList& values,
                        const std::string& wire);
   OutputList AllGatherRows(const std::vector<Scope>& scopes, const OutputList& values, const std::string& wire);
   OutputList Gather(const std::vector<Scope>& scopes, const OutputList& values, const std::string& wire);
   std::vector<Gradient> AllReduceSparse(const std::vector<Scope>& scopes, ReduceOp op,
                                         const std::vector<Gradient>& parts);
-  // results[k] of each k in `pack`.
+  // Sets results[k] for each k in `pack`.
   void AllReducePack(const std::vector<Scope>& scopes, ReduceOp op, const std::vector<std::vector<Gradient>>& gradients,
                      const std::vector<TensorShape>& shapes, const std::vector<int>& pack,
                      std::vector<std::vector<Gradient>>* results);

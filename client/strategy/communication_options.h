@@ -1,4 +1,4 @@
-// How a strategy's collectives are made.
+// Options of a strategy's collectives.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 namespace weir {
 
 struct CommunicationOptions {
-  // Gradients are reduced in packs of so many bytes, in the order in which back-propagation makes them: each pack as
-  // soon as its last gradient is there, while others are computed. 0: a small one first, so that it starts early, then
-  // of 25 MiB. -1: each gradient on its own. A gradient that is larger is never cut, nor packed with others.
+  // Gradients are reduced in packs of this many bytes, in the order of back-propagation: each pack as soon as its last
+  // gradient is computed, concurrently with further ones. Larger gradients are neither split nor packed.
+  // - 0: packs of 25 MiB after a small first one, which starts early.
+  // - -1: each gradient separately.
   int64_t bytes_per_pack = 0;
-  // How long a collective waits for the others; 0: as long as the step.
+  // Timeout of a collective; 0: the step's.
   double timeout_seconds = 0;
-  // How gradients look in messages: "bf16", "lz4", "bf16+lz4" and the like (client/wire.h); empty: as
-  // they are. All workers say the same.
+  // The wire format of gradients: "bf16", "lz4", "bf16+lz4" and the like (client/wire.h); empty: unchanged. Must be the
+  // same on all workers.
   std::string wire;
 };
 
-// InvalidArgument, naming the strategy, for values that are none.
+// InvalidArgument, naming the strategy, for invalid values.
 absl::Status CheckCommunication(absl::string_view strategy, const CommunicationOptions& options);
 
 }  // namespace weir

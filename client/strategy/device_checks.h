@@ -1,4 +1,4 @@
-// Checks of the devices that a strategy is given.
+// Validates a strategy's devices.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace weir {
 
-// InvalidArgument, naming `strategy` and the device, where there is none, one is malformed, or two are the same.
+// InvalidArgument, naming `strategy` and the device, if the list is empty, or a device is malformed or a duplicate.
 absl::Status CheckDevices(absl::string_view strategy, const std::vector<std::string>& devices);
 
-// InvalidArgument where two devices belong to different tasks.
+// InvalidArgument if the devices belong to different tasks.
 absl::Status CheckOneTask(absl::string_view strategy, const std::vector<std::string>& devices);
 
 }  // namespace weir

@@ -6,10 +6,10 @@
 namespace weir {
 namespace {
 
-// Replicas of one task, by their places among those of the graph.
+// The replicas of one task.
 struct Pipeline {
   std::string device;  // the task's CPU
-  int first = 0;       // among all replicas in sync
+  int first = 0;       // index among all replicas in sync
   int num_replicas = 0;
 };
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<Pipeline>> PipelinesOf(const Strategy& strategy) {
   return pipelines;
 }
 
-// Rows for `count` replicas of `all`, from replica `first` on, where all share `rows`.
+// Rows for each of `count` replicas from `first` on, when `all` replicas share `rows`.
 std::vector<int64_t> Shares(int64_t rows, int all, int first, int count) {
   std::vector<int64_t> sizes;
   for (int i = first; i < first + count; ++i) sizes.push_back(rows / all + (i < rows % all ? 1 : 0));
@@ -73,7 +73,7 @@ Output Rebatch(const Scope& scope, const DatasetOutput& dataset, const std::vect
                                dataset.types, dataset.shapes);
 }
 
-// Cuts each global batch into the parts of the pipelines, keeps this one's, and cuts that for its replicas.
+// Splits each global batch among the pipelines, keeps this one's part, and splits that among its replicas.
 void KeepOwnRows(const Scope& scope, const std::vector<int64_t>& of_pipelines, int64_t pipeline,
                  const std::vector<int64_t>& of_replicas, DatasetOutput* dataset) {
   for (PartialTensorShape& shape : dataset->shapes) shape = WithAnyRows(shape);
@@ -118,7 +118,7 @@ DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunc
     const Output iterator = ops::IteratorV2(there, /*shared_name=*/"", /*container=*/"", dataset.types, dataset.shapes);
     initializers.push_back(ops::MakeIterator(there, dataset.dataset, iterator));
     by_component.resize(dataset.types.size());
-    // One after the other, so that each replica always gets the same part.
+    // In sequence, so that each replica always gets the same part.
     Scope in_turn = there;
     for (int i = 0; scope.ok() && i < pipeline.num_replicas; ++i) {
       const OutputList element = ops::IteratorGetNext(in_turn, iterator, dataset.types, dataset.shapes);

@@ -1,4 +1,4 @@
-// Input of a strategy: one pipeline on each task, whose batches go to the replicas of that task.
+// A strategy's input: one pipeline per task, whose batches go to the replicas of that task.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// A dataset (a variant) and what its elements are.
+// A dataset (a variant) with the types and shapes of its elements.
 struct DatasetOutput {
   Output dataset;
   DataTypeVector types;
@@ -19,22 +19,23 @@ struct DatasetOutput {
 using DatasetFunction = std::function<DatasetOutput(const Scope& scope, const InputContext& input)>;
 
 struct DistributeOptions {
-  // The rows of a batch of the dataset, which are for all replicas together: each gets its part of each batch, whose
-  // sizes differ by one at most. 0: batches are for one replica already, and pipelines know by their InputContext
-  // which part of the data is theirs.
+  // The number of rows of a batch of the dataset, which all replicas share: each gets a part of each batch, with sizes
+  // that differ by at most one. 0: batches are per replica, and the InputContext says which part of the data a pipeline
+  // reads.
   int64_t global_batch_size = 0;
 };
 
-// Elements of a step, and what starts them over.
+// The elements of a step, and an op that restarts the input.
 class DistributedDataset {
  public:
   // Use DistributeDataset.
   DistributedDataset(std::vector<PerReplica> next, Operation initializer)
       : next_(std::move(next)), initializer_(initializer) {}
 
-  // Each component of the next element, for each replica. OUT_OF_RANGE ends the step when a replica has none left.
+  // Each component of the next element, for each replica. OUT_OF_RANGE ends the step when a replica has no element
+  // left.
   const std::vector<PerReplica>& next() const { return next_; }
-  // Begins from the beginning; to be run before the first step.
+  // Starts from the beginning; must run before the first step.
   const Operation& initializer() const { return initializer_; }
 
  private:
@@ -42,8 +43,8 @@ class DistributedDataset {
   Operation initializer_;
 };
 
-// InvalidArgument where elements cannot be cut: a global batch smaller than the number of replicas, a component that
-// is a scalar. Errors are kept by the strategy's scope.
+// InvalidArgument if elements cannot be split: a global batch smaller than the number of replicas, or a scalar
+// component. Errors are recorded in the strategy's scope.
 DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunction& function,
                                      DistributeOptions options = {});
 

@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// A gradient of rows is handed in with one row more, of ones, below the variable's last: the sum of those says how many
-// gradients an accumulator has, whichever rows they have. (Its own mean is over the gradients that have a row.)
+// A sparse gradient is extended by a row of ones after the variable's last row: their sum is the number of gradients in
+// an accumulator, whichever rows they have. (Its own mean counts only the gradients that have a row.)
 TensorShape WithRowOfCounts(const TensorShape& shape) {
   std::vector<int64_t> dims(shape.dim_sizes().begin(), shape.dim_sizes().end());
   ++dims[0];
@@ -60,7 +60,7 @@ Operation GradientAccumulators::SetStep(const Output& step) const {
   return ops::NoOp(scope_.ColocateWith(step.op()).WithControlDependencies(all).WithName("at_step"));
 }
 
-// The row of counts is the last: accumulators add in the order of rows, and keep what comes first in front.
+// The row of counts is the last, because accumulators keep rows in order.
 Gradient GradientAccumulators::TakeRows(const Accumulator& accumulator, int num_required) const {
   const Scope beside = Beside(accumulator);
   const auto sum =

@@ -1,4 +1,4 @@
-// Where the gradients of workers that take steps of their own meet: one accumulator beside each variable.
+// Accumulators, one beside each variable, for the gradients of workers that step independently.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace weir {
 
-// Accumulators know the step for which they gather, and drop gradients of earlier ones. They are shared by name, so
-// that several graphs hand in to the same.
+// Accumulators know their current step and drop gradients of earlier ones. They are shared by name, so that several
+// graphs add to the same ones.
 class GradientAccumulators {
  public:
   GradientAccumulators(Scope scope, std::string shared_prefix, ReduceOp op)
       : scope_(std::move(scope)), shared_prefix_(std::move(shared_prefix)), op_(op) {}
 
   void Add(const ResourceVariable& variable, bool sparse);
-  // Gives the k-th accumulator a gradient of the variables as they were at `step`.
+  // Adds a gradient of the variables as of `step` to the k-th accumulator.
   Operation HandIn(size_t k, const Gradient& gradient, const Output& step) const;
-  // Gathers for `step` from now on.
+  // Sets the current step.
   Operation SetStep(const Output& step) const;
-  // Waits for `num_required` gradients in each; then gathers for the next step. None is there before all are.
+  // Waits for `num_required` gradients in each accumulator, then advances to the next step. Returns no gradient before
+  // all are available.
   std::vector<GradientAndVariable> Take(int num_required) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// The first pack is reduced while nearly all of back-propagation is still to come.
+// The first pack is small, so that it is reduced while most of back-propagation is still running.
 constexpr int64_t kFirstPackBytes = 1 << 20;
 constexpr int64_t kPackBytes = 25 << 20;
 

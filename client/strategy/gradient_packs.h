@@ -1,4 +1,4 @@
-// Which gradients are reduced together.
+// Groups gradients into packs.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace weir {
 
 struct PackedGradient {
-  int order = 0;  // in which back-propagation makes them
+  int order = 0;  // position in back-propagation
   DataType dtype = DT_INVALID;
   int64_t bytes = 0;
 };
 
-// Positions in `gradients`, pack by pack, in the order in which packs are complete. `bytes_per_pack` as in
-// CommunicationOptions. A pack is of one type; a gradient that fills one is alone.
+// Indices into `gradients` per pack, in the order in which packs are complete. `bytes_per_pack` as in
+// CommunicationOptions. A pack has one type; a gradient that fills a pack is alone.
 std::vector<std::vector<int>> PackGradients(absl::Span<const PackedGradient> gradients, int64_t bytes_per_pack);
 
 }  // namespace weir

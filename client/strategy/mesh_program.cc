@@ -18,7 +18,7 @@ int64_t SizeOf(const std::vector<Mesh::Axis>& axes) {
   return std::min<int64_t>(size, 1 << 16);
 }
 
-// Gradients compute with shapes: what is known of them becomes constant, so that more shapes are known.
+// Gradient ops compute with shapes: constant folding of known shapes makes more shapes known.
 PassManager Passes() {
   PassManager passes;
   passes.Add(MakeInlinePass());

@@ -11,19 +11,20 @@ namespace weir {
 namespace {
 
 constexpr char kName[] = "MultiWorkerMirroredStrategy";
-// Reductions and broadcasts count from different numbers, as their groups have members in common.
+// Reductions and broadcasts use separate ranges of instance keys, because their groups have common members.
 constexpr int kFirstReduction = 1, kFirstBroadcast = 1 << 24;
 
 class MultiWorkerMirrored : public ReplicatedStrategy {
  public:
-  // `broadcast`: among the workers; empty where one graph holds them all.
+  // `broadcast`: among the workers; empty if one graph contains all of them.
   MultiWorkerMirrored(const weir::Scope& root, const Layout& layout, const MultiWorkerMirroredOptions& options,
                       std::shared_ptr<CollectiveReduction> broadcast)
       : ReplicatedStrategy(root, layout, broadcast ? OfFirstWorker(broadcast, layout.first_replica == 0) : nullptr),
         collectives_(layout.num_replicas, options.group_key, kFirstReduction, options.communication) {}
 
  protected:
-  // Within one graph values go where they are used: a step that computes them for one replica alone is no collective.
+  // Within one graph values are copied to where they are used: a step that computes them for one replica only is not a
+  // collective.
   Output ReduceToOne(ReduceOp op, const OutputList& values) override {
     return has_all_replicas() ? Strategy::ReduceToOne(op, values) : AllReduce(op, values)[0];
   }
@@ -36,7 +37,7 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   }
 
  private:
-  // There are no broadcasts of bfloat16; float holds each of its values.
+  // Broadcasts do not support bfloat16; float represents all of its values.
   static InitialValue OfFirstWorker(const std::shared_ptr<CollectiveReduction>& broadcast, bool is_first) {
     return [broadcast, is_first](const Initializer& initializer) -> Initializer {
       return [broadcast, is_first, initializer](const weir::Scope& scope, const TensorShape& shape, DataType dtype) {

@@ -13,21 +13,22 @@ namespace weir {
 
 struct MultiWorkerMirroredOptions {
   ClusterSpec cluster;
-  // Those tasks of these jobs are workers, in this order; a job that the cluster does not have is passed over.
+  // The tasks of these jobs are the workers, in this order; jobs that the cluster does not have are skipped.
   std::vector<std::string> jobs = {"chief", "worker"};
-  // -1: one graph holds the replicas of all workers, under one master. Else only those of this worker: each has a
-  // client, a graph and a master, makes the same calls in the same order, and runs its steps together with the others.
+  // -1: one graph contains the replicas of all workers, under one master. Otherwise only those of this worker: each
+  // worker has its own client, graph and master, makes the same calls in the same order, and runs its steps together
+  // with the others.
   int worker = -1;
-  // Of each worker; one replica on each.
+  // Devices of each worker; one replica on each.
   std::vector<std::string> local_devices = {"/device:CPU:0"};
-  // Of the collectives, and the next one too; no other strategy of the cluster may have the same.
+  // For the collectives, together with the next key; must be unique among the cluster's strategies.
   int group_key = 1;
   CommunicationOptions communication;  // of the collectives
 };
 
 // Gradients are all-reduced among all replicas, each of which updates its own copy. Initial values are those of the
-// first worker. With a graph a worker, initialising, saving and restoring are collective too: all workers do them, each
-// with a directory of its own. InvalidArgument for no worker, one that does not exist, and wrong devices.
+// first worker. With one graph per worker, initialising, saving and restoring are collective too: all workers take
+// part, each with its own directory. InvalidArgument for no workers, an unknown worker, or invalid devices.
 absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scope& root,
                                                                       MultiWorkerMirroredOptions options);
 

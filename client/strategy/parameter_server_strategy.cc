@@ -130,9 +130,9 @@ Operation ParameterServerStrategy::ApplyTogether(Optimizer& optimizer, const std
   return optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), reduced, global_step);
 }
 
-// A worker takes its token, reads the global step, then the variables; updates are made after all gradients of one were
-// taken from the accumulators, the step is counted after the updates, and tokens are given after that. A gradient that
-// an accumulator takes is hence one of the variables as they are at that step.
+// A worker takes its token, reads the global step, then the variables. The updates run after all gradients were taken
+// from the accumulators, then the step is incremented, then tokens are returned. So a gradient that an accumulator
+// accepts was computed from the variables of that step.
 Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
                                                       const std::vector<VariableGradients>& gradients,
                                                       const ResourceVariable& global_step, ReduceOp op) {
@@ -162,7 +162,7 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
   start_ = tokens.Refill(Central("start").WithControlDependencies(std::vector<Operation>{at_step}));
   const std::vector<GradientAndVariable> taken = accumulators.Take(num_replicas_in_sync() - options_.backup_workers);
   Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
-  if (optimizer.may_skip_steps()) {  // the accumulators have counted it
+  if (optimizer.may_skip_steps()) {  // the accumulators have counted the step
     const weir::Scope after = Central("skipped").WithControlDependencies(std::vector<Operation>{updated});
     updated = accumulators.SetStep(global_step.Read(after.ColocateWith(global_step.handle().op())));
   }
@@ -181,7 +181,7 @@ Operation ParameterServerStrategy::ApplyAsynchronously(Optimizer& optimizer,
                                           initializers::Zeros(), {.trainable = false});
   }
   MakeSlots(optimizer, gradients);
-  gates_reads_ = false;  // the optimizer reads when it updates
+  gates_reads_ = false;  // the optimizer reads during the update
   ForEachReplica([&](int i, const weir::Scope& scope) {
     const weir::Scope central = Central("worker_step");
     const Output read_at = global_step.Read(central.ColocateWith(global_step.handle().op()));
@@ -197,8 +197,8 @@ Operation ParameterServerStrategy::ApplyAsynchronously(Optimizer& optimizer,
   return ops::NoOp(Central("train").WithControlDependencies(worker_steps_).WithName("all"));
 }
 
-// One worker at a time compares the steps and updates, so that no update comes between the two. Gradients are on the
-// parameter servers by then. Those that are too old are switched off, and with them all that the optimizer does.
+// One worker at a time compares steps and updates, so that no update happens in between. Its gradients are already on
+// the parameter servers. Stale ones are disabled, and with them all of the optimizer's ops.
 Operation ParameterServerStrategy::ApplyFresh(const weir::Scope& scope, Optimizer& optimizer,
                                               std::vector<GradientAndVariable> gradients,
                                               const ResourceVariable& global_step, const Output& read_at) {

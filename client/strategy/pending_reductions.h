@@ -1,4 +1,4 @@
-// Reductions over replicas that are asked for within a replica, while the others are not yet built.
+// Reductions requested within a replica before the other replicas are built.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// Within a replica a reduction is a node that passes on its own part. When all replicas are built, the k-th of each
-// gets the result of reducing the k-th parts.
+// Within a replica a reduction is a node that forwards the replica's own part. When all replicas are built, the k-th
+// node of each is replaced by the reduction of all k-th parts.
 class PendingReductions {
  public:
   explicit PendingReductions(int num_replicas) : by_replica_(num_replicas) {}
@@ -19,7 +19,8 @@ class PendingReductions {
   void BeginReplica(int replica) { current_ = replica; }
   Output Add(const Scope& scope, ReduceOp op, const Output& value);
 
-  // `all_reduce` gives a value for each replica. InvalidArgument where replicas differ in number, type or reduction.
+  // `all_reduce` returns one value per replica. InvalidArgument if replicas differ in number, type or kind of
+  // reductions.
   using AllReduce = std::function<OutputList(ReduceOp op, const OutputList& values)>;
   absl::Status Resolve(const Scope& scope, const AllReduce& all_reduce) const;
 

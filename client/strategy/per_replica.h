@@ -1,4 +1,4 @@
-// Values that every replica has one of.
+// Values with one instance per replica.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace weir {
 
 enum class ReduceOp { kSum, kMean };
 
-// One value for each replica of this graph, in their order.
+// One value for each replica of this graph, in order.
 class PerReplica {
  public:
   PerReplica() = default;

@@ -1,4 +1,4 @@
-// Feeding replicas from the client: a placeholder for each, and a global batch cut into their parts.
+// Feeds replicas from the client: one placeholder each, and a global batch split among them.
 #pragma once
 
 #include "client/session.h"
@@ -6,11 +6,11 @@
 
 namespace weir {
 
-// One on the device of each replica of this graph.
+// One placeholder on the device of each replica of this graph.
 PerReplica Placeholders(const Strategy& strategy, DataType dtype, const PartialTensorShape& shape = {});
 
-// Consecutive rows of `batch` for each replica, in order; the first ones get a row more where it does not go up.
-// InvalidArgument for a scalar, and for fewer rows than replicas.
+// Assigns consecutive rows of `batch` to each replica, in order; if it does not divide evenly, the first ones get one
+// row more. InvalidArgument for a scalar, or fewer rows than replicas.
 absl::StatusOr<FeedList> SplitBatch(const PerReplica& placeholders, const Tensor& batch);
 
 }  // namespace weir

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// The nodes that one task of a stage consists of.
+// The nodes of one task of a stage.
 class NodeSet {
  public:
   void Add(const Graph& graph, int from_id) {
@@ -22,14 +22,14 @@ class NodeSet {
     members_.insert(nodes_.begin(), nodes_.end());
   }
 
-  // That wait for no other of the set.
+  // Nodes without predecessors in the set.
   std::vector<Node*> First() const {
     return Filter([this](const Node& node) {
       return std::none_of(node.in_edges().begin(), node.in_edges().end(),
                           [this](const Edge* edge) { return members_.contains(edge->src); });
     });
   }
-  // That no other of the set waits for.
+  // Nodes without successors in the set.
   std::vector<Node*> Last() const {
     return Filter([this](const Node& node) {
       return std::none_of(node.out_edges().begin(), node.out_edges().end(),
@@ -48,7 +48,7 @@ class NodeSet {
   absl::flat_hash_set<const Node*> members_;
 };
 
-// What a stage has of one micro-batch.
+// A stage's values for one micro-batch.
 struct Work {
   Output input, output;
   NodeSet forward, backward;
@@ -86,7 +86,7 @@ class PipelineBuilder {
     std::vector<LayerFunction> layers;
     std::vector<ResourceVariable> variables;       // trainable
     std::vector<Work> work;                        // by micro-batch
-    std::vector<std::vector<Gradient>> gradients;  // by variable, not added up yet
+    std::vector<std::vector<Gradient>> gradients;  // by variable, not summed yet
   };
 
   int num_stages() const { return static_cast<int>(stages_.size()); }
@@ -94,7 +94,7 @@ class PipelineBuilder {
     return options_.stages[s].size() == 1 ? scope_.WithDevice(options_.stages[s].devices()[0]) : scope_;
   }
 
-  // Nodes added since are the stage's.
+  // Assigns nodes added since to the stage.
   void Claim(int s, int from_id) {
     Graph* const graph = scope_.graph();
     const Mesh& mesh = options_.stages[s];
@@ -166,7 +166,7 @@ class PipelineBuilder {
     Work& work = stages_[s].work[m];
     const int from_id = Now();
     const Scope scope = ScopeOf(s).SubScope(absl::StrCat("stage_", s, "/micro_batch_", m));
-    // The boundary, on this side.
+    // The stage boundary, on this side.
     work.input = ops::Identity(scope.WithName("input"), x);
     Output y = work.input;
     for (const LayerFunction& layer : stages_[s].layers) y = layer(scope, y);
@@ -177,7 +177,7 @@ class PipelineBuilder {
     return y;
   }
 
-  // Gives the gradient at the stage's input, for the stage before.
+  // Returns the gradient of the stage's input, for the previous stage.
   absl::StatusOr<Output> Backward(int s, int m, const Output& dy) {
     Stage& stage = stages_[s];
     Work& work = stage.work[m];
@@ -204,7 +204,7 @@ class PipelineBuilder {
     return dx;
   }
 
-  // Dense gradients add up as they come; sparse ones are joined in the end.
+  // Dense gradients are summed as they arrive; sparse ones are concatenated at the end.
   static void Accumulate(const Scope& scope, const Gradient& gradient, std::vector<Gradient>* sum) {
     if (!gradient.valid()) return;
     if (!sum->empty() && !sum->back().is_sparse() && !gradient.is_sparse()) {

@@ -1,4 +1,4 @@
-// Pipeline parallelism: the layers of a model on several devices, which work on different micro-batches at a time.
+// Pipeline parallelism: the layers of a model are on several devices, which work on different micro-batches at a time.
 #pragma once
 
 #include <functional>
@@ -12,47 +12,47 @@
 
 namespace weir {
 
-// Applies a layer; called once for each micro-batch.
+// Applies a layer; called once per micro-batch.
 using LayerFunction = std::function<Output(const Scope& scope, const Output& x)>;
 
-// One layer of a model that is a chain. `make` adds its variables to the scope and gives what applies them.
+// One layer of a sequential model. `make` adds its variables to the scope and returns a function that applies it.
 struct ChainLayer {
   std::string name;
   std::function<LayerFunction(const Scope& scope)> make;
-  double cost = 1;  // stages get layers of about the same sum
+  double cost = 1;  // stages get layers with about the same total
 };
 
 struct ChainModel {
   std::vector<ChainLayer> layers;
-  // The mean over a micro-batch, from the last layer's output.
+  // The mean over a micro-batch, given the last layer's output.
   std::function<Output(const Scope& scope, const Output& result, const Output& labels)> loss;
 };
 
-// The loss of the model on one device.
+// The loss of the model on a single device.
 Output BuildChain(const Scope& scope, const ChainModel& model, const Output& input, const Output& labels);
 
 struct PipelineOptions {
-  // A device for each stage, as a mesh of one; or a mesh of the same axes for each, to be built by BuildMeshProgram.
+  // One device per stage, as a mesh of one; or one mesh with the same axes per stage, for BuildMeshProgram.
   std::vector<Mesh> stages;
-  // Dimension 0 of the inputs is cut in so many parts.
+  // Dimension 0 of the inputs is split into this many parts.
   int micro_batches = 1;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
-  // The axis of the stages' meshes that splits each micro-batch; empty: none.
+  // The axis of the stages' meshes that splits each micro-batch; empty for none.
   std::string batch_axis;
 };
 
 struct Pipeline {
-  // Means over the micro-batches; gradients add up one micro-batch after the other.
+  // Means over the micro-batches; gradients are summed one micro-batch after the other.
   Output loss;
   std::vector<GradientAndVariable> gradients;
   // The first layer of each stage.
   std::vector<int> first_layers;
 };
 
-// Builds the model with its gradients. Control edges keep each stage to its schedule: what stage s does next waits for
-// a node "pipeline/stage_<s>/after_<forward|backward>_<micro-batch>", which waits for all of what it did before. The
-// variables have the names that BuildChain gives them. INVALID_ARGUMENT where the batch does not divide, there are more
-// stages than layers, or a layer does not depend on the one before.
+// Builds the model with its gradients. Control edges enforce each stage's schedule: the next task of stage s waits for
+// a node "pipeline/stage_<s>/after_<forward|backward>_<micro-batch>", which waits for all previous ones. Variables have
+// the same names as with BuildChain. INVALID_ARGUMENT if the batch does not divide evenly, there are more stages than
+// layers, or a layer does not depend on the previous one.
 absl::StatusOr<Pipeline> BuildPipeline(const Scope& scope, const ChainModel& model, const Output& input,
                                        const Output& labels, const PipelineOptions& options);
 

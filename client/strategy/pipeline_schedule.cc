@@ -6,7 +6,7 @@
 namespace weir {
 
 std::vector<PipelineTask> TasksOfStage(PipelineSchedule schedule, int stage, int stages, int micro_batches) {
-  // How many micro-batches go ahead before the first comes back.
+  // The number of forward micro-batches before the first backward one.
   const int ahead = schedule == PipelineSchedule::kGPipe ? micro_batches : std::min(stages - stage, micro_batches);
   std::vector<PipelineTask> tasks;
   int forward = 0;
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<int>> CutLayers(const std::vector<double>& costs, int
   }
   std::vector<double> sums(n + 1, 0);
   for (int i = 0; i < n; ++i) sums[i + 1] = sums[i] + costs[i];
-  // best[k][i]: the dearest of k stages that hold the first i layers, and where the last of them begins.
+  // best[k][i]: the most expensive of k stages that hold the first i layers, and where the last of them begins.
   struct Cut {
     double cost = std::numeric_limits<double>::infinity();
     int begin = 0;

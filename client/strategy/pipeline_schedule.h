@@ -1,4 +1,4 @@
-// In which order the stages of a pipeline work on micro-batches.
+// The order in which pipeline stages process micro-batches.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace weir {
 
 enum class PipelineSchedule {
   kGPipe,  // all forward, then all backward (Huang et al. 2019); a stage keeps the activations of all micro-batches
-  k1F1B,   // a backward as soon as there is one (Narayanan et al. 2019); stage s of p keeps those of p - s
+  k1F1B,   // a backward as soon as possible (Narayanan et al. 2019); stage s of p keeps those of p - s
 };
 
 struct PipelineTask {
@@ -20,12 +20,12 @@ struct PipelineTask {
   }
 };
 
-// What stage `stage` of `stages` does, one after the other: each micro-batch forward and backward, in ascending order
-// either way, so that gradients add up in the same order whatever the schedule.
+// The tasks of stage `stage` of `stages`, in order: each micro-batch forward and backward, both in ascending order, so
+// that gradients are summed in the same order under any schedule.
 std::vector<PipelineTask> TasksOfStage(PipelineSchedule schedule, int stage, int stages, int micro_batches);
 
-// The first layer of each stage, such that the dearest stage is as cheap as can be and none is empty. InvalidArgument
-// where there are fewer layers than stages.
+// The first layer of each stage, minimising the cost of the most expensive stage; no stage is empty. InvalidArgument if
+// there are fewer layers than stages.
 absl::StatusOr<std::vector<int>> CutLayers(const std::vector<double>& costs, int stages);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Sums and means of what replicas computed, within one graph.
+// Sums and means over replicas of one graph.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace weir {
 // The sum of `values`, divided by `divisor` for a mean.
 Output ReduceValues(const Scope& scope, ReduceOp op, const OutputList& values, int divisor);
 
-// The same of gradients, which are all dense or all sparse: rows of sparse ones are listed one after the other.
+// The same for gradients, which are all dense or all sparse: rows of sparse ones are concatenated.
 Gradient ReduceGradients(const Scope& scope, ReduceOp op, const std::vector<Gradient>& parts, int divisor);
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace {
 
 enum class Effect { kReads, kAssigns, kAdds, kUpdates };
 
-// What an op does to the variable whose handle is its input 0.
+// The effect of an op on the variable whose handle is its input 0.
 Effect EffectOf(absl::string_view op) {
   if (op == "AssignVariableOp") return Effect::kAssigns;
   if (op == "AssignAddVariableOp" || op == "AssignSubVariableOp") return Effect::kAdds;
@@ -18,7 +18,7 @@ Effect EffectOf(absl::string_view op) {
   return absl::StartsWith(op, "Resource") && !gathers ? Effect::kUpdates : Effect::kReads;
 }
 
-// Where a handle comes from, through what hands it on. `conditional`: that need not run, or runs many times.
+// The origin of a handle, through nodes that forward it. `conditional`: it may not run, or run repeatedly.
 Output OriginOf(const Edge& edge, bool* conditional) {
   *conditional = false;
   Output handle(edge.src, edge.src_output);
@@ -31,7 +31,7 @@ Output OriginOf(const Edge& edge, bool* conditional) {
   }
 }
 
-// Whether the functions that `node` calls (If, While, PartitionedCall, ...) assign to any variable.
+// Whether functions that `node` calls (If, While, PartitionedCall, ...) assign to variables.
 bool CallsWriters(const Graph& graph, const Node& node) {
   std::vector<std::string> called;
   for (const auto& [name, value] : node.def().attr()) {

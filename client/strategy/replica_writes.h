@@ -1,4 +1,4 @@
-// What a model function writes to variables that all replicas share, or that are to stay equal.
+// A model function's assignments to variables that replicas share or keep equal.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace weir {
 
-// The assignments of all replicas, made to agree with the variables' aggregation: with copies that are synchronised on
-// write each copy gets the aggregate; a single variable gets it once. A replica's own copy is left alone.
+// Aggregates the assignments of all replicas according to the variables' aggregation: copies synchronised on write all
+// get the aggregate, a single variable gets it once. A replica's private copy is not changed.
 class ReplicaWrites {
  public:
-  // Of these replicas `first_replica` and the following are built in this graph.
+  // Replicas from `first_replica` on are built in this graph.
   ReplicaWrites(const StrategyVariables* variables, std::string strategy, int num_local, int first_replica,
                 int num_replicas)
       : variables_(variables),
@@ -23,8 +23,8 @@ class ReplicaWrites {
         num_replicas_(num_replicas),
         by_replica_(num_local) {}
 
-  // Finds the assignments in what replica `i` of this graph has built. InvalidArgument for one to a variable without
-  // aggregation, for one within control flow or a function, and for updates other than assignments.
+  // Collects the assignments that replica `i` of this graph has built. InvalidArgument for an assignment to a variable
+  // without aggregation, or within control flow or a function, and for updates other than assignments.
   absl::Status Collect(const GraphRegion& region, int i);
 
   using AllReduce = std::function<OutputList(ReduceOp op, const OutputList& values)>;
@@ -33,14 +33,14 @@ class ReplicaWrites {
  private:
   struct Write {
     ResourceVariable variable;
-    Node* node;  // its input 1 is what is written
+    Node* node;  // its input 1 is the value
     Output value;
   };
   bool IsPerReplica(const ResourceVariable& variable) const;
   absl::Status CheckCalls(const Graph& graph, const Node& node, int i) const;
   absl::Status CheckAlike() const;
   OutputList OfFirstReplica(const Scope& scope, const OutputList& values) const;
-  // One variable, to which each replica adds its part.
+  // The parts that replicas add to one variable.
   OutputList Shares(const Scope& scope, VariableAggregation aggregation, const OutputList& values) const;
 
   const StrategyVariables* const variables_;

@@ -1,4 +1,4 @@
-// What strategies with a copy of each variable for each replica have in common.
+// Base class of strategies with a copy of each variable per replica.
 #pragma once
 
 #include "client/strategy/collective_reduction.h"
@@ -6,20 +6,20 @@
 
 namespace weir {
 
-// Updates are made once for each replica, on its device, with gradients that AllReduceGradients has made equal.
+// Each replica updates its own copies, on its device, with gradients that AllReduceGradients has made equal.
 class ReplicatedStrategy : public Strategy {
  public:
   Operation ApplyGradients(Optimizer& optimizer, const PerReplicaGradients& gradients,
                            const ResourceVariable& global_step, ReduceOp op) override;
 
  protected:
-  // Variables go to the first device of this graph, copies to the others.
+  // Variables are on the first device of this graph, copies on the others.
   explicit ReplicatedStrategy(const weir::Scope& root, const Layout& layout, InitialValue initial_value = nullptr);
-  // A scope on each replica's device.
+  // One scope on each replica's device.
   std::vector<weir::Scope> OnEvery(absl::string_view name) const;
 
-  // For each variable of `gradients` the reduced gradient of each replica of this graph. The default adds those of the
-  // k-th variable up on the k-th device, in turn.
+  // The reduced gradient of each of the `gradients`' variables, for each replica of this graph. The default sums those
+  // of the k-th variable on the k-th device, in turn.
   virtual std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
                                                                 const std::vector<VariableGradients>& gradients);
   // The same by collectives of all replicas.

@@ -1,11 +1,11 @@
-// What strategies have in common whose replicas share one copy of each variable and take each step together.
+// Base class of strategies whose replicas share one copy of each variable and step together.
 #pragma once
 
 #include "client/strategy/strategy.h"
 
 namespace weir {
 
-// Gradients are reduced where their variable lives; it is updated once.
+// Gradients are reduced on the device of their variable, which is updated once.
 class SharedVariablesStrategy : public Strategy {
  public:
   SharedVariablesStrategy(const weir::Scope& root, Layout layout, VariablePlacement placement)

@@ -14,7 +14,7 @@ std::string LocationOf(const ResourceVariable& variable) {
   return absl::StrCat("loc:@", variable.handle().op().name());
 }
 
-// Ops that were placed where the variable is go where the copy is.
+// Moves ops from the variable's device to the copy's.
 void MoveDevice(const Node& from, const Node& to, Node* user) {
   if (!from.requested_device().empty() && user->requested_device() == from.requested_device()) {
     user->mutable_def()->set_device(to.requested_device());

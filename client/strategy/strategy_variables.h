@@ -1,4 +1,4 @@
-// The variables of a strategy: where they are made, and which copy of them a replica uses.
+// The variables of a strategy: creates them, and selects the copies that a replica uses.
 #pragma once
 
 #include <functional>
@@ -12,43 +12,44 @@
 
 namespace weir {
 
-// Where a variable goes: gives the scope to make it in, and says in `options` which devices get copies. The scope is as
-// the model has it: on a replica's device, or colocated (a slot beside its variable).
+// Places a variable: returns the scope to create it in, and sets in `options` the devices with copies. The scope is the
+// model's: on a replica's device, or colocated (a slot with its variable).
 using VariablePlacement =
     std::function<Scope(const Scope& scope, const TensorShape& shape, DataType dtype, VariableOptions* options)>;
 
-// Makes an initializer out of the model's: one that gives all workers the value of one, say.
+// Derives an initializer from the model's: for example one that gives all workers the same value.
 using InitialValue = std::function<Initializer(const Initializer& initializer)>;
 
-// The variables that were made under one strategy. A model function makes them for the first replica; the others find
-// them again in the order of making. While the ops of a replica are built they use the first copy; Retarget then moves
-// them to the replica's own. Not thread-safe.
+// The variables created under one strategy. A model function creates them for the first replica; other replicas find
+// them in the order of creation. While a replica's ops are built they use the first copy; Retarget then redirects them
+// to the replica's own. Not thread-safe.
 class StrategyVariables {
  public:
   // `initial_value` may be empty.
   StrategyVariables(VariablePlacement placement, InitialValue initial_value)
       : placement_(std::move(placement)), initial_value_(std::move(initial_value)) {}
 
-  // What is made with a scope of these policies is listed here. The strategy outlives neither graph nor scopes: both
-  // keep this alive.
+  // Variables created with a scope of these policies are listed here. Graph and scopes may outlive the strategy: the
+  // policies keep this object alive.
   static std::shared_ptr<VariablePolicy> BetweenReplicas(std::shared_ptr<StrategyVariables> variables);
   static std::shared_ptr<VariablePolicy> InReplica(std::shared_ptr<StrategyVariables> variables);
 
-  // Around the functions of all replicas, and of each.
+  // Called around the functions of all replicas, and of each.
   void BeginReplicas();
   void BeginReplica(int replica);
-  // InvalidArgument where the replica has made fewer variables than the first.
+  // InvalidArgument if the replica has created fewer variables than the first.
   absl::Status EndReplica(absl::string_view strategy);
 
-  // Makes the ops of `region` that use a variable use the copy of replica `i` of this graph instead, on its device.
+  // Redirects the ops of `region` that use a variable to the copy of replica `i` of this graph, and moves them to its
+  // device.
   absl::Status Retarget(const GraphRegion& region, int i) const;
 
-  // Makes the ops of `region` read after `gate` what they use of variables: values through reads of their own.
+  // Makes the ops of `region` read variables after `gate`; values are read again.
   absl::Status ReadAfter(const Scope& scope, const GraphRegion& region, const Operation& gate) const;
 
-  // nullptr where `handle` is none of theirs.
+  // nullptr if `handle` is not one of theirs.
   const ResourceVariable* Find(const Output& handle) const;
-  // Whether `node` was made with the variable: its initial assignment.
+  // Whether `node` was created with the variable: its initial assignment.
   bool IsPartOf(const ResourceVariable& variable, const Node& node) const;
 
  private:
@@ -63,15 +64,15 @@ class StrategyVariables {
   const InitialValue initial_value_;
   struct Listed {
     ResourceVariable variable;
-    int nodes_end;  // the ids of its nodes are below
+    int nodes_end;  // an upper bound of its nodes' ids
   };
   std::vector<Listed> all_;
   absl::flat_hash_map<Output, int> by_handle_, by_value_;
-  // From the handle and the value of a variable to those of its copies; from "loc:@" its handle likewise.
+  // From the handle and the value of a variable to those of its copies; likewise for colocation with its handle.
   absl::flat_hash_map<Output, OutputList> outputs_of_copies_;
   absl::flat_hash_map<std::string, std::vector<std::string>> locations_of_copies_;
 
-  // The variables of the model function, as the first replica made them, and how many this replica has made.
+  // The model function's variables as created by the first replica, and the number that this replica has created.
   struct Made {
     ResourceVariable variable;
     std::string wanted_name;

@@ -10,19 +10,19 @@
 
 namespace weir {
 
-// Each device has some of the outputs: of the hidden units, of the heads of an attention.
+// Each device has some of the outputs: hidden units, or attention heads.
 absl::Status SplitColumns(const Mesh& mesh, const std::string& axis, const layers::Dense& layer);
 // Each device has some of the inputs; the products are summed.
 absl::Status SplitRows(const Mesh& mesh, const std::string& axis, const layers::Dense& layer);
-// Each device has some of the rows; looking up gives zeros for others, and sums.
+// Each device has some of the rows; look-ups return zeros for others, and are summed.
 absl::Status SplitVocabulary(const Mesh& mesh, const std::string& axis, const layers::Embedding& layer);
 
-// Layouts by the names of variables: the first rule whose pattern ("block_*/up/weights", as in fnmatch) fits.
+// Layouts by variable names: the first rule whose pattern ("block_*/up/weights", as in fnmatch) matches applies.
 struct LayoutRule {
   std::string variables;
   std::vector<std::string> specs;
 };
-// Variables of a pipeline lie on their stages' meshes. NOT_FOUND for a rule that fits no variable of the scope.
+// Variables of a pipeline are on their stages' meshes. NOT_FOUND for a rule that matches no variable of the scope.
 absl::Status SetLayouts(const Scope& scope, const Mesh& mesh, const std::vector<LayoutRule>& rules);
 
 }  // namespace weir

@@ -19,7 +19,7 @@ class Spread {
     const size_t device = chosen >= 0                           ? chosen
                           : how_ == PlaceVariables::kRoundRobin ? next_++ % devices_.size()
                                                                 : Lightest();
-    // An empty variable counts for something, so that many of them spread too.
+    // Empty variables have a small weight, so that they are spread too.
     bytes_[device] += std::max<int64_t>(1, shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype)));
     return scope.WithDevice(devices_[device]);
   }
@@ -27,7 +27,7 @@ class Spread {
  private:
   size_t Lightest() const { return std::min_element(bytes_.begin(), bytes_.end()) - bytes_.begin(); }
 
-  // The device that the model asks for; -1 where it leaves the choice.
+  // The device that the model requests; -1 if it requests none.
   int Asked(const std::string& device) const {
     const auto name = DeviceName::Parse(device);
     if (!name.ok() || !name->job || !name->task) return -1;

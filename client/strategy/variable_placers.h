@@ -1,4 +1,4 @@
-// Where parameter servers' variables go.
+// Placement of variables on parameter servers.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace weir {
 
 enum class PlaceVariables {
   kRoundRobin,      // in turn
-  kBalancedByBytes  // each where the fewest bytes are so far
+  kBalancedByBytes  // where the fewest bytes are so far
 };
 
-// Spreads variables over `devices`, which are full names of one job. One that the model puts on a task of that job
-// stays there, and counts; a slot stays beside its variable.
+// Spreads variables over `devices`, which are full names of one job. A variable that the model puts on a task of that
+// job stays there, and is counted; a slot stays with its variable.
 VariablePlacement SpreadVariables(PlaceVariables how, std::vector<std::string> devices);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What lets workers of synchronous training begin their steps.
+// Tokens that allow workers to start steps in synchronous training.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace weir {
 
-// A queue for each worker, with at most one token: a worker takes part in an update once at most, however fast it is.
-// They are shared by name among graphs.
+// One queue per worker with at most one token, so that a worker contributes at most once to an update, however fast it
+// is. Shared by name among graphs.
 class WorkerTokens {
  public:
   WorkerTokens(const Scope& scope, const std::string& shared_prefix, int num_workers);
 
-  // Waits until `worker` has a token, and takes it.
+  // Waits for a token of `worker` and takes it.
   Operation Take(const Scope& scope, int worker) const;
-  // Gives one to each worker that has none.
+  // Adds a token for each worker that has none.
   Operation Refill(const Scope& scope) const;
 
  private:

@@ -15,7 +15,7 @@ absl::StatusOr<std::vector<std::string>> SplitOptimizerState(const Scope& scope,
     std::vector<std::string> specs(variable.shape().dims(), Mesh::kUnsharded);
     ASSIGN_OR_RETURN(const std::optional<Layout> set, GetLayout(variable.handle()));
     if (set && set->specs.size() == specs.size()) specs = set->specs;
-    // What reads it has it as the other layouts say.
+    // Consumers read it in the other layouts.
     ASSIGN_OR_RETURN(const Mesh own, MeshOfStage(variable.handle(), mesh));
     RETURN_IF_ERROR(SetLayout(variable.value(), own, specs));
     bool is_split = false;

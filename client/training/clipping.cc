@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Indices of all dimensions, whatever the rank.
+// The indices of all dimensions, for any rank.
 Output AllAxes(const Scope& scope, const Output& t) {
   return ops::Range(scope, Tensor::Scalar<int32_t>(0), ops::Rank(scope, t), Tensor::Scalar<int32_t>(1));
 }
@@ -23,7 +23,7 @@ Output ClipByValue(const Scope& scope, const Output& t, const Input& least, cons
 Output ClipByNorm(const Scope& scope, const Output& t, const Input& clip_norm, const std::vector<int32_t>& axes) {
   const Output over = axes.empty() ? AllAxes(scope, t) : scope.Constant(Tensor::Vector<int32_t>(axes));
   const Output squares = SumOfSquares(scope, t, over, true);
-  // The root's gradient at zero is infinite: it is not taken there.
+  // The square root's gradient at zero is infinite, so it is not computed there.
   const Output positive = ops::Greater(scope, squares, 0);
   const Output safe = ops::SelectV2(scope, positive, squares, ops::OnesLike(scope, squares));
   const Output norm = ops::SelectV2(scope, positive, ops::Sqrt(scope, safe), squares);
@@ -66,7 +66,7 @@ ClippedGradients ClipByGlobalNorm(const Scope& scope, const std::vector<Gradient
   ClippedGradients clipped{.global_norm = GlobalNorm(scope, gradients)};
   const Output bound = scope.Constant(clip_norm, DT_FLOAT);
   const Output scale = ops::RealDiv(scope, bound, ops::Maximum(scope, clipped.global_norm, bound));
-  // Zero where the norm is finite, else NaN: a scale of 0 would hide it.
+  // Zero if the norm is finite, otherwise NaN: a scale of 0 would hide it.
   const Output doubt = ops::Sub(scope, clipped.global_norm, clipped.global_norm);
   const Output scale_or_nan = ops::AddV2(scope, scale, doubt);
   clipped.gradients = ClipEach(scope, gradients, [&](const Scope& beside, const Output& t) {

@@ -22,7 +22,7 @@ Operation Add(const Scope& scope, const ResourceVariable& sum, const Gradient& g
   return ops::ResourceScatterAdd(scope, sum.handle(), gradient.indices, gradient.values);
 }
 
-// The mean goes to the optimizer, the sums go back to zero.
+// Passes the mean to the optimizer and resets the sums to zero.
 OutputList Apply(const Scope& scope, Optimizer& optimizer, const std::vector<Accumulated>& accumulated, int64_t steps) {
   std::vector<GradientAndVariable> means;
   std::vector<Output> read;
@@ -70,7 +70,7 @@ Operation AccumulateGradients(const Scope& scope, Optimizer& optimizer,
   const Scope beside_count = scope.ColocateWith(count.handle().op());
   const Output next = ops::AddV2(beside_count, count.value(), int64_t{1});
   const Output complete = ops::Equal(beside_count, next, steps);
-  // A count that begins anew with each update cannot overflow.
+  // A count that restarts with each update cannot overflow.
   const Output left = ops::SelectV2(beside_count, complete, int64_t{0}, next);
   added.push_back(count.Assign(beside_count, left));
 

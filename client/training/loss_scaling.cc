@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Div is an op that mixed precision leaves alone: what is small again after it must not be rounded to 16 bits.
+// Uses Div, which mixed precision does not convert: the small results must not be rounded to 16 bits.
 Gradient DividedBy(const Scope& scope, const Gradient& gradient, const Output& scale) {
   Gradient unscaled = gradient;
   unscaled.values = ops::Div(scope, gradient.values, ops::Cast(scope, scale, gradient.values.type()));
@@ -77,7 +77,7 @@ class DynamicScaling : public Optimizer {
     for (const auto& [gradient, variable] : gradients) {
       if (gradient.valid()) updated.push_back(variable);
     }
-    if (updated.empty()) return inner_->ApplyGradients(scope, gradients, global_step);  // says that there is none
+    if (updated.empty()) return inner_->ApplyGradients(scope, gradients, global_step);  // fails: no gradients
     if (!has_slots_) MakeSlots(scope, updated);
     const Scope own = scope.SubScope("loss_scale");
     const Output finite = AllFinite(own, gradients);
@@ -125,7 +125,7 @@ class DynamicScaling : public Optimizer {
     return scope.ok();
   }
 
-  // Each gradient is looked at where it is.
+  // Each gradient is checked on its device.
   static Output AllFinite(const Scope& scope, const std::vector<GradientAndVariable>& gradients) {
     InputList finite;
     for (const auto& [gradient, variable] : gradients) {
@@ -154,7 +154,7 @@ class DynamicScaling : public Optimizer {
 
   const std::unique_ptr<Optimizer> inner_;
   const DynamicLossScale options_;
-  // Made by the first ComputeGradients.
+  // Created by the first ComputeGradients.
   const std::unique_ptr<State> state_ = std::make_unique<State>();
   bool has_slots_ = false;
 };

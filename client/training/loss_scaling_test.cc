@@ -125,7 +125,7 @@ TEST_F(LossScalingTest, SaysWhatItCannotDo) {
   EXPECT_THAT(scope_.status().message(), HasSubstr("grows after 1 step or more (not 0)"));
 }
 
-// Gradients of 1e-9 are nothing in float16, and 3e-5 are not.
+// Gradients of 1e-9 underflow in float16; 3e-5 do not.
 TEST(Float16TrainingTest, LearnsFromGradientsThatFloat16CannotHold) {
   for (const bool scaled : {false, true}) {
     const Scope scope = Scope::NewRoot();

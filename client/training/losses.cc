@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// From `labels`, certain ones, towards `other`.
+// Interpolates from one-hot `labels` towards `other`.
 Output Towards(const Scope& scope, const Output& labels, double smoothing, const Output& other) {
   return ops::AddV2(scope, ops::Mul(scope, labels, 1 - smoothing), ops::Mul(scope, other, smoothing));
 }
@@ -35,7 +35,7 @@ Output SmoothedSoftmaxLoss(const Scope& scope, const Output& logits, const Outpu
 
 Output SmoothedSigmoidLoss(const Scope& scope, const Output& logits, const Output& labels, double smoothing) {
   const Output smooth = Towards(scope, labels, smoothing, scope.Constant(0.5, labels.type()));
-  // max(x, 0) - x * z + log(1 + exp(-|x|)): no exponential of a large number.
+  // max(x, 0) - x * z + log(1 + exp(-|x|)): avoids the exponential of a large number.
   const Output linear = ops::Sub(scope, ops::Relu(scope, logits), ops::Mul(scope, logits, smooth));
   const Output bend = ops::Log1p(scope, ops::Exp(scope, ops::Neg(scope, ops::Abs(scope, logits))));
   return MeanOfAll(scope, ops::AddV2(scope, linear, bend));

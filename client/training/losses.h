@@ -1,4 +1,4 @@
-// Losses of classifiers whose labels are not quite certain (Szegedy et al. 2015), as Keras defines them.
+// Classification losses with label smoothing (Szegedy et al. 2015), as Keras defines them.
 #pragma once
 
 #include "client/scope.h"

@@ -12,8 +12,8 @@ bool Assigns(const Node& node, const Output& handle) {
   return variable->src == handle.node() && variable->src_output == handle.index();
 }
 
-// What the variable's own initializer assigns. Where there are copies, that is one of those on which the initializer of
-// all depends.
+// The value that the variable's own initializer assigns. If there are copies, it is one of those that the combined
+// initializer depends on.
 Output InitialValue(const ResourceVariable& variable) {
   if (!variable.initializer().valid()) return {};
   std::vector<const Node*> nodes = {variable.initializer().node()};
@@ -26,7 +26,7 @@ Output InitialValue(const ResourceVariable& variable) {
   return {};
 }
 
-// With all copies that a strategy keeps of the average.
+// Updates all copies that a strategy keeps of the average.
 Operation Move(const Scope& scope, const ResourceVariable& average, const Output& value, const Output& weight) {
   const Output distance = ops::Sub(scope, value, average.Read(scope));
   return average.AssignAdd(scope, ops::Mul(scope, distance, weight));
@@ -51,7 +51,7 @@ Operation ExponentialMovingAverage::Apply(const Scope& scope, std::vector<Resour
   std::vector<Operation> updates;
   for (const ResourceVariable& variable : variables) {
     if (!variable.valid()) continue;
-    // A strategy places the average and its copies as it does the variable's.
+    // A strategy places the average and its copies like the variable's.
     const Scope beside = variable.copies().empty() ? scope.Root().ColocateWith(variable.handle().op()) : scope.Root();
     const ResourceVariable average = ResourceVariable::Make(
         beside.WithName(absl::StrCat(variable.name(), "/", options_.name)), variable.shape(), variable.dtype(),
@@ -76,7 +76,7 @@ ExponentialMovingAverage::OutputAverage ExponentialMovingAverage::Apply(const Sc
   const ResourceVariable steps = ResourceVariable::Make(inner.WithName("local_step"), TensorShape(), value.type(),
                                                         initializers::Zeros(), {.trainable = false});
   const Operation counted = steps.AssignAdd(inner.ColocateWith(steps.handle().op()), 1);
-  // What is left of the beginning is (1 - weight) ^ steps.
+  // The remaining weight of the initial value is (1 - weight) ^ steps.
   const Output left = ops::Pow(inner, ops::Sub(inner, 1, weight), steps.Read(inner));
   result.value = ops::RealDiv(inner, result.value, ops::Sub(inner, 1, left));
   result.update = ops::NoOp(inner.WithControlDependencies({result.update, counted}));

@@ -1,4 +1,4 @@
-// Averages that follow what they are of.
+// Exponential moving averages of variables and outputs.
 #pragma once
 
 #include <optional>
@@ -13,32 +13,32 @@ namespace weir {
 
 struct MovingAverageOptions {
   double decay = 0.999;
-  // A scalar: the decay is at most (1 + num_updates) / (10 + num_updates), so that the first averages move faster.
+  // A scalar: limits the decay to (1 + num_updates) / (10 + num_updates), so that averages change faster at the start.
   std::optional<Output> num_updates;
-  bool zero_debias = false;  // of outputs: divides by how much of the average is not yet its beginning, zero
+  bool zero_debias = false;  // for outputs: corrects for the initial value of zero
   std::string name = "ExponentialMovingAverage";
 };
 
-// tf.train.ExponentialMovingAverage: average -= (1 - decay) * (average - value). Averages are variables beside those
-// they follow, named "<variable>/<name>", and are saved with them.
+// tf.train.ExponentialMovingAverage: average -= (1 - decay) * (average - value). Averages are variables on the same
+// device, named "<variable>/<name>", and are saved with them.
 class ExponentialMovingAverage {
  public:
   explicit ExponentialMovingAverage(MovingAverageOptions options) : options_(std::move(options)) {}
 
-  // Adds an average for each variable (empty: all trainable ones), which begins as the variable does. The operation
-  // moves them; run it after the step that changed the variables.
+  // Adds an average for each variable (empty: all trainable ones), with the same initial value. The operation updates
+  // them; run it after the step that changed the variables.
   Operation Apply(const Scope& scope, std::vector<ResourceVariable> variables = {});
-  // An average of a scalar output (a loss, say), which begins as zero. Each call adds another.
+  // An average of a scalar output (a loss, say) that starts at zero. Each call adds another.
   struct OutputAverage {
-    Output value;  // run it in a step after `update`, or see what was before
+    Output value;  // run it in a step after `update`; otherwise it may return the previous value
     ResourceVariable average;
     Operation update;
   };
   OutputAverage Apply(const Scope& scope, const Output& value, const std::string& name) const;
 
-  // The variable that follows `variable`; invalid where none does.
+  // The average of `variable`; invalid if there is none.
   ResourceVariable Average(const ResourceVariable& variable) const;
-  // Entries that restore the variables from their averages: for a Saver of a graph that evaluates.
+  // Entries that restore the variables from their averages: for a Saver of an evaluation graph.
   std::vector<Saveable> VariablesFromAverages() const;
 
  private:

@@ -28,7 +28,7 @@ Output Refuse(const Scope& scope, const char* what) {
   return Output();
 }
 
-// Which period of a schedule with restarts the step is in, and how far it has come within.
+// The current period of a schedule with restarts, and the fraction of it that has passed.
 struct Period {
   Output number, fraction;
 };
@@ -67,7 +67,7 @@ Schedule PolynomialDecay(double initial, double decay_steps, double end, double 
 
 Schedule PiecewiseConstant(std::vector<int64_t> boundaries, std::vector<double> values) {
   return [boundaries = std::move(boundaries), values = std::move(values)](const Scope& scope, const Output& step) {
-    if (values.size() != boundaries.size() + 1) return Refuse(scope, "there is one value more than boundaries");
+    if (values.size() != boundaries.size() + 1) return Refuse(scope, "expected one value more than boundaries");
     const std::vector<float> rates(values.begin(), values.end());
     const Output passed = ops::Greater(scope, ops::Cast(scope, step, DT_INT64), Tensor::Vector<int64_t>(boundaries));
     const Output index = ops::Sum(scope, ops::Cast(scope, passed, DT_INT32), Tensor::Scalar<int32_t>(0));
@@ -92,7 +92,7 @@ Schedule CosineDecay(double initial, double decay_steps, double alpha) {
 
 Schedule CosineDecayRestarts(double initial, double first_decay_steps, double t_mul, double m_mul, double alpha) {
   return [=](const Scope& scope, const Output& step) {
-    if (t_mul < 1) return Refuse(scope, "a period is at least as long as the one before");
+    if (t_mul < 1) return Refuse(scope, "t_mul must be at least 1");
     const Period period = PeriodOf(scope, Quotient(scope, step, first_decay_steps, false), t_mul);
     const Output height = ops::Pow(scope, m_mul, period.number);
     const Output cosine = ops::Mul(scope, height, HalfCosine(scope, period.fraction));

@@ -1,4 +1,4 @@
-// Against TensorFlow 2.21: the numbers are what Keras and tf.compat.v1 give for the same arguments.
+// Compares with TensorFlow 2.21: the numbers are results of Keras and tf.compat.v1 for the same arguments.
 
 #include <cmath>
 
@@ -25,7 +25,7 @@ constexpr float kTolerance = 2e-6F;
 
 std::vector<float> Values(const Tensor& tensor) { return {tensor.flat<float>().begin(), tensor.flat<float>().end()}; }
 
-// Expects `computed` to be near to `expected`, one by one.
+// Expects the elements to be close.
 void ExpectNear(const std::vector<float>& computed, const std::vector<float>& expected) {
   ASSERT_EQ(computed.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(computed[i], expected[i], kTolerance) << "at " << i;

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kMostCombinations = 1'000'000;
-// Below it each integer is a double of its own.
+// Doubles represent all integers below it exactly.
 constexpr double kInexactInteger = 0x1p53;
 
 }  // namespace
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<HyperParameters>> RandomSearch(const SearchSpace& spa
   if (trials < 0 || trials > static_cast<int>(kMostCombinations)) {
     return errors::InvalidArgument("There cannot be ", trials, " trials");
   }
-  // The library's distributions differ from place to place; its generators do not.
+  // The standard library's distributions differ between implementations; its generators do not.
   std::mt19937_64 random(seed);
   std::vector<HyperParameters> drawn(trials);
   for (HyperParameters& parameters : drawn) {

@@ -1,4 +1,4 @@
-// Which values of its parameters a program is tried with.
+// Hyper-parameter search spaces.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace weir {
 
-// Values of the parameters of one trial, by name.
+// The parameter values of one trial, by name.
 using HyperParameters = std::map<std::string, double>;
 // "learning_rate=0.01, units=64".
 std::string ToString(const HyperParameters& parameters);
 
-// A parameter: values to choose from, or a range to draw from. A value.
+// A parameter: a set of values, or a range. A value type.
 class Parameter {
  public:
   static Parameter Choice(std::vector<double> values);
   static Parameter Uniform(double least, double most);
-  static Parameter LogUniform(double least, double most);  // of a range above zero; its logarithm is uniform
+  static Parameter LogUniform(double least, double most);  // for a positive range; uniform in the logarithm
   static Parameter Integer(int64_t least, int64_t most);   // both included
 
  private:
@@ -30,7 +30,7 @@ class Parameter {
   enum class Kind { kChoice, kUniform, kLogUniform, kInteger };
 
   absl::Status Check(const std::string& name) const;
-  // `x` in [0, 1).
+  // Maps `x` in [0, 1) to a value.
   double At(double x) const;
 
   Kind kind_ = Kind::kChoice;
@@ -43,7 +43,7 @@ using SearchSpace = std::map<std::string, Parameter>;
 // Every combination; the last name varies fastest. InvalidArgument for a range that is not of integers, or more than a
 // million combinations.
 absl::StatusOr<std::vector<HyperParameters>> GridSearch(const SearchSpace& space);
-// Drawn independently; the same for the same seed everywhere.
+// Independent samples; reproducible on every platform for the same seed.
 absl::StatusOr<std::vector<HyperParameters>> RandomSearch(const SearchSpace& space, int trials, uint64_t seed);
 
 }  // namespace weir

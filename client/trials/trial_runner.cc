@@ -37,7 +37,7 @@ double TrialContext::Get(const std::string& name) {
 absl::StatusOr<std::unique_ptr<Session>> TrialContext::Connect(const Scope& scope) const {
   SessionOptions options = runner_->options_.session;
   options.config.set_isolate_session_state(true);
-  // Of other tasks the trial need not hear.
+  // The trial does not depend on other tasks.
   if (!device_.empty()) options.config.add_device_filters(device_);
   const std::string& target = runner_->options_.target;
   return target.empty() ? Session::Local(scope, std::move(options))
@@ -56,7 +56,7 @@ bool TrialRunner::IsWorseThanMedian(int index, int64_t step, double objective) {
   for (const auto& [trial, reported] : reports_[step]) {
     if (trial != index) others.push_back(reported);
   }
-  // Of those that diverged there is no order, nor would their median tell anything.
+  // Diverged trials have no order, and would distort the median.
   if (std::isfinite(objective)) reports_[step][index] = objective;
   if (static_cast<int>(others.size()) < options_.median_stopping_after) return false;
   const auto middle = others.begin() + static_cast<int64_t>(others.size() / 2);

@@ -1,4 +1,4 @@
-// Trials of hyper-parameters, side by side on one cluster.
+// Hyper-parameter trials, run concurrently on one cluster.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@ namespace weir {
 
 class TrialRunner;
 
-// What a trial's function works with. Used by the trial's thread alone.
+// The environment of a trial's function. Used only by the trial's thread.
 class TrialContext {
  public:
   const HyperParameters& parameters() const { return *parameters_; }
-  // Where there is no such parameter, not a number, and the trial fails with InvalidArgument.
+  // NaN if there is no such parameter; the trial then fails with InvalidArgument.
   double Get(const std::string& name);
   int index() const { return index_; }
-  // How far to go, in the runner's unit (steps, say), from the beginning. With successive halving a trial that is kept
-  // is called again with more, and goes on where it was: from its directory's checkpoint.
+  // The amount of training, in the runner's unit (steps, say), from the beginning. With successive halving a surviving
+  // trial is called again with a larger budget, and continues from the checkpoint in its directory.
   int64_t budget() const { return budget_; }
-  // The trial's own, for checkpoints; empty where the runner has none.
+  // The trial's own directory, for checkpoints; empty if the runner has none.
   const std::string& directory() const { return directory_; }
-  // A task for the trial's ops: the tasks of TrialOptions in turn. "" without a cluster.
+  // A task for the trial's ops: TrialOptions' devices in turn. "" without a cluster.
   const std::string& device() const { return device_; }
 
-  // A session of the trial's own: variables and other state of that name of other trials are not its.
+  // The trial's own session: variables and other state are not shared with other trials.
   absl::StatusOr<std::unique_ptr<Session>> Connect(const Scope& scope) const;
-  // Says how well the trial does after `step`; true asks it to stop, for it does worse than others did.
+  // Reports the objective after `step`; returns true if the trial should stop, because it is worse than others were.
   bool Report(int64_t step, double objective);
 
  private:
@@ -52,14 +52,14 @@ class TrialContext {
 using TrialFunction = std::function<absl::StatusOr<double>(TrialContext& context)>;
 
 struct TrialOptions {
-  std::string target;                // "grpc://host:port" of a cluster; empty: a runtime of its own for each trial
-  std::vector<std::string> devices;  // "/job:worker/task:0" …, dealt out to the trials
+  std::string target;                // "grpc://host:port" of a cluster; empty: each trial has its own runtime
+  std::vector<std::string> devices;  // "/job:worker/task:0" …, assigned to trials in turn
   int parallel_trials = 2;
   std::string directory;  // trials get "<directory>/trial-<index>"
   SessionOptions session;
-  int64_t budget = 1;  // of each trial; without successive halving
-  // A trial is to stop when it reports more than the median of what others had reported at that step, once as many have
-  // as this; 0: never.
+  int64_t budget = 1;  // of each trial; not for successive halving
+  // A trial should stop when its objective exceeds the median of what at least this many others reported at that step;
+  // 0: never.
   int median_stopping_after = 0;
 };
 
@@ -73,25 +73,25 @@ struct TrialResult {
   absl::Duration duration;
 };
 
-// Trial by trial, the best first, those that failed last: an aligned table for people.
+// One line per trial, the best first, failed ones last: an aligned table.
 std::string ResultTable(const std::vector<TrialResult>& results);
 
-// Each trial runs on a thread of its own, as many at a time as the options say. A trial that fails, or gives what is
-// not a number, is told in its result and ends none of the others.
+// Runs each trial on its own thread, with limited concurrency. A trial that fails, or returns NaN, is reported in its
+// result and does not affect the others.
 class TrialRunner {
  public:
   TrialRunner(TrialFunction function, TrialOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
 
-  // By index, whatever the order in which they end.
+  // Ordered by index.
   std::vector<TrialResult> Run(const std::vector<HyperParameters>& trials);
 
   struct Halving {
     int64_t least_budget = 1, most_budget = 1;
     int factor = 3;
   };
-  // Successive halving (Jamieson and Talwalkar 2016): all with the least budget; the best one of `factor` of them with
-  // `factor` times as much, and so on up to the most. InvalidArgument for budgets that cannot be.
+  // Successive halving (Jamieson and Talwalkar 2016): all trials start with the smallest budget; the best 1/`factor` of
+  // them continue with `factor` times as much, and so on up to the largest. InvalidArgument for invalid budgets.
   absl::StatusOr<std::vector<TrialResult>> RunHalving(const std::vector<HyperParameters>& trials,
                                                       const Halving& halving);
 

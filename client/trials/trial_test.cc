@@ -1,4 +1,4 @@
-// Trials with local sessions, and the searches that choose them.
+// Trials with local sessions, and the searches that select them.
 
 #include <atomic>
 #include <set>
@@ -54,7 +54,7 @@ TEST(SearchSpaceTest, SpacesThatCannotBeAreErrors) {
   EXPECT_THAT(RandomSearch({{"a", Parameter::Uniform(0, 1)}}, -1, 1), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Minimises (w - 3)^2 from 0, and gives what is left.
+// Minimises (w - 3)^2 from 0 and returns the remaining error.
 absl::StatusOr<double> Descend(TrialContext& context) {
   const Scope scope = Scope::NewRoot();
   const ResourceVariable w =

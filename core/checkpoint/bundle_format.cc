@@ -55,10 +55,10 @@ absl::StatusOr<int> DecodeHeader(const std::string& bytes) {
 
 absl::Status CheckSize(const BundleEntry& entry) {
   if (entry.dtype == DT_STRING) {
-    // At least one byte of length for each.
+    // At least one length byte each.
     if (static_cast<uint64_t>(entry.shape.num_elements()) <= entry.size) return absl::OkStatus();
   } else if (entry.dtype == DT_VARIANT) {
-    // At least a length and a checksum for each.
+    // At least a length and a checksum each.
     if (static_cast<uint64_t>(entry.shape.num_elements()) <= entry.size / 5) return absl::OkStatus();
   } else if (!IsPlainType(entry.dtype)) {
     return absl::OkStatus();
@@ -99,7 +99,7 @@ absl::StatusOr<BundleEntry> DecodeEntry(const std::string& bytes, int num_shards
   return entry;
 }
 
-// As damage to this file, whatever the check that failed calls it.
+// Reported as damage to this file, whatever code the failed check returned.
 absl::Status Damaged(const std::string& path, absl::string_view where, const absl::Status& status) {
   const auto code = status.code() == absl::StatusCode::kUnimplemented ? status.code() : absl::StatusCode::kDataLoss;
   return absl::Status(code, absl::StrCat(path, ": not a readable checkpoint: ", where, status.message()));

@@ -1,5 +1,5 @@
-// What the files of a checkpoint in TensorFlow's V2 format ("tensor bundle") hold: PREFIX.index, a sorted table of
-// entries by name, and PREFIX.data-00000-of-00001 and so on, the tensors' bytes.
+// The file format of TensorFlow's V2 checkpoints ("tensor bundle"): PREFIX.index, a sorted table of entries by name,
+// and PREFIX.data-00000-of-00001 and so on, the tensors' bytes.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// One tensor, or one slice of a partitioned one. With slices, the entry says only which parts there are; each lies
-// under the key that SliceKey gives.
+// One tensor, or one slice of a partitioned one. The entry of a partitioned tensor lists its slices only; each is
+// stored under the key that SliceKey returns.
 struct BundleEntry {
   DataType dtype = DT_INVALID;
   TensorShape shape;
@@ -34,12 +34,12 @@ std::string BundleDataPath(absl::string_view prefix, int shard, int num_shards);
 std::string SliceKey(absl::string_view name, const TensorSlice& slice);
 bool IsSliceKey(absl::string_view key);
 
-// Complete, synced and closed, at `path`.
+// Writes a complete file to `path`, syncs and closes it.
 absl::Status WriteBundleIndex(FileSystem* file_system, const std::string& path, const BundleIndex& index, bool sync);
-// NotFound without the file; DataLoss, naming the file, the key and the reason, for one that does not hold together.
-// What it returns is safe to use: shapes, offsets, shards and slices are checked.
+// NotFound if there is no file; DataLoss, naming the file, the key and the reason, if it is inconsistent. The result is
+// safe to use: shapes, offsets, shards and slices are checked.
 absl::StatusOr<BundleIndex> ReadBundleIndex(FileSystem* file_system, absl::string_view prefix);
-// Every data file is there and as long as the index asks.
+// Checks that every data file exists and is as long as the index requires.
 absl::Status CheckBundleData(FileSystem* file_system, absl::string_view prefix, const BundleIndex& index);
 
 }  // namespace weir

@@ -9,7 +9,7 @@ absl::Status Clash(const std::string& prefix, const std::string& key, absl::stri
   return errors::InvalidArgument("Cannot merge checkpoint ", prefix, ": tensor '", key, "' ", reason);
 }
 
-// Adds what `part` holds, whose first shard becomes number `first_shard`.
+// Adds the entries of `part`, whose first shard becomes shard `first_shard`.
 absl::Status MergeIndex(const std::string& prefix, const BundleIndex& part, int first_shard, BundleIndex* merged) {
   for (const auto& [key, entry] : part.entries) {
     BundleEntry moved = entry;
@@ -42,7 +42,7 @@ absl::Status MoveData(FileSystem* file_system, const std::string& prefix, int sh
   return absl::OkStatus();
 }
 
-// What remains of the merged bundles. The result is complete already, so that a failure here loses nothing.
+// Removes what is left of the merged bundles. The result is already complete, so a failure here loses nothing.
 void RemoveRemains(FileSystem* file_system, absl::Span<const std::string> prefixes, const std::string& destination,
                    bool delete_dirs) {
   std::set<std::string> dirs;

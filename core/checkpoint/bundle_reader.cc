@@ -14,11 +14,11 @@
 namespace weir {
 namespace {
 
-// Read and summed at a time: few enough calls, small enough to share among threads.
+// Read and checksummed at a time: large enough for few calls, small enough to share among threads.
 constexpr uint64_t kReadPiece = 2 << 20;
 constexpr int64_t kNanosPerPiece = 500'000;
 
-// Any byte but 0 would be no bool to C++.
+// In C++ any byte other than 0 and 1 is an invalid bool.
 void NormalizeBools(Tensor* tensor) {
   for (unsigned char *p = tensor->data<unsigned char>(), *end = p + tensor->NumElements(); p < end; ++p) *p = *p != 0;
 }
@@ -96,7 +96,7 @@ absl::StatusOr<Tensor> BundleReader::ReadSlice(absl::string_view name, const Ten
     }
     return part;
   }
-  // Often the very slice that was saved is wanted.
+  // Often the requested slice is exactly one that was saved.
   if (std::find(entry->slices.begin(), entry->slices.end(), slice) != entry->slices.end()) {
     const std::string slice_key = SliceKey(name, slice);
     const BundleEntry* stored = Find(slice_key);
@@ -104,7 +104,7 @@ absl::StatusOr<Tensor> BundleReader::ReadSlice(absl::string_view name, const Ten
       return ReadEntry(slice_key, *stored, allocator);
     }
   }
-  RETURN_IF_ERROR(CheckComplete());  // before anything is allocated for slices that may not be there
+  RETURN_IF_ERROR(CheckComplete());  // before allocating for slices that may be missing
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator, entry->dtype, shape));
   RETURN_IF_ERROR(Assemble(key, *entry, slice, &tensor));
   return tensor;
@@ -127,7 +127,7 @@ absl::StatusOr<Tensor> BundleReader::Restore(absl::string_view name, absl::strin
   return ReadSlice(name, spec.slice, allocator);
 }
 
-// Copies what each stored slice has of `wanted`. The slices must cover it: what none has would stay undefined.
+// Copies the parts of `wanted` from the stored slices. They must cover it: the rest would stay undefined.
 absl::Status BundleReader::Assemble(const std::string& name, const BundleEntry& entry, const TensorSlice& wanted,
                                     Tensor* tensor) const {
   const TensorSlice target = wanted.Resolved(entry.shape);
@@ -172,7 +172,7 @@ absl::StatusOr<const ReadableFile*> BundleReader::FileOf(const BundleEntry& entr
 
 absl::StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const BundleEntry& entry,
                                                Allocator* allocator) const {
-  RETURN_IF_ERROR(FileOf(entry).status());  // before memory is taken for what is not there
+  RETURN_IF_ERROR(FileOf(entry).status());  // before allocating for missing data
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator, entry.dtype, entry.shape));
   RETURN_IF_ERROR(ReadEntryInto(key, entry, &tensor));
   return tensor;

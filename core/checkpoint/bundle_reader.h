@@ -13,22 +13,22 @@
 
 namespace weir {
 
-// Thread-safe. Blocks for I/O. Nothing in the files is trusted: what does not hold together is DataLoss that names the
-// file and the reason, and no tensor is allocated that its file is too short for.
+// Thread-safe. Blocks for I/O. The files are untrusted: inconsistent content is DataLoss naming the file and the
+// reason, and no tensor is allocated if its file is too short for it.
 class BundleReader {
  public:
   struct Options {
-    // Large tensors are read and checked in parallel with it. Optional; outlives the reader.
+    // Reads and checks large tensors in parallel. Optional; outlives the reader.
     WorkQueue* work_queue = nullptr;
   };
   struct Info {
     std::string name;
     DataType dtype;
     TensorShape shape;
-    std::vector<TensorSlice> slices;  // none: stored whole
+    std::vector<TensorSlice> slices;  // empty: stored whole
   };
 
-  // NotFound when there is no such checkpoint. `file_system` outlives the reader.
+  // NotFound if there is no such checkpoint. `file_system` outlives the reader.
   static absl::StatusOr<std::unique_ptr<BundleReader>> Open(FileSystem* file_system, const std::string& prefix,
                                                             Options options);
   static absl::StatusOr<std::unique_ptr<BundleReader>> Open(FileSystem* file_system, const std::string& prefix) {
@@ -39,18 +39,19 @@ class BundleReader {
   absl::StatusOr<Info> Lookup(absl::string_view name) const;
   std::vector<Info> List() const;
 
-  // The whole tensor, put together when it is stored as slices. NotFound: "Key NAME not found in checkpoint".
+  // The whole tensor, assembled from its slices if it was stored that way. NotFound: "Key NAME not found in
+  // checkpoint".
   absl::StatusOr<Tensor> Read(absl::string_view name, Allocator* allocator = CpuAllocator()) const;
-  // Straight into `tensor`'s buffer, of the dtype and shape that Lookup tells; InvalidArgument otherwise. After an
-  // error the buffer's content is undefined.
+  // Reads into the buffer of `tensor`, which has the dtype and shape that Lookup returns; InvalidArgument otherwise.
+  // After an error the buffer's content is undefined.
   absl::Status ReadInto(absl::string_view name, Tensor* tensor) const;
-  // A part of it, from whatever slices it is stored as; DataLoss when they do not cover that part.
+  // A part of the tensor, from any stored slices; DataLoss if they do not cover it.
   absl::StatusOr<Tensor> ReadSlice(absl::string_view name, const TensorSlice& slice,
                                    Allocator* allocator = CpuAllocator()) const;
-  // As RestoreV2: `shape_and_slice` is empty, or as ParseShapeAndSlice reads it; the dtype must agree.
+  // Like RestoreV2: `shape_and_slice` is empty or in the form that ParseShapeAndSlice reads; the dtype must match.
   absl::StatusOr<Tensor> Restore(absl::string_view name, absl::string_view shape_and_slice, DataType dtype,
                                  Allocator* allocator = CpuAllocator()) const;
-  // Every data file is there and as long as the index asks.
+  // Checks that every data file exists and is as long as the index requires.
   absl::Status CheckComplete() const { return CheckBundleData(file_system_, prefix_, index_); }
 
  private:
@@ -58,7 +59,7 @@ class BundleReader {
 
   const BundleEntry* Find(absl::string_view key) const;
   absl::StatusOr<const BundleEntry*> Need(absl::string_view name) const;
-  // The open file of the entry, which is long enough for it.
+  // The open file of the entry, checked to be long enough for it.
   absl::StatusOr<const ReadableFile*> FileOf(const BundleEntry& entry) const;
   absl::StatusOr<Tensor> ReadEntry(const std::string& key, const BundleEntry& entry, Allocator* allocator) const;
   absl::Status ReadEntryInto(const std::string& key, const BundleEntry& entry, Tensor* tensor) const;

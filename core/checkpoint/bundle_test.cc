@@ -115,7 +115,7 @@ TEST_F(BundleTest, VariantsComeBackEncoded) {
   EXPECT_THAT(reader->Restore("v", "3 0,1", DT_VARIANT), StatusIs(absl::StatusCode::kUnimplemented));
 }
 
-// Cut off or with one bit turned over, wherever that is.
+// Truncated, or with one bit flipped, at any position.
 TEST_F(BundleTest, DamagedVariantsAreDataLoss) {
   Write("ckpt", {{"v", Tensor::Scalar(MakeTensorVariant(Range({2})))}});
   const std::string path = BundleDataPath("ckpt", 0, 1);
@@ -237,7 +237,7 @@ TEST_F(BundleTest, TruncatedDataIsDataLossThatNamesTheFile) {
   }
 }
 
-// Indexes whose checksums are right, but whose entries lie.
+// Indexes with correct checksums but false entries.
 TEST_F(BundleTest, LyingEntriesAreDataLoss) {
   const auto read = [&](const BundleEntry& entry, int num_shards = 1) -> absl::Status {
     BundleIndex index;
@@ -311,8 +311,8 @@ TEST_F(BundleTest, HugeStringLengthsAreDataLoss) {
   }
 }
 
-// Saves step 2 over and beside step 1, crashing at every operation in turn: step 1 stays loadable, and whatever is
-// found of step 2 is whole.
+// Saves step 2 over and beside step 1, crashing at every operation in turn: step 1 stays loadable, and step 2 is either
+// complete or absent.
 void CrashEverywhere(const std::function<absl::Status(FileSystem*)>& save) {
   for (int64_t at = 0;; ++at) {
     auto base = NewMemoryFileSystem();

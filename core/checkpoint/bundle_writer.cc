@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Summed and written piece by piece: the write finds the piece in the cache.
+// Checksummed and written piece by piece, so that the write finds the piece in the cache.
 constexpr size_t kWritePiece = 256 << 10;
 
 std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
@@ -158,8 +158,8 @@ absl::Status BundleWriter::WriteStrings(const Tensor& tensor, BundleEntry* entry
   return absl::OkStatus();
 }
 
-// Of each variant its length as a varint, its bytes and the masked checksum of all that comes before, the length as an
-// integer. The entry's checksum covers these checksums too.
+// For each variant: its length as a varint, its bytes, and the masked checksum of everything before (the length as an
+// integer). The entry's checksum covers these checksums too.
 absl::Status BundleWriter::WriteVariants(const Tensor& tensor, BundleEntry* entry) {
   tensorflow::TensorProto proto;
   RETURN_IF_ERROR(TensorToProto(tensor, &proto));
@@ -193,7 +193,7 @@ absl::Status BundleWriter::Publish() {
   if (options_.sync) RETURN_IF_ERROR(data_->Sync());
   RETURN_IF_ERROR(data_->Close());
   RETURN_IF_ERROR(WriteBundleIndex(file_system_, index_temporary_, index_, options_.sync));
-  // An index of an earlier checkpoint by this name must not meet the new data.
+  // Removes the index of an earlier checkpoint of this name, which must not be read with the new data.
   const std::string index = BundleIndexPath(prefix_);
   if (file_system_->Exists(index)) RETURN_IF_ERROR(file_system_->DeleteFile(index));
   RETURN_IF_ERROR(file_system_->Rename(data_temporary_, BundleDataPath(prefix_, 0, 1)));

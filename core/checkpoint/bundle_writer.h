@@ -13,28 +13,31 @@
 namespace weir {
 
 struct BundleWriterOptions {
-  // Files are on the disk, not only with the operating system, before any gets its name.
+  // Sync files to disk before they are renamed to their final names.
   bool sync = true;
 };
 
-// Writes beside `prefix` and renames last, the index last of all: until Finish returns, readers find the checkpoint
-// that was there before, or none, and never a mixture. Without Finish, the destructor removes what was written.
-// Tensors' bytes go from their buffers to the file without a copy. Not thread-safe; blocks for I/O. After an error
-// every call fails.
+// Not thread-safe; blocks for I/O.
+// - Writes to temporary names and renames last, the index last of all: until Finish returns, readers find the previous
+//   checkpoint or none, never a mixture.
+// - Without Finish, the destructor removes what was written.
+// - Tensor bytes are written from their buffers without a copy.
+// - After an error every call fails.
 class BundleWriter {
  public:
-  // Creates the directory where needed. `file_system` outlives the writer.
+  // Creates the directory if needed. `file_system` outlives the writer.
   static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(FileSystem* file_system, const std::string& prefix,
                                                               BundleWriterOptions options = {});
   ~BundleWriter();
 
-  // InvalidArgument for a name that was added already or is empty; Unimplemented for resources and for variants that
-  // cannot be encoded.
+  // InvalidArgument if the name is empty or was added already; Unimplemented for resources and for variants that cannot
+  // be encoded.
   absl::Status Add(absl::string_view name, const Tensor& tensor);
-  // `tensor` is the part `slice` of a tensor of shape `full`; the other parts may be in other bundles, to be merged.
+  // `tensor` is the part `slice` of a tensor of shape `full`; the other parts may be in other bundles that are merged
+  // later.
   absl::Status AddSlice(absl::string_view name, const TensorShape& full, const TensorSlice& slice,
                         const Tensor& tensor);
-  // As SaveV2: `shape_and_slice` is empty, or as ParseShapeAndSlice reads it.
+  // Like SaveV2: `shape_and_slice` is empty or in the form that ParseShapeAndSlice reads.
   absl::Status Save(absl::string_view name, absl::string_view shape_and_slice, const Tensor& tensor);
   absl::Status Finish();
 
@@ -63,12 +66,12 @@ class BundleWriter {
 
 struct MergeBundlesOptions {
   bool sync = true;
-  // Removes the directories of the merged bundles, where they are empty then.
+  // Remove the directories of the merged bundles if they are empty afterwards.
   bool delete_old_dirs = true;
 };
 
-// Makes one checkpoint at `destination` of several, whose data files it moves and whose indexes it removes; the index
-// of the result appears last. InvalidArgument when two hold the same tensor, unless as different slices.
+// Merges several checkpoints into one at `destination`: moves their data files and removes their indexes. The merged
+// index appears last. InvalidArgument if two hold the same tensor, unless as different slices.
 absl::Status MergeBundles(FileSystem* file_system, absl::Span<const std::string> prefixes,
                           const std::string& destination, MergeBundlesOptions options = {});
 

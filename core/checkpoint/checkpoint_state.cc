@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMaxStateSize = 16 << 20;
 
-// Keeps protobuf from writing to stderr.
+// Keeps the first error, and keeps protobuf from writing to stderr.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
@@ -46,7 +46,7 @@ struct Candidate {
   int64_t mtime_nanos = 0;
 };
 
-// Checkpoints in the directory itself, newest first.
+// The checkpoints in the directory itself, newest first.
 std::vector<std::string> IndexedCheckpoints(FileSystem* file_system, const std::string& dir) {
   std::vector<Candidate> candidates;
   auto names = file_system->List(dir);

@@ -1,4 +1,4 @@
-// The file `checkpoint` beside a series of checkpoints: which there are, which is the latest.
+// The file `checkpoint` in a checkpoint directory: the list of checkpoints and the latest one.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace weir {
 
 inline constexpr char kCheckpointStateFile[] = "checkpoint";
 
-// Prefixes ("dir/model.ckpt-100"), oldest first. In the file those below its own directory are relative, so that the
+// Prefixes ("dir/model.ckpt-100"), oldest first. In the file, those below its own directory are relative, so that the
 // directory can be moved.
 struct CheckpointState {
   std::string latest;
@@ -20,27 +20,27 @@ struct CheckpointState {
   double last_preserved = 0;
 };
 
-// NotFound without the file; DataLoss, naming it, when it cannot be parsed.
+// NotFound if there is no file; DataLoss, naming it, if it cannot be parsed.
 absl::StatusOr<CheckpointState> ReadCheckpointState(FileSystem* file_system, const std::string& dir);
-// Replaces the file at once.
+// Replaces the file atomically.
 absl::Status WriteCheckpointState(FileSystem* file_system, const std::string& dir, const CheckpointState& state);
 
 struct AddCheckpointOptions {
   int keep = 5;          // 0: all
   double timestamp = 0;  // seconds since the epoch
 };
-// Makes `prefix`, a complete checkpoint, the latest one of `dir`; then deletes the oldest beyond `keep`. A state file
-// that is damaged is replaced.
+// Makes `prefix`, a complete checkpoint, the latest one of `dir`, then deletes the oldest beyond `keep`. Replaces a
+// damaged state file.
 absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, const std::string& prefix,
                            AddCheckpointOptions options);
 
-// The newest complete checkpoint of `dir`: the index is readable, and the data files are as long as it asks. The state
-// file's come first, latest first, then, when none of those is complete, any other in the directory by age. NotFound
-// otherwise, telling what is wrong with those that are there.
+// The newest complete checkpoint of `dir`: its index is readable, and its data files are as long as the index requires.
+// Tries those in the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what
+// is wrong with those that exist.
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir);
 
 absl::Status CheckCheckpointComplete(FileSystem* file_system, const std::string& prefix);
-// The index first, so that a crash leaves no broken checkpoint that looks whole. OK when there is none.
+// Deletes the index first, so that a crash cannot leave a broken checkpoint that looks complete. OK if there is none.
 absl::Status DeleteCheckpoint(FileSystem* file_system, const std::string& prefix);
 
 }  // namespace weir

@@ -53,8 +53,8 @@ void PutOrderedNumber(std::string* out, uint64_t value) {
   for (int i = bytes - 1; i >= 0; --i) out->push_back(static_cast<char>(value >> (8 * i)));
 }
 
-// Two's complement, most significant byte first, in as few bytes as hold it. The sign bit is inverted, and as many of
-// the bits that follow repeat it as there are further bytes, so that longer values sort further out.
+// Two's complement, most significant byte first, in as few bytes as possible. The sign bit is inverted and repeated
+// once for each further byte, so that longer values sort further from zero.
 void PutOrderedSignedNumber(std::string* out, int64_t value) {
   const uint64_t magnitude = value < 0 ? ~value : value;
   const int bits = std::bit_width(magnitude);

@@ -1,4 +1,4 @@
-// Integers and strings as tables and checkpoints write them.
+// Integer and string encodings of tables and checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ uint64_t DecodeFixed64(const char* data);
 
 // Seven bits a byte, least significant first, the high bit set on all but the last.
 void PutVarint(std::string* out, uint64_t value);
-// Takes a varint from the front of `in`. False, with `in` in any state, when it is cut off or exceeds its type.
+// Removes a varint from the front of `in`. False if it is truncated or exceeds its type; `in` is then unspecified.
 bool GetVarint64(absl::string_view* in, uint64_t* value);
 bool GetVarint32(absl::string_view* in, uint32_t* value);
 
-// Encodings that sort, as bytes, like the values.
+// Encodings that sort bytewise in the order of the values.
 void PutOrderedNumber(std::string* out, uint64_t value);
 void PutOrderedSignedNumber(std::string* out, int64_t value);
 void PutOrderedString(std::string* out, absl::string_view value);

@@ -34,7 +34,7 @@ constexpr std::array<ByteTable, 8> MakeSliceTables() {
 }
 constexpr std::array<ByteTable, 8> kSlices = MakeSliceTables();
 
-// Polynomials modulo kPolynomial, the coefficient of x^0 in the highest bit.
+// Multiplies polynomials modulo kPolynomial; the coefficient of x^0 is the highest bit.
 constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (; a != 0; a <<= 1) {
@@ -55,7 +55,7 @@ constexpr uint32_t ZeroBytes(uint64_t size) {
   return power;
 }
 
-// Appends a fixed number of zero bytes by four look-ups.
+// Appends a fixed number of zero bytes with four table look-ups.
 class Shift {
  public:
   constexpr explicit Shift(uint64_t size) {

@@ -24,7 +24,7 @@ void PutAll(const Tensor& tensor, Field* field) {
   for (const T& value : tensor.flat<T>()) field->Add(value);
 }
 
-// Every element in the typed field, without the shorter form for elements that repeat.
+// Writes every element to the typed field, without the short form for repeated elements.
 absl::Status PutValues(const Tensor& tensor, tensorflow::TensorProto* proto) {
   if (tensor.NumElements() > INT32_MAX / 16) {
     return errors::InvalidArgument("Tensor slice is too large to serialize: ", tensor.shape().ToString());
@@ -240,7 +240,7 @@ absl::StatusOr<Tensor> SliceTableReader::ReadSlice(const std::string& name, cons
   tensorflow::TensorProto& data = *entry.mutable_data()->mutable_data();
   data.set_dtype(static_cast<tensorflow::DataType>(stored.dtype));
   PartialTensorShape(shape).ToProto(data.mutable_tensor_shape());
-  // An element takes a byte of the entry at least: no more than that is allocated.
+  // Every element takes at least one byte of the entry; no more than that is allocated.
   if (shape.num_elements() > static_cast<int64_t>(found->second.size())) {
     return errors::DataLoss("Slice ", slice.ToString(), " of tensor ", name, " has too few values in ", pattern_);
   }

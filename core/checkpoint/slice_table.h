@@ -1,4 +1,4 @@
-// Checkpoints in TensorFlow's first format: one table a file, of slices of tensors by name.
+// TensorFlow's V1 checkpoints: one table of tensor slices per file.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace weir {
 
-// Keeps what is added, and writes it when finished: to a file beside `path` that is renamed last. Not thread-safe;
+// Collects slices and writes them on Finish, to a temporary file that is renamed to `path` last. Not thread-safe;
 // blocks for I/O.
 class SliceTableWriter {
  public:
   // `file_system` outlives the writer.
   SliceTableWriter(FileSystem* file_system, std::string path) : file_system_(file_system), path_(std::move(path)) {}
 
-  // `shape_and_slice` is empty, or as ParseShapeAndSlice reads it. InvalidArgument for a slice that does not fit the
-  // tensor or what was added under its name; Unimplemented for resources and variants.
+  // `shape_and_slice` is empty or in the form that ParseShapeAndSlice reads. InvalidArgument for a slice that does not
+  // fit the tensor or what was added under its name before; Unimplemented for resources and variants.
   absl::Status Add(const std::string& name, absl::string_view shape_and_slice, const Tensor& tensor);
   absl::Status Finish();
 
@@ -39,14 +39,14 @@ class SliceTableWriter {
   std::map<std::string, std::string> entries_;  // by SliceKey
 };
 
-// Reads all files that match a pattern. Blocks for I/O. Nothing in the files is trusted.
+// Reads all files that match a pattern. Blocks for I/O. The files are untrusted.
 class SliceTableReader {
  public:
-  // NotFound where no file matches; DataLoss, naming the file and the reason, for one that is no such table.
+  // NotFound if no file matches; DataLoss, naming the file and the reason, if one is not such a table.
   static absl::StatusOr<std::unique_ptr<SliceTableReader>> Open(FileSystem* file_system, const std::string& pattern);
 
-  // As the writer's Add. NotFound: "Tensor name NAME not found in checkpoint files". The dtype must agree, and slices
-  // must cover what is asked for.
+  // Like the writer's Add. NotFound: "Tensor name NAME not found in checkpoint files". The dtype must match, and the
+  // stored slices must cover the requested one.
   absl::StatusOr<Tensor> Restore(const std::string& name, absl::string_view shape_and_slice, DataType dtype,
                                  Allocator* allocator = CpuAllocator()) const;
 

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// A little-endian number of `bytes` bytes from the front of `in`.
+// Removes a little-endian number of `bytes` bytes from the front of `in`.
 bool TakeNumber(absl::string_view* in, int bytes, size_t* number) {
   if (in->size() < static_cast<size_t>(bytes)) return false;
   *number = 0;
@@ -39,7 +39,7 @@ bool AppendCopy(unsigned tag, absl::string_view* in, size_t max_size, std::strin
       if (!TakeNumber(in, 4, &offset)) return false;
   }
   if (offset == 0 || offset > out->size() || length > max_size - out->size()) return false;
-  // A copy may reach into what it writes itself.
+  // The source of a copy may overlap its output.
   for (size_t i = 0; i < length; ++i) out->push_back((*out)[out->size() - offset]);
   return true;
 }
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> SnappyUncompress(absl::string_view compressed, size_
     return errors::InvalidArgument("Snappy data of ", size, " bytes is larger than the limit of ", max_size);
   }
   std::string out;
-  // What is really there may be far less than what is claimed.
+  // The actual size may be far smaller than the claimed one.
   out.reserve(std::min<size_t>(size, compressed.size() * 4));
   while (!compressed.empty()) {
     const unsigned tag = static_cast<unsigned char>(compressed.front());

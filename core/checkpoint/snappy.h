@@ -1,4 +1,4 @@
-// Reads what Snappy compressed.
+// Snappy decompression.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// InvalidArgument, and nothing allocated beyond `max_size`, for data that is not well-formed or says that it is larger.
+// InvalidArgument if the data is malformed or claims to be larger than `max_size`; never allocates more than that.
 absl::StatusOr<std::string> SnappyUncompress(absl::string_view compressed, size_t max_size);
 
 }  // namespace weir

@@ -11,17 +11,17 @@
 
 namespace weir {
 
-// The last eight bytes of a table, and the mark of a block that is not compressed.
+// The last eight bytes of a table, and the type byte of an uncompressed block.
 inline constexpr uint64_t kTableMagic = 0xdb4775248b80fb57;
 inline constexpr char kTableNoCompression = 0;
 
-// Where a block lies in its file, without its trailer.
+// The position of a block in its file, without its trailer.
 struct BlockHandle {
   uint64_t offset = 0;
   uint64_t size = 0;
 };
 
-// A run of entries of which each key is written as what it adds to the one before, with restarts to search from.
+// A run of entries whose keys are prefix-compressed against the previous key, with restart points for binary search.
 class BlockBuilder {
  public:
   explicit BlockBuilder(int restart_interval) : restart_interval_(restart_interval) {}
@@ -29,7 +29,7 @@ class BlockBuilder {
   void Add(absl::string_view key, absl::string_view value);
   size_t SizeEstimate() const { return buffer_.size() + 4 * restarts_.size() + 4; }
   bool empty() const { return buffer_.empty(); }
-  // The block's bytes; the builder is empty afterwards.
+  // Returns the block's bytes; the builder is empty afterwards.
   std::string Finish();
 
  private:
@@ -40,7 +40,7 @@ class BlockBuilder {
   int since_restart_ = 0;
 };
 
-// Writes a table, uncompressed. `file` outlives it and is left open.
+// Writes an uncompressed table. `file` outlives it and is not closed.
 class TableWriter {
  public:
   explicit TableWriter(WritableFile* file) : file_(file) {}
@@ -59,13 +59,13 @@ class TableWriter {
   BlockBuilder index_{1};
   std::string last_key_;
   bool any_key_ = false;
-  bool block_ended_ = false;  // and waits for the next key, which shortens its key in the index
+  bool block_ended_ = false;  // its index entry waits for the next key, which allows a shorter separator
   BlockHandle ended_;
   uint64_t offset_ = 0;
 };
 
-// Reads a whole table: its entries in order. DataLoss, naming the file and the reason, for anything malformed; never
-// more memory than a small multiple of the file.
+// Reads a whole table: its entries in order. DataLoss, naming the file and the reason, if anything is malformed. Never
+// uses more memory than a small multiple of the file size.
 struct TableEntry {
   std::string key;
   std::string value;

@@ -17,7 +17,7 @@ class TableReader {
 
   absl::StatusOr<std::vector<TableEntry>> ReadAll() {
     ASSIGN_OR_RETURN(file_size_, file_.Size());
-    // Shared prefixes could make a small file hold keys without end.
+    // Prefix compression could make a small file expand to unbounded keys.
     key_bytes_left_ = 64 * file_size_ + (1 << 20);
     ASSIGN_OR_RETURN(const BlockHandle index_handle, ReadFooter());
     ASSIGN_OR_RETURN(const std::vector<TableEntry> index, ReadBlock(index_handle));
@@ -27,7 +27,7 @@ class TableReader {
       absl::string_view value = block.value;
       BlockHandle handle;
       if (!GetHandle(&value, &handle)) return Corrupt("an index entry holds no block handle");
-      // Blocks come one after the other, so a hostile index cannot have one block read over and over.
+      // Blocks must follow each other, so that a hostile index cannot make one block be read over and over.
       if (handle.offset < end) return Corrupt("blocks overlap");
       end = handle.offset + handle.size;
       ASSIGN_OR_RETURN(std::vector<TableEntry> some, ReadBlock(handle));

@@ -83,7 +83,7 @@ TEST(TableTest, EveryFlippedBitIsNoticedOrHarmless) {
   }
 }
 
-// A table of one block whose checksums are right, whatever it says.
+// A table of one block, with correct checksums whatever the block contains.
 std::string WrapBlock(std::string block, char compression) {
   auto append_block = [](std::string* out, std::string bytes, char type) {
     const size_t size = bytes.size();
@@ -154,7 +154,7 @@ TEST(TableTest, ReadsSnappyBlocks) {
 }
 
 TEST(SnappyTest, CopiesMayOverlapThemselves) {
-  // "ab", then ten bytes from two back.
+  // "ab", then a copy of ten bytes from offset two.
   EXPECT_EQ(*SnappyUncompress(absl::string_view("\x0c\x04"
                                                 "ab\x19\x02",
                                                 6),

@@ -1,4 +1,4 @@
-// A rectangular part of a tensor, as checkpoints of partitioned variables name it.
+// Rectangular parts of tensors, as used by checkpoints of partitioned variables.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class TensorSliceProto;
 
 namespace weir {
 
-// A value. Without a length, an extent takes the whole dimension.
+// A value type. An extent without a length covers the whole dimension.
 class TensorSlice {
  public:
   struct Extent {
@@ -36,11 +36,11 @@ class TensorSlice {
   const std::vector<Extent>& extents() const { return extents_; }
   bool IsFull() const;
   std::string ToString() const;
-  // The shape of this part of a tensor of shape `full`; InvalidArgument where it does not lie within.
+  // The shape of this part of a tensor of shape `full`; InvalidArgument if it is out of bounds.
   absl::StatusOr<TensorShape> ShapeWithin(const TensorShape& full) const;
-  // The same part with every length written out. Must lie within `full`.
+  // The same part with all lengths explicit. Must lie within `full`.
   TensorSlice Resolved(const TensorShape& full) const;
-  // What two resolved slices have in common; nullopt when that is nothing.
+  // The intersection of two resolved slices; nullopt if it is empty.
   std::optional<TensorSlice> Intersect(const TensorSlice& other) const;
 
   friend bool operator==(const TensorSlice& a, const TensorSlice& b) = default;
@@ -49,7 +49,7 @@ class TensorSlice {
   std::vector<Extent> extents_;
 };
 
-// What SaveV2 and RestoreV2 get with each name: "" (all), or the full shape and a slice of it, "4 3 0,2:-".
+// The shape_and_slice argument of SaveV2 and RestoreV2: "" (all), or the full shape and a slice of it, "4 3 0,2:-".
 struct ShapeAndSlice {
   TensorShape full_shape;
   TensorSlice slice;
@@ -57,8 +57,8 @@ struct ShapeAndSlice {
 };
 absl::StatusOr<ShapeAndSlice> ParseShapeAndSlice(absl::string_view spec);
 
-// Copies the part `region` from a tensor that holds the part `from_slice` of a whole into one that holds `to_slice`.
-// All are resolved; `region` lies in both.
+// Copies the part `region` from a tensor that holds the slice `from_slice` to one that holds `to_slice`. All are
+// resolved; `region` lies in both.
 void CopyRegion(const TensorSlice& region, const TensorSlice& from_slice, const Tensor& from,
                 const TensorSlice& to_slice, Tensor* to);
 

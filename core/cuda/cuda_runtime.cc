@@ -58,7 +58,7 @@ class CudaRuntime : public GpuRuntime, public GpuActivitySource {
   }
   absl::Status FreePinned(void* data) override {
     RETURN_IF_ERROR(SelectCudaDevice(ordinal_));
-    // cudaFree waits for what uses the memory; of cudaFreeHost that is not documented.
+    // cudaFree waits for pending work that uses the memory; for cudaFreeHost that is not documented.
     RETURN_IF_CUDA_ERROR(cudaDeviceSynchronize(), "waiting for the device before cudaFreeHost");
     return CudaStatus(cudaFreeHost(data), "cudaFreeHost");
   }
@@ -112,7 +112,7 @@ class CudaRuntime : public GpuRuntime, public GpuActivitySource {
   const GpuProperties properties_;
 };
 
-// A variable that is set to nothing counts as not set.
+// An empty variable counts as unset.
 const char* SetVariable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
@@ -142,10 +142,10 @@ absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal) {
   cudaDeviceProp device;
   RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&device, ordinal), "cudaGetDeviceProperties");
   RETURN_IF_ERROR(SelectCudaDevice(ordinal));
-  RETURN_IF_CUDA_ERROR(cudaFree(nullptr), "starting the device");  // makes its context
+  RETURN_IF_CUDA_ERROR(cudaFree(nullptr), "starting the device");  // creates its context
   int memory_kilohertz = 0;
   if (cudaDeviceGetAttribute(&memory_kilohertz, cudaDevAttrMemoryClockRate, ordinal) != cudaSuccess) {
-    cudaGetLastError();  // a device without this figure has an unknown bandwidth
+    cudaGetLastError();  // a device without this attribute has an unknown bandwidth
   }
   return std::make_unique<CudaRuntime>(
       ordinal, GpuProperties{.name = device.name,
@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal) {
                              .compute_minor = device.minor,
                              .multiprocessors = device.multiProcessorCount,
                              .memory_bytes = device.totalGlobalMem,
-                             // Two transfers each cycle.
+                             // Two transfers per cycle.
                              .bytes_per_second = 2e3 * memory_kilohertz * device.memoryBusWidth / 8});
 }
 

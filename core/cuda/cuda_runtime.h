@@ -1,4 +1,4 @@
-// The CUDA runtime behind core/gpu/gpu_runtime.h.
+// The CUDA implementation of core/gpu/gpu_runtime.h.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,17 @@
 
 namespace weir {
 
-// How many devices there are; CUDA_VISIBLE_DEVICES counts, as it does for every CUDA program. UNAVAILABLE with the
-// reason where there is no driver, no device or none that this build's driver interface understands.
+// The number of devices, subject to CUDA_VISIBLE_DEVICES like in any CUDA program. UNAVAILABLE with the reason if there
+// is no driver, no device, or an incompatible driver.
 absl::StatusOr<int> CountCudaDevices();
 
-// The device of that ordinal. Its streams do not wait for the legacy default stream.
+// The device with that ordinal. Its streams do not wait for the legacy default stream.
 absl::StatusOr<std::unique_ptr<GpuRuntime>> NewCudaRuntime(int ordinal);
 
 // The ordinal of a device that NewCudaRuntime made; nullopt for others.
 std::optional<int> CudaOrdinalOf(const GpuRuntime& runtime);
 
-// All of it, for MakeGpuDevices. How libraries are used the process's environment says, as it does for CUDA itself.
+// All of the above, for MakeGpuDevices. Math settings are read from the process's environment, like CUDA's own.
 GpuPlatform CudaPlatform();
 
 }  // namespace weir

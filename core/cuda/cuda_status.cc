@@ -6,7 +6,7 @@ namespace weir {
 
 absl::Status CudaStatus(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
-  cudaGetLastError();  // an error that is not sticky must not show in a later call
+  cudaGetLastError();  // clears a non-sticky error so that it does not show in a later call
   absl::Status status = GpuStatus(static_cast<GpuError>(error), what);
   if (!absl::StartsWith(status.message(), "CUDA error ")) return status;
   return Annotate(std::move(status), absl::StrCat(cudaGetErrorName(error), " (", cudaGetErrorString(error), ")"));

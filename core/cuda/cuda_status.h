@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// OK for cudaSuccess. The names and meanings are ours where core/gpu/gpu_error.h has them, CUDA's otherwise.
+// OK for cudaSuccess. Names and codes are those of core/gpu/gpu_error.h where it lists the error, CUDA's otherwise.
 absl::Status CudaStatus(cudaError_t error, absl::string_view what);
 
 }  // namespace weir

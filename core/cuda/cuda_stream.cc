@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// CUDA's waits have no deadline: this asks, at first often, then less.
+// CUDA's waits take no deadline, so this polls, at first often, then less.
 template <typename IsDone>
 absl::Status Poll(absl::Time deadline, absl::string_view what, const IsDone& is_done) {
   constexpr absl::Duration kShortest = absl::Microseconds(2), kLongest = absl::Microseconds(200);
@@ -36,8 +36,8 @@ absl::StatusOr<bool> DoneUnless(cudaError_t error, absl::string_view what) {
   return true;
 }
 
-// As long as it lives, what this thread asks about work outside of captures spoils no capture: CUDA forbids such calls
-// to every thread while one captures with kGlobal.
+// While it lives, queries by this thread about work outside of captures do not invalidate a capture: CUDA forbids such
+// calls to all threads while one captures with kGlobal.
 class OutsideOfCaptures {
  public:
   OutsideOfCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -45,7 +45,7 @@ class OutsideOfCaptures {
   OutsideOfCaptures(const OutsideOfCaptures&) = delete;
 
  private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // the thread's own, meanwhile
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // the thread's previous mode while this lives
 };
 
 cudaStreamCaptureMode Mode(GpuCaptureMode mode) {
@@ -64,11 +64,11 @@ void CUDART_CB RunCallback(void* data) {
   (*callback)();
 }
 
-// What a captured callback keeps: it may run any number of times.
+// A captured callback is kept, because it may run any number of times.
 void CUDART_CB RunCapturedCallback(void* data) { (*static_cast<absl::AnyInvocable<void()>*>(data))(); }
 void CUDART_CB DeleteCapturedCallback(void* data) { delete static_cast<absl::AnyInvocable<void()>*>(data); }
 
-// Events and waits are no operations.
+// Events and waits do not count as operations.
 absl::StatusOr<size_t> CountOperations(cudaGraph_t graph) {
   size_t count = 0;
   RETURN_IF_CUDA_ERROR(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
@@ -210,10 +210,10 @@ absl::Status CudaStream::Call(absl::AnyInvocable<void()> callback) {
                        What("callback"));
   if (capture == cudaStreamCaptureStatusNone) {
     RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(stream_, RunCallback, owned.get()), What("callback"));
-    owned.release();  // RunCallback has it; it is lost where the device breaks first
+    owned.release();  // RunCallback now owns it; it leaks if the device breaks first
     return absl::OkStatus();
   }
-  // The graph keeps it, and what is made of the graph.
+  // Owned by the graph and by its instances.
   cudaUserObject_t keeper;
   RETURN_IF_CUDA_ERROR(
       cudaUserObjectCreate(&keeper, owned.get(), DeleteCapturedCallback, 1, cudaUserObjectNoDestructorSync),

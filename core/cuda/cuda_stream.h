@@ -1,4 +1,4 @@
-// Streams, events and graphs of a CUDA device. For core/cuda/ alone.
+// CUDA streams, events and graphs. Private to core/cuda/.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// Makes `ordinal` the calling thread's device. It stays so: every call selects its own, and to set the one before again
-// (0, in a thread that has set none) would start that device and take memory of it.
+// Makes `ordinal` the calling thread's current device. The previous one is not restored: every call selects its own
+// device, and restoring the default (0) would create a context there and use its memory.
 absl::Status SelectCudaDevice(int ordinal);
 
 class CudaEvent : public GpuEvent {

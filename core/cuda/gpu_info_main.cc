@@ -1,5 +1,5 @@
-// gpu_info: one line for each GPU that a server of this machine could offer, as TensorFlow describes them. Ends with 3,
-// and the reason, where there is none.
+// gpu_info prints one line, in TensorFlow's format, for each GPU that a server on this machine could offer. If there is
+// none, it prints the reason and exits with 3.
 
 #include <cstdio>
 

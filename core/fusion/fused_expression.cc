@@ -13,13 +13,13 @@ namespace {
 constexpr char kChannelsFirst[] = "NCHW";
 constexpr size_t kLongestStep = 256;
 constexpr size_t kMostAddends = 16;
-constexpr size_t kMostAxes = 254;  // dimensions of a tensor
+constexpr size_t kMostAxes = 254;  // the maximum rank of a tensor
 
 absl::Status Refuse(absl::string_view text, absl::string_view why) {
   return errors::InvalidArgument("'", text.substr(0, kLongestStep), "' is no step of a fused expression: ", why);
 }
 
-// "AddV2:x(0, 3)": op, what is behind the colon, operands.
+// A parsed "AddV2:x(0, 3)": op, detail (after the colon), operands.
 struct StepText {
   absl::string_view op, detail;
   std::vector<int> operands;
@@ -48,7 +48,7 @@ bool AllOf(const std::vector<int>& operands, const DataTypeVector& values, DataT
   return std::all_of(operands.begin(), operands.end(), [&](int operand) { return values[operand] == type; });
 }
 
-// Kind and type of `step`, whose op, operands and detail are given.
+// Sets kind and type of `step`, whose op and operands are set; `detail` is the text after the op's colon.
 absl::Status Resolve(absl::string_view text, absl::string_view detail, const DataTypeVector& values, FusedStep* step) {
   const std::vector<int>& operands = step->operands;
   const DataType first = values[operands[0]];

@@ -1,4 +1,4 @@
-// The op that stands for a fused expression, and how its attributes tell which.
+// The op of a fused expression, and its attributes.
 #pragma once
 
 #include <string>
@@ -9,20 +9,19 @@
 
 namespace weir {
 
-// Inputs of types Tin, outputs of types Tout. Attributes steps (FusedStep::ToString), outputs, fold, axes and keep_dims
-// are FusedExpression's; nodes names those that it stands for, one a step, for errors. A worker puts it into its part
-// of a graph; no client does.
+// Inputs of types Tin, outputs of types Tout. The attributes steps (FusedStep::ToString), outputs, fold, axes and
+// keep_dims are FusedExpression's; names lists the replaced nodes, one per step, for errors. Inserted by workers into
+// their partitions, never by clients.
 inline constexpr char kFusedElementwiseOp[] = "_FusedElementwise";
 
 struct FusedNode {
   FusedExpression expression;
-  std::vector<std::string> names;  // of the nodes that were the steps, and of the one that was the reduction
+  std::vector<std::string> names;  // of the nodes of the steps, and of the reduction
 };
 
 // Sets op and attributes.
 void SetFusedNode(const FusedNode& node, tensorflow::NodeDef* def);
-// INVALID_ARGUMENT, naming the node, unless the attributes are those of an expression that CheckFusedExpression
-// accepts.
+// INVALID_ARGUMENT, naming the node, unless CheckFusedExpression accepts the expression that the attributes describe.
 absl::StatusOr<FusedNode> ReadFusedNode(const tensorflow::NodeDef& def);
 
 }  // namespace weir

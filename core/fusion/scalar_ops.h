@@ -1,5 +1,4 @@
-// The element-wise ops that fused expressions are made of: names, operands and types. What they compute is in
-// scalar_ops.inc.
+// The element-wise ops of fused expressions: names, operands and types. scalar_ops.inc has their formulas.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -9,8 +8,8 @@
 namespace weir {
 
 enum class ScalarRule {
-  kBroadcast,  // operands are broadcast against each other
-  kPairwise,   // they have as many elements; the result has the first one's shape
+  kBroadcast,  // operands are broadcast
+  kPairwise,   // operands have the same number of elements; the result has the first one's shape
   kSameShape,
 };
 
@@ -19,7 +18,7 @@ struct ScalarOp {
   int operands = 0;
   ScalarRule rule = ScalarRule::kBroadcast;
   bool gives_bool = false;
-  // Types of operands: each of these, all alike.
+  // Operand types: any of these, the same for all operands.
   bool floats = false, ints = false, bools = false;
 
   bool Takes(DataType type) const;
@@ -27,10 +26,10 @@ struct ScalarOp {
 };
 
 absl::Span<const ScalarOp> ScalarOps();
-// nullptr where there is none.
+// nullptr if there is none.
 const ScalarOp* FindScalarOp(absl::string_view name);
 
-// The types of values of fused expressions: float, double, half, bfloat16, int32, int64 and bool.
+// Whether fused expressions support the type: float, double, half, bfloat16, int32, int64 and bool.
 bool IsFusedType(DataType type);
 bool IsFusedFloat(DataType type);
 

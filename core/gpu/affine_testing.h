@@ -1,11 +1,11 @@
-// The kernel of the conformance suite, for host compilers and for nvcc.
+// The kernel of the conformance suite, compiled by host compilers and nvcc.
 #pragma once
 
 #include <cstdint>
 
 namespace weir {
 
-// data[i] = data[i] * factor + addend, each element `rounds` times over.
+// Applies data[i] = data[i] * factor + addend `rounds` times to each element.
 struct AffineArgs {
   float* data = nullptr;
   int64_t count = 0;

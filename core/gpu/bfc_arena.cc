@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// A remainder is split off when the chunk is at least twice what was asked for, or when it is this large.
+// A remainder is split off if the chunk is at least twice the requested size, or if the remainder is this large.
 constexpr size_t kLargeRemainder = size_t{128} << 20;
 
 uintptr_t Address(const void* data) { return reinterpret_cast<uintptr_t>(data); }

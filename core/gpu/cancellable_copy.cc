@@ -24,7 +24,7 @@ void CopyToHost(GpuDevice& gpu, CancellationManager* cancellation, Tensor device
     if (token == CancellationManager::kInvalidToken) return copy->done(cancellation->status());
   }
   auto arrived = [&gpu, copy, cancellation, token](absl::StatusOr<Tensor> host) {
-    if (copy->is_over.exchange(true)) return;  // and with it the step may be gone
+    if (copy->is_over.exchange(true)) return;  // after this the step may no longer exist
     if (cancellation != nullptr) cancellation->TryDeregister(token);
     if (!host.ok()) return copy->done(gpu.Explain(host.status()));
     copy->done(std::move(host));

@@ -1,4 +1,4 @@
-// Copies to the host that a step may give up.
+// Copies to the host that a step can abandon.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace weir {
 
-// A tensor of `gpu` in host memory; of variants, their tensors. `done` runs once: with the copy, with the device's
-// error, or, as soon as `cancellation` starts, with its status. Either way the device's memory is held until the copy
-// is over. `cancellation` may be null, and else lives until `done` has run.
+// Copies a tensor of `gpu` to host memory; for variants, the tensors in them. `done` runs once: with the copy, with the
+// device's error, or, as soon as `cancellation` starts, with its status. In every case the device memory is held until
+// the copy is over. `cancellation` may be null; otherwise it lives until `done` has run.
 void CopyToHost(GpuDevice& gpu, CancellationManager* cancellation, Tensor device,
                 std::function<void(absl::StatusOr<Tensor>)> done);
 

@@ -1,12 +1,12 @@
-// The ops by which tensors of a graph go to a GPU's memory and come back.
+// The ops that copy tensors between host memory and a GPU.
 #pragma once
 
 namespace weir {
 
-// Each has one input and one output, of type T. A worker puts them into its part of a graph; no client does.
+// One input and one output, of type T. Inserted by workers into their partitions, never by clients.
 inline constexpr char kCopyToDevice[] = "_CopyToDevice";
 inline constexpr char kCopyToHost[] = "_CopyToHost";
-// From the memory of another GPU of the task, which its attribute names.
+// From the memory of another GPU of the task, named by its attribute.
 inline constexpr char kCopyFromPeer[] = "_CopyFromPeer";
 inline constexpr char kPeerAttr[] = "peer";
 

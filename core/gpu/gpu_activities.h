@@ -1,4 +1,4 @@
-// What a GPU did, and when, as its driver tells it.
+// A GPU's activities with times, as reported by its driver.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace weir {
 
-// A kernel, a copy or a fill. Times are those of the steady clock, in nanoseconds.
+// A kernel, a copy or a fill. Times are in nanoseconds of the steady clock.
 struct GpuActivity {
-  std::string name;  // a kernel's, written out; "copy to host 4096 bytes"
+  std::string name;  // a kernel's demangled name, or "copy to host 4096 bytes"
   int64_t start_nanos = 0, end_nanos = 0;
   uint32_t stream = 0;
-  // When, and on which thread of the operating system, the host asked for it.
+  // When and on which OS thread the host enqueued it.
   int64_t enqueued_nanos = 0;
   uint32_t thread = 0;
 };
 
-// Records from its making until Stop, or its end.
+// Records from its creation until Stop or its destruction.
 class GpuActivityRecording {
  public:
   virtual ~GpuActivityRecording() = default;
-  // What has ended by now, by start. Once.
+  // The activities that have ended by now, ordered by start. Call once.
   virtual absl::StatusOr<std::vector<GpuActivity>> Stop() = 0;
 };
 
-// A GpuRuntime that can tell is one of these, too. Thread-safe; several recordings may be under way.
+// Implemented by a GpuRuntime that can record. Thread-safe; several recordings may be active.
 class GpuActivitySource {
  public:
   virtual ~GpuActivitySource() = default;
-  // Of this device. UNAVAILABLE, with the reason, where it cannot.
+  // Records this device. UNAVAILABLE, with the reason, if it cannot.
   virtual absl::StatusOr<std::unique_ptr<GpuActivityRecording>> RecordActivities() = 0;
 };
 

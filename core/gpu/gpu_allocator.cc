@@ -79,7 +79,7 @@ absl::StatusOr<void*> GpuAllocator::AllocateChunk(size_t bytes, GpuStream* strea
         if (absl::Now() >= deadline) return data;
         if (first) ++stats_.num_retries;
         if (remedy.streams.empty()) {
-          if (arena_.bytes_in_use() == 0) return data;  // nobody can free anything
+          if (arena_.bytes_in_use() == 0) return data;  // nothing can be freed
           lock.WaitUntil(freed_, absl::ToChronoTime(std::min(deadline, absl::Now() + absl::Seconds(1))));
         }
       }
@@ -143,7 +143,7 @@ absl::StatusOr<GpuAllocator::Found> GpuAllocator::Find(size_t size, int user) {
   return FindAsKnown(size, user);
 }
 
-// Where no chunk is large enough, neighbours that others use still may be so together.
+// If no chunk is large enough, neighbours still in use by other streams may be so when joined.
 GpuAllocator::Found GpuAllocator::FindAmongAll(size_t size, int user) {
   arena_.JoinAll();
   return FindAsKnown(size, user);
@@ -173,7 +173,7 @@ void* GpuAllocator::Give(BfcArena::ChunkRef chunk, size_t size, size_t bytes, in
   return reinterpret_cast<void*>(chunk->first);
 }
 
-// For what a stream did just before it captures there is no event until the capture ends.
+// A stream that is capturing records no event for its earlier work until the capture ends.
 bool GpuAllocator::CanWaitFor(const BfcArena::Chunk& chunk) const {
   return std::all_of(chunk.uses.begin(), chunk.uses.end(), [&](const BfcArena::Use& use) REQUIRES(mu_) {
     return timelines_[use.stream].CanCover(use.position);
@@ -210,7 +210,7 @@ absl::Status GpuAllocator::Grow(size_t size) {
       next_region_ = std::max(next_region_, std::min(bytes, options_.limit / 2) * 2);
       return absl::OkStatus();
     }
-    // The device has less than the limit says: nine tenths of it, until it is too little.
+    // The device has less free memory than the limit: try nine tenths, repeatedly, down to the requested size.
     const size_t less = BfcArena::RoundUp(bytes / 10 * 9);
     if (!absl::IsResourceExhausted(region.status()) || less < size || less == bytes) return region.status();
     bytes = less;
@@ -233,7 +233,7 @@ void GpuAllocator::ReturnRegion(void* data) {
       options_.memory == Memory::kPinned ? runtime_->FreePinned(data) : runtime_->FreeDevice(data);
   if (!status.ok()) {
     WEIR_LOG_EVERY(WARNING, absl::Seconds(10)).With("allocator", options_.name)
-        << "memory was not given back: " << status.message();
+        << "failed to release memory: " << status.message();
   }
 }
 
@@ -247,7 +247,7 @@ std::vector<void*> GpuAllocator::RemoveIdleRegions() {
   return regions;
 }
 
-// The device waits for all streams before it takes a region back, so that what they did there is over.
+// The device waits for all streams before it releases a region, so their work there is complete.
 void GpuAllocator::ReleaseUnused() {
   std::vector<void*> regions;
   {
@@ -266,10 +266,10 @@ void GpuAllocator::Hold(BfcArena::Chunk* chunk) {
   chunk->holder = &it->second;
 }
 
-// Names come back with each step: they are kept until there are many.
+// The same names recur in each step, so they are kept until there are many.
 void GpuAllocator::ForgetIdleHolders() {
   absl::erase_if(holders_, [](const auto& entry) { return entry.second.blocks == 0; });
-  most_holders_ = std::max(kFewHolders, 2 * holders_.size());  // where many hold memory, not with each allocation
+  most_holders_ = std::max(kFewHolders, 2 * holders_.size());  // not in proportion to allocations if many hold memory
 }
 
 void GpuAllocator::AddUse(void* data, GpuStream* stream) {
@@ -299,7 +299,7 @@ void GpuAllocator::Free(void* data) {
   MutexLock lock(mu_);
   const auto chunk = arena_.FindInUse(data);
   if (chunk == arena_.end()) {
-    WEIR_LOG(ERROR).With("allocator", options_.name) << "memory is freed that is not in use";
+    WEIR_LOG(ERROR).With("allocator", options_.name) << "double free or unknown pointer";
     return;
   }
   if (const auto block = pool_of_block_.find(chunk->first); block != pool_of_block_.end()) {
@@ -345,7 +345,7 @@ absl::StatusOr<void*> GpuAllocator::AllocateFromPool(int pool, size_t bytes, Gpu
   return data;
 }
 
-// Blocks are not divided: one that is much larger waits for a larger tensor.
+// Blocks are not split: one that is much larger is left for a larger tensor.
 void* GpuAllocator::TakeFromPool(Pool* pool, size_t size) {
   const auto block = pool->free.lower_bound(size);
   if (block == pool->free.end() || block->first > 2 * size) return nullptr;

@@ -1,4 +1,4 @@
-// Memory of a GPU, or pinned memory for copies to it, in the order of streams.
+// Stream-ordered allocation of GPU memory, and of pinned host memory for copies.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace weir {
 
-// Names the node on whose behalf this thread allocates, for messages. `name` outlives it. Scopes nest.
+// Names the node that this thread allocates for, in messages. `name` outlives the scope. Scopes nest.
 class GpuAllocationScope {
  public:
   explicit GpuAllocationScope(absl::string_view name);
@@ -35,75 +35,77 @@ struct GpuAllocatorStats : AllocatorStats {
   int64_t bytes_reserved = 0;  // in regions taken from the device
   int64_t largest_free_block = 0;
   int64_t num_regions = 0;
-  int64_t num_waits = 0;       // streams made to wait for another's use of memory
+  int64_t num_waits = 0;       // streams made to wait for another stream's use of memory
   int64_t num_retries = 0;     // allocations that had to wait for memory
-  int64_t bytes_in_pools = 0;  // of those in use: what captured graphs keep
+  int64_t bytes_in_pools = 0;  // of those in use: held by captured graphs
   int64_t num_pools = 0;
-  // Share of the free reserved memory that lies outside of the largest free block, 0 to 1.
+  // Share of the free reserved memory outside of the largest free block, 0 to 1.
   double fragmentation = 0;
 
   std::string ToString() const;
 };
 
 // Takes regions from the device and divides them. Thread-safe.
-//
-// Memory is for a stream, or for the host. It can be freed while operations that use it are still queued: those of the
-// stream that it is for, and of those named by AddUse. It is given at once to the same stream again; to another one,
-// after that stream was made to wait for an event behind the last use; to the host, when that event is over. No call
-// blocks but Allocate with a deadline and ReleaseUnused, and those hold no lock meanwhile.
+// - Memory belongs to a stream or to the host. It may be freed while queued operations still use it: those of its
+//   stream, and of streams named by AddUse.
+// - Freed memory is reused by the same stream at once, by another stream after making it wait for an event behind the
+//   last use, and by the host after that event.
+// - Only Allocate with a deadline and ReleaseUnused block, and they hold no lock while they do.
 class GpuAllocator {
  public:
   enum class Memory { kDevice, kManaged, kPinned };
   struct Options {
     std::string name = "GPU_0_bfc";
     Memory memory = Memory::kDevice;
-    size_t limit = 0;           // bytes of regions, at most; more than 0
-    bool allow_growth = false;  // regions are taken as they are needed, not all memory with the first allocation
-    // The first region of an allocator that grows; further ones are twice as large each.
+    size_t limit = 0;           // maximum bytes of regions; more than 0
+    bool allow_growth = false;  // takes regions as needed, rather than all memory with the first allocation
+    // Size of the first region if allow_growth; each further one is twice as large.
     size_t first_region = size_t{2} << 20;
-    // How long Tensor's allocations wait for memory that other threads free.
+    // How long tensor allocations wait for other threads to free memory.
     absl::Duration retry_for = absl::ZeroDuration();
   };
 
   // `runtime` outlives it.
   GpuAllocator(GpuRuntime* runtime, Options options);
-  // Everything has been freed, and the streams still exist.
+  // All memory must have been freed, and the streams must still exist.
   ~GpuAllocator();
 
-  // On a thread that has a GpuPoolScope: memory of its pool. `stream` may use the memory in its next operation;
-  // nullptr: the host may, at once. RESOURCE_EXHAUSTED, after waiting until `deadline` for memory that others free,
-  // names the node (GpuAllocationScope) and the largest holders.
+  // Allocates memory, from the pool if the thread has a GpuPoolScope.
+  // - `stream` may use the memory in its next operation; nullptr: the host may use it at once.
+  // - RESOURCE_EXHAUSTED, after waiting until `deadline` for other threads to free memory, names the node
+  //   (GpuAllocationScope) and the largest holders.
   absl::StatusOr<void*> Allocate(size_t bytes, GpuStream* stream, absl::Time deadline = absl::InfinitePast());
-  // Operations enqueued on `stream` use it too, up to when it is freed. `data` may point anywhere into the block.
+  // Declares that operations enqueued on `stream` use it too, until it is freed. `data` may point anywhere into the
+  // block.
   void AddUse(void* data, GpuStream* stream);
-  // What follows on `stream` comes after all that streams named by AddUse, for the block that `data` points into, have
-  // enqueued by now.
+  // Orders later operations on `stream` after everything enqueued so far on the streams named by AddUse for the block
+  // that contains `data`.
   absl::Status AwaitUses(const void* data, GpuStream* stream);
   void Free(void* data);
-  // Gives regions that nobody uses back to the device.
+  // Returns unused regions to the device.
   void ReleaseUnused();
 
-  // Pools, for GpuMemoryPool. The blocks of one stay its own until it is closed: what is freed meanwhile goes to
-  // whoever allocates from it next. Its `name` is listed among the holders.
+  // For GpuMemoryPool. A pool keeps its blocks until it is closed: freed blocks are reused by later allocations from
+  // the pool. `name` is listed among the holders.
   int OpenPool(std::string name);
-  // For the next operation of `stream`, which is that of all of the pool's memory. Does not wait for others to free.
+  // For the next operation of `stream`, the one stream of all of the pool's memory. Does not wait for others to free.
   absl::StatusOr<void*> AllocateFromPool(int pool, size_t bytes, GpuStream* stream);
-  // The block of the pool that `data` lies in; nullptr where it is none of its.
+  // The pool's block that contains `data`; nullptr if it is in none.
   const void* BlockOf(int pool, const void* data);
   struct PoolUse {
     size_t bytes = 0;       // of all blocks
-    int blocks_in_use = 0;  // of those that were not freed
+    int blocks_in_use = 0;  // not freed yet
   };
   PoolUse LookAtPool(int pool) const;
-  // What is free in it becomes everybody's at once, the rest when it is freed.
+  // Releases the pool's free blocks at once, the rest when they are freed.
   void ClosePool(int pool);
-  // `reclaim` closes pools that can be done without, if it can. Called, with no lock held, where there are pools and an
-  // allocation outside of them would be refused or wait. Set before there are any.
+  // `reclaim` closes dispensable pools. Called, with no lock held, when pools exist and an allocation outside of them
+  // would fail or wait. Set before there are any pools.
   void SetReclaim(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
 
   const Options& options() const { return options_; }
   GpuAllocatorStats Stats() const;
-  // What the last failed allocation was told.
+  // The message of the last failed allocation.
   std::string LastFailure() const;
   std::string CheckInvariants() const;
 
@@ -119,18 +121,18 @@ class GpuAllocator {
   struct Pool {
     std::string name;
     absl::flat_hash_set<uintptr_t> blocks;  // by address
-    std::multimap<size_t, uintptr_t> free;  // those of `blocks` that may be given again, by size
+    std::multimap<size_t, uintptr_t> free;  // free members of `blocks`, by size
     size_t bytes = 0;
   };
 
-  // What could make an allocation possible that has failed.
+  // What could make a failed allocation possible.
   struct Remedy {
-    bool is_full = false;             // memory that is freed
-    std::vector<GpuStream*> streams;  // that these come to where they are now
-    std::vector<void*> regions;       // that these, which are out of the arena, go back to the device
+    bool is_full = false;             // other memory being freed
+    std::vector<GpuStream*> streams;  // these reaching their current end
+    std::vector<void*> regions;       // returning these, already removed from the arena, to the device
   };
   struct Found {
-    BfcArena::ChunkRef ready, waiting;  // the best chunk that needs no wait; the best that needs one
+    BfcArena::ChunkRef ready, waiting;  // the best chunk that needs no wait, and the best that needs one
   };
 
   int StreamIndex(GpuStream* stream) REQUIRES(mu_);
@@ -139,11 +141,11 @@ class GpuAllocator {
   absl::StatusOr<Found> Find(size_t size, int user) REQUIRES(mu_);
   Found FindAsKnown(size_t size, int user) REQUIRES(mu_);
   Found FindAmongAll(size_t size, int user) REQUIRES(mu_);
-  // Whether MakeWait and Watch can be done for it now.
+  // Whether MakeWait and Watch would succeed for it now.
   bool CanWaitFor(const BfcArena::Chunk& chunk) const REQUIRES(mu_);
-  // Makes the stream `user` wait for what others did there.
+  // Makes the stream `user` wait for the chunk's previous uses.
   absl::Status MakeWait(const BfcArena::Chunk& chunk, int user) REQUIRES(mu_);
-  // Asks for events by which to hear of its uses, and for the streams to wait for.
+  // Records events for its uses, and adds the streams to wait for to `remedy`.
   absl::Status Watch(const BfcArena::Chunk& chunk, Remedy* remedy) REQUIRES(mu_);
   void* Give(BfcArena::ChunkRef chunk, size_t size, size_t bytes, int user) REQUIRES(mu_);
   void* TakeFromPool(Pool* pool, size_t size) REQUIRES(mu_);
@@ -165,7 +167,7 @@ class GpuAllocator {
   BfcArena arena_ GUARDED_BY(mu_);
   std::deque<StreamTimeline> timelines_ GUARDED_BY(mu_);
   absl::node_hash_map<std::string, Holder> holders_ GUARDED_BY(mu_);
-  size_t most_holders_ GUARDED_BY(mu_) = kFewHolders;  // before idle ones are forgotten
+  size_t most_holders_ GUARDED_BY(mu_) = kFewHolders;  // idle holders are dropped beyond this
   size_t next_region_ GUARDED_BY(mu_);
   GpuAllocatorStats stats_ GUARDED_BY(mu_);
   std::string last_failure_ GUARDED_BY(mu_);
@@ -176,7 +178,7 @@ class GpuAllocator {
   std::atomic<int> num_pools_{0};
 };
 
-// For Tensors: memory for one stream, which is `stream` for all of them.
+// An allocator for Tensors that are all used on `stream`.
 class GpuTensorAllocator : public Allocator {
  public:
   // Both outlive it.

@@ -65,7 +65,7 @@ TEST_F(GpuAllocatorTest, AnotherStreamWaitsForTheLastUse) {
   allocator.Free(second);
 }
 
-// The checker sees what the allocator prevents.
+// Detects the race that the allocator prevents.
 TEST_F(GpuAllocatorTest, AUseThatTheAllocatorIsNotToldOfIsARace) {
   GpuAllocator allocator(&gpu_, {.limit = 4096});
   void* const first = *allocator.Allocate(4096, a_.get());
@@ -116,7 +116,7 @@ TEST_F(GpuAllocatorTest, ALateUseDoesNotHoldUpItsNeighbours) {
   void* const apart = *allocator.Allocate(2 * kMiB, b_.get());
   EXPECT_EQ(allocator.Stats().num_waits, 0);
   allocator.Free(apart);
-  void* const whole = *allocator.Allocate(4 * kMiB, b_.get());  // of both
+  void* const whole = *allocator.Allocate(4 * kMiB, b_.get());  // belongs to both
   ASSERT_THAT(Write(*b_, "whole", whole, 4 * kMiB), IsOk());
   EXPECT_EQ(allocator.Stats().num_waits, 1);
   EXPECT_THAT(gpu_.Races(), IsEmpty());
@@ -237,7 +237,7 @@ TEST_F(GpuAllocatorTest, ABrokenDeviceIsNotOutOfMemory) {
   ASSERT_THAT(Write(*a_, "victim", data, 256), IsOk());
   EXPECT_FALSE(a_->Synchronize().ok());
   EXPECT_EQ(GpuErrorOf(allocator.Allocate(8 * kMiB, a_.get()).status()), GpuError::kIllegalInstruction);
-  allocator.Free(data);  // does no harm
+  allocator.Free(data);  // harmless
 }
 
 TEST_F(GpuAllocatorTest, NothingIsAllocatedForACapture) {
@@ -337,8 +337,8 @@ TEST_F(GpuAllocatorTest, TensorsAreFreedInTheOrderOfTheirStream) {
   EXPECT_THAT(Tensor::Allocate(&tensors, DT_STRING, TensorShape({1})), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Random programs over several streams: each block keeps the value that its owner wrote until it is freed, and no two
-// operations touch the same memory without an order.
+// Random programs over several streams: each block keeps its owner's value until it is freed, and no two unordered
+// operations touch the same memory.
 struct PatternArgs {
   unsigned char* data;
   size_t bytes;
@@ -430,7 +430,7 @@ TEST_P(RandomPrograms, KeepOrder) {
   EXPECT_EQ(gpu.num_allocations(), 0);
 }
 
-// Several threads of the host, each with a stream of its own.
+// Several host threads, each with its own stream.
 TEST(GpuAllocatorThreadsTest, AllocateAndFreeTogether) {
   SimulatedGpu gpu({.schedule = SimulatedGpu::Schedule::kThreads, .memory_bytes = 8 * kMiB});
   std::vector<std::unique_ptr<GpuStream>> streams;

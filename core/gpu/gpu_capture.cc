@@ -7,7 +7,7 @@ thread_local GpuCapture* GpuCapture::current_ = nullptr;
 absl::StatusOr<std::unique_ptr<GpuCapture>> GpuCapture::Begin(GpuDevice& device, GpuMemoryPool& pool) {
   if (current_ != nullptr) return errors::FailedPrecondition("This thread captures a graph already");
   ASSIGN_OR_RETURN(std::shared_ptr<GpuStream> stream, device.BorrowStream("capture"));
-  // The pool may take memory of the device meanwhile, which the other modes forbid.
+  // The pool may allocate device memory during the capture, which the other modes forbid.
   RETURN_IF_ERROR(stream->BeginCapture(GpuCaptureMode::kRelaxed));
   return std::unique_ptr<GpuCapture>(new GpuCapture(device, pool, std::move(stream)));
 }
@@ -27,7 +27,7 @@ absl::Status GpuCapture::Use(Variable& variable, bool updates) {
   for (VariableUse& use : variables_) {
     if (use.variable != &variable) continue;
     if (use.data != value.raw_data()) {
-      return errors::FailedPrecondition("a variable got other memory while its use was captured");
+      return errors::FailedPrecondition("a variable's memory was replaced while its use was captured");
     }
     use.is_updated |= updates;
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// What kernels enqueue on a thread becomes a graph that can run again.
+// Captures the kernels that a thread enqueues into a graph that can run repeatedly.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,12 @@
 
 namespace weir {
 
-// From Begin to End, kernels of `device` that run on this thread enqueue into a capture, and what they allocate is
-// memory of the pool. Other threads, and the device's own streams, go on as before: the capture has a stream of its
-// own.
-//
-// A kernel must not change what the host knows of the device, for it will not run when the graph does: copies to and
-// from the host are refused, and so are updates of variables that would give them other memory. So a capture that
-// failed has changed nothing. Belongs to its thread, which has one at a time.
+// From Begin to End, kernels of `device` that run on this thread enqueue into a capture, and allocate from the pool.
+// - Other threads, and the device's own streams, are unaffected: the capture has its own stream.
+// - A captured kernel must not change host-side state of the device, because it does not run when the graph does:
+//   copies to and from the host, and variable updates that replace the variable's memory, fail.
+// - A failed capture has therefore changed nothing.
+// - Belongs to its thread, which has at most one at a time.
 class GpuCapture {
  public:
   // A variable whose memory the graph reads or writes.
@@ -31,24 +30,24 @@ class GpuCapture {
 
   // Both outlive it.
   static absl::StatusOr<std::unique_ptr<GpuCapture>> Begin(GpuDevice& device, GpuMemoryPool& pool);
-  // What was not ended is thrown away.
+  // Discards a capture that was not ended.
   ~GpuCapture();
   GpuCapture(const GpuCapture&) = delete;
 
-  // The calling thread's; nullptr where it captures nothing.
+  // The calling thread's capture; nullptr if there is none.
   static GpuCapture* Current() { return current_; }
 
   const GpuDevice& device() const { return device_; }
   GpuStream& stream() { return *stream_; }
-  // A kernel reads, or updates in place, what `variable`, which is locked, holds now. FAILED_PRECONDITION where its
-  // memory has changed since the capture's first use of it.
+  // Declares that a kernel reads, or updates in place, the current memory of `variable`, which is locked.
+  // FAILED_PRECONDITION if its memory has changed since the capture's first use of it.
   absl::Status Use(Variable& variable, bool updates);
   const std::vector<VariableUse>& variables() const { return variables_; }
-  // For a kernel whose work needs `object` whenever it runs, such as a library's plan with its code: whoever has the
-  // graph keeps what is kept() until it is gone.
+  // For a kernel that needs `object` whenever the graph runs, such as a library's plan with its code. The graph's owner
+  // keeps kept() alive as long as the graph.
   void Keep(std::shared_ptr<const void> object) { kept_.push_back(std::move(object)); }
   const std::vector<std::shared_ptr<const void>>& kept() const { return kept_; }
-  // Called once.
+  // Call once.
   absl::StatusOr<std::unique_ptr<GpuGraph>> End();
 
  private:

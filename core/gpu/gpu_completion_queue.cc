@@ -40,7 +40,7 @@ void GpuCompletionQueue::Loop() {
       pending.insert(pending.end(), std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
       added_.clear();
     }
-    // An error shows in Sweep.
+    // Sweep reports an error.
     if (const auto& oldest = pending.front().event; oldest.ok()) {
       (*oldest)->Synchronize(absl::Now() + options_.interval).IgnoreError();
     }

@@ -1,4 +1,4 @@
-// Tells the host when streams have come to a point, whatever becomes of the device.
+// Notifies the host when streams reach a point, even if the device fails.
 #pragma once
 
 #include <condition_variable>
@@ -13,19 +13,19 @@
 
 namespace weir {
 
-// One thread that looks at events, in place of a blocked thread for each wait. Thread-safe.
-//
-// A callback runs exactly once, on that thread, with no lock held: with OK when all that its stream had enqueued is
-// done; with the device's error when it breaks; with DEADLINE_EXCEEDED, naming the stream, when the stream has not come
-// there within Options::patience, which stands for a device that hangs. It must be short. Destruction waits for what is
-// pending.
+// Polls events on one thread instead of blocking one thread per wait. Thread-safe.
+// - A callback runs exactly once, on that thread, with no lock held: with OK when everything enqueued on its stream so
+//   far is done; with the device's error if it breaks; with DEADLINE_EXCEEDED, naming the stream, if that takes longer
+//   than Options::patience (the device is assumed to hang).
+// - Callbacks must be short.
+// - The destructor waits for pending callbacks.
 class GpuCompletionQueue {
  public:
   using Callback = absl::AnyInvocable<void(absl::Status)>;
   struct Options {
     absl::Duration patience = absl::Minutes(10);
-    // Between two looks, while something is pending. The oldest event is waited for, so that work in one stream is
-    // heard of at once.
+    // Polling interval while callbacks are pending. The thread blocks on the oldest event, so completions on a single
+    // stream are reported at once.
     absl::Duration interval = absl::Microseconds(50);
   };
 
@@ -33,7 +33,7 @@ class GpuCompletionQueue {
   ~GpuCompletionQueue();
   GpuCompletionQueue(const GpuCompletionQueue&) = delete;
 
-  // `stream` lives until the callback ran.
+  // `stream` lives until the callback has run.
   void Then(GpuStream* stream, Callback callback);
 
  private:
@@ -45,7 +45,7 @@ class GpuCompletionQueue {
   };
   absl::StatusOr<std::unique_ptr<GpuEvent>> RecordOn(GpuStream* stream);
   void Loop();
-  // Takes from `pending` what is over, and calls it.
+  // Removes completed entries from `pending` and runs their callbacks.
   void Sweep(std::vector<Pending>* pending);
 
   const Options options_;

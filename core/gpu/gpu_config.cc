@@ -66,7 +66,7 @@ bool UsesUnifiedMemory(const tensorflow::GPUOptions& options) {
 // One limit per part of the device, in bytes.
 absl::Status Divide(const VirtualDevices& parts, GpuDeviceConfig config, std::vector<GpuDeviceConfig>* configs) {
   const int id = config.physical_id;
-  constexpr double kMost = 1e18;  // more than the device has is no error: its allocator takes what there is
+  constexpr double kMost = 1e18;  // more than the device has is allowed: its allocator takes what there is
   for (int i = 0; i < parts.memory_limit_mb_size(); ++i) {
     const double bytes = parts.memory_limit_mb(i) * static_cast<double>(kMiB);
     if (!(bytes >= 1 && bytes <= kMost)) {

@@ -1,4 +1,4 @@
-// What GPUOptions say about a task's GPUs, as TensorFlow reads them.
+// A task's GPU configuration from GPUOptions, interpreted like TensorFlow.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@ class GPUOptions;
 
 namespace weir {
 
-// One /device:GPU:n that a task is to offer.
+// One /device:GPU:n of a task.
 struct GpuDeviceConfig {
-  int physical_id = 0;      // among the devices that CUDA shows (after CUDA_VISIBLE_DEVICES)
+  int physical_id = 0;      // index among the devices that CUDA lists (after CUDA_VISIBLE_DEVICES)
   size_t memory_limit = 0;  // bytes
   bool allow_growth = false;
   bool unified_memory = false;  // GpuRuntime::AllocateManaged
 };
 
-// device_count["GPU"]; no limit when it is not set.
+// device_count["GPU"]; no limit if it is not set.
 size_t MostGpus(const tensorflow::ConfigProto& config);
 
-// The physical devices in the order of visible_device_list; all of `num_devices` when it is empty. InvalidArgument, in
-// TensorFlow's words, for what is no number, out of range, or listed twice.
+// The physical devices in the order of visible_device_list; all of `num_devices` if it is empty. InvalidArgument, in
+// TensorFlow's words, for entries that are not numbers, out of range, or duplicates.
 absl::StatusOr<std::vector<int>> ParseVisibleDevices(absl::string_view list, int num_devices);
 
-// Bytes that stay for the driver and libraries where no limit is asked for.
+// Bytes reserved for the driver and libraries when no limit is set.
 size_t ReservedGpuMemory(size_t available, int compute_major);
 
-// The memory limit of a device that is not divided: what is free but for a reserve, gpu_system_memory_size_in_mb or
-// ReservedGpuMemory, or per_process_gpu_memory_fraction of the whole. That may be above 1: unified memory, which
-// use_unified_memory asks for too. InvalidArgument for a fraction below 0; Internal, in TensorFlow's words, for unified
-// memory on a device that cannot hold more than its own.
+// The memory limit of an undivided device. InvalidArgument for a fraction below 0; Internal, in TensorFlow's words, for
+// unified memory on a device that does not support oversubscription. The limit is either
+// - free memory less a reserve: gpu_system_memory_size_in_mb or ReservedGpuMemory; or
+// - per_process_gpu_memory_fraction of the whole. A fraction above 1 requires unified memory, as does
+//   use_unified_memory.
 absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, const GpuProperties& properties,
                                       const GpuMemoryInfo& memory);
 
@@ -44,7 +45,7 @@ struct PhysicalGpu {
   GpuProperties properties;
   GpuMemoryInfo memory;
 };
-// The devices to make of the machine's: device_count["GPU"] at most, divided as virtual_devices says. Errors are
+// The devices to create: at most device_count["GPU"] of the machine's GPUs, divided as virtual_devices says. Errors are
 // TensorFlow's. UNIMPLEMENTED for priorities and ordinals of virtual devices, and for num_virtual_devices_per_gpu.
 absl::StatusOr<std::vector<GpuDeviceConfig>> ConfigureGpus(const tensorflow::ConfigProto& config,
                                                            absl::Span<const PhysicalGpu> physical);

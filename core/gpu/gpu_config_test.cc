@@ -145,7 +145,7 @@ TEST_F(ConfigureGpusTest, VirtualDevicesErrorsAreTensorFlows) {
   options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, 1e30f);
   ExpectError(absl::StatusCode::kInvalidArgument, "memory_limit_mb of virtual device 0 on GPU# 1 is 1e+30");
   options().mutable_experimental()->mutable_virtual_devices(0)->set_memory_limit_mb(0, 20000);
-  EXPECT_EQ(Configure()->at(0).memory_limit, 20000 * kMiB);  // more than there is: a limit, not a demand
+  EXPECT_EQ(Configure()->at(0).memory_limit, 20000 * kMiB);  // more than there is: a limit, not a reservation
 }
 
 TEST_F(ConfigureGpusTest, PrioritiesAndOrdinalsAreCheckedAndNotSupported) {
@@ -170,7 +170,7 @@ TEST_F(ConfigureGpusTest, PrioritiesAndOrdinalsAreCheckedAndNotSupported) {
 TEST_F(ConfigureGpusTest, TheReserveCanBeSet) {
   options().mutable_experimental()->set_gpu_system_memory_size_in_mb(300);
   EXPECT_EQ(Configure()->at(0).memory_limit, (10000 - 300) * kMiB);
-  options().mutable_experimental()->set_gpu_system_memory_size_in_mb(10001);  // there is less: as if not set
+  options().mutable_experimental()->set_gpu_system_memory_size_in_mb(10001);  // more than there is: treated as unset
   EXPECT_EQ(Configure()->at(0).memory_limit, (10000 - 1800) * kMiB);
 }
 

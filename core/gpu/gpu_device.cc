@@ -24,7 +24,7 @@ absl::Status CheckCopyable(const Tensor& tensor, absl::string_view device) {
     return errors::InvalidArgument("A tensor of type ", DataTypeName(tensor.dtype()), " cannot be copied to or from ",
                                    device);
   }
-  if (!tensor.IsInitialized()) return errors::Internal("An uninitialised tensor was to be copied to or from ", device);
+  if (!tensor.IsInitialized()) return errors::Internal("Cannot copy an uninitialised tensor to or from ", device);
   return absl::OkStatus();
 }
 
@@ -63,9 +63,9 @@ struct GpuDevice::Core {
 
   const std::shared_ptr<GpuRuntime> runtime;
   const std::unique_ptr<GpuStream> compute, to_device, to_host, to_peers, from_peers;
-  std::recursive_mutex copies;  // while one is enqueued with its order, or what must not come in between
+  std::recursive_mutex copies;  // held while a copy and its ordering are enqueued, or to keep copies out
   Mutex mu;
-  std::vector<std::shared_ptr<GpuStream>> further GUARDED_BY(mu);  // nobody else holds those that are free
+  std::vector<std::shared_ptr<GpuStream>> further GUARDED_BY(mu);  // unreferenced elsewhere when free
   GpuAllocator memory, pinned;
   GpuTensorAllocator tensors, arriving_tensors, peer_tensors;
 
@@ -131,7 +131,7 @@ GpuDevice::~GpuDevice() {
   for (GpuStream* stream : core_->Streams()) {
     if (const absl::Status status = stream->Synchronize(deadline); !status.ok()) {
       WEIR_LOG(WARNING).With("device", name())
-          << "stream '" << stream->name() << "' has not ended: " << status.message();
+          << "stream '" << stream->name() << "' did not finish: " << status.message();
     }
   }
 }
@@ -175,7 +175,7 @@ absl::StatusOr<Tensor> GpuDevice::AllocatePinned(const Tensor& like) {
 
 absl::Status GpuDevice::CheckNotCapturing() const {
   if (GpuCapture::Current() == nullptr && !core_->compute->IsCapturing()) return absl::OkStatus();
-  return errors::FailedPrecondition("Copies to and from ", name(), " are not possible while a graph is captured there");
+  return errors::FailedPrecondition("Copies to and from ", name(), " are not possible while it captures a graph");
 }
 
 absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {
@@ -188,7 +188,7 @@ absl::StatusOr<Tensor> GpuDevice::ToDevice(const Tensor& host) {
   ASSIGN_OR_RETURN(const Tensor pinned, AllocatePinned(host));
   core_->runtime->HostAccess("staging", GpuAccess::Write(pinned.raw_data(), bytes));
   std::memcpy(pinned.raw_data(), host.raw_data(), bytes);
-  // Whatever comes of it, the memory is the streams' until they are through with it.
+  // Even on failure the memory belongs to the streams until they are done with it.
   core_->pinned.AddUse(pinned.raw_data(), core_->to_device.get());
   core_->memory.AddUse(device->raw_data(), core_->compute.get());
   RETURN_IF_ERROR(core_->to_device->CopyToDevice(device->raw_data(), pinned.raw_data(), bytes));
@@ -212,7 +212,7 @@ absl::StatusOr<Tensor> GpuDevice::StartToHost(const Tensor& device) {
 void GpuDevice::ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done) {
   absl::StatusOr<Tensor> host = StartToHost(device);
   if (!host.ok() || host->NumElements() == 0) return done(std::move(host));
-  // As long as `source` is held nobody writes in place what is still being copied.
+  // While `source` is held, no kernel writes the tensor in place during the copy.
   completions_.Then(core_->to_host.get(), [this, source = device, host = *std::move(host),
                                            done = std::move(done)](absl::Status status) mutable {
     source = Tensor();
@@ -258,7 +258,7 @@ absl::StatusOr<Tensor> GpuDevice::FromPeer(const Tensor& theirs, GpuDevice& peer
     }
   }
   if (!sent.ok()) return peer.Explain(std::move(sent));
-  // As long as it is held nobody writes in place what is still being read.
+  // While it is held, no kernel writes the tensor in place during the read.
   peer.completions_.Then(from.to_peers.get(), [held = theirs](const absl::Status&) {});
   RETURN_IF_ERROR(Order(*core_->from_peers, *core_->compute));
   return ours;
@@ -267,7 +267,7 @@ absl::StatusOr<Tensor> GpuDevice::FromPeer(const Tensor& theirs, GpuDevice& peer
 absl::Status GpuDevice::Explain(absl::Status error) const {
   if (const std::optional<GpuError> own = GpuErrorOf(error); own && IsSticky(*own)) return Located(error);
   if (!absl::IsResourceExhausted(error)) return error;
-  // A broken device gives no memory either; what broke it is the cause.
+  // A broken device also fails allocations; report what broke it.
   if (const absl::Status broken = core_->runtime->MemoryInfo().status(); !broken.ok()) return Located(broken);
   const std::string failure = core_->memory.LastFailure();
   if (failure.empty() || absl::StrContains(error.message(), failure)) return error;

@@ -1,4 +1,4 @@
-// /device:GPU:n: one GPU, or a part of one, as a device of a task.
+// /device:GPU:n: a GPU, or a part of one, as a task's device.
 #pragma once
 
 #include <atomic>
@@ -21,42 +21,41 @@
 
 namespace weir {
 
-// What became of the parts of steps that a device is to capture.
+// Statistics of the partitions that a device captures.
 struct GpuGraphStats {
   std::atomic<int64_t> captures{0};
   std::atomic<int64_t> replays{0};
-  std::atomic<int64_t> failures{0};  // captures that came to nothing
-  std::atomic<int64_t> dropped{0};   // graphs for want of room, or whose variables have moved
+  std::atomic<int64_t> failures{0};  // captures that failed
+  std::atomic<int64_t> dropped{0};   // graphs dropped for lack of memory, or because their variables moved
 };
 
-// Keeps captured graphs, each with its memory.
+// Keeps captured graphs with their memory.
 class GpuGraphCache {
  public:
   virtual ~GpuGraphCache() = default;
-  // Lets go of all that are not in use. Called on any thread that wants memory.
+  // Releases all graphs that are not in use. Called on any thread that needs memory.
   virtual void DropGraphs() = 0;
 };
 
 // Tensors of its allocator are used on one stream, compute(), in the order in which kernels enqueue their work; the
-// host does not wait for it. Copies have streams of their own, ordered with compute() by events.
+// host does not wait for it. Copies use other streams, ordered with compute() by events.
 class GpuDevice : public Device, public PhysicalDevice {
  public:
   struct Options {
     DeviceName task;
     int id = 0;  // n
     GpuDeviceConfig config;
-    // For memory by which tensors come and go.
+    // For staging copies to and from the host.
     size_t pinned_limit = size_t{64} << 30;
-    // How long an allocation waits for memory that other threads free, before it is refused.
+    // How long an allocation waits for other threads to free memory before it fails.
     absl::Duration retry_for = absl::Seconds(10);
     GpuCompletionQueue::Options completions;
     GpuMathSettings math;
   };
-  // Several devices share a runtime where one GPU is divided. `work_queue` outlives the device. Errors are the
-  // runtime's.
+  // Devices share a runtime if one GPU is divided. `work_queue` outlives the device. Errors are the runtime's.
   static absl::StatusOr<std::unique_ptr<GpuDevice>> Create(std::shared_ptr<GpuRuntime> runtime, WorkQueue* work_queue,
                                                            Options options);
-  // Waits for the streams, as long as completions' patience at most. No tensor of it is left.
+  // Waits for the streams, at most as long as the completion queue's patience. No tensor of the device may be left.
   ~GpuDevice() override;
 
   Allocator* allocator() override;
@@ -67,56 +66,55 @@ class GpuDevice : public Device, public PhysicalDevice {
   GpuRuntime& runtime();
   const GpuRuntime& runtime() const;
   GpuStream& compute();
-  // Where a kernel that runs on this thread enqueues: compute(), or a capture's stream (core/gpu/gpu_capture.h).
+  // The stream for kernels on this thread: compute(), or a capture's stream (core/gpu/gpu_capture.h).
   GpuStream& kernel_stream();
   GpuAllocator& memory();
   GpuGraphStats& graph_stats() { return graph_stats_; }
-  // From then on, until it is removed, `cache` is asked to drop its graphs where memory runs out.
+  // Until it is removed, `cache` is asked to drop its graphs when memory runs out.
   void AddGraphCache(GpuGraphCache* cache);
   void RemoveGraphCache(GpuGraphCache* cache);
   GpuCompletionQueue& completions() { return completions_; }
   const GpuMathSettings& math_settings() const { return options_.math; }
-  // A further stream, for as long as the caller keeps it. Memory of the device may be used there
-  // (GpuAllocator::AddUse): a stream that is given back stays, for the next who asks for one of that name. Nobody keeps
-  // one longer than the device.
+  // An additional stream while the caller holds it. Device memory may be used there (GpuAllocator::AddUse). A returned
+  // stream is kept for the next caller with the same name. No caller may hold one longer than the device exists.
   absl::StatusOr<std::shared_ptr<GpuStream>> BorrowStream(const std::string& name);
 
-  // The same elements in device memory, for whatever is enqueued on compute() from now on. Returns when `host` may be
-  // overwritten. InvalidArgument for types that are objects. FAILED_PRECONDITION while compute() or this thread
-  // captures, as ToHost.
+  // Copies to device memory, for operations enqueued on compute() from now on. Returns when `host` may be overwritten.
+  // InvalidArgument for object types. FAILED_PRECONDITION while compute() or this thread captures; the same holds for
+  // ToHost.
   absl::StatusOr<Tensor> ToDevice(const Tensor& host);
-  // The same elements in pinned host memory, when all that is enqueued on compute() now has been done. `done` runs
-  // once, on the completion queue's thread, or at once where there is nothing to wait for. The tensor may outlive the
-  // device. Until then the device tensor is held, so that no kernel writes it in place.
+  // Copies to pinned host memory, after everything enqueued on compute() so far. `done` runs once, on the completion
+  // queue's thread, or inline if there is nothing to wait for. The result may outlive the device. The device tensor is
+  // held until then, so that no kernel writes it in place.
   void ToHost(const Tensor& device, std::function<void(absl::StatusOr<Tensor>)> done);
-  // A copy in this device's memory of a tensor of `peer`, which FindPeer gave, for whatever is enqueued on compute()
-  // from now on. `theirs` is what peer.compute() makes of it by what is enqueued there now; it is held until it has
-  // been read.
+  // Copies a tensor of `peer`, which FindPeer returned, to this device's memory, for operations enqueued on compute()
+  // from now on. The copy sees `theirs` as left by everything enqueued on peer.compute() so far; `theirs` is held until
+  // it has been read.
   absl::StatusOr<Tensor> FromPeer(const Tensor& theirs, GpuDevice& peer);
-  // For who writes in place, on compute(), what others may look at: what follows there comes after all copies of
-  // `value` to the host and to peers that have begun, and none begins before the lock is gone, which is when the
-  // writing is enqueued. A thread may hold several. Whoever copies waits meanwhile.
+  // For in-place updates, on compute(), of memory that may be being copied.
+  // - Later operations on compute() run after all copies of `value` to the host and to peers that have begun.
+  // - No further copy begins until the lock is released, after the update is enqueued; copying threads block meanwhile.
+  // - A thread may hold several locks.
   absl::StatusOr<std::unique_lock<std::recursive_mutex>> LockCopies(const Tensor& value);
-  // Another GPU of the task by whose name tensors may come without the host; nullptr for others.
+  // Another GPU of the task that tensors can be copied from without the host; nullptr if `name` is none.
   GpuDevice* FindPeer(absl::string_view name) const;
-  // For MakeGpuDevices: the GPUs of the task, which all live as long as any is used.
+  // For MakeGpuDevices: sets the GPUs of the task, which all live as long as any is used.
   void SetPeers(std::vector<GpuDevice*> peers) { peers_ = std::move(peers); }
-  // Makes `error`, from a kernel of this device, tell what holds the memory if it is want of that, or what broke which
-  // device.
+  // Adds to `error`, from a kernel of this device, what holds the memory if it ran out, or what broke the device.
   absl::Status Explain(absl::Status error) const;
 
  private:
-  // Streams and memory: kept also by host tensors that came from the device.
+  // Streams and memory, also kept alive by host tensors that were copied from the device.
   struct Core;
   class PinnedBuffer;
 
   GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options);
   absl::Status CheckNotCapturing() const;
-  // That it is this device that is broken.
+  // Adds that this device is broken.
   absl::Status Located(const absl::Status& error) const;
-  // Memory that the host may write, of as many bytes as `like` has.
+  // Host-writable memory with as many bytes as `like`.
   absl::StatusOr<Tensor> AllocatePinned(const Tensor& like);
-  // What follows on `after` waits for what is enqueued on `before`.
+  // Makes later work on `after` wait for everything enqueued on `before`.
   absl::Status Order(GpuStream& before, GpuStream& after);
   absl::StatusOr<Tensor> StartToHost(const Tensor& device);
 
@@ -125,7 +123,7 @@ class GpuDevice : public Device, public PhysicalDevice {
   const Options options_;
   std::vector<GpuDevice*> peers_;
   GpuGraphStats graph_stats_;
-  Mutex caches_mu_;  // held while caches are asked
+  Mutex caches_mu_;  // held while caches are called
   std::vector<GpuGraphCache*> caches_ GUARDED_BY(caches_mu_);
   GpuCompletionQueue completions_;
 };

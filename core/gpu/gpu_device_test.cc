@@ -72,7 +72,7 @@ TEST_P(GpuDeviceTest, TensorsGoThereAreComputedWithAndComeBack) {
   for (int round = 0; round < 20; ++round) {
     Tensor input = AsTensor<float>({1, 2, 3});
     ASSERT_OK_AND_ASSIGN(Tensor device, device_->ToDevice(input));
-    input.data<float>()[0] = 100;  // ToDevice has taken its copy
+    input.data<float>()[0] = 100;  // ToDevice has copied it already
     ASSERT_THAT(Increment(device), IsOk());
     ASSERT_OK_AND_ASSIGN(Tensor output, Fetch(*device_, device));
     ExpectTensorEqual(output, AsTensor<float>({2, 3, 4}));

@@ -30,7 +30,7 @@ absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const ten
                                           const DeviceName& task, WorkQueue* work_queue) {
   GpuDevices made;
   if (AsksForNone(config)) {
-    made.reason = "device_count asks for none";
+    made.reason = "device_count is 0";
     return made;
   }
   const absl::StatusOr<int> count = platform.count();
@@ -41,7 +41,8 @@ absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const ten
   }
   ASSIGN_OR_RETURN(const std::vector<int> visible,
                    ParseVisibleDevices(config.gpu_options().visible_device_list(), *count));
-  // A GPU that is not to be seen, or is one too many, is not opened: that takes memory of it. Its place stays empty.
+  // A GPU that is not visible, or beyond the limit, is not opened, because that would use its memory. Its entry stays
+  // empty.
   std::vector<OpenGpu> gpus(*count);
   std::vector<PhysicalGpu> physical(gpus.size());
   for (size_t i = 0; i < std::min(visible.size(), MostGpus(config)); ++i) {

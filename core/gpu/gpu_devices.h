@@ -1,4 +1,4 @@
-// The GPUs of a task, from those of the machine.
+// Creates a task's GPU devices from the machine's GPUs.
 #pragma once
 
 #include <functional>
@@ -9,25 +9,25 @@
 
 namespace weir {
 
-// Where GPUs come from: the CUDA runtime, or a test's simulated ones.
+// A source of GPUs: the CUDA runtime, or simulated ones.
 struct GpuPlatform {
-  // UNAVAILABLE, with the reason, where there is none.
+  // UNAVAILABLE, with the reason, if there is none.
   std::function<absl::StatusOr<int>()> count;
   std::function<absl::StatusOr<std::shared_ptr<GpuRuntime>>(int id)> open;
-  // How kernels use libraries there; nullptr: as GpuMathSettings has it.
+  // How kernels use math libraries; nullptr: GpuMathSettings' defaults.
   std::function<absl::StatusOr<GpuMathSettings>()> math;
 };
 
 struct GpuDevices {
   // GPU:0, GPU:1 …
   std::vector<std::unique_ptr<GpuDevice>> devices;
-  // Why there is none; empty where there are some.
+  // Why there are no devices; empty if there are some.
   std::string reason;
 };
 
-// Devices of `task` as `config` asks for them (device_count, gpu_options). No GPU is no error, whatever is asked for;
-// what TensorFlow refuses of those that there are is one. Opens each GPU once, also where it is divided, and only when
-// devices of it are made or their memory is to be known. `work_queue` outlives the devices.
+// Devices of `task` as configured by device_count and gpu_options. Having no GPU is never an error; settings that
+// TensorFlow rejects for existing GPUs are. Opens each GPU once, even if it is divided, and only if devices are created
+// on it or its memory size is needed. `work_queue` outlives the devices.
 absl::StatusOr<GpuDevices> MakeGpuDevices(const GpuPlatform& platform, const tensorflow::ConfigProto& config,
                                           const DeviceName& task, WorkQueue* work_queue);
 

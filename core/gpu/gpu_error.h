@@ -1,4 +1,4 @@
-// What a GPU runtime refuses, by CUDA's numbers and names, as a Status.
+// GPU runtime errors as Status, with CUDA's numbers and names.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// The values are CUDA's (cudaError_t); others exist, and pass through by number.
+// The values are CUDA's (cudaError_t). Values not listed here pass through by number.
 enum class GpuError : int {
   kInvalidValue = 1,
   kMemoryAllocation = 2,
@@ -39,11 +39,11 @@ enum class GpuError : int {
   kStreamCaptureWrongThread = 908,
 };
 
-// "cudaErrorIllegalAddress: an illegal memory access was encountered in <what>", with a payload that GpuErrorOf reads.
-// RESOURCE_EXHAUSTED for memory, FAILED_PRECONDITION for what capture forbids, INVALID_ARGUMENT for bad values,
-// UNAVAILABLE where there is no device or driver, INTERNAL for the rest.
+// "cudaErrorIllegalAddress: an illegal memory access was encountered in <what>", with a payload for GpuErrorOf.
+// RESOURCE_EXHAUSTED for memory, FAILED_PRECONDITION for calls that captures forbid, INVALID_ARGUMENT for bad values,
+// UNAVAILABLE without a device or driver, INTERNAL otherwise.
 absl::Status GpuStatus(GpuError error, absl::string_view what);
-// The error behind a status that GpuStatus made; nullopt for others.
+// The error of a status that GpuStatus created; nullopt for others.
 std::optional<GpuError> GpuErrorOf(const absl::Status& status);
 // Whether every later call of this process on this device will fail the same way.
 bool IsSticky(GpuError error);

@@ -1,4 +1,4 @@
-// How kernels for GPUs choose among the ways in which a library can compute the same.
+// How GPU kernels choose among a library's algorithms.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 namespace weir {
 
 struct GpuMathSettings {
-  // The first calls of a shape try the library's proposals in turn, and measure them; without, its first one is taken.
+  // Measure the library's proposals during the first calls of a shape; otherwise use its first one.
   bool autotune = true;
-  // Only what gives the same bits in every run, and nothing that depends on measurements.
+  // Use only algorithms with bit-identical results in every run; no measurements.
   bool deterministic = false;
-  // float on tensor cores, with 10 bits of its 23.
+  // Compute float on tensor cores, with 10 of its 23 mantissa bits.
   bool allow_tf32 = false;
-  // Memory that a call may use beside its arguments.
+  // Memory limit of a call, besides its arguments.
   size_t workspace_limit = size_t{4} << 30;
-  // What was chosen is kept in files of this directory; empty: it is forgotten with the process.
+  // A directory in which choices are saved; empty: they last as long as the process.
   std::string plan_cache;
 
-  // TF_CUDNN_USE_AUTOTUNE, TF_CUDNN_DETERMINISTIC, TF_DETERMINISTIC_OPS and TF_CUDNN_WORKSPACE_LIMIT_IN_MB as
-  // TensorFlow has them, NVIDIA_TF32_OVERRIDE=1 for allow_tf32, and WEIR_GPU_PLAN_CACHE for plan_cache. `find` gives a
-  // variable's value, nullptr where it is not set. InvalidArgument, quoting it, for a value that is none.
+  // Reads TF_CUDNN_USE_AUTOTUNE, TF_CUDNN_DETERMINISTIC, TF_DETERMINISTIC_OPS and TF_CUDNN_WORKSPACE_LIMIT_IN_MB like
+  // TensorFlow, NVIDIA_TF32_OVERRIDE=1 for allow_tf32, and WEIR_GPU_PLAN_CACHE for plan_cache. `find` returns a
+  // variable's value, or nullptr if it is not set. InvalidArgument, quoting it, for an invalid value.
   static absl::StatusOr<GpuMathSettings> FromEnvironment(const std::function<const char*(const char* name)>& find);
 };
 

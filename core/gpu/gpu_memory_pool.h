@@ -1,4 +1,4 @@
-// Memory that stays at its addresses, for what a captured graph works on.
+// Memory with stable addresses, for captured graphs.
 #pragma once
 
 #include <string>
@@ -7,21 +7,20 @@
 
 namespace weir {
 
-// Blocks that are the pool's as long as it lives: what is freed meanwhile goes to the next who allocates from it.
-// Thread-safe.
+// Owns its blocks until it is destroyed: freed blocks are reused by later allocations from the pool. Thread-safe.
 class GpuMemoryPool {
  public:
-  // Both outlive it. All use of its memory is in the order of `stream`. `name`: among those who hold memory, in
-  // messages.
+  // Both outlive it. All its memory is used in the order of `stream`. `name` appears in messages, among the holders of
+  // memory.
   GpuMemoryPool(GpuAllocator* allocator, GpuStream* stream, std::string name)
       : allocator_(allocator), stream_(stream), id_(allocator->OpenPool(std::move(name))) {}
-  // Whoever holds memory of it still may go on doing so.
+  // Blocks still in use stay valid.
   ~GpuMemoryPool() { allocator_->ClosePool(id_); }
   GpuMemoryPool(const GpuMemoryPool&) = delete;
 
   const GpuAllocator& allocator() const { return *allocator_; }
   absl::StatusOr<void*> Allocate(size_t bytes) { return allocator_->AllocateFromPool(id_, bytes, stream_); }
-  // The block that `data` lies in; nullptr where it is none of the pool's.
+  // The block that contains `data`; nullptr if it is not the pool's.
   const void* BlockOf(const void* data) const { return allocator_->BlockOf(id_, data); }
   GpuAllocator::PoolUse use() const { return allocator_->LookAtPool(id_); }
 
@@ -31,15 +30,14 @@ class GpuMemoryPool {
   const int id_;
 };
 
-// As long as it lives, what this thread allocates of the pool's allocator is memory of the pool. Scopes do not
-// nest.
+// While it lives, this thread's allocations from the pool's allocator come from the pool. Scopes do not nest.
 class GpuPoolScope {
  public:
   explicit GpuPoolScope(GpuMemoryPool* pool) { current_ = pool; }
   ~GpuPoolScope() { current_ = nullptr; }
   GpuPoolScope(const GpuPoolScope&) = delete;
 
-  // This thread's, where it is one of `allocator`.
+  // This thread's pool, if it belongs to `allocator`.
   static GpuMemoryPool* Current(const GpuAllocator& allocator) {
     return current_ != nullptr && &current_->allocator() == &allocator ? current_ : nullptr;
   }

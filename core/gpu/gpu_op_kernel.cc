@@ -7,7 +7,7 @@ namespace weir {
 absl::Status GpuOpKernel::Init(OpKernelConstruction& ctx) {
   device_ = FindGpu(ctx.device());
   if (device_ == nullptr) {
-    return errors::Internal("Node '", ctx.name(), "' (", ctx.op(), ") has a kernel for GPUs, but is on ",
+    return errors::Internal("Node '", ctx.name(), "' (", ctx.op(), ") has a GPU kernel, but is on ",
                             ctx.device()->name());
   }
   return InitOnGpu(ctx);

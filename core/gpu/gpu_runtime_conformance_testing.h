@@ -1,4 +1,4 @@
-// What every GpuRuntime must do. A runtime's test includes this header and says
+// The contract of every GpuRuntime. A runtime's test includes this header and instantiates
 //   INSTANTIATE_TEST_SUITE_P(Cuda, GpuRuntimeConformance, testing::Values(GpuRuntimeWorld{...}));
 #pragma once
 
@@ -19,7 +19,7 @@ namespace weir {
 
 struct GpuRuntimeWorld {
   std::string name;
-  // UNAVAILABLE, with the reason, where there is no such device: the tests skip.
+  // UNAVAILABLE, with the reason, if there is no such device: the tests are skipped.
   std::function<absl::StatusOr<std::unique_ptr<GpuRuntime>>()> make;
   GpuKernel affine;
 };
@@ -56,9 +56,9 @@ class GpuRuntimeConformance : public testing::TestWithParam<GpuRuntimeWorld> {
     return stream.LaunchWith(GetParam().affine, AffineArgs{device_, kCount, factor, addend, rounds},
                              {GpuAccess::Write(device_, kBytes)});
   }
-  // Zeros on `stream`.
+  // Enqueues zeros on `stream`.
   absl::Status Clear(GpuStream& stream) { return stream.Fill(device_, 0, kBytes); }
-  // The device's values, each of them alike, once `stream` is done.
+  // The value of all elements on the device, once `stream` is done.
   float Result(GpuStream& stream) {
     EXPECT_THAT(stream.CopyToHost(pinned_, device_, kBytes), IsOk());
     EXPECT_THAT(stream.Synchronize(absl::InfiniteFuture()), IsOk());
@@ -147,7 +147,7 @@ TEST_P(GpuRuntimeConformance, CallbacksRunInTheOrderOfTheStream) {
 
 TEST_P(GpuRuntimeConformance, MemoryThatIsNotThereIsResourceExhausted) {
   EXPECT_THAT(runtime_->AllocateDevice(size_t{1} << 60), StatusIs(absl::StatusCode::kResourceExhausted));
-  ASSERT_THAT(Clear(*a_), IsOk());  // and nothing is broken
+  ASSERT_THAT(Clear(*a_), IsOk());  // the device is not broken
   EXPECT_EQ(Result(*a_), 0);
 }
 
@@ -205,7 +205,7 @@ TEST_P(GpuRuntimeConformance, WaitingIsRefusedDuringCapture) {
   ASSERT_THAT(a_->BeginCapture(GpuCaptureMode::kThreadLocal), IsOk());
   ExpectError(a_->Synchronize(absl::InfiniteFuture()), GpuError::kStreamCaptureUnsupported);
   ExpectError(a_->EndCapture().status(), GpuError::kStreamCaptureInvalidated);
-  ASSERT_THAT(Clear(*a_), IsOk());  // the stream is as before
+  ASSERT_THAT(Clear(*a_), IsOk());  // the stream still works
   EXPECT_EQ(Result(*a_), 0);
 }
 

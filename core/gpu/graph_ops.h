@@ -1,9 +1,9 @@
-// The op that stands for a part of a graph that a GPU captures.
+// The op that runs a captured part of a graph.
 #pragma once
 
 namespace weir {
 
-// Inputs of types Tin, outputs of types Tout. A worker puts it into its part of a graph; no client does.
+// Inputs of types Tin, outputs of types Tout. Inserted by workers into their partitions, never by clients.
 inline constexpr char kGpuGraphOp[] = "_GpuGraph";
 
 }  // namespace weir

@@ -34,7 +34,8 @@ int RaceChecker::AddActor(std::string name) {
 }
 
 RaceChecker::OperationRef RaceChecker::Issue(int actor, absl::string_view name, absl::Span<const GpuAccess> accesses) {
-  // The host's number goes up behind each operation that it issues, so that what it does next is not before that one.
+  // The host's clock advances after each operation it issues, so that its later actions are not ordered before that
+  // operation.
   if (actor != kHost) {
     JoinInto(&clocks_[actor], clocks_[kHost]);
     ++clocks_[kHost][kHost];
@@ -64,7 +65,7 @@ void RaceChecker::Access(const OperationRef& operation, absl::Span<const GpuAcce
   }
 }
 
-// The first segment that does not begin before `address`; one that `address` lies within is cut in two.
+// The first segment that begins at or after `address`; splits a segment that contains it.
 RaceChecker::Shadow::iterator RaceChecker::SplitAt(uintptr_t address) {
   auto next = shadow_.lower_bound(address);
   if (next == shadow_.begin()) return next;
@@ -80,14 +81,14 @@ void RaceChecker::AccessSegment(const OperationRef& operation, uintptr_t begin, 
   if (segment->writer != nullptr) Compare(*segment->writer, true, *operation, writes, bytes);
   if (writes) {
     for (const OperationRef& reader : segment->readers) Compare(*reader, false, *operation, true, bytes);
-    // An access told late (a callback's) does not hide a later write.
+    // An access reported late (by a callback) must not hide a later write.
     if (segment->writer == nullptr || !ComesBefore(*operation, *segment->writer) || segment->writer == operation) {
       segment->writer = operation;
       segment->readers.clear();
     }
     return;
   }
-  // Of one actor the last reader stands for all before it.
+  // An actor's last read stands for all its earlier ones.
   for (OperationRef& reader : segment->readers) {
     if (reader->actor != operation->actor) continue;
     if (reader->number < operation->number) reader = operation;

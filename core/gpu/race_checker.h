@@ -1,4 +1,4 @@
-// Finds operations of several streams that touch the same memory without an order between them.
+// Detects unordered accesses of several streams to the same memory.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace weir {
 
-// Happens-before by vector clocks. Actors are the host (all its threads: what orders them among each other is ordinary
-// synchronisation, which ThreadSanitizer checks; but what one thread has waited for counts as known to all, which may
-// hide a race) and the streams. Operations are told in the order in which the host issues them; whether two of them
-// have an order follows from the events and waits between them, not from when they happened to run, so that a missing
-// dependency between streams shows in every run. Not thread-safe.
+// Determines happens-before with vector clocks. Not thread-safe.
+// - Actors are the streams and the host. All host threads are one actor: ordering among them is ordinary
+//   synchronisation, which ThreadSanitizer checks. One thread's wait counts for all, which may hide a race.
+// - Operations are reported in the order in which the host issues them. Their ordering follows from events and waits,
+//   not from when they happened to run, so a missing dependency between streams shows in every run.
 class RaceChecker {
  public:
   static constexpr int kHost = 0;
   using Clock = std::vector<uint64_t>;  // by actor; missing entries are 0
 
-  // One operation, as it is ordered among others.
+  // One operation and its clock.
   struct Operation {
     std::string name, actor_name;
     int actor = kHost;
-    uint64_t number = 0;  // among the actor's
+    uint64_t number = 0;  // sequence number of the actor
     Clock clock;
   };
   using OperationRef = std::shared_ptr<const Operation>;
@@ -35,21 +35,22 @@ class RaceChecker {
   RaceChecker();
   int AddActor(std::string name);
 
-  // An operation that comes after all that its actor did before and, for a stream, after all that the host knew.
+  // Issues an operation, ordered after all earlier operations of its actor and, for a stream, after everything that the
+  // host knows.
   OperationRef Issue(int actor, absl::string_view name, absl::Span<const GpuAccess> accesses);
-  // A further access of an operation that was issued before: what a callback touches while it runs.
+  // Adds an access to an operation that was already issued: memory that a callback touches while it runs.
   void Access(const OperationRef& operation, absl::Span<const GpuAccess> accesses);
 
-  // What `actor` has done so far: an event's content.
+  // The current clock of `actor`, as stored in an event.
   const Clock& Now(int actor) const { return clocks_[actor]; }
-  // `actor` goes on only after what the clock stands for.
+  // Later operations of `actor` are ordered after `clock`.
   void Join(int actor, const Clock& clock);
 
-  // The memory went back to where it came from.
+  // Drops the history of memory that was freed.
   void Forget(const void* data, size_t bytes);
 
   // "write by 'add' (compute, operation 3) and read by 'copy' (to_host, operation 1) of the same 64 bytes: neither
-  // waits for the other"; each pair of names once.
+  // waits for the other". Each pair of names is listed once.
   const std::vector<std::string>& races() const { return races_; }
 
  private:

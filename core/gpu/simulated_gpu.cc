@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kDeviceAlignment = 256;  // as cudaMalloc
-constexpr int kFreshByte = 0xA5;          // what nobody has written yet
+constexpr int kFreshByte = 0xA5;          // marks uninitialised memory
 
 }  // namespace
 
@@ -51,7 +51,7 @@ absl::StatusOr<void*> SimulatedGpu::Allocate(size_t bytes, MemoryKind kind, absl
   RETURN_IF_ERROR(Enter(what));
   RETURN_IF_ERROR(CheckNoCapture(what));
   if (bytes == 0) return GpuStatus(GpuError::kInvalidValue, what);
-  // Managed memory is the host's where the device has none left: only what no host has is refused.
+  // Managed memory spills to the host when the device is full; it fails only if the host has too little.
   const size_t free = kind == MemoryKind::kDevice   ? options_.memory_bytes - device_bytes_
                       : kind == MemoryKind::kPinned ? options_.memory_bytes
                                                     : size_t{1} << 40;

@@ -1,5 +1,4 @@
-// A GPU without a GPU: what uses core/gpu/gpu_runtime.h can be tested for order, lifetime, capture and failure on any
-// machine.
+// A simulated GPU: tests users of core/gpu/gpu_runtime.h for ordering, lifetimes, capture and failures on any machine.
 #pragma once
 
 #include <condition_variable>
@@ -20,18 +19,20 @@
 
 namespace weir {
 
-// Device memory is host memory, filled with a pattern when it is allocated; kernels run their host version.
-// Thread-safe.
+// Device memory is host memory, filled with a pattern on allocation; kernels run their host version. Thread-safe. For
+// tests: servers offer it only on request.
 //
-// Schedules. kThreads gives each stream a thread. kSeeded has none: operations run, in an order that the seed chooses
-// among those that streams and events allow, on threads of the host while they enqueue, ask or wait; callbacks only
-// while they wait. There, a wait that can never end is DEADLINE_EXCEEDED at once and names the operation in the way.
+// Schedules:
+// - kThreads gives each stream a thread.
+// - kSeeded has no threads: host threads run operations while they enqueue, query or wait, in an order that the seed
+//   chooses among those that streams and events allow. Callbacks run only during waits. A wait that can never end fails
+//   at once with DEADLINE_EXCEEDED and names the blocking operation.
 //
-// Checks. Operations that touch memory which is not allocated when they run break the device, as on hardware
-// (cudaErrorIllegalAddress, sticky). Operations without an order that touch the same memory are listed by Races().
-// Copies need pinned memory. The rules of capture are CUDA's.
-//
-// For tests: no server offers it unless it was told to.
+// Checks:
+// - An operation on memory that is not allocated when it runs breaks the device, like hardware
+//   (cudaErrorIllegalAddress, sticky).
+// - Races() lists unordered operations on the same memory.
+// - Copies require pinned memory. Capture rules are CUDA's.
 class SimulatedGpu : public GpuRuntime {
  public:
   enum class Schedule { kSeeded, kThreads };
@@ -57,40 +58,40 @@ class SimulatedGpu : public GpuRuntime {
   absl::Status FreePinned(void* data) override;
   absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override;
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override;
-  // Tells how long the host took.
+  // Measures host time, unless TellTime set a value.
   absl::StatusOr<std::unique_ptr<GpuTimer>> CreateTimer() override;
   bool Reaches(const GpuRuntime& peer) override { return dynamic_cast<const SimulatedGpu*>(&peer) != nullptr; }
   void HostAccess(absl::string_view what, const GpuAccess& access) override;
 
-  // What timers tell from now on; nullopt: how long the host took.
+  // Sets the value that timers return from now on; nullopt: host time.
   void TellTime(std::optional<absl::Duration> elapsed);
-  // The next `count` allocations of device or pinned memory fail.
+  // Makes the next `count` allocations of device or pinned memory fail.
   void FailAllocations(int count);
-  // The next operation that runs breaks the device with a sticky error.
+  // Makes the next operation that runs break the device with a sticky error.
   void FailNextOperation(GpuError error);
-  // A stream runs nothing further, until it is released.
+  // Makes a stream hang until it is released.
   void Hang(GpuStream* stream);
   void Release(GpuStream* stream);
-  // Streams of that name hang, also those that are created later.
+  // Makes all streams of that name hang, including ones created later.
   void HangStreams(std::string name);
-  // Those, and all others that hang, run again.
+  // Releases all streams that hang.
   void ReleaseStreams();
-  // Whether operations are enqueued on a stream that hangs.
+  // Whether operations are enqueued on a hanging stream.
   bool HoldsWork() const;
-  // An operation of two halves, the second of which waits for somebody outside of the device: a part of a collective.
-  // Neither blocks. The returned function is called once, on any thread, while the device exists, and lets the second
-  // half run.
+  // A two-part operation whose second part waits for something outside of the device, such as a peer in a collective.
+  // Neither part blocks. The returned function is called once, on any thread, while the device exists, and allows the
+  // second part to run.
   struct Exchange {
     std::string name;
     std::function<void()> begin, end;
-    std::vector<GpuAccess> reads, writes;  // of `begin` and of `end`
+    std::vector<GpuAccess> reads, writes;  // of both `begin` and `end`
   };
   absl::StatusOr<std::function<void()>> EnqueueExchange(GpuStream* stream, Exchange exchange);
-  // Runs one operation that may run now (kSeeded); false when there is none.
+  // Runs one operation that is ready to run (kSeeded); false if there is none.
   bool Advance() { return RunOne(/*callbacks=*/true, nullptr); }
 
   std::vector<std::string> Races() const;
-  // How many operations of that name have been enqueued: "copy to host".
+  // The number of operations of that name enqueued so far, such as "copy to host".
   int64_t NumEnqueued(absl::string_view name) const;
   size_t num_allocations() const;
   size_t bytes_allocated() const;
@@ -107,7 +108,7 @@ class SimulatedGpu : public GpuRuntime {
   struct Taken;
 
   absl::Status Enter(absl::string_view what) REQUIRES(mu_);
-  // Refuses what may not happen while a stream captures, and spoils those captures.
+  // Fails for calls that are forbidden while a stream captures, and invalidates those captures.
   absl::Status CheckNoCapture(absl::string_view what) REQUIRES(mu_);
   absl::StatusOr<void*> Allocate(size_t bytes, MemoryKind kind, absl::string_view what);
   absl::Status Free(void* data, bool pinned, absl::string_view what);
@@ -125,7 +126,7 @@ class SimulatedGpu : public GpuRuntime {
   void RunSome();
   void RunStream(SimulatedStream* stream);
   void Break(GpuError error, absl::string_view what) REQUIRES(mu_);
-  // Blocks until `done`, which is asked with the lock held, running what can run.
+  // Blocks until `done`, which is called with the lock held, while running operations that are ready.
   absl::Status WaitUntil(absl::Time deadline, absl::string_view what, absl::FunctionRef<bool()> done);
   std::string Obstacle() const REQUIRES(mu_);
   size_t Random(size_t below) REQUIRES(mu_);

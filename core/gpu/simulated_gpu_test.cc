@@ -197,7 +197,7 @@ TEST_F(SimulatedGpuTest, InjectedErrorsAreSticky) {
   gpu_.FailNextOperation(GpuError::kEccUncorrectable);
   bool called = false;
   ASSERT_THAT(Write(*a_, "victim", x_), IsOk());
-  a_->Call([&called] { called = true; }).IgnoreError();  // the victim may have run already
+  a_->Call([&called] { called = true; }).IgnoreError();  // the operation may have run already
   EXPECT_EQ(GpuErrorOf(a_->Synchronize()), GpuError::kEccUncorrectable);
   EXPECT_EQ(GpuErrorOf(gpu_.MemoryInfo().status()), GpuError::kEccUncorrectable);
   EXPECT_FALSE(called);
@@ -241,7 +241,7 @@ TEST_F(SimulatedGpuTest, CopiesNeedPinnedMemory) {
 TEST_F(SimulatedGpuTest, ACaptureOfAnotherThread) {
   ASSERT_THAT(a_->BeginCapture(GpuCaptureMode::kThreadLocal), IsOk());
   std::thread([this] {
-    ASSERT_OK_AND_ASSIGN(void* data, gpu_.AllocateDevice(1));  // only global captures forbid that
+    ASSERT_OK_AND_ASSIGN(void* data, gpu_.AllocateDevice(1));  // only global captures forbid it
     EXPECT_THAT(gpu_.FreeDevice(data), IsOk());
     EXPECT_EQ(GpuErrorOf(a_->EndCapture().status()), GpuError::kStreamCaptureWrongThread);
   }).join();
@@ -255,7 +255,7 @@ TEST_F(SimulatedGpuTest, ThingsOfOtherDevicesAreRefused) {
   EXPECT_EQ(GpuErrorOf(a_->Wait(*event)), GpuError::kInvalidResourceHandle);
 }
 
-// The same calls run in another order with another seed, and in the same one with the same.
+// The same calls run in another order with another seed, and in the same order with the same seed.
 TEST(SimulatedScheduleTest, TheSeedChoosesTheOrder) {
   const auto order = [](uint64_t seed) {
     SimulatedGpu gpu({.seed = seed});

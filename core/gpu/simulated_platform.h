@@ -1,4 +1,4 @@
-// Simulated GPUs as a task's.
+// Simulated GPUs as a task's devices.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace weir {
 
-// As many as `gpus`, which their users may go on asking about races.
+// Offers all of `gpus`; the caller may check them for races.
 GpuPlatform SimulatedPlatform(std::vector<std::shared_ptr<SimulatedGpu>> gpus);
 
-// `count` new ones, with a thread for each stream. Nobody takes them for GPUs: the devices' description says
-// "Simulated GPU", computed by the host.
+// Creates `count` GPUs with one thread per stream. The device description says "Simulated GPU", computed by the host,
+// so they cannot be mistaken for real ones.
 GpuPlatform SimulatedPlatform(int count);
 
 }  // namespace weir

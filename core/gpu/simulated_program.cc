@@ -32,7 +32,7 @@ void SimulatedCapture::Wait(int lane, int signal) {
 
 bool SimulatedCapture::IsJoined() const {
   for (size_t lane = 1; lane < lanes.size(); ++lane) {
-    // Its last wait alone needs no join, nor does a record that ends it.
+    // A trailing wait or record needs no join.
     size_t last_work = 0, position = 0;
     for (const SimulatedStep& step : program->steps) {
       if (step.lane != lane) continue;

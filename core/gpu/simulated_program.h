@@ -1,4 +1,4 @@
-// What the simulated device's streams and graphs consist of. For the simulated_*.cc files alone.
+// Operations of the simulated device's streams and graphs. Private to the simulated_*.cc files.
 #pragma once
 
 #include <functional>
@@ -33,22 +33,22 @@ struct SimulatedStep {
   int signal = -1;                                  // kRecord and kWait in a program
 };
 
-// A captured graph: the steps in the order of the calls, each in the lane of the stream that it was captured on.
+// A captured graph: the steps in call order, each in the lane of the stream that it was captured on.
 struct SimulatedProgram {
   std::vector<SimulatedStep> steps;
   int num_signals = 0;
   std::vector<int> lane_actors;  // lane 0 is the stream that began the capture
 };
 
-// How the checker sees a step that was issued: for a graph, its steps in turn.
+// A step as issued to the race checker; for a graph, its steps in turn.
 struct SimulatedIssue {
   RaceChecker::OperationRef operation;
   std::vector<SimulatedIssue> steps;
 };
 
-// A capture under way. Streams in it, and events recorded in it, hold it.
+// An active capture, owned by its streams and by events recorded in it.
 struct SimulatedCapture {
-  using Counts = std::vector<size_t>;  // by lane: how many of its steps come before
+  using Counts = std::vector<size_t>;  // by lane: how many of its steps are ordered before
 
   GpuCaptureMode mode = GpuCaptureMode::kGlobal;
   std::thread::id thread;
@@ -63,7 +63,7 @@ struct SimulatedCapture {
   void Append(int lane, SimulatedStep step);
   int Record(int lane);
   void Wait(int lane, int signal);
-  // Whether all that the lanes did comes before the end of lane 0.
+  // Whether all work of the lanes is ordered before the end of lane 0.
   bool IsJoined() const;
 };
 

@@ -1,4 +1,4 @@
-// How the simulated device runs what was enqueued.
+// Execution of the operations enqueued on the simulated device.
 
 #include <algorithm>
 #include <deque>
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = SimulatedStep::Kind;
 
-// What the calling thread runs for a stream, if it does: a callback may not call the runtime.
+// The stream whose callback this thread runs, if any: a callback must not call the runtime.
 struct RunningCallback {
   const SimulatedGpu* gpu = nullptr;
   RaceChecker::OperationRef operation;
@@ -87,7 +87,7 @@ absl::StatusOr<std::function<void()>> SimulatedGpu::EnqueueExchange(GpuStream* s
 SimulatedIssue SimulatedGpu::Issue(int actor, const SimulatedStep& step) {
   switch (step.kind) {
     case Kind::kRecord:
-      checker_.Issue(actor, step.name, {});  // what the host did before is before the event too
+      checker_.Issue(actor, step.name, {});  // orders the host's earlier actions before the event too
       step.mark->clock = checker_.Now(actor);
       return {};
     case Kind::kWait:
@@ -123,7 +123,7 @@ bool SimulatedGpu::CanRun(const SimulatedStream& stream, bool callbacks) const {
   if (stream.busy_ || stream.hung_ || stream.queue_.empty()) return false;
   const SimulatedStep& step = stream.queue_.front().step;
   if (step.kind == Kind::kWait) return step.mark->reached;
-  // A graph may hold callbacks.
+  // A graph may contain callbacks.
   return callbacks || (step.kind != Kind::kCallback && step.kind != Kind::kGraph);
 }
 
@@ -150,9 +150,9 @@ bool SimulatedGpu::RunOne(bool callbacks, SimulatedStream* only) {
   }
   RunStep(taken.step, taken.issue);
   const std::shared_ptr<SimulatedMark> mark = taken.step.kind == Kind::kRecord ? taken.step.mark : nullptr;
-  taken.step = {};  // a callback's captures go with no lock held
+  taken.step = {};  // a callback's captures are destroyed with no lock held
   MutexLock lock(mu_);
-  // At once with the end of the step: who hears of the event may ask whether the stream is idle.
+  // In the same critical section as the end of the step: after the event, the stream may be queried for being idle.
   if (mark != nullptr && broken_.ok()) mark->reached = true;
   taken.stream->busy_ = false;
   changed_.notify_all();
@@ -178,7 +178,7 @@ void SimulatedGpu::RunStep(const SimulatedStep& step, const SimulatedIssue& issu
   running_callback = {};
 }
 
-// In any order that the lanes and signals allow.
+// In any order that lanes and signals allow.
 void SimulatedGpu::RunProgram(const SimulatedProgram& program, const SimulatedIssue& issue) {
   std::vector<std::deque<size_t>> lanes(program.lane_actors.size());
   for (size_t i = 0; i < program.steps.size(); ++i) lanes[program.steps[i].lane].push_back(i);
@@ -200,7 +200,7 @@ void SimulatedGpu::RunProgram(const SimulatedProgram& program, const SimulatedIs
   }
 }
 
-// The device may be ahead of the host or behind it.
+// Lets the device run ahead of the host or lag behind it.
 void SimulatedGpu::RunSome() {
   if (options_.schedule != Schedule::kSeeded) return;
   size_t steps;
@@ -222,7 +222,7 @@ void SimulatedGpu::RunStream(SimulatedStream* stream) {
   }
 }
 
-// Nothing that was enqueued will run.
+// Drops everything that is enqueued.
 void SimulatedGpu::Break(GpuError error, absl::string_view what) {
   if (broken_.ok()) broken_ = GpuStatus(error, what);
   changed_.notify_all();

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = SimulatedStep::Kind;
 
-// What was read for a peer, on its way there. The peer goes on when it has arrived, or will not come: the device that
-// has it broke.
+// Data in transit to a peer. The peer proceeds when it has arrived, or when it never will because the source device
+// broke.
 class Crossing {
  public:
   ~Crossing() {
@@ -106,7 +106,8 @@ absl::Status SimulatedStream::CopyToPeer(GpuStream* theirs, void* to, const void
     return GpuStatus(GpuError::kInvalidValue,
                      absl::StrCat("copy to peer of ", bytes, " bytes, which are not allocated as device memory"));
   }
-  // The first half is enqueued first: nothing that is enqueued here in between may wait for a half that is yet to come.
+  // The first half is enqueued first: an operation enqueued here in between must not wait for a half that does not
+  // exist yet.
   auto crossing = std::make_shared<Crossing>();
   RETURN_IF_ERROR(gpu_->Enqueue(this, {.name = "copy to peer",
                                        .work =
@@ -187,7 +188,7 @@ absl::Status SimulatedStream::Wait(const GpuEvent& event) {
   return gpu_->Enqueue(this, {.kind = Kind::kWait, .name = "wait", .mark = std::move(mark)});
 }
 
-// The device's lock is held.
+// Called with the device's lock held.
 absl::Status SimulatedStream::WaitInCapture(const SimulatedEvent& event) {
   if (capture_ != nullptr && !capture_->valid) return GpuStatus(GpuError::kStreamCaptureInvalidated, "Wait");
   if (event.capture_ == nullptr) {
@@ -208,7 +209,7 @@ absl::Status SimulatedStream::WaitInCapture(const SimulatedEvent& event) {
   return absl::OkStatus();
 }
 
-// The device's lock is held.
+// Called with the device's lock held.
 absl::Status SimulatedStream::CheckNotCapturing(absl::string_view what) {
   RETURN_IF_ERROR(gpu_->Enter(what));
   if (capture_ == nullptr) return absl::OkStatus();

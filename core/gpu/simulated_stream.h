@@ -1,4 +1,4 @@
-// Streams, events and graphs of the simulated device. For the simulated_*.cc files alone.
+// Streams, events and graphs of the simulated device. Private to the simulated_*.cc files.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class SimulatedEvent : public GpuEvent {
   absl::Status CheckNotCaptured(absl::string_view what);
 
   SimulatedGpu* const gpu_;
-  // The last Record: outside of a capture, or within one.
+  // The last Record, outside of a capture or within one.
   std::shared_ptr<SimulatedMark> mark_;
   std::shared_ptr<SimulatedCapture> capture_;
   int signal_ = -1;
@@ -38,7 +38,7 @@ class SimulatedTimer : public GpuTimer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What is enqueued may run when the timer is no more.
+  // Shared, because enqueued operations may run after the timer is destroyed.
   struct Times {
     Mutex mu;
     std::optional<Clock::time_point> start GUARDED_BY(mu), stop GUARDED_BY(mu);

@@ -25,7 +25,7 @@ absl::Status StreamTimeline::MakeWait(GpuStream* waiter, uint64_t position) {
   for (const Checkpoint& checkpoint : checkpoints_) {
     if (checkpoint.position >= position) return waiter->Wait(*checkpoint.event);
   }
-  return errors::Internal("No event covers position ", position, " of stream '", stream_->name(), "'");
+  return errors::Internal("no event covers position ", position, " of stream '", stream_->name(), "'");
 }
 
 absl::Status StreamTimeline::RecordNow() {

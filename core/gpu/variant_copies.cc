@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// What is still on its way to the host.
+// Tensors still being copied to the host.
 struct Arrivals {
   Arrivals(VariantTensors variants_in, std::function<void(absl::StatusOr<Tensor>)> done_in)
       : variants(std::move(variants_in)),
@@ -28,7 +28,7 @@ struct Arrivals {
       }
       if (--missing > 0) return;
     }
-    // The last one is alone.
+    // The last callback runs without concurrency.
     if (!error.ok()) return done(std::move(error));
     done(variants.With(copies));
   }

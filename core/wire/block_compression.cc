@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// An LZ4 match of n bytes takes n / 255 of them; a copy of Snappy's makes 64 of 3.
+// An LZ4 match of n bytes takes n / 255 bytes; a Snappy copy expands 3 bytes to 64.
 constexpr size_t kMostExpansion = 255;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Blocks of bytes in the formats of LZ4 and Snappy.
+// LZ4 and Snappy block compression.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 
 namespace weir {
 
-// Room that CompressBlock needs for `num_bytes`; 0 where a block cannot be so large.
+// The output size that CompressBlock needs for `num_bytes`; 0 if a block cannot be that large.
 size_t CompressedRoom(WireCompression compression, size_t num_bytes);
-// Into `out`, which has CompressedRoom; gives the number of bytes written. `compression` is not kNone.
+// Compresses into `out`, which has CompressedRoom bytes, and returns the number of bytes written. `compression` is not
+// kNone.
 size_t CompressBlock(WireCompression compression, absl::Span<const char> in, absl::Span<char> out);
 
-// Whether `compressed_bytes` of the format can be what `num_bytes` became: so that nothing is allocated on the word of
-// a block that lies.
+// Whether `num_bytes` can compress to `compressed_bytes` in this format: prevents allocating for a block with a false
+// size.
 bool CanExpandTo(WireCompression compression, size_t compressed_bytes, size_t num_bytes);
-// DataLoss unless `in` is a block of exactly out.size() bytes. Writes nothing beyond `out`.
+// DataLoss unless `in` is a block of exactly out.size() bytes. Never writes beyond `out`.
 absl::Status ExpandBlock(WireCompression compression, absl::Span<const char> in, absl::Span<char> out);
 
 }  // namespace weir

@@ -11,16 +11,16 @@
 namespace weir {
 namespace {
 
-// A smaller message is not worth it.
+// Smaller messages are not compressed.
 constexpr int64_t kMinCompressedBytes = 4 << 10;
-// Elements that are converted at a time, so that they stay in the cache.
+// Elements converted at a time, so that they stay in the cache.
 constexpr int64_t kBlock = 1024;
 
 absl::StatusOr<Tensor> Bytes(Allocator* allocator, int64_t num_bytes) {
   return Tensor::Allocate(allocator, DT_UINT8, TensorShape({num_bytes}));
 }
 
-// A message can begin anywhere: elements are narrowed and widened where they are aligned.
+// A message may start at any address: elements are converted in aligned buffers.
 template <typename T>
 void NarrowBlocks(const float* in, int64_t count, char* out) {
   alignas(64) char block[kBlock * sizeof(T)];
@@ -90,7 +90,7 @@ absl::StatusOr<WireCodec::Packed> WireCodec::Pack(const char* elements, int64_t 
   ASSIGN_OR_RETURN(packed.bytes, Bytes(allocator, own_bytes + static_cast<int64_t>(room)));
   char* const out = static_cast<char*>(packed.bytes.raw_data()) + own_bytes;
   size_t size = CompressBlock(compression_, {plain, static_cast<size_t>(cast_bytes)}, absl::MakeSpan(out, room));
-  if (size == 0 || size >= cast_bytes) {  // it gains nothing: as it is
+  if (size == 0 || size >= cast_bytes) {  // no gain: send it uncompressed
     size = cast_bytes;
     std::memcpy(out, plain, cast_bytes);
   }

@@ -1,4 +1,4 @@
-// Elements on their way between tasks: casts and compression, applied to a message at a time.
+// Casts and compression of elements between tasks, applied per message.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +12,45 @@
 
 namespace weir {
 
-// Immutable. Casts floats to 16 bits; compresses messages that are not small and get smaller by it.
+// Immutable. Casts floats to 16 bits; compresses messages above a minimum size if that makes them smaller.
 class WireCodec {
  public:
   // out[i] = a[i] combined with b[i]; `out` may be `a`.
   using CombineFunction = void (*)(void* out, const void* a, const void* b, int64_t count);
 
-  // Messages hold elements as they are.
+  // Messages hold elements unchanged.
   WireCodec() = default;
   // `dtype` is plain.
   WireCodec(const WireOptions& options, DataType dtype);
 
   bool casts() const { return cast_ != WireCast::kNone; }
   bool changes() const { return casts() || compression_ != WireCompression::kNone; }
-  // Of a message of `count` elements, before it is compressed.
+  // The size of a message of `count` elements before compression.
   int64_t CastBytes(int64_t count) const { return count * cast_bytes_; }
-  // Whether messages of so many elements may be compressed: the same on both sides.
+  // Whether messages of so many elements may be compressed; the same on both sides.
   bool MayCompress(int64_t count) const;
 
   struct Packed {
-    Tensor bytes;  // first those that the caller wanted for itself, then the message
+    Tensor bytes;  // the caller's reserved bytes, then the message
     absl::Span<const char> message;
   };
   absl::StatusOr<Packed> Pack(const char* elements, int64_t count, int64_t own_bytes, Allocator* allocator) const;
 
-  // DataLoss unless a message of `count` elements can have so many bytes.
+  // DataLoss unless a message of `count` elements can have this size.
   absl::Status CheckSize(int64_t message_bytes, int64_t count) const;
-  // Each gives DataLoss unless `message` holds exactly `count` elements.
+  // Both return DataLoss unless `message` holds exactly `count` elements.
   absl::Status Unpack(absl::Span<const char> message, int64_t count, char* elements) const;
-  // out = from combined with the message's elements. With `round_from`, `from` counts as if it had been sent: then
-  // ranks that send each other what they have get the same.
+  // out = `from` combined with the message's elements. With `round_from`, `from` is rounded as if it had been sent, so
+  // that ranks that exchange their values get the same result.
   absl::Status UnpackCombine(absl::Span<const char> message, int64_t count, CombineFunction combine, const char* from,
                              bool round_from, char* out) const;
-  // To what a message keeps of them.
+  // Rounds elements to the precision of a message.
   void Round(char* elements, int64_t count) const;
 
  private:
   void Narrow(const char* elements, int64_t count, char* out) const;
   void Widen(const char* in, int64_t count, char* elements) const;
-  // The message before it was compressed, in `*buffer` where it was.
+  // The message before compression, decompressed into `*buffer` if needed.
   absl::StatusOr<absl::Span<const char>> Expanded(absl::Span<const char> message, int64_t count, Tensor* buffer) const;
 
   WireCast cast_ = WireCast::kNone;

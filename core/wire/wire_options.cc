@@ -35,7 +35,7 @@ absl::string_view Name(WireCompression compression) {
   return "";
 }
 
-// False for what is not known, or was said before.
+// False for unknown or repeated words.
 bool Take(absl::string_view word, WireOptions* options) {
   if (word == kHalfName || word == kBfloat16Name) {
     if (options->any()) return false;

@@ -10,7 +10,7 @@ namespace {
 constexpr uint8_t kVersion = 1;
 constexpr int64_t kMinCastBytes = 1 << 10;
 
-// Before the message: this, then the dimensions, 8 bytes each.
+// Precedes the message, followed by the dimensions, 8 bytes each.
 struct Head {
   uint8_t version = kVersion;
   uint8_t dtype = 0;

@@ -1,4 +1,4 @@
-// A whole tensor as the bytes that pass between tasks.
+// Encodes a whole tensor as bytes for transfer between tasks.
 #pragma once
 
 #include "core/allocator.h"
@@ -8,12 +8,12 @@
 
 namespace weir {
 
-// A vector of uint8 that says what it holds. Floats of less than a kilobyte are not cast: among them are rates and
-// counts, which gain nothing. Unimplemented for types that are not plain.
+// A self-describing vector of uint8. Float tensors below a kilobyte are not cast: they include learning rates and
+// counts, and would gain nothing. Unimplemented for types that are not plain.
 absl::StatusOr<Tensor> EncodeForWire(const WireOptions& options, const Tensor& tensor, Allocator* allocator);
 
-// What was encoded. DataLoss for what EncodeForWire did not write, or of another type; nothing is allocated for a size
-// that the bytes cannot have.
+// Decodes it. DataLoss if EncodeForWire did not write it, or for another type; nothing is allocated for an impossible
+// size.
 absl::StatusOr<Tensor> DecodeFromWire(const Tensor& encoded, DataType dtype, Allocator* allocator);
 
 }  // namespace weir

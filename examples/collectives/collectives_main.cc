@@ -1,7 +1,7 @@
-// Two workers add up a vector, step after step; one is killed, the other is told so, and they go on when it is back:
-//   collectives --weir weir --devices gpus              two GPUs of this machine, by NCCL
-//   collectives --weir weir --devices simulated_gpus    without hardware
-//   collectives --weir weir --devices cpus
+// Two workers sum a vector in each step; one is killed, the other gets an error, and both continue when it is back:
+// collectives --weir weir --devices gpus              two GPUs of this machine, by NCCL
+// collectives --weir weir --devices simulated_gpus    without hardware
+// collectives --weir weir --devices cpus
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Devices {
   std::vector<std::string> server_flags;
 };
 
-// Both servers see the same GPUs; each worker uses the one with its number.
+// Both servers see the same GPUs; each worker uses the one with its index.
 const std::map<std::string, Devices>& DevicesByName() {
   static const auto* const devices = new std::map<std::string, Devices>{
       {"cpus", {"CPU", {}}},
@@ -39,7 +39,7 @@ const std::map<std::string, Devices>& DevicesByName() {
   return *devices;
 }
 
-// One worker's program: it has a graph and a session of its own, at its own server.
+// One worker's program, with its own graph and a session to its own server.
 class Worker {
  public:
   Worker(const std::string& device_type, int index)
@@ -53,21 +53,21 @@ class Worker {
     ASSIGN_OR_RETURN(session_, Session::Connect(target, scope_));
     return absl::OkStatus();
   }
-  // One step: {3, 4} of each worker.
+  // One step: each worker contributes {3, 4}.
   absl::Status Step() {
     ASSIGN_OR_RETURN(const std::vector<Tensor> sums, session_->Run({{x_, Tensor::Vector<float>({3, 4})}}, {sum_}));
     const float* const sum = sums[0].data<float>();
     if (sum[0] != 3 * kWorkers || sum[1] != 4 * kWorkers) return errors::Internal("The sum is ", sum[0], " ", sum[1]);
     return absl::OkStatus();
   }
-  // Steps until one fails; `steps` counts the others.
+  // Runs steps until one fails; `steps` counts the successful ones.
   absl::Status RunUntilError(std::atomic<int>& steps) {
     for (;;) {
       RETURN_IF_ERROR(Step());
       ++steps;
     }
   }
-  // Steps until one succeeds: the group is formed again when both are there.
+  // Runs steps until one succeeds: the group is formed again when both workers are back.
   absl::Status MeetAgain() {
     absl::Status status;
     for (const absl::Time end = absl::Now() + kToMeetAgain; absl::Now() < end;) {
@@ -122,8 +122,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::string program, devices = "cpus";
-  CLI::App app("Adds up vectors of two workers, one of which is killed and comes back.");
-  app.add_option("--weir", program, "the program weir")->required();
+  CLI::App app("Sums vectors of two workers, one of which is killed and restarted.");
+  app.add_option("--weir", program, "path of the weir program")->required();
   app.add_option("--devices", devices, "where the vectors are")->check(CLI::IsMember(&weir::DevicesByName()));
   CLI11_PARSE(app, argc, argv);
   if (absl::Status status = weir::Run(program, weir::DevicesByName().at(devices)); !status.ok()) {

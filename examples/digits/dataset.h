@@ -18,14 +18,14 @@ struct Batch {
   Tensor labels;  // int32 [n]
 };
 
-// Split once, by a fixed shuffle: four fifths to train on, one fifth to test with.
+// Split once, by a fixed shuffle: four fifths for training, one fifth for testing.
 class Dataset {
  public:
-  // Reads "p0,…,p63,label" lines. DataLoss names file and line where one is malformed.
+  // Reads lines "p0,…,p63,label". DataLoss names file and line if one is malformed.
   static absl::StatusOr<Dataset> Load(const std::string& path);
 
-  // `size` training examples for `replica` of `replicas` in step `step`. A function of its arguments alone: each epoch
-  // is a new shuffle, and replicas share none of a step's examples.
+  // `size` training examples for `replica` of `replicas` in step `step`. Depends only on its arguments: each epoch is a
+  // new shuffle, and a step's replicas get disjoint examples.
   Batch TrainingBatch(int64_t step, int replica, int replicas, int size) const;
   Batch TestSet() const { return Gather(test_); }
   int64_t num_training() const { return static_cast<int64_t>(train_.size()); }

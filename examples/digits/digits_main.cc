@@ -34,13 +34,13 @@ struct Flags {
   int64_t checkpoint_steps = 25;
 };
 
-// Tasks are killed between checkpoints, so that steps are lost and made again.
+// Tasks are killed between checkpoints, so that some steps are lost and repeated.
 constexpr int64_t kOffCheckpoint = 12;
 
-// How long the tasks have to end in order.
+// The grace period for tasks to end.
 constexpr absl::Duration kStopPatience = absl::Seconds(3);
 
-// The signal that asked this program to end; the loop then ends after the step in progress.
+// The signal that interrupted this program; the loop then ends after the current step.
 std::atomic<int> interrupted{0};
 
 class StopOnSignalHook : public TrainingHook {
@@ -155,14 +155,14 @@ absl::Status Run(Flags flags) {
                                           .restart = true,
                                           .directory = flags.directory}));
   const std::string target = cluster->Target("worker", 0);
-  absl::PrintF("All serve after %.2f s; master: %s\n", absl::ToDoubleSeconds(absl::Now() - start), target);
+  absl::PrintF("All tasks are ready after %.2f s; master: %s\n", absl::ToDoubleSeconds(absl::Now() - start), target);
   absl::Status status = Train(flags, target, cluster.get());
   cluster->Stop(kStopPatience);
   return status;
 }
 
-// Waits for Ctrl-C and SIGTERM on a thread of its own. The first asks the loop to end; the second ends the process (and
-// with it, by their parent-death signal, the tasks).
+// Waits for Ctrl-C and SIGTERM on its own thread. The first ends the loop; the second ends the process and, by their
+// parent-death signal, the tasks.
 void WatchSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -189,22 +189,22 @@ int main(int argc, char** argv) {
   weir::digits::Flags flags;
   CLI::App app("Trains a classifier of handwritten digits.");
   app.add_option("--data", flags.data, "digits.csv")->required();
-  app.add_flag("--demo", flags.demo, "start a cluster, kill two of its tasks on the way, recover");
-  app.add_option("--weir", flags.weir, "the program weir, for --demo");
-  app.add_option("--target", flags.target, "grpc://host:port of a running cluster; in this process without it");
+  app.add_flag("--demo", flags.demo, "start a cluster, kill two of its tasks, and recover");
+  app.add_option("--weir", flags.weir, "path of the weir program, for --demo");
+  app.add_option("--target", flags.target, "grpc://host:port of a running cluster; default: this process");
   app.add_option("--ps", flags.ps, "number of ps tasks")->check(CLI::Range(1, 64));
   app.add_option("--workers", flags.workers, "number of worker tasks")->check(CLI::Range(1, 64));
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
-  app.add_option("--batch", flags.batch, "examples a worker and step")->check(CLI::Range(1, 100000));
+  app.add_option("--batch", flags.batch, "examples per worker and step")->check(CLI::Range(1, 100000));
   app.add_option("--checkpoint-steps", flags.checkpoint_steps, "steps between checkpoints")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--mixed-precision", flags.mixed_precision,
                  "compute with bfloat16 (on CPUs) or float16 (on GPUs and CPUs, with a loss scale)")
       ->check(CLI::IsMember({"bfloat16", "float16"}));
-  app.add_option("--directory", flags.directory, "for checkpoints and logs; a new one in $TMPDIR without it");
+  app.add_option("--directory", flags.directory, "for checkpoints and logs; default: a new one in $TMPDIR");
   CLI11_PARSE(app, argc, argv);
   if (flags.demo && flags.weir.empty()) {
-    std::fprintf(stderr, "digits: --demo needs --weir, the program to start tasks with\n");
+    std::fprintf(stderr, "digits: --demo needs --weir, the path of the weir program\n");
     return 2;
   }
   weir::digits::WatchSignals();

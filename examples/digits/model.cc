@@ -24,7 +24,7 @@ class Network {
         hidden_(scope.WithName("hidden"), 4 * 4 * 64, 128, layers::Activation::kRelu, Next(options.seed + 2)),
         logits_(scope.WithName("logits"), 128, kClasses, layers::Activation::kNone, Next(options.seed + 3)) {}
 
-  // With dropout in training.
+  // Training uses dropout.
   Output operator()(const Scope& scope, const Output& images, bool training) const {
     const Output grid = ops::Reshape(scope, images, Tensor::Vector<int64_t>({-1, 8, 8, 1}));
     const Output features = conv2_(scope, conv1_(scope, grid));

@@ -1,4 +1,4 @@
-// A small convolutional network for the digits, replicated over workers, with its variables on parameter servers.
+// A small convolutional network for digits, replicated over workers, with variables on parameter servers.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,15 @@
 namespace weir::digits {
 
 struct ModelOptions {
-  int workers = 1;  // one replica on each /job:worker/task:i; 0: one replica, wherever the session puts it
-  int ps = 0;       // variables go in turn to /job:ps/task:i
+  int workers = 1;  // one replica on each /job:worker/task:i; 0: one replica, placed by the session
+  int ps = 0;       // variables are on /job:ps/task:i, in turn
   double learning_rate = 2e-3;
   int64_t seed = 7;
   bool scale_loss = false;  // for float16
 };
 
 struct Model {
-  std::vector<Output> images, labels;  // a replica each
+  std::vector<Output> images, labels;  // one per replica
   Output loss;                         // the mean over replicas
   Operation train;                     // one synchronous step
   ResourceVariable global_step;

@@ -1,4 +1,4 @@
-// What a person sees while the digits train.
+// Progress output during training.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace weir::digits {
 
-// A progress line (step, loss, examples a second, time left), the failures and the recoveries. Fetch 0 is the loss.
+// Prints a progress line (step, loss, examples per second, time left), failures and recoveries. Fetch 0 is the loss.
 class ReportHook : public TrainingHook {
  public:
   ReportHook(int64_t last_step, int64_t examples_per_step) : last_step_(last_step), examples_(examples_per_step) {}
@@ -21,7 +21,7 @@ class ReportHook : public TrainingHook {
   void Recovered(const RecoveryReport& report) override;
 
   const std::vector<RecoveryReport>& recoveries() const { return recoveries_; }
-  // Over the whole run, recoveries included.
+  // Over the whole run, including recoveries.
   double examples_per_second() const;
 
  private:

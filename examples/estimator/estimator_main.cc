@@ -1,6 +1,6 @@
-// Trains a classifier of handwritten digits as an estimator: one program, whatever its role.
-//   estimator --data digits.csv --model-dir DIR                       all in this process
-//   weir launch -n 2 --ps 2 --chief --evaluator -- estimator …        six processes, each by its TF_CONFIG
+// Trains a classifier of handwritten digits as an estimator: the same program for all roles.
+// estimator --data digits.csv --model-dir DIR                       all in this process
+// weir launch -n 2 --ps 2 --chief --evaluator -- estimator …        six processes, configured by TF_CONFIG
 
 #include <signal.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ struct Flags {
   int64_t checkpoint_steps = 100;
 };
 
-// Every fifth line is for the evaluation; "p0,…,p63,label".
+// Every fifth line is for evaluation; "p0,…,p63,label".
 Dataset Lines(const Scope& scope, const std::string& path, bool evaluation) {
   std::vector<Tensor> columns(kPixels + 1, Tensor::Scalar<float>(0));
   return Dataset::Zip({Dataset::Range(scope, int64_t{1} << 62), Dataset::Csv(scope, path.c_str(), columns)})
@@ -100,7 +100,7 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// A parameter server ends by a signal. In the other roles the system's own way holds.
+// A parameter server is ended by a signal; other roles keep the default signal handling.
 void AwaitStopSignal() {
   const sigset_t signals = StopSignals();
   int signal = 0;
@@ -166,10 +166,11 @@ int main(int argc, char** argv) {
     return 1;
   }
   weir::Flags flags;
-  CLI::App app("Trains a classifier of handwritten digits, as whatever task TF_CONFIG says.");
+  CLI::App app("Trains a classifier of handwritten digits, as the task in TF_CONFIG.");
   app.add_option("--data", flags.data, "digits.csv")->required();
-  app.add_option("--model-dir", flags.model_dir, "for checkpoints, events and exports; all tasks see it")->required();
-  app.add_option("--steps", flags.steps, "steps to train, all workers together")->check(CLI::Range(1, 1000000));
+  app.add_option("--model-dir", flags.model_dir, "for checkpoints, events and exports; shared by all tasks")
+      ->required();
+  app.add_option("--steps", flags.steps, "steps to train, over all workers")->check(CLI::Range(1, 1000000));
   app.add_option("--checkpoint-steps", flags.checkpoint_steps, "between checkpoints")->check(CLI::Range(1, 1000000));
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = weir::Run(flags);

@@ -24,7 +24,7 @@ Batch Corpus::BatchOf(int64_t step, int batch, int context) const {
   const TensorShape shape({batch, context});
   Batch result{Tensor(DT_INT32, shape), Tensor(DT_INT32, shape)};
   for (int row = 0; row < batch; ++row) {
-    // The distributions of the standard library differ from one to the next; this does not.
+    // The standard library's distributions differ between implementations.
     const size_t begin = random() % (text_.size() - context);
     std::copy_n(text_.begin() + begin, context, result.tokens.data<int32_t>() + row * context);
     std::copy_n(text_.begin() + begin + 1, context, result.labels.data<int32_t>() + row * context);

@@ -1,4 +1,4 @@
-// A text as bytes to be predicted from the bytes before them.
+// A text for predicting each byte from the preceding ones.
 #pragma once
 
 #include <string>
@@ -16,9 +16,10 @@ struct Batch {
 
 class Corpus {
  public:
-  // DataLoss names the line of a byte that is not ASCII.
+  // DataLoss names the line with a byte that is not ASCII.
   static absl::StatusOr<Corpus> Load(const std::string& path);
-  // Windows at places that follow from the step: the same for every way to train. The text is longer than `context`.
+  // Windows at positions that depend only on the step: the same for every form of parallelism. The text is longer than
+  // `context`.
   Batch BatchOf(int64_t step, int batch, int context) const;
   size_t size() const { return text_.size(); }
 

@@ -1,7 +1,7 @@
-// Trains a small GPT on a text, on one device or with the work shared:
-//   gpt --text genesis.txt --parallel
-//   none|data|zero|tensor|pipeline|data-tensor|zero-tensor|data-pipeline|tensor-pipeline
-// on devices of this process, or with --weir on a cluster of processes with a device each.
+// Trains a small GPT on a text, on one device or in parallel:
+// gpt --text genesis.txt --parallel
+// none|data|zero|tensor|pipeline|data-tensor|zero-tensor|data-pipeline|tensor-pipeline
+// on devices of this process, or with --weir on a cluster of processes with one device each.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -88,10 +88,10 @@ int main(int argc, char** argv) {
   weir::gpt::ProgramOptions options;
   CLI::App app("Trains a small GPT on a text.");
   app.add_option("--text", flags.text, "a file of ASCII")->required();
-  app.add_option("--parallel", options.parallel, "how the work is shared")
+  app.add_option("--parallel", options.parallel, "form of parallelism")
       ->check(CLI::IsMember(weir::gpt::ParallelForms()));
   app.add_option("--schedule", options.schedule, "of pipelines")->check(CLI::IsMember({"gpipe", "1f1b"}));
-  app.add_option("--weir", flags.weir, "the program weir: train on a cluster of processes");
+  app.add_option("--weir", flags.weir, "path of the weir program: train on a cluster of processes");
   app.add_option("--steps", flags.steps)->check(CLI::Range(1, 1000000));
   app.add_option("--batch", options.batch, "windows a step")->check(CLI::Range(1, 100000));
   app.add_option("--micro-batches", options.micro_batches, "of pipelines")->check(CLI::Range(1, 1024));
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   app.add_option("--width", options.model.width)->check(CLI::Range(1, 8192));
   app.add_option("--heads", options.model.heads)->check(CLI::Range(1, 256));
   app.add_option("--blocks", options.model.blocks)->check(CLI::Range(1, 256));
-  app.add_option("--expect-loss", flags.expect_loss, "fail where the last loss is another");
+  app.add_option("--expect-loss", flags.expect_loss, "fail if the last loss differs");
   app.add_option("--tolerance", flags.tolerance);
   CLI11_PARSE(app, argc, argv);
   if (absl::Status status = weir::gpt::Run(flags, options); !status.ok()) {

@@ -20,7 +20,7 @@ layers::LayerOptions WithSeed(int64_t seed, bool use_bias = true) {
   return options;
 }
 
-// Over the last dimension.
+// Normalises the last dimension.
 class LayerNorm {
  public:
   LayerNorm(const Scope& scope, int64_t width)
@@ -54,7 +54,7 @@ Tensor CausalMask(int64_t context) {
   return mask;
 }
 
-// x: [batch * context, width], as all between the embedding and the head.
+// x: [batch * context, width], like all tensors between embedding and head.
 class Attention {
  public:
   Attention(const Scope& scope, const ModelOptions& options, int64_t seed)
@@ -77,7 +77,7 @@ class Attention {
  private:
   // Swaps context and heads.
   static Tensor HeadsFirst() { return Tensor::Vector<int32_t>({0, 2, 1, 3}); }
-  // [batch, heads, context, width of a head]
+  // [batch, heads, context, head width]
   Output Heads(const Scope& scope, const Output& x) const {
     const std::vector<int64_t> shape = {-1, options_.context, options_.heads, options_.width / options_.heads};
     return ops::Transpose(scope, ops::Reshape(scope, x, Tensor::Vector<int64_t>(shape)), HeadsFirst());
@@ -105,7 +105,7 @@ struct Block {
   layers::Dense up, down;
 };
 
-// `table`: becomes the tokens' one.
+// Sets `table` to the token embedding.
 LayerFunction Embeddings(const Scope& scope, const ModelOptions& options, ResourceVariable* table) {
   const layers::Embedding tokens(scope.WithName("tokens"), options.vocabulary, options.width, WithSeed(options.seed));
   const ResourceVariable positions =

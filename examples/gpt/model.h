@@ -1,5 +1,5 @@
-// A GPT (Radford et al. 2019): token and position embeddings, blocks of causal attention and an MLP, a head of its own
-// unless asked otherwise.
+// A GPT (Radford et al. 2019): token and position embeddings, blocks of causal attention and an MLP, and by default a
+// separate head.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct ModelOptions {
   int64_t heads = 4;
   int64_t blocks = 2;
   int64_t seed = 1;
-  // The head multiplies by the tokens' table, as GPT-2's does: both lie in one stage of a pipeline then.
+  // The head multiplies by the token embedding, like GPT-2's: both must be in the same pipeline stage then.
   bool has_tied_head = false;
 };
 
-// Tokens and labels are int32 [batch, context]. The same for one device and for every way to share the work.
+// Tokens and labels are int32 [batch, context]. The same for one device and every form of parallelism.
 ChainModel Model(const ModelOptions& options);
 
-// Which variables tensor parallelism splits over `axis`: heads, hidden units, vocabulary.
+// The variables that tensor parallelism splits over `axis`: heads, hidden units, vocabulary.
 std::vector<LayoutRule> TensorLayouts(const std::string& axis);
 
 }  // namespace weir::gpt

@@ -89,7 +89,7 @@ class Builder {
     return scope_.status();
   }
 
-  // How many there are on each device.
+  // The number of collectives on each device.
   std::string Collectives() const {
     std::map<std::string, int> counts;
     for (const Node* node : program_.scope.graph()->nodes()) {

@@ -1,4 +1,4 @@
-// The GPT's training step, in each of the forms in which devices share its work.
+// The GPT's training step in each form of parallelism.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir::gpt {
 
-// What --parallel takes.
+// The values of --parallel.
 std::vector<std::string> ParallelForms();
 
 struct ProgramOptions {
@@ -18,11 +18,11 @@ struct ProgramOptions {
   int batch = 8;
   int micro_batches = 4;
   double learning_rate = 0.003;
-  bool in_cluster = false;  // devices are those of tasks of job worker; else of this process
+  bool in_cluster = false;  // use devices of tasks of job worker, rather than of this process
   ModelOptions model;
 };
 
-// Outputs and operations are known to a session of `scope` by their names.
+// Outputs and operations are valid in sessions of `scope`, by name.
 struct Program {
   Scope model;  // of one device; has the outputs below
   Scope scope;  // for sessions

@@ -10,7 +10,7 @@
 namespace weir::recommender {
 namespace {
 
-// Of each embedding, where they can move.
+// Per embedding, if they can move.
 constexpr int64_t kParts = 64;
 
 Output SumOver(const Scope& scope, const Output& x, int32_t axis) {
@@ -39,7 +39,7 @@ EmbeddingVariable MakeEmbedding(const Scope& scope, const std::string& name, con
 
 struct Forward {
   EmbeddingPull users, items;
-  Output error;  // of each rating
+  Output error;  // per rating
 };
 
 Forward Predict(const Scope& scope, const Model& model, const Output& constant, const Replica& replica) {
@@ -78,10 +78,10 @@ Model BuildModel(const Scope& scope, const ModelOptions& options) {
     const Output loss = MeanSquare(inner, forward.error);
     losses.emplace_back(loss);
     gradients.push_back(optimizer->ComputeGradients(inner, loss, {constant}));
-    // Rows get the sum over the ratings that name them, not its share of the batch.
+    // Rows get the sum over their ratings, not divided by the batch size.
     const Output square = SumOver(inner, ops::Square(inner, forward.error), 0);
     const std::vector<Gradient> of_rows = Gradients(inner, {square}, {forward.users.unique, forward.items.unique});
-    if (of_rows.size() != 2) return model;  // the scope has the error
+    if (of_rows.size() != 2) return model;  // the error is in the scope
     pushes.push_back(model.users.Push(inner, forward.users, of_rows[0], model.global_step.value()));
     pushes.push_back(model.items.Push(inner, forward.items, of_rows[1], model.global_step.value()));
   }

@@ -1,5 +1,5 @@
-// Matrix factorisation: a rating is the inner product of a user's and an item's row, and a constant. The rows are in
-// two embeddings that grow as keys come, spread over parameter servers.
+// Matrix factorisation: a rating is the inner product of a user's and an item's row, plus a constant. The rows are in
+// two embeddings that grow with new keys, distributed over parameter servers.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 namespace weir::recommender {
 
 struct ModelOptions {
-  int workers = 0;   // one replica on each /job:worker/task:i; 0: one replica, wherever the session puts it
+  int workers = 0;   // one replica on each /job:worker/task:i; 0: one replica, placed by the session
   int ps = 0;        // a part of each embedding on each /job:ps/task:i
-  int spare_ps = 0;  // tasks behind those, to which parts can move
+  int spare_ps = 0;  // further ps tasks, to which parts can move
   int64_t width = 8;
   double learning_rate = 0.15;
 };
@@ -29,7 +29,7 @@ struct Model {
   Operation train;  // one step of all replicas
   ResourceVariable global_step;
   Replica test;
-  Output test_error;  // mean square, without a change
+  Output test_error;  // mean square, without updating
 };
 
 Model BuildModel(const Scope& scope, const ModelOptions& options);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kHidden = 4;
 
-// SplitMix64's finish.
+// SplitMix64's finalizer.
 uint64_t Mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -30,7 +30,7 @@ int64_t Draw(const std::vector<double>& cumulative, double uniform) {
   return std::min<int64_t>(found - cumulative.begin(), static_cast<int64_t>(cumulative.size()) - 1);
 }
 
-// Standard normal, always the same for a key.
+// A standard normal value that depends only on its arguments.
 double Hidden(uint64_t key, int i) {
   std::mt19937_64 engine(Mix(key + static_cast<uint64_t>(i)));
   return std::normal_distribution<double>()(engine);

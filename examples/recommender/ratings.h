@@ -1,5 +1,5 @@
-// Ratings of items by users, made up: who rates what follows Zipf's law, and how is planted, so that it is known how
-// well a model can do.
+// Synthetic ratings of items by users. Users and items follow Zipf's law, and ratings a known model, so the best
+// possible result is known.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace weir::recommender {
 
 struct RatingsOptions {
   int64_t users = 4000, items = 1000;
-  double exponent = 0.8;  // the key of rank r comes with a probability proportional to r^-exponent
-  double noise = 0.2;     // its standard deviation; that of what is planted is 1
+  double exponent = 0.8;  // the key of rank r occurs with a probability proportional to r^-exponent
+  double noise = 0.2;     // standard deviation; the noise-free rating's is 1
   uint64_t seed = 1;
 };
 
 struct Batch {
-  Tensor users, items;  // int64 [n]: keys as they come, from all over the 64 bits
+  Tensor users, items;  // int64 [n]: keys from the full 64-bit range
   Tensor ratings;       // float [n]
 };
 
-// The rating is the inner product of four hidden numbers of the user with four of the item, and noise.
+// A rating is the inner product of four hidden numbers of the user with four of the item, plus noise.
 class Ratings {
  public:
   explicit Ratings(RatingsOptions options);
 
-  // Batch number `number` of a stream; the same one always is the same.
+  // Batch `number` of a stream; deterministic.
   Batch Take(uint64_t stream, uint64_t number, int64_t size) const;
-  // What part of the variance can be explained: the rest is noise.
+  // The fraction of the variance that can be explained: the rest is noise.
   double BestR2() const { return 1 / (1 + options_.noise * options_.noise); }
 
  private:

@@ -1,8 +1,8 @@
-// Learns from ratings with embeddings that grow as users and items come.
-//   recommender                                    in this process
-//   recommender --demo --weir weir                 on 2 ps and 2 workers that it starts, one of which it kills
-//   recommender --demo --grow --weir weir         the same; on the way a third ps gets its share of the rows
-//   recommender --target grpc://…                  on a cluster with jobs ps and worker
+// Learns from ratings with embeddings that grow as users and items arrive.
+// recommender                                    in this process
+// recommender --demo --weir weir                 starts 2 ps and 2 workers, and kills one ps
+// recommender --demo --grow --weir weir          the same, and moves a share of the rows to a third ps
+// recommender --target grpc://…                  on a cluster with jobs ps and worker
 
 #include <stdlib.h>
 
@@ -35,11 +35,11 @@ struct Flags {
   int64_t checkpoint_steps = 50;
 };
 
-// The ps is killed between checkpoints, so that steps are lost and made again.
+// The ps is killed between checkpoints, so that some steps are lost and repeated.
 constexpr int64_t kOffCheckpoint = 20;
 constexpr int64_t kTestRatings = 20000;
 constexpr uint64_t kTestStream = 1'000'000;
-// Of the variance of ratings that the model never saw.
+// Fraction of the variance of unseen ratings.
 constexpr double kExpectedR2 = 0.85;
 constexpr absl::Duration kStopPatience = absl::Seconds(3);
 
@@ -63,7 +63,7 @@ double Variance(const Tensor& values) {
   return squares / n - sum / n * (sum / n);
 }
 
-// The part of the variance that the model explains.
+// The fraction of the variance that the model explains.
 absl::StatusOr<double> R2(Session& session, const Model& model, const Ratings& ratings) {
   Batch test = ratings.Take(kTestStream, 0, kTestRatings);
   const double variance = Variance(test.ratings);
@@ -72,7 +72,7 @@ absl::StatusOr<double> R2(Session& session, const Model& model, const Ratings& r
   return 1 - result[0].scalar<float>() / variance;
 }
 
-// Gives the last parameter server, which had nothing, its share of both embeddings' rows, while the training goes on.
+// Moves a share of both embeddings' rows to the last parameter server, which had none, while training continues.
 class Growth {
  public:
   Growth(const Model& model, const std::string& target, int tasks) : tasks_(tasks) {
@@ -89,7 +89,7 @@ class Growth {
         const auto report = parts.Balance(std::vector<bool>(tasks_, true), EmbeddingParts::LoadMeasure::kBytes);
         status_.Update(report.status());
         if (!report.ok()) return;
-        absl::PrintF(">>> %d parts with %d rows moved; steps waited %.1f ms for it.\n", report->parts, report->rows,
+        absl::PrintF(">>> %d parts with %d rows moved; steps were blocked for %.1f ms.\n", report->parts, report->rows,
                      absl::ToDoubleMilliseconds(report->pause));
       }
     });
@@ -97,7 +97,7 @@ class Growth {
   void Wait() {
     if (thread_.joinable()) thread_.join();
   }
-  // What each task has in the end; an error where the last one has less than half of its share.
+  // Prints the final rows of each task; an error if the last one has less than half of its share.
   absl::Status Finish() {
     Wait();
     RETURN_IF_ERROR(status_);
@@ -182,7 +182,7 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   ASSIGN_OR_RETURN(const double r2, R2(*session, model, ratings));
   ASSIGN_OR_RETURN(const std::vector<Tensor> sizes, session->Run({model.users.size(), model.items.size()}));
   absl::PrintF("\nTrained %d steps, %.0f ratings/s with recoveries.\n", reached, report->examples_per_second());
-  absl::PrintF("Rows: %d users, %d items, none of them named beforehand.\n", sizes[0].scalar<int64_t>(),
+  absl::PrintF("Rows: %d users, %d items, none of them known in advance.\n", sizes[0].scalar<int64_t>(),
                sizes[1].scalar<int64_t>());
   RETURN_IF_ERROR(PrintCheckpoints(options.checkpoint_dir));
   absl::PrintF("Explained variance of %d new ratings: %.3f (the best possible: %.3f).\n", kTestRatings, r2,
@@ -219,21 +219,21 @@ int main(int argc, char** argv) {
     return 1;
   }
   weir::recommender::Flags flags;
-  CLI::App app("Learns from ratings with embeddings that grow as users and items come.");
-  app.add_flag("--demo", flags.demo, "start a cluster, kill one of its parameter servers on the way, recover");
-  app.add_flag("--grow", flags.grow, "on the way, spread the embeddings over one more ps, which the cluster has");
-  app.add_option("--weir", flags.weir, "the program weir, for --demo");
-  app.add_option("--target", flags.target, "grpc://host:port of a running cluster; in this process without it");
+  CLI::App app("Learns from ratings with embeddings that grow as users and items arrive.");
+  app.add_flag("--demo", flags.demo, "start a cluster, kill one of its parameter servers, and recover");
+  app.add_flag("--grow", flags.grow, "during training, spread the embeddings over one more ps of the cluster");
+  app.add_option("--weir", flags.weir, "path of the weir program, for --demo");
+  app.add_option("--target", flags.target, "grpc://host:port of a running cluster; default: this process");
   app.add_option("--ps", flags.ps, "number of ps tasks")->check(CLI::Range(1, 64));
   app.add_option("--workers", flags.workers, "number of worker tasks")->check(CLI::Range(1, 64));
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
-  app.add_option("--batch", flags.batch, "ratings a worker and step")->check(CLI::Range(1, 100000));
+  app.add_option("--batch", flags.batch, "ratings per worker and step")->check(CLI::Range(1, 100000));
   app.add_option("--checkpoint-steps", flags.checkpoint_steps, "steps between checkpoints")
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--directory", flags.directory, "for checkpoints and logs; a new one in $TMPDIR without it");
+  app.add_option("--directory", flags.directory, "for checkpoints and logs; default: a new one in $TMPDIR");
   CLI11_PARSE(app, argc, argv);
   if (flags.demo && flags.weir.empty()) {
-    std::fprintf(stderr, "recommender: --demo needs --weir, the program to start tasks with\n");
+    std::fprintf(stderr, "recommender: --demo needs --weir, the path of the weir program\n");
     return 2;
   }
   if (flags.grow && !flags.demo && flags.target.empty()) {

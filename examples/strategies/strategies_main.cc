@@ -1,8 +1,8 @@
-// Trains one classifier of handwritten digits under the strategy that you name:
-//   strategies --strategy mirrored --data digits.csv
-//   strategies --strategy parameter_server --data digits.csv --weir weir      starts a cluster on this machine
-//   strategies --strategy mirrored --data digits.csv --gpus 2                 on this machine's GPUs
-//   strategies --strategy mirrored --data digits.csv --weir weir --simulated-gpus 2     on a server's without hardware
+// Trains a classifier of handwritten digits under a given strategy:
+// strategies --strategy mirrored --data digits.csv
+// strategies --strategy parameter_server --data digits.csv --weir weir      starts a cluster on this machine
+// strategies --strategy mirrored --data digits.csv --gpus 2                 on this machine's GPUs
+// strategies --strategy mirrored --data digits.csv --weir weir --simulated-gpus 2     on a server's simulated GPUs
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -11,14 +11,14 @@
 #include "absl/strings/str_format.h"
 #include "client/layers.h"
 #include "client/ops.h"
-#include "client/training_loop.h"
-#include "core/cpu_info.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/central_storage_strategy.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
+#include "client/training_loop.h"
+#include "core/cpu_info.h"
+#include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
 
 namespace weir::digits {
@@ -34,13 +34,13 @@ struct Flags {
   int gpus = 0, simulated_gpus = 0;
 };
 
-// Where the replicas are: devices of this process, or a cluster.
+// The replicas' devices: of this process, or of a cluster.
 struct Runtime {
   std::unique_ptr<ProcessCluster> cluster;
 
   absl::StatusOr<std::unique_ptr<Session>> Open(const Scope& scope) const {
     SessionOptions options;
-    options.config.set_allow_soft_placement(true);  // of what has no kernel for GPUs
+    options.config.set_allow_soft_placement(true);  // for ops without a GPU kernel
     if (cluster != nullptr) return Session::Connect(cluster->Target("worker", 0), scope, options);
     (*options.config.mutable_device_count())["CPU"] = kReplicas;
     return Session::Local(scope, options);
@@ -59,7 +59,7 @@ std::vector<std::string> Devices(absl::string_view prefix, int count) {
   return devices;
 }
 
-// Those of one task: this process, or a server with simulated GPUs.
+// Devices of one task: this process, or a server with simulated GPUs.
 absl::StatusOr<std::vector<std::string>> MakeDevices(const Flags& flags, Runtime& runtime) {
   if (flags.simulated_gpus > 0) {
     ASSIGN_OR_RETURN(runtime.cluster,
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Strategy>> MakeStrategy(const Scope& root, const 
   return MultiWorkerMirroredStrategy(root, {.cluster = runtime.cluster->spec()});
 }
 
-// 64 → dense 64 → dense 10. Its variables are the strategy's when it is made with the strategy's scope.
+// 64 → dense 64 → dense 10. Its variables belong to the strategy if it is created with the strategy's scope.
 class Network {
  public:
   explicit Network(const Scope& scope)
@@ -164,10 +164,11 @@ int main(int argc, char** argv) {
       ->check(
           CLI::IsMember({"one_device", "mirrored", "central_storage", "parameter_server", "multi_worker_mirrored"}));
   app.add_option("--data", flags.data, "digits.csv")->required();
-  app.add_option("--weir", flags.weir, "the program weir, for strategies on a cluster");
+  app.add_option("--weir", flags.weir, "path of the weir program, for strategies on a cluster");
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
-  app.add_option("--gpus", flags.gpus, "replicas of one task, each on a GPU of this machine")->check(CLI::Range(1, 64));
-  app.add_option("--simulated-gpus", flags.simulated_gpus, "the same, on GPUs that a server simulates: slow")
+  app.add_option("--gpus", flags.gpus, "number of replicas in one task, each on a GPU of this machine")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--simulated-gpus", flags.simulated_gpus, "the same, on simulated GPUs of a server: slow")
       ->check(CLI::Range(1, 16))
       ->excludes("--gpus");
   CLI11_PARSE(app, argc, argv);

@@ -25,7 +25,7 @@ absl::Status BatchMatMul(E& e) {
 
 absl::Status Conv2D(E& e) {
   if (e.Attr<int64_t>("num_host_args") != 0 || e.Attr<std::string>("filter_format") != "HWIO") {
-    e.Refuse(errors::Unimplemented("forms for GPUs are not supported"));
+    e.Refuse(errors::Unimplemented("GPU variants are not supported"));
   }
   const Output product =
       e.Add(e.Op("Conv2D", {"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"}),
@@ -63,7 +63,7 @@ absl::Status BatchNorm(E& e) {
   return e.Finish(results);
 }
 
-// The gradient passes the activation first, and so comes to the side input too.
+// The gradient goes through the activation first, also for the side input.
 absl::Status BatchNormGrad(E& e) {
   Output dy = e.Input(0);
   if (const auto mode = e.Attr<std::string>("activation_mode"); mode == "Relu") {
@@ -84,7 +84,7 @@ absl::Status LayerNorm(E& e) { return e.Finish({Normalize(e, e.Input(0), {-1}, e
 absl::Status InstanceNorm(E& e) {
   const auto given = e.Attr<std::vector<int64_t>>("reduction_axes");
   std::vector<int32_t> axes(given.begin(), given.end());
-  // Scale and offset hold a value for each channel; channels come before the axes that are reduced, or last.
+  // Scale and offset have one value per channel; channels come before the reduced axes, or last.
   const bool channels_first = !axes.empty() && *std::min_element(axes.begin(), axes.end()) > 1;
   std::vector<int32_t> shape = {-1};
   if (channels_first) shape.resize(axes.size() + 1, 1);
@@ -116,7 +116,7 @@ absl::Status HashBucket(E& e) {
   return e.Finish({e.Add(e.Op("StringToHashBucketFast", {"num_buckets"}), {{text}})});
 }
 
-// GPUs have kernels for normalisation with what follows it.
+// GPUs have kernels for fused batch normalisation.
 bool IsNormOnGpu(const Node& node) {
   if (node.op() != "_FusedBatchNormEx" && node.op() != "_FusedBatchNormGradEx") return false;
   const absl::StatusOr<DeviceName> device = DeviceName::Parse(node.requested_device());
@@ -127,7 +127,7 @@ bool IsNormOnGpu(const Node& node) {
          sides <= 1;
 }
 
-// What the kernels of _FusedMatMul and _FusedConv2D do themselves.
+// Cases that the kernels of _FusedMatMul and _FusedConv2D handle.
 bool HasKernel(const Node& node) {
   constexpr absl::string_view kActivations[] = {"Relu", "Relu6", "LeakyRelu", "Elu", "Tanh", "Sigmoid"};
   if (IsNormOnGpu(node)) return true;

@@ -1,4 +1,4 @@
-// Graphs as TensorFlow's optimizer leaves them.
+// Expands the fused ops that TensorFlow's graph optimizer creates.
 #pragma once
 
 #include "core/status.h"
@@ -6,10 +6,10 @@
 
 namespace weir {
 
-// A master of TensorFlow optimises a graph before it sends it to workers: it puts one op in the place of several, such
-// as _FusedMatMul with fused_ops = [BiasAdd, GeluExact]. This undoes that, but for what has kernels. UNIMPLEMENTED,
-// naming the node, for forms that TensorFlow makes for quantised models or GPUs only; InvalidArgument for nodes that
-// contradict themselves. The graph is then no longer of use.
+// TensorFlow's master optimises a graph before it sends it to workers, replacing several ops by one, such as
+// _FusedMatMul with fused_ops = [BiasAdd, GeluExact]. This reverses that, except where there is a kernel.
+// UNIMPLEMENTED, naming the node, for forms that TensorFlow creates only for quantised models or GPUs; InvalidArgument
+// for inconsistent nodes. After an error the graph is unusable.
 absl::Status ExpandFusedOps(Graph* graph);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Putting the ops that a fused op stands for in its place.
+// Replaces a fused op by the ops that it consists of.
 #pragma once
 
 #include <initializer_list>
@@ -12,9 +12,9 @@
 
 namespace weir {
 
-// New nodes beside `node`, on its device. The first has the node's name, so that errors name a node that the client
-// knows, and waits for what the node waited for; others are called "<name>/<op>". The first error is kept: outputs are
-// then invalid, and Finish returns it.
+// New nodes beside `node`, on its device. The first one takes the node's name, so that errors name a node that the
+// client knows, and its control inputs; others are named "<name>/<op>". The first error is kept: outputs are then
+// invalid, and Finish returns it.
 class FusedExpansion {
  public:
   FusedExpansion(Node* node, Graph* graph);
@@ -22,18 +22,18 @@ class FusedExpansion {
   const tensorflow::NodeDef& def() const { return node_->def(); }
   int num_inputs() const { return node_->num_inputs(); }
   Output Input(int i);
-  // Zero or empty, with the error kept, where the node has no such attribute.
+  // Zero or empty, recording an error, if the node has no such attribute.
   template <typename V>
   V Attr(absl::string_view name);
 
-  // `op` with those of the node's attributes.
+  // A node of `op` with the listed attributes copied.
   tensorflow::NodeDef Op(absl::string_view op, std::initializer_list<absl::string_view> copied = {}) const;
   Output Add(tensorflow::NodeDef def, const std::vector<InputList>& inputs);
   Output Add(absl::string_view op, const std::vector<InputList>& inputs) { return Add(Op(op), inputs); }
-  // `error`, with the node's name and op before it.
+  // Records `error` with the node's name and op prepended.
   Output Refuse(absl::Status error);
 
-  // Who read output i of the node reads results[i]; it goes.
+  // Redirects consumers of output i of the node to results[i], and removes the node.
   absl::Status Finish(const std::vector<Output>& results);
 
  private:

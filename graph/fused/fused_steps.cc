@@ -19,7 +19,7 @@ Output Cast(E& e, const Output& x, DataType type) {
 
 bool IsNarrow(DataType type) { return type == DT_HALF || type == DT_BFLOAT16; }
 
-// Several steps in a row would each round to 16 bits where the fused op rounds once.
+// Computes in float, because separate 16-bit ops would each round where the fused op rounds once.
 Output InFloat(E& e, const Output& x, const std::function<Output(const Output&)>& compute) {
   if (!IsNarrow(x.type())) return compute(x);
   return Cast(e, compute(Cast(e, x, DT_FLOAT)), x.type());
@@ -28,7 +28,7 @@ Output InFloat(E& e, const Output& x, const std::function<Output(const Output&)>
 Output Mul(E& e, const Input& a, const Input& b) { return e.Add("Mul", {{a}, {b}}); }
 Output AddV2(E& e, const Input& a, const Input& b) { return e.Add("AddV2", {{a}, {b}}); }
 
-// x (1 + g) / 2, where g is about the sign of x.
+// x (1 + g) / 2; g approximates the sign of x.
 Output Gelu(E& e, const Output& x, const Output& g) { return Mul(e, Mul(e, x, 0.5), AddV2(e, g, 1.0)); }
 
 Output GeluApproximate(E& e, const Output& x) {
@@ -51,7 +51,7 @@ Output LeakyRelu(E& e, const Output& x) {
   return e.Add(std::move(def), {{x}});
 }
 
-// Where the node's channels are, as BiasAdd and FusedBatchNorm say it.
+// The node's data format, for BiasAdd and FusedBatchNorm.
 std::string ChannelFormat(E& e) {
   if (FindAttr(e.def(), "data_format") == nullptr) return "NHWC";
   return e.Attr<std::string>("data_format").starts_with("NC") ? "NCHW" : "NHWC";
@@ -70,7 +70,7 @@ Output FusedBatchNorm(E& e, const Output& x, const std::vector<Output>& args) {
   return e.Add(std::move(def), {{x}, {args[0]}, {args[1]}, {args[2]}, {args[3]}});
 }
 
-// Zero for a step that takes no arguments.
+// Zero for a step without arguments.
 int NumArgs(const std::string& step) {
   if (step == "FusedBatchNorm") return 4;
   return step == "BiasAdd" || step == "Add" || step == "Mul" ? 1 : 0;

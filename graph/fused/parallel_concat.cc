@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<Node*>> Rows(const Node& start) {
   return rows;
 }
 
-// Those who read one update read the whole: in TensorFlow's graphs nobody does.
+// Consumers of one update would read the whole tensor; TensorFlow's graphs have none.
 absl::Status Restore(Node* start, Graph* graph) {
   ASSIGN_OR_RETURN(const std::vector<Node*> rows, Rows(*start));
   InputList values;

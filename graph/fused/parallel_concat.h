@@ -1,4 +1,4 @@
-// ParallelConcat, which TensorFlow's master writes as updates of one tensor in place.
+// ParallelConcat, which TensorFlow's master rewrites as in-place updates of one tensor.
 #pragma once
 
 #include "core/status.h"
@@ -6,8 +6,8 @@
 
 namespace weir {
 
-// A _ParallelConcatStart and the _ParallelConcatUpdates of its rows become one ParallelConcat. UNIMPLEMENTED, naming
-// the node, where a row is missing, written twice, or the updates are not of a _ParallelConcatStart of this graph.
+// Merges a _ParallelConcatStart and the _ParallelConcatUpdates of its rows into one ParallelConcat. UNIMPLEMENTED,
+// naming the node, if a row is missing or written twice, or an update has no _ParallelConcatStart in this graph.
 absl::Status RestoreParallelConcats(Graph* graph);
 
 }  // namespace weir

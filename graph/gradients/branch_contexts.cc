@@ -25,7 +25,8 @@ int BranchContexts::Child(int parent, const Branch& branch) {
   return it->second;
 }
 
-// The edges whose contexts a node inherits. A loop's own nodes start afresh; an Exit is where the loop was entered.
+// The edges whose contexts a node inherits. A loop's own nodes start with an empty context; an Exit has the context in
+// which the loop was entered.
 std::vector<const Edge*> BranchContexts::Sources(const Node& node) const {
   if (node.IsEnter() || IsLoopMerge(node) || IsLoopSwitch(node)) return {};
   if (!node.IsExit()) return {node.in_edges().begin(), node.in_edges().end()};
@@ -55,7 +56,7 @@ int BranchContexts::Combine(const Node& node) {
   return context;
 }
 
-// Depth first with a stack of its own: graphs are deeper than the thread's stack.
+// Depth-first with an explicit stack: graphs may be deeper than the thread's stack.
 int BranchContexts::OfNode(const Node* node) {
   if (auto it = of_node_.find(node); it != of_node_.end() && it->second != kPending) return it->second;
   std::vector<const Node*> stack = {node};

@@ -1,4 +1,4 @@
-// Under which conditions each value of a graph exists.
+// The conditions under which each value of a graph exists.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace weir {
 
 // A chain of conditional branches, innermost first, within one loop frame: Switch nodes open them, Merge nodes close
-// them. Context 0 is the empty chain: the value always exists. Graph and info outlive it; nodes may be added, but not
-// change their inputs once asked for.
+// them. Context 0 is the empty chain: the value always exists. Graph and info outlive it. Nodes may be added, but a
+// node's inputs must not change after it was queried.
 class BranchContexts {
  public:
   BranchContexts(const Graph* graph, const ControlFlowInfo* info) : graph_(graph), info_(info) {}
@@ -19,11 +19,11 @@ class BranchContexts {
   struct Branch {
     Output predicate;
     int taken = 0;     // the Switch's output
-    int branches = 2;  // how many it has
+    int branches = 2;  // number of outputs
   };
   int Of(const Output& value);
   int CommonAncestor(int a, int b) const;
-  // From below `ancestor` down to `context`, outermost first.
+  // The branches below `ancestor` down to `context`, outermost first.
   std::vector<Branch> Path(int ancestor, int context) const;
 
  private:

@@ -1,11 +1,11 @@
-// What the gradients of ops that broadcast two operands share.
+// Shared by gradients of ops that broadcast two operands.
 #pragma once
 
 #include "graph/gradients/gradient_context.h"
 
 namespace weir {
 
-// The shapes of inputs `first` and `first` + 1 and, for each, the dimensions that it was spread along; made once an op.
+// The shapes of inputs `first` and `first` + 1, and the dimensions along which each was broadcast; created once per op.
 class BroadcastGradient {
  public:
   explicit BroadcastGradient(GradientContext& g, int first = 0) : g_(g) {
@@ -13,7 +13,7 @@ class BroadcastGradient {
     const Output args = g.Call("BroadcastGradientArgs", {shapes_[0], shapes_[1]});
     for (int i : {0, 1}) axes_[i] = Output(args.op(), i);
   }
-  // `gradient`, of the result's shape, for operand i.
+  // Reduces `gradient`, of the result's shape, to the shape of operand i.
   Output Reduce(int i, const Output& gradient) {
     return g_.Call("Reshape", {g_.Call("Sum", {gradient, axes_[i]}), shapes_[i]});
   }
@@ -23,7 +23,7 @@ class BroadcastGradient {
   Output shapes_[2], axes_[2];
 };
 
-// Likewise for two batches of matrices, whose last two dimensions stay.
+// The same for two batches of matrices, whose last two dimensions stay.
 class BatchBroadcast {
  public:
   explicit BatchBroadcast(GradientContext& g) : g_(g) {

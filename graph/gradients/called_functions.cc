@@ -19,7 +19,7 @@ absl::Status CopyInputs(const Node& from, Node* to, Graph* graph) {
   return absl::OkStatus();
 }
 
-// `results` hands on what was computed in the place of a copy of `call`.
+// Makes `results` return the outputs of a copy of `call` that was inlined.
 absl::Status TakeResults(Node* results, Node* call, Graph* graph) {
   RETURN_IF_ERROR(graph->ChangeOp(call, results->def()));
   RETURN_IF_ERROR(CopyInputs(*results, call, graph));
@@ -35,7 +35,7 @@ bool IsDifferentiatedByBody(const Node& node, const FunctionLibrary& library) {
   return function.empty() || library.FindGradient(function).empty();
 }
 
-// A copy is written out, so that `call` itself, which others may hold, is never removed.
+// Inlines a copy, so that `call` itself, which callers may hold, is never removed.
 absl::StatusOr<bool> WriteOutCall(Node* call, Graph* graph) {
   tensorflow::NodeDef def = call->def();
   const std::string name = graph->UniqueName(absl::StrCat(call->name(), "/call"));

@@ -1,4 +1,4 @@
-// Calls of functions on the way of a gradient.
+// Function calls on the path of a gradient.
 #pragma once
 
 #include "core/status.h"
@@ -6,12 +6,12 @@
 
 namespace weir {
 
-// Whether the gradient of `node`, which calls functions, is that of what they do: not where the library has a gradient
-// for the function that it calls.
+// Whether the gradient of `node`, which calls functions, is derived from their bodies: false if the library has a
+// gradient for the called function.
 bool IsDifferentiatedByBody(const Node& node, const FunctionLibrary& library);
 
-// Puts before `call` the nodes of what it calls, control flow as Switch, Merge and loops; `call` gives their results
-// from then on. Gives whether it did; functions that call themselves stay calls, and the graph as it was.
+// Inlines the functions that `call` calls, with control flow as Switch, Merge and loops; `call` then returns their
+// results. Returns whether it did; recursive functions stay calls, and the graph is then unchanged.
 absl::StatusOr<bool> WriteOutCall(Node* call, Graph* graph);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What ops pass on to the ops of their gradients.
+// Copies attributes from ops to their gradient ops.
 #pragma once
 
 #include <initializer_list>

@@ -11,7 +11,7 @@ using G = GradientContext;
 
 bool IsHandle(DataType type) { return type == DT_RESOURCE || type == DT_VARIANT; }
 
-// The op is the function; names that begin with '_' are notes to the runtime, not its attributes.
+// The op is the function; names that begin with '_' are runtime annotations, not its attributes.
 tensorflow::NameAttrList OpAsFunction(G& g) {
   tensorflow::NameAttrList function;
   function.set_name(g.op().op());

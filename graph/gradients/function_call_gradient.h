@@ -1,6 +1,6 @@
-// Gradients of calls of functions that were not written out (graph/gradients/called_functions.h): by SymbolicGradient,
-// which finds the gradient that the library has for the function. Without one it computes again what the call computed
-// on its way: a call that may have effects, or draw random numbers, must not do so a second time.
+// Gradients of function calls that were not inlined (graph/gradients/called_functions.h), by SymbolicGradient, which
+// uses the library's gradient for the function. Without one it recomputes the call's intermediate values, so the call
+// must be stateless.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace weir {
 
 class GradientContext;
 
-// The gradient of an op that computes `function`: it has the function's inputs and outputs. UNIMPLEMENTED where a
+// The gradient of an op that computes `function`, whose inputs and outputs are the function's. UNIMPLEMENTED if a
 // handle passes through the call.
 absl::Status GradientByFunction(GradientContext& g, const tensorflow::NameAttrList& function);
 
-// The gradient of an op that is the name of a function of the graph.
+// The gradient of an op whose name is a function of the graph.
 absl::Status FunctionCallGradient(GradientContext& g);
 
 // UNIMPLEMENTED: a function that calls itself `why` has no gradient.

@@ -37,7 +37,7 @@ absl::Status AddRet(const Output& value, FunctionBody* body) {
   return absl::OkStatus();
 }
 
-// One op as a function.
+// Wraps one op as a function.
 absl::StatusOr<FunctionBody> BodyOfOp(const NameAttrList& op, const OpRegistry& ops, const FunctionLibrary& library) {
   RETURN_IF_ERROR(ops.LookUp(op.name()).status());
   FunctionBody body;
@@ -58,7 +58,7 @@ absl::StatusOr<FunctionBody> BodyOfOp(const NameAttrList& op, const OpRegistry& 
 
 bool IsDifferentiable(DataType type) { return IsFloating(type) || IsComplex(type); }
 
-// Turns the body of a function into that of its gradient.
+// Converts the body of a function to that of its gradient.
 absl::Status Differentiate(FunctionBody* body) {
   std::vector<Output> ys, xs;
   GradientOptions options;
@@ -90,7 +90,7 @@ absl::Status Differentiate(FunctionBody* body) {
     }
     RETURN_IF_ERROR(AddRet(dx, body));
   }
-  // The effects are those of the call, not of its gradient.
+  // Side effects belong to the call, not to its gradient.
   body->control_rets.clear();
   return absl::OkStatus();
 }

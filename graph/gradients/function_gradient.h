@@ -1,4 +1,4 @@
-// The gradient of a function, as a function.
+// Gradient functions.
 #pragma once
 
 #include "core/status.h"
@@ -10,9 +10,9 @@ class NameAttrList;
 
 namespace weir {
 
-// What SymbolicGradient[f = function] computes: from the arguments of `function` and the gradients at its results, the
-// gradients at its arguments; zeros where none arrives. The library's own gradient of the function, where it has one;
-// else back-propagation through the body. `function` may name an op too.
+// The function that SymbolicGradient[f = function] computes: from the arguments of `function` and the gradients of its
+// results to the gradients of its arguments (zeros where none arrives). Uses the library's gradient of the function if
+// there is one, otherwise back-propagation through the body. `function` may also name an op.
 absl::StatusOr<FunctionBody> InstantiateGradient(const tensorflow::NameAttrList& function, const OpRegistry& ops,
                                                  const FunctionLibrary& library);
 

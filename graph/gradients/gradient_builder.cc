@@ -8,7 +8,7 @@ namespace {
 
 absl::Status CheckBuilt(const std::vector<Output>& outputs) {
   for (const Output& output : outputs) {
-    if (!output.valid()) return errors::InvalidArgument("Gradients were asked of an output that was never built");
+    if (!output.valid()) return errors::InvalidArgument("Gradients of an invalid output");
   }
   return absl::OkStatus();
 }

@@ -11,21 +11,23 @@
 namespace weir {
 
 struct GradientOptions {
-  // d(loss)/d(y) for each y; default ones of its shape.
+  // d(loss)/d(y) for each y; defaults to ones of its shape.
   std::vector<Output> grad_ys;
-  // Nothing flows back through these.
+  // Gradients do not flow through these.
   std::vector<Output> stop_gradients;
   std::string name_scope = "gradients";
-  // Sparse gradients are made dense.
+  // Converts sparse gradients to dense ones.
   bool dense = false;
 };
 
-// d(sum of ys)/d(x) for each x, as TensorFlow's tf.gradients: the chain rule over every path, contributions added by
-// AddN, through while loops (Enter/Exit/NextIteration, intermediate values kept in tensor lists) and conditionals
-// (Switch/Merge). Calls of functions on the way, If and While too, are written out in the graph first: the nodes that
-// called hand on the results, and a session that knew them as calls cannot be extended any more. An x that no y depends
-// on gets an invalid Gradient. InvalidArgument names an op on the way that has no gradient; Unimplemented one whose
-// gradient is not built.
+// d(sum of ys)/d(x) for each x, like tf.gradients: applies the chain rule along every path and sums contributions with
+// AddN.
+// - Goes through while loops (Enter/Exit/NextIteration; intermediate values are kept in tensor lists) and conditionals
+//   (Switch/Merge).
+// - Function calls on the path, including If and While, are inlined first. The calling nodes then forward the results,
+//   and a session that already ran them as calls can no longer be extended.
+// - An x that no y depends on gets an invalid Gradient.
+// - InvalidArgument names an op on the path without a gradient; Unimplemented one whose gradient is not supported.
 absl::StatusOr<std::vector<Gradient>> AddGradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                                                    const GradientOptions& options, Graph* graph);
 

@@ -1,4 +1,4 @@
-// How the gradient of each op is written as more ops.
+// The interface of gradient functions.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// The gradient with respect to one tensor: dense (`values` alone), or sparse as TensorFlow's IndexedSlices: row
-// indices[i] of a tensor of shape `dense_shape` has the gradient values[i], repeated indices add up. Not valid: zero.
+// The gradient with respect to one tensor: dense (only `values`), or sparse like TensorFlow's IndexedSlices: row
+// indices[i] of a tensor of shape `dense_shape` has the gradient values[i], and repeated indices add up. Invalid: zero.
 struct Gradient {
   Output values;
   Output indices;
@@ -28,8 +28,8 @@ struct Gradient {
   bool is_sparse() const { return indices.valid(); }
 };
 
-// What a gradient function sees: the op, the gradients that arrive at its outputs, and a way to add ops (named
-// "gradients/<op name>_grad/…", on the op's device). The first error sticks and is reported by the builder.
+// Passed to gradient functions: the op, the gradients of its outputs, and methods that add ops (named "gradients/<op
+// name>_grad/…", on the op's device). The first error sticks and is reported by the builder.
 class GradientContext {
  public:
   GradientContext(Graph* graph, Node* op, std::vector<Gradient> grad_outputs, std::string name_scope);
@@ -41,14 +41,14 @@ class GradientContext {
   int num_inputs() const { return op_->num_inputs(); }
 
   bool has_grad(int i) const { return grad_outputs_[i].valid(); }
-  // The gradient at output i, dense (sparse ones are densified); zeros of its shape where none arrives.
+  // The dense gradient of output i (sparse ones are densified); zeros of its shape if there is none.
   Output dy(int i = 0);
   // `gradient` as one tensor; it must be valid.
   Output Densify(const Gradient& gradient);
   const Gradient& grad(int i) const { return grad_outputs_[i]; }
 
-  // Tells the gradients of one AddGradients from those of others in the same graph: what adds up in a place that is
-  // found by name has this in the name.
+  // Distinguishes the gradients of this AddGradients from others in the same graph: part of the name of accumulators
+  // that are found by name.
   const std::string& run() const { return run_; }
   void set_run(std::string run) { run_ = std::move(run); }
 
@@ -59,7 +59,7 @@ class GradientContext {
     return value;
   }
 
-  // Adds an op: Call("MatMul", {dy(), input(1)}, {Set("transpose_b", true)}). Arguments that are lists take Call with
+  // Adds an op: Call("MatMul", {dy(), input(1)}, {Set("transpose_b", true)}). For list arguments use the overload with
   // InputLists. Returns output 0; the others are Output(result.op(), i).
   using AttrSetter = std::function<void(tensorflow::NodeDef*)>;
   template <typename V>
@@ -71,7 +71,7 @@ class GradientContext {
   Output CallWithLists(absl::string_view op, const std::vector<InputList>& inputs,
                        const std::vector<AttrSetter>& attrs = {});
 
-  // d(loss)/d(input i). Inputs that are never set have no gradient (integers, shapes).
+  // Sets d(loss)/d(input i). Inputs that are never set have no gradient (integers, shapes).
   void set_grad(int i, Gradient gradient) { grad_inputs_[i] = gradient; }
 
   void UpdateStatus(absl::Status status) {

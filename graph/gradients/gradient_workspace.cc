@@ -7,13 +7,13 @@
 namespace weir {
 namespace {
 
-// Gradients flow through values that have them: floating and complex numbers, and the handles of what holds them.
+// Gradients flow through floating and complex numbers, and through handles of objects that hold them.
 bool IsDifferentiableType(DataType type) {
   type = RemoveRef(type);
   return IsFloating(type) || IsComplex(type) || type == DT_RESOURCE || type == DT_VARIANT;
 }
 
-// Functions that call others more than once have bodies without end.
+// Functions that call others more than once can expand exponentially.
 constexpr int kMostNodes = 2'000'000;
 
 }  // namespace
@@ -22,7 +22,7 @@ absl::Status GradientWorkspace::Init(const std::vector<Output>& ys, const std::v
   run_ = absl::StrCat(options_.name_scope, "_", graph_->num_node_ids());
   stops_.insert(options_.stop_gradients.begin(), options_.stop_gradients.end());
   RETURN_IF_ERROR(WriteOutCalls(ys, xs));
-  // Loops under construction may not be well-formed yet; they only matter where gradients flow through them.
+  // Loops under construction may not be well-formed yet; that matters only if gradients flow through them.
   for (const Node* node : graph_->nodes()) {
     if (!IsBetween(*node) || !node->IsControlFlow()) continue;
     ASSIGN_OR_RETURN(info_, AnalyzeControlFlow(*graph_));
@@ -44,7 +44,8 @@ absl::Status GradientWorkspace::WriteOutCalls(const std::vector<Output>& ys, con
                           });
       if (!wanted || staying.contains(node->id()) || !IsDifferentiatedByBody(*node, graph_->functions())) continue;
       if (graph_->num_nodes() > kMostNodes) {
-        return errors::ResourceExhausted("The calls on the way of a gradient have more than ", kMostNodes, " nodes");
+        return errors::ResourceExhausted("The function calls on a gradient's path expand to more than ", kMostNodes,
+                                         " nodes");
       }
       ASSIGN_OR_RETURN(const bool written, WriteOutCall(node, graph_));
       changed = changed || written;

@@ -1,4 +1,4 @@
-// What all parts of one back-propagation share.
+// Shared state of one back-propagation.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// The graph, the nodes on the way from the xs to the ys, and the loop frame of every node, new ones included.
+// The graph, the nodes on paths from the xs to the ys, and the loop frame of every node, new ones included.
 class GradientWorkspace {
  public:
   GradientWorkspace(const GradientOptions& options, Graph* graph)
@@ -32,7 +32,7 @@ class GradientWorkspace {
     return node.id() < static_cast<int>(between_.size()) && between_[node.id()];
   }
 
-  // Nodes that were added since the last call belong to `frame`.
+  // Assigns nodes added since the last call to `frame`.
   void Claim(int frame) { info_.frame_of.resize(graph_->num_node_ids(), frame); }
 
   using AttrSetter = GradientContext::AttrSetter;
@@ -40,22 +40,22 @@ class GradientWorkspace {
                                const std::vector<AttrSetter>& attrs = {}, const std::vector<Node*>& controls = {});
   absl::StatusOr<Output> AddConstant(const Tensor& value, const std::string& device,
                                      const std::vector<Node*>& controls = {});
-  // `value` where the branch is taken, nothing elsewhere: output `branch.taken` of the result.
+  // Passes on `value` if the branch is taken, nothing otherwise: output `branch.taken` of the result.
   absl::StatusOr<Operation> AddSwitch(const Output& value, const BranchContexts::Branch& branch,
                                       const std::string& device);
-  // Zeros like `value`; for the handle of a variable, like what it holds, of type `type`.
+  // Zeros like `value`; for a variable's handle, like its content, of type `type`.
   absl::StatusOr<Output> Zeros(const Output& value, DataType type);
   // `gradient`, valid, as one tensor.
   absl::StatusOr<Output> Densify(const Gradient& gradient);
 
  private:
   void MarkBetween(const std::vector<Output>& ys, const std::vector<Output>& xs);
-  // Until none is left on the way; the way goes on inside them.
+  // Inlines calls until none is left on the path, including those inside of inlined ones.
   absl::Status WriteOutCalls(const std::vector<Output>& ys, const std::vector<Output>& xs);
 
   const GradientOptions& options_;
   Graph* const graph_;
-  std::string run_;  // as GradientContext's
+  std::string run_;  // see GradientContext::run
   ControlFlowInfo info_;
   BranchContexts branches_;
   absl::flat_hash_set<Output> stops_;

@@ -9,7 +9,7 @@ namespace {
 
 using G = GradientContext;
 
-// `step` of `value` where all of `branches` are taken, elsewhere `value` as it is.
+// `step` applied to `value` if all of `branches` are taken, otherwise `value` unchanged.
 absl::StatusOr<Output> InBranches(GradientWorkspace* workspace, const Output& value,
                                   absl::Span<const BranchContexts::Branch> branches,
                                   const std::function<absl::StatusOr<Output>(const Output&)>& step) {
@@ -171,7 +171,7 @@ absl::Status LoopGradient::AddBody() {
   return ConnectBody(first_id);
 }
 
-// The gradient of what every iteration reads: the sum of what each finds.
+// The gradient of a loop-invariant value: the sum over all iterations.
 absl::Status LoopGradient::AddSum(Node* enter, const Gradient& gradient) {
   ASSIGN_OR_RETURN(Output dense, workspace_.Densify(gradient));
   workspace_.Claim(backward_frame_);
@@ -188,7 +188,8 @@ absl::Status LoopGradient::AddSum(Node* enter, const Gradient& gradient) {
   return absl::OkStatus();
 }
 
-// A node of the body that asks only for the shape of a forward value: it can run there, so that the shape is saved.
+// A node of the body that only needs the shape of a forward value: it can run in the forward loop, so that the shape is
+// saved.
 bool LoopGradient::ReadsShape(const Node& node) const {
   if (node.op() != "Shape" && node.op() != "Size" && node.op() != "Rank") return false;
   return workspace_.info().OutputFrame(*node.input_edge(0)->src) == loop_.frame;
@@ -234,7 +235,7 @@ absl::StatusOr<Output> LoopGradient::Saved(const Output& forward) {
   return saved;
 }
 
-// A value of a branch that was not taken is not appended, and not taken out either.
+// The value of a branch that was not taken is neither appended nor removed.
 absl::StatusOr<Output> LoopGradient::SaveInList(const Output& forward) {
   workspace_.Claim(backward_frame_);
   const std::string device = forward.node()->requested_device();

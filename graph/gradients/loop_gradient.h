@@ -1,4 +1,4 @@
-// The gradient of a while loop: a loop that runs its iterations backwards.
+// The gradient of a while loop: a loop over its iterations in reverse order.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace weir {
 
 class RegionGradients;
 
-// Counts the iterations of the forward loop, and adds a loop that runs as often. Its variables are the gradients of the
-// forward loop's variables, from the last iteration to the first, and the sums of the gradients of what the loop only
-// reads. What an iteration's gradient needs of the forward iteration is appended to a tensor list, a further variable
-// of the forward loop, and taken from its end here: all this has gradients itself.
+// Counts the iterations of the forward loop and adds a loop with as many. Its variables are the gradients of the
+// forward loop's variables, and sums of the gradients of loop-invariant values. Forward values that an iteration's
+// gradient needs are pushed to a tensor list, an additional variable of the forward loop, and popped here. All of this
+// is differentiable itself.
 //
-// Only adds nodes: the forward loop computes what it did, so that a graph that has run already may be extended.
+// Only adds nodes: the forward loop computes what it did before, so a graph that has already run may be extended.
 class LoopGradient {
  public:
   // The forward loop is entered from `parent`; its gradient is computed in `backward_parent`.
@@ -25,13 +25,13 @@ class LoopGradient {
 
   void SetExitGradient(const Node* exit, const Gradient& gradient) { exit_gradients_[exit] = gradient; }
   absl::Status Build();
-  // d(loss)/d(the value that `enter` brings into the loop), after Build.
+  // d(loss)/d(the value that `enter` passes into the loop), after Build.
   Gradient EnterGradient(const Node* enter) const;
 
  private:
-  // A value that each iteration hands to the next.
+  // A loop variable under construction.
   struct Cycle {
-    Output merge, body;  // the value in every round, and where the loop goes on
+    Output merge, body;  // the value in each iteration, and in its body
     Operation exit;
   };
   absl::Status AddForwardCounter();
@@ -42,18 +42,19 @@ class LoopGradient {
   absl::Status AddSum(Node* enter, const Gradient& gradient);
 
   absl::StatusOr<Output> AddEnter(const Output& value, bool backward, bool constant);
-  // Enter, Merge and Switch; Close adds the way back.
+  // Adds Enter, Merge and Switch; Close adds the back edge.
   absl::StatusOr<Cycle> OpenCycle(const Output& first, bool backward, const Output& condition);
   absl::Status Close(const Cycle& cycle, const Output& next);
 
-  // Replaces what the body takes from the forward loop by what was saved of it.
+  // Replaces the body's reads of the forward loop by saved values.
   absl::Status ConnectBody(int first_id);
   bool ReadsShape(const Node& node) const;
   absl::StatusOr<Output> Saved(const Output& forward);
   absl::StatusOr<Output> SaveInList(const Output& forward);
-  // What `forward` depends on inside its frame, outermost first, as `backward` sees it or as it is.
+  // The branches that `forward` depends on inside of its frame, outermost first, in the backward loop or the forward
+  // one.
   absl::StatusOr<std::vector<BranchContexts::Branch>> BranchesOf(const Output& forward, bool backward);
-  // What a node without inputs waits for, where it is to run as often as the forward loop is entered.
+  // Control inputs for a node without inputs, so that it runs each time the forward loop is entered.
   std::vector<Node*> AtEntry() const;
 
   GradientWorkspace& workspace_;

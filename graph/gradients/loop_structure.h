@@ -1,4 +1,4 @@
-// The parts of a while loop.
+// The structure of a while loop.
 #pragma once
 
 #include <vector>
@@ -15,23 +15,23 @@ struct LoopVariable {
   Node* merge = nullptr;
   Node* switch_node = nullptr;
   Node* next = nullptr;
-  Node* exit = nullptr;  // nullptr where nobody needs its last value
+  Node* exit = nullptr;  // nullptr if its last value is not used
 };
 
 struct LoopStructure {
   int frame = 0;
   Node* condition = nullptr;  // LoopCond
   std::vector<LoopVariable> variables;
-  std::vector<Node*> constants;  // Enter nodes of values that do not change
+  std::vector<Node*> constants;  // Enter nodes of loop-invariant values
 };
 
 // InvalidArgument, naming a node, for a frame that is not a while loop.
 absl::StatusOr<LoopStructure> FindLoop(const Graph& graph, const ControlFlowInfo& info, int frame);
 
 bool IsConstantEnter(const Node& node);
-// A Merge that joins a loop variable's first value with its next ones.
+// A Merge of a loop variable's initial and next values.
 bool IsLoopMerge(const Node& node);
-// A Switch that leaves the loop or goes on with it.
+// A Switch that exits the loop or continues it.
 bool IsLoopSwitch(const Node& node);
 
 }  // namespace weir

@@ -39,7 +39,7 @@ bool RegionGradients::Connects(const Edge& edge) const {
   return from != kOutside && to != kOutside && from != to;
 }
 
-// A unit is ready when the gradients of all its consumers on the way have been added.
+// A unit is ready when the gradients of all its consumers on the path have been added.
 void RegionGradients::CountPending() {
   for (int id = 0; id < num_ids_; ++id) {
     if (units_[id] == kOutside) continue;
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::Differentiate(Node* node,
   return context.TakeInputGradients();
 }
 
-// To each input goes the gradient, in the branch that the input came from.
+// Passes the gradient to each input, in the branch that the input came from.
 absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateMerge(Node* node, const Gradient& gradient) {
   std::vector<Gradient> grad_inputs(node->num_inputs());
   if (!gradient.valid()) return grad_inputs;
@@ -154,8 +154,8 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateMerge(Node* 
     const Edge* input = node->input_edge(i);
     const int context = branches.Of(Output(input->src, input->src_output));
     if (context == outside) {
-      return errors::Unimplemented("The gradient of '", node->name(), "' (Merge): nothing tells when its input ", i,
-                                   ", from '", input->src->name(), "', is the one; it must come through a Switch");
+      return errors::Unimplemented("The gradient of '", node->name(), "' (Merge): cannot determine when its input ", i,
+                                   ", from '", input->src->name(), "', is taken; it must come through a Switch");
     }
     Output here = dense;
     for (const BranchContexts::Branch& branch : branches.Path(outside, context)) {
@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateMerge(Node* 
   return grad_inputs;
 }
 
-// The gradient of the branch that was taken; zeros where that branch does not use the value.
+// The gradient from the branch that was taken; zeros if that branch does not use the value.
 absl::StatusOr<std::vector<Gradient>> RegionGradients::DifferentiateSwitch(Node* node,
                                                                            const std::vector<Gradient>& gradients) {
   std::vector<Gradient> grad_inputs(node->num_inputs());
@@ -215,7 +215,7 @@ absl::StatusOr<Gradient> RegionGradients::Concatenate(const std::vector<Gradient
     values.push_back(part.values);
     indices.push_back(part.indices);
   }
-  // Indices of one width, where a table is looked up by both.
+  // Converts indices to one width if a table is indexed with both.
   const bool wide = std::any_of(indices.begin(), indices.end(), [](const Input& i) { return i.type() == DT_INT64; });
   const std::string& device = parts[0].values.node()->requested_device();
   for (Input& index : indices) {

@@ -10,22 +10,22 @@
 
 namespace weir {
 
-// The nodes of one frame (0: those outside of loops), with each loop inside it as one unit. Gradients are computed in
-// `backward_frame`: the frame itself, or the loop that runs it backwards.
+// The nodes of one frame (0: outside of loops), with each inner loop as one unit. Gradients are computed in
+// `backward_frame`: the frame itself, or its backward loop.
 class RegionGradients {
  public:
   RegionGradients(GradientWorkspace* workspace, int frame, int backward_frame);
 
-  // d(loss)/d(output), before Run.
+  // Adds d(loss)/d(output); call before Run.
   void Seed(const Output& output, const Gradient& gradient) { gradients_[output].push_back(gradient); }
   absl::Status Run(const std::vector<Output>& seeded);
-  // All gradients that arrived at `output`, added up: sparse ones are concatenated, mixed ones made dense.
+  // The sum of all gradients of `output`: sparse ones are concatenated, mixed ones made dense.
   absl::StatusOr<Gradient> Sum(const Output& output);
 
  private:
   static constexpr int kOutside = -1;
 
-  // A node's id; for a node of an inner loop num_ids_ plus the loop's frame; kOutside for what is no part of this
+  // A node's id; for a node of an inner loop num_ids_ plus the loop's frame; kOutside for nodes that are not in this
   // frame.
   int UnitOf(const Node& node) const;
   bool Connects(const Edge& edge) const;  // a gradient flows back along it, within the region

@@ -1,4 +1,5 @@
-// softmax(q k' scale + mask) v becomes one node, whose kernel never holds all scores; so does its gradient.
+// Fuses softmax(q k' scale + mask) v into one node, whose kernel never stores all scores, and does the same for its
+// gradient.
 #include <optional>
 #include <utility>
 
@@ -9,7 +10,7 @@
 namespace weir {
 namespace {
 
-// How many tensors say what a row's scores amounted to: the largest one, and the sum of exponentials.
+// The number of statistics per row of scores: the maximum and the sum of exponentials.
 constexpr int64_t kStatistics = 2;
 
 class AttentionPass : public Pass {
@@ -33,7 +34,7 @@ class AttentionPass : public Pass {
   }
 
  private:
-  // False, and nothing changed, where somebody else reads what is between.
+  // Returns false, without changes, if other nodes read intermediate values.
   static absl::StatusOr<bool> Fuse(const AttentionMatch& match, const absl::flat_hash_set<std::string>& fixed,
                                    Graph* graph) {
     if (IsReadInsideAlone(match)) {
@@ -60,7 +61,7 @@ class AttentionPass : public Pass {
     SetNodeAttr("transpose_k", match.transposes_keys(), &def);
     return def;
   }
-  // Queries, keys, values and the mask, from input 0 on.
+  // Connects queries, keys, values and the mask, from input 0 on.
   static absl::Status Connect(const std::vector<const Edge*>& inputs, Node* node, Graph* graph) {
     int to = 0;
     for (const Edge* edge : inputs) {
@@ -70,7 +71,7 @@ class AttentionPass : public Pass {
     return absl::OkStatus();
   }
 
-  // A new node that gives what the last one gives; it waits for what any of the members waited for.
+  // Adds a node with the last member's outputs; it waits for the control inputs of all members.
   static absl::StatusOr<Node*> AddAttention(const AttentionMatch& match, int64_t num_statistics, Graph* graph) {
     tensorflow::NodeDef def =
         DefOf(match, graph->UniqueName(absl::StrCat(match.mix->name(), "/fused")), "_FusedAttention");
@@ -94,14 +95,14 @@ class AttentionPass : public Pass {
     }
     return node;
   }
-  // The new node gets the last one's name.
+  // Gives the new node the last member's name.
   static absl::Status TakePlace(const AttentionMatch& match, Node* attention, Graph* graph) {
     const std::string name = match.mix->name();
     for (Node* member : match.Members()) graph->RemoveNode(member);
     return graph->RenameNode(attention, name);
   }
 
-  // The shape of scores without the scores.
+  // Computes the shape of the scores without the scores.
   static absl::Status AskForShape(const AttentionMatch& match, Node* shape, Graph* graph) {
     const Node* const of = shape->input_edge(0)->src;
     const bool is_masked = of == match.softmax || of == match.sum;
@@ -162,7 +163,7 @@ class AttentionPass : public Pass {
   static void AddSources(const Node& node, std::vector<int>* ids) {
     for (const Edge* edge : node.in_edges()) ids->push_back(edge->src->id());
   }
-  // Of `ids`, what did no more than tell the members how to sum up, or when to begin.
+  // Removes those of `ids` that only controlled reductions or ordering of the members.
   static void RemoveUnread(std::vector<int> ids, const absl::flat_hash_set<std::string>& fixed, Graph* graph) {
     static const auto* const ops = new absl::flat_hash_set<std::string>{
         "BroadcastGradientArgs", "StridedSlice", "Shape", "_AttentionScoresShape", "Const", "NoOp"};

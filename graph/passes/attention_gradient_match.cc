@@ -1,4 +1,4 @@
-// From the weights of an attention to whoever computes with them once more.
+// Matches an attention's gradient, starting from the readers of its weights.
 #include <algorithm>
 
 #include "absl/types/span.h"
@@ -18,7 +18,7 @@ bool Reads(const Node& node, int input, const Node* source) {
   return node.num_inputs() > input && node.input_edge(input) != nullptr && node.input_edge(input)->src == source;
 }
 
-// The integers of a constant; nullopt for another node.
+// The integers of a constant; nullopt for other nodes.
 std::optional<DimVector> ConstantOf(const Edge* edge) {
   if (edge == nullptr || !edge->src->IsConstant()) return std::nullopt;
   const tensorflow::AttrValue* const value = FindAttr(edge->src->def(), "value");
@@ -29,14 +29,14 @@ std::optional<DimVector> ConstantOf(const Edge* edge) {
   return integers.ok() ? std::optional<DimVector>(*std::move(integers)) : std::nullopt;
 }
 
-// Whether `edge` carries the shape of what `of` carries. A constant's shape may have become a constant.
+// Whether `edge` carries the shape of the tensor of `of`. The shape of a constant may have been folded.
 bool IsShapeOf(const Edge* edge, const Edge* of) {
   if (edge == nullptr || of == nullptr) return false;
   if (edge->src->op() == "Shape") return IsSame(edge->src->input_edge(0), of);
   return edge->src->IsConstant() && of->src->IsConstant();
 }
 
-// The same of all dimensions but the last two.
+// The same for all dimensions but the last two.
 bool IsBatchOf(const Edge* edge, const Edge* of) {
   if (edge == nullptr || of == nullptr) return false;
   const Node& slice = *edge->src;
@@ -57,8 +57,9 @@ bool IsBatchOf(const Edge* edge, const Edge* of) {
 
 bool IsGate(const Node& node) { return node.op() == "NoOp"; }
 
-// TensorFlow's optimizers hold an op's gradients back until all are computed: a NoOp waits for them, and those that
-// follow, by way of Identity, for it. So gradients are computed that nobody reads, such as that of a constant scale.
+// TensorFlow's optimizers delay an op's gradients until all of them are computed: a NoOp waits for them, and their
+// consumers wait for it, through Identity nodes. So unused gradients, such as that of a constant scale, are computed
+// too.
 class Finder {
  public:
   Finder(const AttentionMatch& forward, const absl::flat_hash_set<std::string>& fixed)
@@ -70,7 +71,7 @@ class Finder {
   }
 
  private:
-  // Who reads the attention's inner nodes.
+  // Collects the readers of the attention's inner nodes.
   bool SeeReaders() {
     const std::vector<Node*> members = forward_.Members();
     for (const Node* inner : forward_.Inner()) {
@@ -102,7 +103,7 @@ class Finder {
     return true;
   }
 
-  // Whether nothing is ever made of what `node` gives, but that NoOps wait for it: then it goes.
+  // Whether the result of `node` is unused except that NoOps wait for it; then it can be removed.
   bool TakeIdle(Node* node, int depth) {
     static const auto* const ops =
         new absl::flat_hash_set<std::string>{"Mul", "Neg", "RealDiv", "Div", "Sum", "Reshape", "Identity"};
@@ -124,7 +125,7 @@ class Finder {
     return product.input_edge(Reads(product, 0, forward_.softmax) ? 1 : 0);
   }
 
-  // (d - sum(d w)) w, where d is the weights' gradient.
+  // (d - sum(d w)) w, where d is the gradient of the weights.
   bool FindSoftmaxGradient() {
     for (const int i : {0, 1}) {
       Node* const outer = products_[i];
@@ -145,7 +146,7 @@ class Finder {
     return false;
   }
 
-  // dy v', as it is or summed up to the shape of the weights.
+  // dy v', possibly summed to the shape of the weights.
   bool FindGradientOfWeights(Node* node) {
     while (node->op() == "Identity" && node->input_edge(0) != nullptr) {
       Take({node});
@@ -170,8 +171,8 @@ class Finder {
     return true;
   }
 
-  // The node whose output Reshape(Sum(.., BroadcastGradientArgs(own, other)), shape) sums up, where `shape` is that of
-  // `target` and `fits(other, own)`; else null.
+  // The node whose output is summed by Reshape(Sum(.., BroadcastGradientArgs(own, other)), shape), where `shape` is
+  // that of `target` and `fits(other, own)`; otherwise null.
   template <typename Fits>
   static Node* SummedBy(const Node& reshape, const Edge* target, Fits fits) {
     const Edge* const summed = reshape.input_edge(0);
@@ -202,7 +203,7 @@ class Finder {
     }
     return match_.of_queries != nullptr || match_.of_keys != nullptr;
   }
-  // Who computes on with `node`, if that is one.
+  // The only consumer of `node`, if there is exactly one.
   Node* OnlyReader(const Node& node) {
     Node* only = nullptr;
     for (const Edge* edge : node.out_edges()) {
@@ -218,8 +219,8 @@ class Finder {
       at_ = next;
     }
   }
-  // What sums the gradient up to the shape of input `input` of `node`, if anything does. False: something else is
-  // there.
+  // Skips the nodes that sum the gradient to the shape of input `input` of `node`, if there are any. False if there is
+  // something else.
   bool PassSum(const Node& node, int input, bool is_mask) {
     SkipIdentities();
     Node* const sum = OnlyReader(*at_);
@@ -273,7 +274,7 @@ class Finder {
     match_.members.insert(match_.members.end(), nodes.begin(), nodes.end());
   }
 
-  // Reshape(Sum(result)), which has no effect but its value.
+  // Reshape(Sum(result)), used only for its value.
   bool IsSumOfResult(const Node& node) const {
     const Edge* const sum = node.op() == "Reshape" ? node.input_edge(0) : nullptr;
     if (sum == nullptr || sum->src->op() != "Sum" || sum->src->input_edge(0) == nullptr) return false;
@@ -281,7 +282,7 @@ class Finder {
     return of == match_.of_queries || of == match_.of_keys || of == match_.of_values;
   }
 
-  // Whether members read each other alone, but for results, and wait for each other alone; their values are not fixed.
+  // Whether members are read, except for results, and waited for by members only, and their values are not fixed.
   bool AreFree() const {
     absl::flat_hash_set<const Node*> members(match_.members.begin(), match_.members.end()), waited_for = members;
     for (const Node* inner : forward_.Inner()) waited_for.insert(inner);
@@ -314,12 +315,12 @@ class Finder {
   const AttentionMatch& forward_;
   const absl::flat_hash_set<std::string>& fixed_;
   AttentionGradientMatch match_;
-  std::vector<Node*> products_;  // of weights with something
+  std::vector<Node*> products_;  // of weights and another operand
   absl::flat_hash_set<const Node*> idle_;
-  Node* at_ = nullptr;  // the gradient of scores, on the way to that of the product
+  Node* at_ = nullptr;  // the gradient of the scores, on the path to that of the product
 };
 
-// Whether what reads a result, or waits for a member, comes before the attention or its gradient.
+// Whether a consumer of a result, or a control successor of a member, precedes the attention or its gradient.
 bool ComesBack(const AttentionMatch& forward, const AttentionGradientMatch& gradient, const Graph& graph) {
   std::vector<bool> is_member(graph.num_node_ids()), is_goal(graph.num_node_ids()), seen(graph.num_node_ids());
   for (const Node* node : gradient.members) is_member[node->id()] = is_goal[node->id()] = true;
@@ -346,7 +347,7 @@ bool ComesBack(const AttentionMatch& forward, const AttentionGradientMatch& grad
     waiting.pop_back();
     if (is_goal[node->id()]) return true;
     for (const Edge* edge : node->out_edges()) {
-      // What a member waits for is ours alone: it will wait no more.
+      // Control edges into members are removed by the fusion.
       if (!(edge->is_control() && is_member[edge->dst->id()])) visit(*edge->dst);
     }
   }

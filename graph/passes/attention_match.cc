@@ -19,7 +19,7 @@ bool HasKernel(const Node& node) {
   return device.ok() && (device->type == "CPU" || device->type == "GPU");
 }
 
-// What input `input` of `node` reads, if both are alike in device and type and no value is fixed.
+// The source of input `input` of `node`, if both have the same device and type and its value is not fixed.
 Node* Before(const Node& node, int input, const absl::flat_hash_set<std::string>& fixed) {
   const Edge* const edge = node.input_edge(input);
   if (edge == nullptr || edge->src_output != 0 || edge->src->num_outputs() != 1) return nullptr;
@@ -33,7 +33,7 @@ bool SetProduct(Node* node, AttentionMatch* match) {
   return true;
 }
 
-// The product of queries and keys, as it is or with a scalar.
+// The product of queries and keys, with an optional scalar factor.
 bool FindScores(const Node& reader, int input, const absl::flat_hash_set<std::string>& fixed, AttentionMatch* match) {
   Node* const scores = Before(reader, input, fixed);
   if (scores == nullptr) return false;

@@ -1,4 +1,4 @@
-// What makes attention, and its gradient, in a graph.
+// Patterns of attention and its gradient.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace weir {
 
-// softmax(q k' scale + mask) v, from the last node to the first. Nothing is said of who else reads what is between.
+// softmax(q k' scale + mask) v, last node to first. Other readers of intermediate values are not checked.
 struct AttentionMatch {
   Node* product = nullptr;  // of queries and keys
-  Node* scaled = nullptr;   // or null
-  Node* sum = nullptr;      // of scores and mask, or null
+  Node* scaled = nullptr;   // null if there is none
+  Node* sum = nullptr;      // of scores and mask; null if there is none
   Node* softmax = nullptr;
   Node* mix = nullptr;  // of weights and values: the last
   float scale = 1;
-  bool divides = false;  // by the scalar, in place of multiplying with it
+  bool divides = false;  // by the scalar, rather than multiplying
   int scalar_input = 0;  // of `scaled`
   int mask_input = 0;    // of `sum`
 
-  // What a node of them holds: scores of any kind, or the weights.
+  // The nodes whose outputs are scores or weights.
   std::vector<Node*> Inner() const;
   std::vector<Node*> Members() const;
   const Edge* queries() const { return product->input_edge(0); }
@@ -32,26 +32,26 @@ struct AttentionMatch {
   bool transposes_keys() const;
 };
 
-// All matches that end in `mix`: more than one where either operand of a sum may be the scores. Nodes are on one device
-// and of one type, which has a kernel; none is among `fixed`, whose values are asked for or replaced.
+// All matches that end in `mix`; several if either operand of a sum may be the scores. Nodes are on one device, of one
+// type, and have a kernel; none is in `fixed`, whose values are fetched or fed.
 std::vector<AttentionMatch> FindAttention(Node* mix, const absl::flat_hash_set<std::string>& fixed);
 
-// Whether what is between is read by the match's own nodes alone.
+// Whether intermediate values are read only by the match's own nodes.
 bool IsReadInsideAlone(const AttentionMatch& match);
 
-// How gradients of that are computed, as TensorFlow and Weir put it.
+// The gradient of an attention, as built by TensorFlow and Weir.
 struct AttentionGradientMatch {
   std::vector<Node*> members;
-  std::vector<Node*> shapes;  // Shape of one of the attention's inner nodes: the tensor is read for that too
-  // The results, each null where nobody wants it; not all are.
+  std::vector<Node*> shapes;  // Shape nodes of the attention's inner nodes, which also read the tensors
+  // The results; each is null if it is not used, but not all are.
   Node *of_queries = nullptr, *of_keys = nullptr, *of_values = nullptr;
   Node* of_weights = nullptr;  // its first input is the gradient of the attention's output
-  bool sums_weights = false;   // the gradient of the weights is summed up to their shape
-  bool sums_scores = false;    // the gradient of the masked scores is summed up to the shape without a mask
+  bool sums_weights = false;   // the gradient of the weights is summed to their shape
+  bool sums_scores = false;    // the gradient of the masked scores is summed to the shape without a mask
 };
 
-// nullopt where somebody else reads what is between, in either direction; where the mask's gradient is wanted; and
-// where one node instead of several would make a cycle. NoOps that wait for what is between will wait for the gradient.
+// nullopt if other nodes read intermediate values of either direction, if the mask's gradient is used, or if fusing
+// would create a cycle. NoOps that wait for intermediate values will wait for the fused gradient.
 std::optional<AttentionGradientMatch> FindAttentionGradient(const AttentionMatch& forward, const Graph& graph,
                                                             const absl::flat_hash_set<std::string>& fixed);
 

@@ -1,4 +1,4 @@
-// What finding attention and finding its gradient share.
+// Shared by the matchers of attention and its gradient.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 namespace weir {
 
 bool IsSet(const Node& node, absl::string_view attr);
-// A constant scalar's value, if it is finite.
+// The value of a constant scalar, if it is finite.
 std::optional<float> ScalarOf(const Node& node);
-// On one device, with outputs of the same types.
+// Whether they are on one device and have the same output types.
 bool AreAlike(const Node& a, const Node& b);
 
 }  // namespace weir

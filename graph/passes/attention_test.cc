@@ -1,4 +1,4 @@
-// Each test gives a graph as text, and reads the text of what came out.
+// Each test passes in a graph as text and checks the text of the result.
 #include "gmock/gmock.h"
 #include "graph/graph_testing.h"
 #include "graph/passes/pass_manager.h"
@@ -58,7 +58,7 @@ TEST(Attention, ScaleAndMaskMayBeMissingOrStandInOtherPlaces) {
   EXPECT_THAT(Apply(Replaced(kAttention, "Mul(%product, %half)", "Mul(%half, %product)")), HasSubstr("scale=0.5"));
   EXPECT_THAT(Apply(Replaced(kAttention, "Mul(%product", "RealDiv(%product")), HasSubstr("scale=2"));
   EXPECT_THAT(Apply(Replaced(kAttention, "AddV2(%scaled,", "AddV2(%product,")),
-              Not(HasSubstr("_FusedAttention")));  // the scaled ones have no reader: product has two
+              Not(HasSubstr("_FusedAttention")));  // no reader of `scaled`; product has two readers
   EXPECT_THAT(Apply(Replaced(kAttention, "Softmax(%masked", "Softmax(%scaled")), Not(HasSubstr("_FusedAttention")));
   EXPECT_THAT(Apply(std::string(kInputs) + "%product:f32 = BatchMatMulV2(%q, %k)\n%weights:f32 = Softmax(%product)\n"
                                            "%out:f32 = BatchMatMulV2(%weights, %v)\n"),
@@ -105,7 +105,7 @@ TEST(Attention, OnDevicesThatHaveTheKernel) {
 }
 
 TEST(Attention, OneMayFollowAnother) {
-  // The first one's output is a product of queries and keys too: one of them becomes a node.
+  // The first attention's output is also a product of queries and keys: one of the two is fused.
   const std::string shared = std::string(kInputs) +
                              "%a:f32 = BatchMatMulV2(%q, %k)\n%b:f32 = Softmax(%a)\n%c:f32 = BatchMatMulV2(%b, %v)\n"
                              "%d:f32 = Softmax(%c)\n%e:f32 = BatchMatMulV2(%d, %v)\n";
@@ -117,7 +117,7 @@ TEST(Attention, OneMayFollowAnother) {
                                   HasSubstr("%out2:f32 = _FusedAttention(%q, %k, %out, %out)")));
 }
 
-// As TensorFlow and Weir compute gradients where shapes are not known.
+// As TensorFlow and Weir compute gradients of unknown shapes.
 const std::string kShapes =
     "%begin:i32 = Const() {value=tensor{dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0}}\n"
     "%end:i32 = Const() {value=tensor{dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: -2}}\n"
@@ -153,7 +153,7 @@ TEST(AttentionGradient, BecomesOneNode) {
       << out;
   EXPECT_THAT(out, AllOf(Not(HasSubstr("BatchMatMulV2")), Not(HasSubstr("Softmax")), Not(HasSubstr("%ss")),
                          Not(HasSubstr("%inner"))));
-  // What is summed up behind the values' gradient asks for the weights' shape.
+  // The sum behind the values' gradient needs the weights' shape.
   EXPECT_THAT(out, AllOf(HasSubstr("%sw:i32 = _AttentionScoresShape(%q, %k, %mask)"), HasSubstr("%dvsum:f32 = Sum(")));
 }
 
@@ -179,7 +179,7 @@ TEST(AttentionGradient, SumsScaleAndMaskMayBeMissing) {
                             "%dq:f32 = BatchMatMulV2(%dmasked, %k) {adj_y=true}\n"
                             "%dk:f32 = BatchMatMulV2(%q, %dmasked) {adj_x=true}\n%u:f32 = Neg(%dq)\n";
   EXPECT_THAT(Apply(plain), AllOf(HasSubstr("_FusedAttentionGrad(%q, %k, %v, %out,"), HasSubstr("transpose_k=false")));
-  // Not all gradients are wanted.
+  // Not all gradients are used.
   EXPECT_THAT(Apply(Replaced(plain, "%dk:f32 = BatchMatMulV2(%q, %dmasked) {adj_x=true}\n", "")),
               HasSubstr("_FusedAttentionGrad("));
 }
@@ -198,7 +198,7 @@ TEST(AttentionGradient, WhatIsReadElsewhereStays) {
     EXPECT_THAT(Apply(text, "", fetched), Not(HasSubstr("_Fused"))) << name;
     EXPECT_THAT(Apply(text, "", fed), Not(HasSubstr("_Fused"))) << name;
   }
-  // The mask's own gradient.
+  // The gradient of the mask.
   EXPECT_THAT(Apply(text + "%dmask:f32 = Sum(%dmasked, %as:1)\n%um:f32 = Square(%dmask)\n"), Not(HasSubstr("_Fused")));
 }
 
@@ -222,7 +222,7 @@ TEST(AttentionGradient, WhatIsSomethingElseStays) {
 }
 
 TEST(AttentionGradient, OptimizersHoldGradientsBack) {
-  // As TensorFlow's do: gradients of one op, that of the constant scale too, wait for each other.
+  // As in TensorFlow: the gradients of one op, including that of the constant scale, wait for each other.
   std::string text = Replaced(
       Training(kGradient), "%dweights:f32 = Reshape(%dsum, %sw)\n",
       "%dwfree:f32 = Reshape(%dsum, %sw)\n%gate1 = NoOp(^%dwfree, ^%dvalues)\n"
@@ -238,13 +238,13 @@ TEST(AttentionGradient, OptimizersHoldGradientsBack) {
       << out;
   EXPECT_THAT(out,
               AllOf(HasSubstr("%heldv:f32 = Identity(%dvalues, ^%gate1)"), HasSubstr("%gate3 = NoOp(^%dfull/fused)")));
-  // What a gate waits for besides, the gradient would have to wait for.
+  // The fused gradient would have to wait for the gate's other inputs.
   EXPECT_THAT(Apply(Replaced(text, "NoOp(^%dpfree, ^%lostsum)", "NoOp(^%dpfree, ^%lostsum, ^%go)")),
               Not(HasSubstr("_Fused")));
 }
 
 TEST(AttentionGradient, NeverMakesACycle) {
-  // The values come after their own gradient.
+  // The values depend on their own gradient.
   std::string text = Training(kGradient);
   text = Replaced(text, "%dy:f32 = Neg(%y)", "%dy:f32 = Neg(%q)");
   EXPECT_THAT(Apply(text), HasSubstr("_FusedAttentionGrad"));

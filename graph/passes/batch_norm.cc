@@ -1,5 +1,5 @@
-// On GPUs batch normalisation, the image that is added to it and the Relu behind become one node; and so do the
-// gradients of Relu and normalisation. Named after TensorFlow's ops, which its optimizer makes of the same.
+// Fuses batch normalisation, an added side input and Relu into one node on GPUs, and the gradients of Relu and
+// normalisation likewise. The ops are those that TensorFlow's optimizer creates.
 #include <array>
 #include <optional>
 #include <utility>
@@ -29,8 +29,8 @@ bool IsOfImages(const Node& node) {
   return !GetNodeAttr(node.def(), "data_format", &format).ok() || format.size() == 4;
 }
 
-// Whether anything that comes behind `from` comes before one of `members` by another way than from one member to
-// another: as one node they would wait for what waits for them.
+// Whether a successor of `from` precedes one of `members` on a path outside of the members: the fused node would wait
+// for its own successors.
 bool WouldLoop(const std::vector<Node*>& members, const Graph& graph) {
   std::vector<bool> is_seen(graph.num_node_ids()), is_member(graph.num_node_ids());
   for (const Node* member : members) is_member[member->id()] = true;
@@ -52,8 +52,8 @@ bool WouldLoop(const std::vector<Node*>& members, const Graph& graph) {
   return false;
 }
 
-// The one node that reads output 0 of `node`, if nothing else does and nobody replaces it. What asks for its shape
-// alone may ask the fused node, whose shape is the same.
+// The only reader of output 0 of `node`, if there is exactly one and it is not fed. Readers of its shape may use the
+// fused node, whose shape is the same.
 Node* OnlyReader(const Node& node, const Names& fed) {
   Node* reader = nullptr;
   for (const Edge* edge : node.out_edges()) {
@@ -71,9 +71,9 @@ class BatchNormPass : public Pass {
 
   absl::Status Run(const PassContext& context, Graph* graph, int* changes) const override {
     const Names kept = context.KeptNodes(), fed = context.FedNodes();
-    std::optional<ShapeRefiner> shapes;  // inferred when they are first wanted
+    std::optional<ShapeRefiner> shapes;  // computed on first use
     std::vector<Match> matches;
-    absl::flat_hash_set<const Node*> taken;  // a sum may be of two
+    absl::flat_hash_set<const Node*> taken;  // a sum may match two nodes
     for (Node* norm : graph->nodes()) {
       if (norm->op() != "FusedBatchNormV3" || !IsOnGpu(*norm) || !IsOfImages(*norm)) continue;
       const std::optional<Match> match = Find(norm, kept, fed, *graph, &shapes);
@@ -91,7 +91,7 @@ class BatchNormPass : public Pass {
  private:
   struct Match {
     Node* norm = nullptr;
-    Node* sum = nullptr;  // none, if null
+    Node* sum = nullptr;  // null if there is none
     int side_input = 0;   // of the sum
     Node* relu = nullptr;
 
@@ -135,7 +135,7 @@ class BatchNormPass : public Pass {
     }
   }
 
-  // What waited for a member waits for the node, and the node for what a member waited for.
+  // Moves control edges of members to the fused node.
   static void MoveControl(const std::vector<Node*>& members, Node* node, Graph* graph) {
     for (const Node* member : members) {
       for (const Edge* edge : member->in_edges()) {
@@ -146,7 +146,7 @@ class BatchNormPass : public Pass {
       }
     }
   }
-  // Who read `output` of `old` reads that of the new node; but for `except`.
+  // Redirects readers of `output` of `old` to the new node, except for `except`.
   static absl::Status MoveReaders(const Node& old, int output, Node* node, int new_output, const Node* except,
                                   Graph* graph) {
     const std::vector<Edge*> readers = old.out_edges();
@@ -171,7 +171,7 @@ class BatchNormPass : public Pass {
     return graph->RenameNode(node, name);
   }
 
-  // Has the name of the last node.
+  // The fused node takes the name of the last member.
   static absl::StatusOr<Node*> Fuse(const Match& match, Graph* graph) {
     tensorflow::NodeDef def;
     def.set_name(graph->UniqueName(absl::StrCat(match.relu->name(), "/fused")));
@@ -197,7 +197,7 @@ class BatchNormPass : public Pass {
     return node;
   }
 
-  // Where the gradient comes through ReluGrad of what the node gives.
+  // Fuses the gradient if it passes through ReluGrad of the fused node's output.
   static absl::StatusOr<bool> FuseGradient(const Node& fused, const Names& kept, const Names& fed, Graph* graph) {
     Node* grad = nullptr;
     for (const Edge* edge : fused.out_edges()) {

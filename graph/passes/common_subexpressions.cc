@@ -1,4 +1,4 @@
-// Computes once what a graph computes several times.
+// Common sub-expression elimination.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,8 +12,7 @@
 namespace weir {
 namespace {
 
-// The tensors and nodes that a node waits for: data inputs in order (but sorted where order does not matter), then
-// control inputs, sorted.
+// The inputs of a node: data inputs in order (sorted for commutative ops), then control inputs, sorted.
 using Inputs = std::vector<std::pair<int, int>>;
 
 Inputs InputsOf(const Node& node) {
@@ -31,7 +30,7 @@ Inputs InputsOf(const Node& node) {
 }
 
 uint64_t Hash(const Node& node, const Inputs& inputs) {
-  uint64_t attrs = 0;  // maps have no order
+  uint64_t attrs = 0;  // maps are unordered
   for (const auto& [name, value] : node.def().attr()) attrs += absl::HashOf(name, HashAttrValue(value));
   return absl::HashOf(node.op(), node.requested_device(), node.assigned_device(), inputs, attrs);
 }
@@ -49,8 +48,8 @@ bool Same(const Node& a, const Node& b, const Inputs& inputs_of_b) {
          a.assigned_device() == b.assigned_device() && InputsOf(a) == inputs_of_b && SameAttrs(a, b);
 }
 
-// Two such nodes with equal inputs give equal outputs. That is not so for state, for what a client may feed, and for
-// reads of variables, which depend on when they happen.
+// Two such nodes with equal inputs have equal outputs. That excludes state, tensors that a client may feed, and reads
+// of variables, which depend on when they run.
 bool IsPure(const Node& node) {
   if (node.registration() == nullptr || node.IsStateful() || node.IsControlFlow()) return false;
   if (node.num_outputs() == 0 || absl::StartsWith(node.op(), "Placeholder")) return false;
@@ -68,7 +67,7 @@ class CommonSubexpressionPass : public Pass {
   absl::Status Run(const PassContext& context, Graph* graph, int* changes) const override;
 };
 
-// Everything that used `node` uses `twin` instead.
+// Redirects all users of `node` to `twin`.
 absl::Status MergeInto(Node* twin, Node* node, Graph* graph) {
   const std::vector<Edge*> users = node->out_edges();
   for (const Edge* edge : users) {

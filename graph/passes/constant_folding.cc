@@ -1,4 +1,4 @@
-// Computes, once, what depends on nothing but constants.
+// Constant folding.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,7 +14,7 @@ namespace {
 
 using tensorflow::NodeDef;
 
-// Results up to this size may be larger than what they are computed from: beyond it a graph would grow by folding.
+// Results up to this size may be larger than their inputs: beyond it folding would grow the graph.
 constexpr int64_t kMaxGrowthBytes = 64 << 10;
 
 class Folder {
@@ -51,7 +51,7 @@ class Folder {
   Graph* const graph_;
   const ShapeRefiner shapes_;
   const absl::flat_hash_set<std::string> kept_, fed_;
-  absl::flat_hash_map<const Node*, Tensor> values_;  // of constants that were read or made
+  absl::flat_hash_map<const Node*, Tensor> values_;  // of constants, existing or new
 };
 
 bool IsFoldableType(DataType type) { return IsPlainType(type) || type == DT_STRING; }
@@ -88,7 +88,7 @@ bool Folder::ReadInputs(const Node& node, std::vector<Tensor>* inputs) {
   return true;
 }
 
-// Judged before anything is computed: a few bytes can ask for a tensor of any size.
+// Checked before computing: a few bytes can request a tensor of any size.
 bool Folder::IsSmall(const Node& node, const std::vector<Tensor>& inputs) const {
   int64_t bytes_in = 0, bytes_out = 0;
   for (const Tensor& input : inputs) bytes_in += input.TotalBytes();
@@ -120,7 +120,7 @@ absl::StatusOr<Node*> Folder::AddConstant(const Node& like, const std::string& n
   }
   ASSIGN_OR_RETURN(Node * constant, graph_->AddNode(std::move(def)));
   constant->set_assigned_device(like.assigned_device());
-  // What kept the node, or the constants that it read, in its frame and branch keeps the result there.
+  // Control inputs keep the result in the frame and branch of the node and its constant inputs.
   for (const Edge* edge : like.in_edges()) {
     if (edge->is_control()) {
       graph_->AddControlEdge(edge->src, constant);

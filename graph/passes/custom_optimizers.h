@@ -1,4 +1,4 @@
-// What a session asks for by RewriterConfig's custom_optimizers, where a switch has no parameters.
+// Session options by RewriterConfig's custom_optimizers, for switches without parameters.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// Whether `name` is among them. INVALID_ARGUMENT, naming it, for a parameter.
+// Whether `name` is among them. INVALID_ARGUMENT, naming it, if it has parameters.
 absl::StatusOr<bool> AsksForCustomOptimizer(const tensorflow::RewriterConfig& rewrite, absl::string_view name);
 
 }  // namespace weir

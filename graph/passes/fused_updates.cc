@@ -20,7 +20,7 @@ namespace {
 constexpr char kGroupAttr[] = "_weir_update_group";
 constexpr char kApplyPrefix[] = "ResourceApply";
 
-// Rules that have a kernel for many variables at a time, and their boolean attribute.
+// The boolean attribute of update rules that have a kernel for many variables at a time.
 const char* FlagOf(absl::string_view op) {
   static const auto* const rules =
       new absl::btree_map<absl::string_view, const char*>{{"GradientDescent", ""},
@@ -51,8 +51,8 @@ bool IsUpdate(const Node& node) {
   return true;
 }
 
-// Whether what else waits, here or on another device, may wait for this node by another way than an edge: through a
-// queue, say, or as a member of a collective.
+// Whether nodes here or on another device may wait for this node other than through an edge: through a queue, say, or
+// as a member of a collective.
 bool MayBeAwaited(const Node& node) {
   if (absl::StartsWith(node.op(), "Collective")) return true;
   if (node.op() == "Batch" || absl::StartsWith(node.op(), "Unbatch")) return true;
@@ -60,12 +60,12 @@ bool MayBeAwaited(const Node& node) {
        {"Queue", "Barrier", "Stage", "Unstage", "MapClear", "Mutex", "Reader", "Accumulator", "PyFunc"}) {
     if (absl::StrContains(node.op(), what)) return true;
   }
-  // A function's body may hold any of these.
+  // A function's body may contain any of these.
   return std::any_of(node.def().attr().begin(), node.def().attr().end(),
                      [](const auto& attr) { return attr.second.has_func() || attr.second.list().func_size() > 0; });
 }
 
-// An update's inputs: variables first; scalars; and, somewhere behind the variables, the gradient.
+// An update's inputs: variables first; then scalars and the gradient.
 int NumVariables(const Node& update) {
   const auto is_variable = [](DataType type) { return type == DT_RESOURCE; };
   return static_cast<int>(std::count_if(update.input_types().begin(), update.input_types().end(), is_variable));
@@ -86,7 +86,7 @@ std::vector<int> ScalarInputs(const Node& update) {
   return inputs;
 }
 
-// What updates of one group share.
+// Updates of one group have equal keys.
 std::string KeyOf(const Node& update) {
   std::string key = absl::StrCat(update.op(), "\n", update.assigned_device(), "\n", update.requested_device());
   std::map<std::string, std::string> attrs;
@@ -101,8 +101,8 @@ std::string KeyOf(const Node& update) {
   return key;
 }
 
-// How many updates, one after the other, come before each node at most; -1 behind control flow, and before what may be
-// awaited: another update of the group might wait for it, unseen.
+// The maximum number of consecutive updates before each node; -1 after control flow, and before nodes that others may
+// wait for without an edge: another update of the group might be among those.
 class Generations {
  public:
   explicit Generations(const Graph& graph) : of_(graph.num_node_ids(), 0), waits_for_(graph.num_node_ids(), 0) {
@@ -123,7 +123,7 @@ class Generations {
     }
     LeaveOutWhatIsAwaited(graph);
   }
-  // -1 for what is part of a cycle too.
+  // Also -1 for nodes on a cycle.
   int Of(const Node& node) const { return waits_for_[node.id()] > 0 ? -1 : of_[node.id()]; }
 
  private:
@@ -158,7 +158,7 @@ class UpdateGroupsPass : public Pass {
 
   absl::Status Run(const PassContext&, Graph* graph, int* changes) const override {
     const Generations generations(*graph);
-    // None of one generation comes after another of it, so that all groups may wait at the same time.
+    // No update of a generation depends on another of the same one, so that all groups may wait at the same time.
     std::map<std::pair<int, std::string>, std::vector<Node*>> groups;
     for (Node* node : graph->nodes()) {
       node->mutable_def()->mutable_attr()->erase(kGroupAttr);
@@ -182,7 +182,7 @@ class FusedUpdatesPass : public Pass {
   absl::string_view name() const override { return "fused_updates"; }
 
   absl::Status Run(const PassContext&, Graph* graph, int* changes) const override {
-    // A graph that no master of ours made may name one group for updates of which one comes after another.
+    // A graph from another master may give one group name to updates that depend on each other.
     const Generations generations(*graph);
     std::map<std::tuple<int64_t, int, std::string>, std::vector<Node*>> groups;
     for (Node* node : graph->nodes()) {

@@ -1,4 +1,4 @@
-// Optimizers' steps on many variables of a GPU as one node.
+// Fuses optimizer updates of many variables on a GPU into one node.
 #pragma once
 
 #include <memory>
@@ -8,21 +8,21 @@
 
 namespace weir {
 
-// The name among RewriterConfig's custom_optimizers by which a session asks for it; it has no parameters.
+// The name in RewriterConfig's custom_optimizers that enables it; it has no parameters.
 inline constexpr char kFusedUpdatesOptimizer[] = "FusedUpdates";
 
-// INVALID_ARGUMENT for parameters.
+// INVALID_ARGUMENT if it has parameters.
 absl::StatusOr<bool> AsksForFusedUpdates(const tensorflow::GraphOptions& options);
 
-// For a whole graph that is placed, before it is divided: dense steps of one rule (ResourceApplyAdam and the like) on
-// one GPU, of one type, with the same scalars and attributes, of which none comes after another, get one name in an
-// attribute. Only who sees all of the graph knows what comes after what: a path may lead through other devices. Nodes
-// behind control flow stay alone, for they may not run, and so do those before an op on a queue, a collective and the
-// like, which other updates may wait for without a path.
+// For a whole graph, placed but not yet partitioned: gives a common name, in an attribute, to dense updates of one rule
+// (ResourceApplyAdam and the like) on one GPU, of one type, with the same scalars and attributes, that do not depend on
+// each other. This needs the whole graph, because a path may lead through other devices. Excludes nodes after control
+// flow, which may not run, and nodes before a queue op, a collective and the like, which other updates may wait for
+// without a path.
 std::unique_ptr<Pass> MakeUpdateGroupsPass();
 
-// For a part of that graph: those of one name become one node, _FusedResourceApply, which waits for what any of them
-// waits for.
+// For a partition of that graph: fuses updates of the same name into one node, _FusedResourceApply, which waits for the
+// inputs of all of them.
 std::unique_ptr<Pass> MakeFusedUpdatesPass();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Each test gives a graph as text, and reads the text of what came out.
+// Each test passes in a graph as text and checks the text of the result.
 #include "graph/passes/fused_updates.h"
 
 #include "gmock/gmock.h"
@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// `names_groups`: what the master does; without, groups are those that the text names.
+// `names_groups`: also runs the master's pass; otherwise groups are those that the text names.
 std::string Apply(const std::string& text, const std::string& device = "GPU:0", bool names_groups = true) {
   Graph graph(&TestOps());
   ImportOptions options;
@@ -58,7 +58,7 @@ TEST(FusedUpdates, WhatComesAfterAnotherStaysBehindIt) {
   EXPECT_THAT(Apply(Replaced(kTwo, "%gb, %m)", "%gb, %m, ^%ua)")), Not(HasSubstr("_Fused")));
   const std::string later = Replaced(kTwo, "%gb:f32 = Placeholder()", "%gb:f32 = Placeholder(^%ua)");
   EXPECT_THAT(Apply(later), Not(HasSubstr("_Fused")));
-  // Two behind one are of one generation.
+  // Two updates after one are of one generation.
   const std::string three = later + "%uc = ResourceApplyMomentum(%a, %sb, %lr, %gb, %m)\n";
   EXPECT_THAT(Apply(three), AllOf(HasSubstr("_FusedResourceApply(%b, %sb, %a, %sb, %lr, %m, %gb, %gb)"),
                                   HasSubstr("%ua = ResourceApplyMomentum(")));

@@ -29,7 +29,7 @@ absl::StatusOr<ShapeRefiner> LenientShapes(const Graph& graph) {
   return InferShapes(graph, std::move(options));
 }
 
-// Converts all of a graph that can be.
+// Converts as much of a graph as possible.
 class Conversion {
  public:
   Conversion(const LayoutOptions& options, bool with_short_floats, absl::flat_hash_set<std::string> kept,
@@ -54,9 +54,9 @@ class Conversion {
   }
 
   const std::vector<Node*>& sensitive() const { return sensitive_; }
-  // Shapes before the conversion.
+  // The shapes before the conversion.
   const ShapeRefiner& shapes() const { return shapes_; }
-  // The transposes that are left, and what they read, which the graph had before.
+  // The remaining transposes, and the tensors of the original graph that they read.
   std::vector<std::pair<const Node*, Output>> Transposes() const {
     std::vector<std::pair<const Node*, Output>> left;
     for (const auto* made : {&forward_, &back_}) left.insert(left.end(), made->begin(), made->end());
@@ -69,7 +69,7 @@ class Conversion {
   }
 
   int RankOf(const Output& tensor) const {
-    // Nodes that were added are images.
+    // All nodes that the pass added are images.
     if (tensor.node()->id() >= first_new_) return 4;
     const PartialTensorShape& shape = shapes_.shape(*tensor.node(), tensor.index());
     return shape.unknown_rank() ? -1 : shape.dims();
@@ -99,7 +99,7 @@ class Conversion {
     return node;
   }
 
-  // Images of `source` in the other order, made on `device` (empty: its own).
+  // Transposes `source` to the other layout, on `device` (empty: its own).
   absl::StatusOr<Node*> AddTranspose(const Output& source, absl::string_view from, absl::string_view to,
                                      const std::string& device) {
     const Node& beside = *source.node();
@@ -113,7 +113,7 @@ class Conversion {
     RETURN_IF_ERROR(
         TensorToProto(Tensor::Vector<int32_t>(order), (*constant.mutable_attr())["value"].mutable_tensor()));
     ASSIGN_OR_RETURN(Node * permutation, Add(beside, name + "-Permutation", std::move(constant), device));
-    // It stays in the frame and the branch of what it permutes.
+    // Keeps the constant in the frame and branch of the tensor that it permutes.
     graph_->AddControlEdge(source.node(), permutation);
     NodeDef def;
     def.set_op("Transpose");
@@ -125,7 +125,7 @@ class Conversion {
     return transpose;
   }
 
-  // What comes from elsewhere, such as a feed, is put in order where it is read.
+  // An input from another node, such as a feed, is transposed beside its reader.
   absl::StatusOr<Output> Forward(const Output& source, const Node& reader) {
     const bool is_near = DeviceOf(*source.node()).type == options_.device_type;
     const std::string device = is_near ? "" : reader.assigned_device();
@@ -137,8 +137,8 @@ class Conversion {
     return Output(known, 0);
   }
 
-  // The shape of an image, for an op that now takes it in the other order, or the reverse. On the host, where shapes
-  // are.
+  // Permutes the shape of an image for an op that now takes the other layout, or the reverse. On the host, which has
+  // shapes.
   absl::StatusOr<Node*> AddShapePermutation(const Node& beside, const Output& shape, absl::string_view from,
                                             absl::string_view to) {
     NodeDef def;
@@ -155,7 +155,7 @@ class Conversion {
     return node;
   }
 
-  // Whoever read the output reads it as it was before.
+  // Redirects readers of the output to a tensor in the original layout.
   absl::Status RestoreBehind(const Output& result) {
     std::vector<std::pair<Node*, int>> readers;
     for (const Edge* edge : result.node()->out_edges()) {
@@ -186,7 +186,7 @@ class Conversion {
     return absl::OkStatus();
   }
 
-  // All that it reads has just been restored, or is a scalar.
+  // Whether all inputs were just transposed back, or are scalars.
   bool IsPassedThrough(const Node& node) const {
     if (node.id() >= first_new_ || !IsLayoutAgnostic(node.op()) || !MayChange(node)) return false;
     bool any = false;
@@ -267,10 +267,10 @@ class Conversion {
   Graph* const graph_;
   const int first_new_ = graph_->num_node_ids();
   std::vector<Node*> sensitive_;
-  absl::flat_hash_map<std::pair<Output, std::string>, Node*> forward_of_;  // by what they read, and where
-  // Transposes into the new order, and back: what they read.
+  absl::flat_hash_map<std::pair<Output, std::string>, Node*> forward_of_;  // by source and device
+  // Transposes to the new layout, and back, with their sources.
   absl::flat_hash_map<Node*, Output> forward_, back_;
-  std::vector<Node*> restored_;  // those back, as they were made
+  std::vector<Node*> restored_;  // transposes back, in the order of creation
 };
 
 class LayoutPass : public Pass {
@@ -301,8 +301,8 @@ class LayoutPass : public Pass {
     return conversion;
   }
 
-  // Whether the costs are for a conversion; nullopt: they do not tell. Tried on a copy, for others hold pointers to the
-  // graph's nodes.
+  // Whether the costs favour a conversion; nullopt if they are inconclusive. Tried on a copy, because callers hold
+  // pointers to the graph's nodes.
   absl::StatusOr<std::optional<bool>> Pays(const PassContext& context, const Graph& graph) const {
     const std::unique_ptr<Graph> copy = graph.Clone();
     ASSIGN_OR_RETURN(const Conversion conversion, Convert(context, /*with_short_floats=*/true, copy.get()));
@@ -315,7 +315,7 @@ class LayoutPass : public Pass {
       const Node& node = *graph.node(converted->id());
       const std::optional<double> old = CostOf(node, conversion.shapes(), options_.from);
       const std::optional<double> now = CostOf(node, conversion.shapes(), options_.to);
-      if (old == now && old.has_value()) continue;  // also of two that are infinite
+      if (old == now && old.has_value()) continue;  // including two infinities
       add(old, &before);
       add(now, &after);
     }

@@ -31,12 +31,12 @@ const std::vector<LayoutRule>& Rules() {
   return *rules;
 }
 
-// Values of one dimension lie `width` wide.
+// Each dimension has `width` consecutive values.
 void Permute(const std::vector<int>& permutation, absl::string_view attr, int width, tensorflow::NodeDef* def) {
   const auto found = def->mutable_attr()->find(std::string(attr));
   if (found == def->mutable_attr()->end()) return;
   auto* const values = found->second.mutable_list()->mutable_i();
-  if (values->size() != static_cast<int>(permutation.size()) * width) return;  // empty: nothing is said
+  if (values->size() != static_cast<int>(permutation.size()) * width) return;  // empty: unset
   const std::vector<int64_t> old(values->begin(), values->end());
   for (size_t i = 0; i < permutation.size(); ++i) {
     for (int k = 0; k < width; ++k) {

@@ -1,4 +1,4 @@
-// What the layout pass knows of ops.
+// The layout pass's rules for ops.
 #pragma once
 
 #include <string>
@@ -10,22 +10,21 @@
 
 namespace weir {
 
-// Of an op with an attribute data_format.
+// For ops with an attribute data_format.
 struct LayoutRule {
   absl::string_view op;
-  std::vector<int> images, results;  // inputs and outputs that are images, of four dimensions
-  std::vector<int> shapes;           // inputs that are the shape of one
+  std::vector<int> images, results;  // indices of inputs and outputs that are images of four dimensions
+  std::vector<int> shapes;           // indices of inputs that hold an image's shape
 };
 
-// nullptr: the op is none of those that the pass converts.
+// nullptr if the pass does not convert the op.
 const LayoutRule* FindLayoutRule(absl::string_view op);
-// Works on each element by itself: on images as they come, whichever way round. It has one output.
+// Element-wise, so it accepts images in either layout. It has one output.
 bool IsLayoutAgnostic(absl::string_view op);
 
-// Where dimension i of `to` is in `from`: {0, 3, 1, 2} for NHWC and NCHW.
+// The position in `from` of each dimension of `to`: {0, 3, 1, 2} for NHWC and NCHW.
 std::vector<int> LayoutPermutation(absl::string_view from, absl::string_view to);
-// Sets data_format, and puts what the attributes say of each dimension (strides, dilations, windows, paddings) into its
-// order.
+// Sets data_format, and permutes the attributes with one value per dimension (strides, dilations, windows, paddings).
 void SetLayout(absl::string_view from, absl::string_view to, tensorflow::NodeDef* def);
 
 }  // namespace weir

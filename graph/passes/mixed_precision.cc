@@ -22,7 +22,7 @@ absl::string_view DeviceTypeOf(MixedPrecisionMode mode) {
   return on_gpu ? kDeviceGpu : kDeviceCpu;
 }
 
-// The first version of batch normalisation has one type for values and statistics; the second keeps these in float.
+// Batch normalisation V1 has one type for values and statistics; V2 keeps statistics in float.
 absl::Status SeparateTypesOfStatistics(Node* node, Graph* graph) {
   NodeDef def = node->def();
   def.set_op(absl::StrCat(node->op(), "V2"));
@@ -41,14 +41,14 @@ absl::Status SeparateTypesOfStatistics(Node* node, Graph* graph) {
   return absl::OkStatus();
 }
 
-// Puts nodes of other types in the place of nodes, and casts between the ones and the others.
+// Replaces nodes by ones of other types, with casts in between.
 class Retyping {
  public:
   explicit Retyping(Graph* graph) : graph_(graph) {}
 
   int num_casts() const { return static_cast<int>(casts_.size()); }
 
-  // `defs`: what becomes of which node.
+  // `defs`: nodes and their replacements.
   absl::Status Run(std::vector<std::pair<Node*, NodeDef>> defs) {
     for (auto& [node, def] : defs) {
       def.set_name(graph_->UniqueName(absl::StrCat(node->name(), "/retyped")));
@@ -71,8 +71,7 @@ class Retyping {
     return it == new_.end() ? node : it->second;
   }
 
-  // Edges out of the old node into nodes that stay are moved; those into nodes that are replaced were, or will be, made
-  // with that node's inputs.
+  // Moves edges from the old node to nodes that stay; edges between replaced nodes are created with their inputs.
   absl::Status MoveEdges(Node* node) {
     Node* const made = Now(node);
     for (const Edge* edge : node->in_edges()) {
@@ -98,7 +97,7 @@ class Retyping {
     return absl::OkStatus();
   }
 
-  // The tensor of `edge`, cast where it is of another type.
+  // The tensor of `edge`, cast if it has another type.
   absl::StatusOr<Output> As(DataType wanted, const Edge& edge) {
     const Output source(Now(edge.src), edge.src_output);
     const DataType given = RemoveRef(source.node()->output_type(source.index()));
@@ -127,7 +126,7 @@ class Retyping {
 
   Graph* const graph_;
   absl::flat_hash_map<const Node*, Node*> new_;
-  absl::flat_hash_map<std::pair<const Node*, int>, Node*> casts_;  // by what they cast: each tensor has one other type
+  absl::flat_hash_map<std::pair<const Node*, int>, Node*> casts_;  // by source: each tensor has one other type
 };
 
 class MixedPrecisionPass : public Pass {
@@ -149,7 +148,7 @@ class MixedPrecisionPass : public Pass {
     }
     const DataType type = TypeOf(options_.mode);
     TypeView view(*graph);
-    // By node and attribute: every place of a list of types takes the same ones.
+    // By node and attribute: every entry of a list of types accepts the same ones.
     absl::flat_hash_map<std::pair<const Node*, std::string>, bool> known;
     const auto has_kernel = [&](const TypeView::Slot& slot) {
       const auto [found, is_new] = known.try_emplace({slot.node, slot.attr}, false);

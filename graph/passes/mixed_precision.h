@@ -1,4 +1,4 @@
-// Nodes that compute with 16-bit floats where the graph says float.
+// Mixed precision: computes with 16-bit floats in place of float.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace weir {
 struct MixedPrecisionOptions {
   MixedPrecisionMode mode;
   MixedPrecisionSettings settings;
-  // A node without a kernel for the new type stays as it is. Outlives the pass.
+  // A node without a kernel for the new type is left unchanged. Outlives the pass.
   const KernelRegistry* kernels = nullptr;
 };
 
-// TensorFlow's auto_mixed_precision, for a graph that is placed. Nodes on devices of the mode's kind get new types
-// (which ones: graph/passes/mixed_precision_painter.h), and Casts stand where types differ, one for each tensor and
-// type. What is fetched, fed or run by name keeps its types; variables, and whatever else has state, too, so that
-// updates are made in float; bodies of functions that stay calls are not looked at.
+// TensorFlow's auto_mixed_precision, for a placed graph. Nodes on the mode's devices get new types (see
+// graph/passes/mixed_precision_painter.h), with one Cast per tensor and type where types differ. Fetched, fed and
+// targeted nodes keep their types, and so do variables and other state, so that updates are computed in float. Bodies
+// of functions that are not inlined are not converted.
 std::unique_ptr<Pass> MakeMixedPrecisionPass(MixedPrecisionOptions options);
 
 }  // namespace weir

@@ -11,8 +11,8 @@ namespace {
 using Settings = MixedPrecisionSettings;
 using Ops = MixedPrecisionLists::Ops;
 
-// TensorFlow's, but for what only its vendors' kernels have. While is left out too: a body that stays a function keeps
-// its types.
+// TensorFlow's lists, except for ops that only its vendors' kernels have. While is left out too: a function body that
+// is not inlined keeps its types.
 
 constexpr char kPrefix[] = "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_";
 
@@ -226,7 +226,8 @@ absl::Status CheckDisjoint(const MixedPrecisionLists& lists) {
     for (const std::string& op : *list) {
       if (!seen.insert(op).second) {
         return errors::InvalidArgument("Mixed precision: op '", op,
-                                       "' is on two of the lists; take it off one of them (", kPrefix, "..._REMOVE)");
+                                       "' is on two of the lists; remove it from one of them (", kPrefix,
+                                       "..._REMOVE)");
       }
     }
   }
@@ -282,7 +283,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(
   read({"INFERLIST", "GRAYLIST"}, &settings.infer);
   read({"DENYLIST", "BLACKLIST"}, &settings.deny);
   read({"CLEARLIST"}, &settings.clear);
-  // The lists of the two types differ: what contradicts those of one may be meant for the other.
+  // The lists of the two types differ: a setting that conflicts for one may be meant for the other.
   const absl::Status float16 = MixedPrecisionLists::Make(MixedPrecisionMode::kFloat16OnGpu, settings).status();
   if (!float16.ok() && !MixedPrecisionLists::Make(MixedPrecisionMode::kBfloat16OnCpu, settings).ok()) return float16;
   return settings;

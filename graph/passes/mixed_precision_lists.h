@@ -1,4 +1,4 @@
-// Which ops compute with 16-bit floats: TensorFlow's lists, and what its environment variables change in them.
+// The op lists of mixed precision: TensorFlow's, and the changes from its environment variables.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,24 @@ namespace weir {
 
 enum class MixedPrecisionMode {
   kFloat16OnGpu,   // RewriterConfig.auto_mixed_precision
-  kBfloat16OnCpu,  // auto_mixed_precision_onednn_bfloat16, and its former name auto_mixed_precision_mkl
+  kBfloat16OnCpu,  // auto_mixed_precision_onednn_bfloat16, or its deprecated name auto_mixed_precision_mkl
   kFloat16OnCpu,   // auto_mixed_precision_cpu
   kBfloat16OnGpu,  // the custom optimizer "GpuBfloat16": TensorFlow has no switch for it
 };
 
-// The type that nodes get.
+// The 16-bit type of the mode.
 DataType TypeOf(MixedPrecisionMode mode);
 
-// The name in RewriterConfig: a switch's or, of kBfloat16OnGpu, a custom optimizer's, which has no parameters.
+// The name in RewriterConfig: a switch, or for kBfloat16OnGpu a custom optimizer, which has no parameters.
 absl::string_view MixedPrecisionModeName(MixedPrecisionMode mode);
 
-// What a task's environment says of the pass. A value.
+// Settings of the pass from a task's environment. A value type.
 struct MixedPrecisionSettings {
   enum class Level {
     kDefault,
-    kUnsafeForceAll,    // all that has a kernel, with float16 alone
-    kTreatInferAsDeny,  // only what is on the allow list, and what has no arithmetic
-    kTensorCoresOnly,   // only what is on the allow list, with float16 alone
+    kUnsafeForceAll,    // every op with a kernel; float16 only
+    kTreatInferAsDeny,  // only the allow list, and ops without arithmetic
+    kTensorCoresOnly,   // only the allow list; float16 only
   };
   // Names of ops.
   struct ListChange {
@@ -40,27 +40,27 @@ struct MixedPrecisionSettings {
   Level level = Level::kDefault;
   ListChange allow, infer, deny, clear;
 
-  // Reads TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_LEVEL, and, with the same prefix, ALLOWLIST_ADD, ALLOWLIST_REMOVE and
-  // so on for INFERLIST, DENYLIST and CLEARLIST, with their former names WHITELIST, GRAYLIST and BLACKLIST. `variable`
-  // gives a variable's value, empty where it is not set. InvalidArgument, naming the variable or the op, for an unknown
-  // level and for an op that would be on two lists whichever the type.
+  // Reads TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_LEVEL and, with the same prefix, ALLOWLIST_ADD, ALLOWLIST_REMOVE and so
+  // on for INFERLIST, DENYLIST and CLEARLIST, and their deprecated names WHITELIST, GRAYLIST and BLACKLIST. `variable`
+  // returns a variable's value, empty if it is not set. InvalidArgument, naming the variable or the op, for an unknown
+  // level or an op that would be on two lists for both types.
   static absl::StatusOr<MixedPrecisionSettings> FromEnvironment(
       const std::function<std::string(const std::string& variable)>& variable);
 };
 
-// An op that is on none of them stays as it is, and so does what follows it as far as precision goes.
+// An op on none of the lists keeps its types, and precision does not propagate through it.
 struct MixedPrecisionLists {
   using Ops = absl::flat_hash_set<std::string>;
   // Worth converting, and safe.
   Ops allow;
-  // Safe unless what they read has gone through one of `deny`.
+  // Safe unless its inputs depend on ops of `deny`.
   Ops infer;
-  // Dangerous with few bits or a small range; what they give is kept in float as far as it is computed with.
+  // Unsafe with few bits or a small range; computations with its results stay in float.
   Ops deny;
-  // Move or compare values: follow what is around them.
+  // Moves or compares values: follows its neighbours.
   Ops clear;
 
-  // InvalidArgument, naming it, for an op that is on two lists.
+  // InvalidArgument, naming it, for an op on two lists.
   static absl::StatusOr<MixedPrecisionLists> Make(MixedPrecisionMode mode, const MixedPrecisionSettings& settings);
 };
 

@@ -14,8 +14,7 @@ using Level = MixedPrecisionSettings::Level;
 
 enum class Direction { kBackward, kForward, kBoth };
 
-// Visits `root`, then what can be reached from it through slots that may be entered, each once if Visit makes May
-// false.
+// Visits `root`, and each slot reachable from it through slots that may be entered, once if Visit makes May false.
 template <typename May, typename Visit>
 void Walk(const TypeView& view, int root, Direction direction, May may_enter, Visit visit) {
   std::vector<int> waiting;
@@ -51,7 +50,7 @@ bool WritesToList(absl::string_view op) {
                   "TensorListScatterV2", "TensorListScatterIntoExistingList", "TensorListSetItem", "TensorListSplit"});
 }
 
-// Where lists come from, or go to, that the graph does not show.
+// Nodes where lists enter or leave that part of the graph that is visible.
 bool IsBorder(const Node& node) {
   return node.registration() == nullptr ||
          IsOneOf(node.op(), {"_Arg", "_Retval", "OptionalFromValue", "OptionalGetValue", "PartitionedCall",
@@ -114,8 +113,8 @@ int MixedPrecisionPainter::ListElement(const Node& node) const {
   return -1;
 }
 
-// Ops that share a list must agree on the type of its elements: handles are followed both ways. What is written into a
-// list is read from it, as if there were an edge.
+// Ops that share a list must use the same element type: follows handles in both directions. Values pushed to a list
+// flow to its readers as if there were an edge.
 void MixedPrecisionPainter::FindTensorLists() {
   std::vector<bool> seen(view_.size());
   std::vector<std::pair<int, int>> joined;
@@ -168,7 +167,7 @@ bool MixedPrecisionPainter::PaintAllowList() {
 
 void MixedPrecisionPainter::SpreadDanger() {
   if (options_.level == Level::kUnsafeForceAll) return;
-  // Only what is computed with later matters: clear ops are dangerous on the way to others, not at the end.
+  // Only later computations matter: clear ops are unsafe on a path to other ops, not at the end of one.
   Marks computed_with(view_.size());
   for (int root = 0; root < view_.size(); ++root) {
     if (!On(lists_.deny, root) && !On(lists_.infer, root)) continue;
@@ -204,7 +203,7 @@ void MixedPrecisionPainter::PaintBetween() {
   }
 }
 
-// What computes with a painted node's result at once reads it as it is.
+// Consumers of a painted node's result that can compute in the new type read it without a cast.
 void MixedPrecisionPainter::PaintBehind() {
   for (int i = 0; i < view_.size(); ++i) {
     if (dangerous_[i] || painted_[i] || !On(lists_.infer, i) || !IsConvertible(i)) continue;
@@ -230,7 +229,7 @@ void MixedPrecisionPainter::PaintThroughClear() {
   }
 }
 
-// The value of a variable that is read by reference keeps the variable's type for whoever looks at it.
+// The value of a reference variable keeps the variable's type for all readers.
 bool MixedPrecisionPainter::ReadsReferenceVariable(const Node& node) const {
   if (node.op() != "Identity" && node.op() != "Enter") return false;
   const Edge* edge = node.input_edge(0);
@@ -263,7 +262,7 @@ void MixedPrecisionPainter::MatchTensorLists() {
   }
 }
 
-// Nothing can stand between the end of an iteration and the beginning of the next.
+// No cast can be inserted between the end of an iteration and the start of the next.
 void MixedPrecisionPainter::MatchLoops() {
   for (int i = 0; i < view_.size(); ++i) {
     const Node& node = *view_.slot(i).node;
@@ -276,7 +275,7 @@ void MixedPrecisionPainter::MatchLoops() {
   }
 }
 
-// A Cast to float that only painted nodes read gives their type at once.
+// A Cast to float that is read only by painted nodes casts to their type directly.
 void MixedPrecisionPainter::PaintCasts() {
   for (int i = 0; i < view_.size(); ++i) {
     const TypeView::Slot& slot = view_.slot(i);

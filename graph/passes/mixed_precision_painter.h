@@ -1,4 +1,4 @@
-// Which types of a graph's nodes become 16-bit floats.
+// Selects the types of a graph's nodes that become 16-bit floats.
 #pragma once
 
 #include <functional>
@@ -9,24 +9,24 @@
 
 namespace weir {
 
-// By TensorFlow's rules (its auto_mixed_precision): what is on the allow list is painted; so is what lies between two
-// of them or computes with what they give and is not dangerous, and what only moves values next to them. Danger flows
-// from ops of the deny list to what computes with their results.
+// Implements the rules of TensorFlow's auto_mixed_precision. Ops on the allow list are painted, and so are safe ops
+// between them or that compute with their results, and adjacent ops that only move values. Ops of the deny list make
+// computations with their results unsafe.
 class MixedPrecisionPainter {
  public:
   struct Options {
     MixedPrecisionSettings::Level level = MixedPrecisionSettings::Level::kDefault;
     const MixedPrecisionLists* lists = nullptr;
-    // Whether the pass may change the node at all: it is on the device in question, and nobody asks for it by name.
+    // Whether the pass may change the node: it is on the right kind of device, and is not fetched, fed or a target.
     std::function<bool(const Node&)> may_change;
     // Whether there is a kernel for the node with another type in the slot.
     std::function<bool(const TypeView::Slot&)> has_kernel;
   };
 
-  // Both outlive the painter. `view` gains edges: from what writes into a list of tensors to what reads from it.
+  // Both outlive the painter. Adds edges to `view`: from writers to readers of tensor lists.
   MixedPrecisionPainter(Options options, TypeView* view);
 
-  // By slot. Nothing is painted where no op of the allow list is.
+  // By slot. Paints nothing if there is no op of the allow list.
   std::vector<bool> Paint();
 
  private:
@@ -47,7 +47,7 @@ class MixedPrecisionPainter {
   void MatchLoops();
   void PaintCasts();
 
-  // The slot of the type of the elements, for an op on lists of float tensors; -1 for others.
+  // The slot of the element type of an op on lists of float tensors; -1 for other ops.
   int ListElement(const Node& node) const;
   bool ReadsReferenceVariable(const Node& node) const;
 
@@ -56,7 +56,7 @@ class MixedPrecisionPainter {
   TypeView& view_;
   std::vector<bool> may_change_;  // by node id
   Marks painted_, dangerous_;
-  std::vector<std::vector<int>> tensor_lists_;  // element slots of the ops that share a list, one entry for each list
+  std::vector<std::vector<int>> tensor_lists_;  // per list, the element slots of the ops that share it
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Rewrites of graphs that keep what they compute.
+// Graph passes: rewrites that preserve results.
 #pragma once
 
 #include <functional>
@@ -13,33 +13,33 @@
 
 namespace weir {
 
-// Runs one stateless node on the given inputs and returns its outputs; an error where it cannot (no kernel, a failing
-// one): the node is then left for the step to run.
+// Runs one stateless node on the given inputs and returns its outputs. On an error (no kernel, or the kernel failed)
+// the node is left for the step to run.
 using Evaluator = std::function<absl::StatusOr<std::vector<Tensor>>(const tensorflow::NodeDef& node,
                                                                     absl::Span<const Tensor> inputs)>;
 
-// What a pass may know and must leave alone.
+// The constraints of a pass.
 struct PassContext {
-  // Tensors ("x:0", "x") that a step replaces by its own: never assumed to have their node's value.
+  // Tensors ("x:0", "x") that a step replaces: a pass must not assume their node's value.
   std::vector<std::string> feeds;
-  // Tensors and nodes that a step asks for: they keep their names, and give what they gave.
+  // Tensors and nodes that a step uses: they keep their names and results.
   std::vector<std::string> fetches, targets;
-  // Empty: nothing is folded.
+  // Empty: no folding.
   Evaluator evaluate;
-  // Larger constants are not made.
+  // The maximum size of new constants.
   int64_t max_constant_bytes = 10 << 20;
 
-  // Names of the nodes in `fetches` and `targets`, and in `feeds`.
+  // The names of nodes in `fetches`, `targets` and `feeds`.
   absl::flat_hash_set<std::string> KeptNodes() const;
   absl::flat_hash_set<std::string> FedNodes() const;
 };
 
-// A pass has no state: one object may run on many graphs at once.
+// Stateless: one object may run on many graphs concurrently.
 class Pass {
  public:
   virtual ~Pass() = default;
   virtual absl::string_view name() const = 0;
-  // What it did, in numbers, goes to `changes`. An error leaves the graph valid.
+  // Adds the number of changes to `changes`. An error leaves the graph valid.
   virtual absl::Status Run(const PassContext& context, Graph* graph, int* changes) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// An ordered list of passes, each of which can be switched off by name.
+// An ordered list of passes that can be disabled by name.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,16 @@ class PassManager {
     int nodes_after = 0;
   };
 
-  // Prune, inline functions, fold constants, merge common sub-expressions, fuse products with what follows them, prune.
+  // Prune, inline functions, fold constants, eliminate common sub-expressions, fuse matrix products with subsequent
+  // ops, prune.
   static PassManager Default();
 
   void Add(std::unique_ptr<Pass> pass) { passes_.push_back(std::move(pass)); }
-  // NotFound, listing those there are, for a pass that is not there.
+  // NotFound, listing all passes, if there is none of that name.
   absl::Status Disable(absl::string_view name);
   std::vector<std::string> Names() const;
 
-  // Runs the passes in order, but for those switched off. An error says in which pass.
+  // Runs the enabled passes in order. An error names the pass.
   absl::StatusOr<std::vector<Report>> Run(const PassContext& context, Graph* graph) const;
 
  private:
@@ -39,24 +40,25 @@ std::unique_ptr<Pass> MakeInlinePass();
 std::unique_ptr<Pass> MakeConstantFoldingPass();
 std::unique_ptr<Pass> MakeCommonSubexpressionPass();
 std::unique_ptr<Pass> MakeRemappingPass();
-// Not among the default ones. On GPUs FusedBatchNormV3 becomes one node, _FusedBatchNormEx, with the Relu that alone
-// reads its y, or with the sum of y and an image of the same shape, which is known, and the Relu that alone reads that;
-// and FusedBatchNormGradV3 of that node, with the ReluGrad before it, becomes _FusedBatchNormGradEx (float and half).
-// As TensorFlow's optimizer does; between the ops nothing is rounded to 16 bits. Nodes have their devices by then.
+// Not a default pass; nodes must be placed. On GPUs, FusedBatchNormV3 and a Relu that is the only reader of its y
+// become one node, _FusedBatchNormEx, optionally with the sum of y and an image of the same, known shape in between.
+// FusedBatchNormGradV3 of that node, with the ReluGrad before it, becomes _FusedBatchNormGradEx (float and half). As in
+// TensorFlow's optimizer, values between the ops are not rounded to 16 bits.
 std::unique_ptr<Pass> MakeBatchNormPass();
-// Not among the default ones. Scaled dot-product attention, BatchMatMulV2(Softmax(BatchMatMulV2(q, k) scale + mask), v)
-// of float, half and bfloat16, becomes one node, _FusedAttention, where nothing else reads what is between; the scale
-// is a constant, and it and the mask may be missing. The op is Weir's own: for a worker's part of a graph, which goes
-// nowhere.
+// Not a default pass. Scaled dot-product attention, BatchMatMulV2(Softmax(BatchMatMulV2(q, k) scale + mask), v), of
+// float, half and bfloat16, becomes one node, _FusedAttention, if no other node reads intermediate values. The scale is
+// a constant; scale and mask are optional. The op is Weir's own, so the pass is only for a worker's partition, which is
+// not sent further.
 std::unique_ptr<Pass> MakeAttentionPass();
-// Not among the default ones. Shape, ShapeN, Size, Rank and VariableShape become constants where they are known; graphs
-// with Switch and Merge stay as they are.
+// Not a default pass. Shape, ShapeN, Size, Rank and VariableShape become constants if they are known. Graphs with
+// Switch and Merge are left unchanged.
 std::unique_ptr<Pass> MakeShapeMaterializationPass();
-// Not among the default ones. A graph whose nodes name meshes in their attributes "_layout" and "_mesh"
-// (graph/spmd/mesh.h) is rewritten to run on the devices of those: each node becomes one per device, that works on its
-// part, with collectives between them. Nodes in `fetches` and `targets` keep their names and what they give; so do
-// placeholders and `feeds`. Run it on a whole graph, since layouts of variables must agree in all steps; then shapes
-// and constants should be materialised.
+// Not a default pass. Rewrites a graph whose nodes name meshes in attributes "_layout" and "_mesh" (graph/spmd/mesh.h)
+// to run on the meshes' devices: each node becomes one per device, which works on its part, with collectives in
+// between.
+// - Nodes in `fetches` and `targets` keep their names and results; so do placeholders and `feeds`.
+// - Run it on a whole graph, because layouts of variables must be the same in all steps, and materialise shapes and
+//   constants afterwards.
 std::unique_ptr<Pass> MakeSpmdPass();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Each test gives a graph as text, runs one pass, and reads the text of what came out.
+// Each test passes in a graph as text, runs one pass, and checks the text of the result.
 #include "gmock/gmock.h"
 #include "graph/graph_testing.h"
 #include "graph/passes/pass_manager.h"
@@ -35,7 +35,7 @@ PassContext Fetch(std::vector<std::string> fetches, std::vector<std::string> fee
   return context;
 }
 
-// Knows Add and Split2 of integers.
+// Supports Add and Split2 of integers.
 absl::StatusOr<std::vector<Tensor>> Evaluate(const tensorflow::NodeDef& node, absl::Span<const Tensor> inputs) {
   if (node.op() == "Split2") return std::vector<Tensor>{inputs[0], inputs[0]};
   if (node.op() != "Add" || inputs[0].dtype() != DT_INT32) return errors::Unimplemented(node.op());
@@ -51,7 +51,7 @@ std::string Int(const std::string& name, int value, const std::string& inputs = 
                       ") {value=tensor{dtype: DT_INT32 tensor_shape { } int_val: ", value, "}}\n");
 }
 
-// What the pass writes for an integer below 128.
+// The text of a folded integer below 128.
 std::string Folded(const std::string& name, int value, const std::string& inputs = "") {
   return absl::StrCat("%", name, ":i32 = Const(", inputs, ") {value=tensor{dtype: DT_INT32 tensor_shape { } ",
                       "tensor_content: \"\\", absl::StrCat("00", value), "\\000\\000\\000\"}}\n");

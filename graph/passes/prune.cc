@@ -1,4 +1,4 @@
-// Removes what no fetch and no target needs.
+// Removes nodes that no fetch or target needs.
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -15,8 +15,7 @@ class PrunePass : public Pass {
   absl::Status Run(const PassContext& context, Graph* graph, int* changes) const override;
 };
 
-// All outputs of a node that is fed come from the client when it has but one; then what it was computed from does not
-// matter. References stay: an op may want to write to them.
+// A fed node with one output needs no inputs. Except for references: an op may write to them.
 bool IsReplacedByFeed(const Node& node) {
   return node.num_outputs() == 1 && node.num_inputs() > 0 && !IsRefType(node.output_type(0));
 }

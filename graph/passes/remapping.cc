@@ -1,5 +1,5 @@
-// MatMul or Conv2D, BiasAdd and an activation become one node, whose kernel adds the bias and activates while the
-// product is in the cache. Named after TensorFlow's pass; the ops are its ops, so that its workers run them too.
+// Fuses MatMul or Conv2D, BiasAdd and an activation into one node, whose kernel applies bias and activation while the
+// product is in the cache. Named after TensorFlow's pass; uses its ops, so that its workers can run them.
 #include <array>
 #include <optional>
 
@@ -19,19 +19,19 @@ constexpr std::array<absl::string_view, 3> kMatMulAttrs = {"T", "transpose_a", "
 struct Match {
   Node* product;
   Node* bias_add;
-  Node* activation;  // nullptr: none
+  Node* activation;  // nullptr if there is none
   Node* last() const { return activation != nullptr ? activation : bias_add; }
 };
 
 bool IsActivation(const Node& node, bool after_matmul) {
   for (size_t i = 0; i < kActivations.size(); ++i) {
-    // TensorFlow's convolution stops at Elu.
+    // TensorFlow's convolution supports activations up to Elu.
     if (node.op() == kActivations[i]) return after_matmul || i < 4;
   }
   return false;
 }
 
-// Whether there is a kernel where the node is placed. GPUs have none for convolutions.
+// Whether there is a kernel for the node's device. GPUs have none for convolutions.
 bool HasFusedKernel(const Node& node) {
   if (node.assigned_device().empty()) return true;
   const absl::StatusOr<DeviceName> device = DeviceName::Parse(node.assigned_device());
@@ -60,8 +60,8 @@ class RemappingPass : public Pass {
   }
 
  private:
-  // The one node that reads `node`, if it may become one with it: nothing else waits for `node`, nobody replaces or
-  // asks for its value, and both are on one device.
+  // The only reader of `node` if the two can be fused: no other node waits for `node`, its value is neither fed nor
+  // fetched, and both are on one device.
   static Node* OnlyReader(const Node& node, const absl::flat_hash_set<std::string>& kept,
                           const absl::flat_hash_set<std::string>& fed) {
     if (node.out_edges().size() != 1 || kept.contains(node.name()) || fed.contains(node.name())) return nullptr;
@@ -72,7 +72,7 @@ class RemappingPass : public Pass {
     return together && edge.dst->output_types() == node.output_types() ? edge.dst : nullptr;
   }
 
-  // float alone: with 16 bits fused nodes would round less often than the graph says.
+  // Only float: with 16 bits a fused node would round less often than the graph specifies.
   static std::optional<Match> Find(Node* product, const absl::flat_hash_set<std::string>& kept,
                                    const absl::flat_hash_set<std::string>& fed) {
     const bool is_matmul = product->op() == "MatMul";
@@ -88,7 +88,7 @@ class RemappingPass : public Pass {
     return match;
   }
 
-  // The new node has the last one's name and readers, and waits for what any of them waited for.
+  // The new node has the last one's name and readers, and the control inputs of all.
   static absl::Status Fuse(const Match& match, Graph* graph) {
     Node* const last = match.last();
     const bool is_matmul = match.product->op() == "MatMul";

@@ -1,4 +1,4 @@
-// Constants in the place of shapes, sizes and ranks that are known before anything runs.
+// Replaces shapes, sizes and ranks that are known before execution by constants.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// The value of an output; nullopt where the shape of its input is not known.
+// The value of an output; nullopt if the shape of its input is unknown.
 std::optional<Tensor> ValueOf(const Node& node, int output, const ShapeRefiner& shapes) {
   const Edge* const input = node.input_edge(output < node.num_inputs() ? output : 0);
   if (input == nullptr) return std::nullopt;
@@ -38,7 +38,7 @@ bool IsShapeOp(const Node& node) {
          node.op() == "VariableShape";
 }
 
-// Tensors that pass through control flow may be dead; what depends on them must be too.
+// Tensors that pass through control flow may be dead; then nodes that depend on them must be dead too.
 bool HasControlFlow(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
     if (node->IsControlFlow()) return true;
@@ -67,7 +67,7 @@ class ShapeMaterializationPass : public Pass {
   }
 
  private:
-  // Readers of an output that is known get the constant; the node goes when nobody is left.
+  // Readers of a known output read the constant instead; the node is removed when it has no readers.
   static absl::Status Replace(Node* node, const ShapeRefiner& shapes, Graph* graph, int* changes) {
     for (int i = 0; i < node->num_outputs(); ++i) {
       const std::optional<Tensor> value = ValueOf(*node, i, shapes);

@@ -39,7 +39,7 @@ TypeView::TypeView(const Graph& graph) : nodes_(graph.num_node_ids()) {
 
 void TypeView::AddNode(Node* node) {
   NodeSlots& slots = nodes_[node->id()];
-  // By attribute and place in its list; what has no attribute, by its type. Lists may be long.
+  // By attribute and index in its list; by type if there is no attribute. Lists may be long.
   absl::flat_hash_map<std::pair<std::string, int>, int> known;
   const auto slot_for = [&](const std::string& attr, int index, DataType type) {
     const auto [found, is_new] = known.try_emplace({attr, attr.empty() ? type : index}, size());
@@ -53,7 +53,7 @@ void TypeView::AddNode(Node* node) {
     for (const auto& arg : args) {
       const std::string& attr = arg.type_list_attr().empty() ? arg.type_attr() : arg.type_list_attr();
       DataTypeVector of_arg;
-      // The node was checked when it was added: its attributes are there.
+      // The node was checked when it was added, so its attributes exist.
       if (!ArgTypes(node->def(), arg, &of_arg).ok()) return;
       for (size_t i = 0; i < of_arg.size(); ++i) {
         const int index = arg.type_list_attr().empty() ? -1 : static_cast<int>(i);
@@ -63,7 +63,7 @@ void TypeView::AddNode(Node* node) {
   };
   add(node->op_def().input_arg(), node->input_types(), &slots.inputs);
   add(node->op_def().output_arg(), node->output_types(), &slots.outputs);
-  // Types of no tensor that the node reads or gives: those of a list's elements, say.
+  // Types that no input or output has: the element type of a list, for example.
   for (const auto& attr : node->op_def().attr()) {
     const tensorflow::AttrValue* value = FindAttr(node->def(), attr.name());
     if (value == nullptr) continue;

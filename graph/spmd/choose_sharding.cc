@@ -33,7 +33,7 @@ class Chooser {
   }
 
  private:
-  // A dimension is split by its slowest factor: others stay whole.
+  // A dimension is split along its slowest factor only.
   void MarkFasterFactors(const OpRule::Dims& dims) {
     for (const OpRule::Dim& dim : dims) {
       for (size_t i = 1; i < dim.size(); ++i) can_split_[dim[i]] = false;
@@ -62,7 +62,7 @@ class Chooser {
     }
   }
 
-  // What is whole in a fixed input stays so.
+  // A dimension that is not split in a fixed input stays whole.
   void KeepWhole(const OpRule::Dims& dims) {
     for (const OpRule::Dim& dim : dims) {
       if (!dim.empty() && axis_of_[dim[0]] == kWhole) can_split_[dim[0]] = false;
@@ -75,9 +75,8 @@ class Chooser {
     for (const Operand& other : operands_) {
       if (!other.is_fixed || other.sharding == operands_[input].sharding) continue;
       if (other.sharding.dims.size() != needed.dims.size()) continue;
-      return errors::InvalidArgument("Its variables have layouts that contradict each other, ",
-                                     other.sharding.ToString(mesh_), " and ", operands_[input].sharding.ToString(mesh_),
-                                     ": give them the same");
+      return errors::InvalidArgument("Its variables have conflicting layouts, ", other.sharding.ToString(mesh_),
+                                     " and ", operands_[input].sharding.ToString(mesh_), ": give them the same");
     }
     return errors::Unimplemented("It cannot work on a variable with the layout ",
                                  operands_[input].sharding.ToString(mesh_), ", only on ", needed.ToString(mesh_));

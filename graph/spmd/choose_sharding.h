@@ -1,4 +1,4 @@
-// From how an op's inputs lie to how it is best computed.
+// Chooses how an op is computed, given the shardings of its inputs.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@ namespace weir::spmd {
 
 struct Operand {
   Sharding sharding;
-  bool is_fixed = false;  // the handle of a variable, which nothing can move
+  bool is_fixed = false;  // a variable's handle, which cannot be moved
 };
 
 struct Choice {
   std::vector<Sharding> inputs, outputs;
   std::vector<int> axis_of;  // by factor
-  double scale = 1;          // what the outputs are to be multiplied by
+  double scale = 1;          // factor for the outputs
 };
 
-// Each mesh axis splits one factor at most: first those of fixed inputs, then those of the other inputs, the largest
-// first, then those of the wanted outputs. An input that is a partial sum stays one where the op is linear in it.
-// InvalidArgument where fixed inputs contradict each other, Unimplemented where the op cannot work on such parts.
+// Each mesh axis splits at most one factor: first those of fixed inputs, then those of other inputs, the largest first,
+// then those of the requested outputs. A partial-sum input stays one if the op is linear in it. InvalidArgument if
+// fixed inputs conflict, Unimplemented if the op cannot work on such parts.
 absl::StatusOr<Choice> ChooseSharding(const Mesh& mesh, const OpRule& rule, const RuleContext& context,
                                       const std::vector<Operand>& operands,
                                       const std::vector<std::optional<Sharding>>& wanted);

@@ -1,4 +1,4 @@
-// Ops that compute each element of their outputs from the same element of their inputs, which broadcast.
+// Element-wise ops with broadcasting.
 #include <algorithm>
 
 #include "graph/spmd/op_rule.h"
@@ -39,7 +39,7 @@ std::optional<OpRule> LinearInAll(const RuleContext& c) {
   return rule;
 }
 
-// Linear in one factor where the other is a scalar. A quotient of integers rounds.
+// Linear in one factor if the other is a scalar. An integer quotient rounds.
 std::optional<OpRule> Product(const RuleContext& c) {
   std::optional<OpRule> rule = Elementwise(c);
   if (!rule || (c.node.op() != "Mul" && IsInteger(c.node.output_type(0)))) return rule;
@@ -51,7 +51,7 @@ std::optional<OpRule> Product(const RuleContext& c) {
   return rule;
 }
 
-// Its condition may be a vector of rows, which does not broadcast.
+// The condition may be a vector of rows, which does not broadcast.
 std::optional<OpRule> Select(const RuleContext& c) {
   if (c.inputs[0].dims() != 0 && c.inputs[0] != c.inputs[1]) return std::nullopt;
   return Elementwise(c);

@@ -1,4 +1,4 @@
-// Adding the nodes that run on one device of a mesh.
+// Adds nodes that run on one device of a mesh.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace weir::spmd {
 
-// Keeps the first error; later calls then give invalid outputs. Not thread-safe.
+// Keeps the first error; later calls then return invalid outputs. Not thread-safe.
 class Emitter {
  public:
   explicit Emitter(Graph* graph) : graph_(graph) {}
@@ -32,12 +32,12 @@ class Emitter {
     if (status_.ok()) status_ = std::move(status);
   }
 
-  // Output 0 of a new node "<name>" (made unique); its attributes follow from the inputs and from `attrs`.
+  // Output 0 of a new node "<name>" (made unique); its attributes follow from the inputs and `attrs`.
   Output Add(const std::string& name, const std::string& device, const char* op, const std::vector<InputList>& inputs,
              const std::vector<AttrSetter>& attrs = {});
-  // The definition as it is, with these inputs.
+  // Adds the definition unchanged, with these inputs.
   Node* AddNode(tensorflow::NodeDef def, const std::vector<Output>& inputs);
-  // Small constants of a device are shared.
+  // Small constants are shared per device.
   Output Constant(const std::string& device, const Tensor& value);
   Output Vector(const std::string& device, const std::vector<int64_t>& values, DataType type = DT_INT32);
   Output Int(const std::string& device, int value) { return Constant(device, Tensor::Scalar<int32_t>(value)); }

@@ -1,4 +1,4 @@
-// Convolutions and pooling: batch and channels can be split, places cannot.
+// Convolutions and pooling: batch and channels can be split, spatial dimensions cannot.
 #include "graph/spmd/op_rule.h"
 
 namespace weir::spmd {
@@ -9,7 +9,7 @@ bool IsPlain(const RuleContext& c) {
   return format.empty() || format == "NHWC";
 }
 
-// In a convolution by groups the filter does not have all channels of the input.
+// In a grouped convolution the filter has only some of the input's channels.
 bool HasAllChannels(const TensorShape& images, const TensorShape& filter) {
   return images.dims() == 4 && filter.dims() == 4 && images.dim_size(3) == filter.dim_size(2);
 }

@@ -1,4 +1,4 @@
-// Products, their biases, and what ends a classifier.
+// Matrix products, biases, and classification losses.
 #include "graph/spmd/op_rule.h"
 
 namespace weir::spmd {

@@ -1,4 +1,4 @@
-// Meshes of devices and layouts of tensors over them, as DTensor of TensorFlow writes them in attributes.
+// Device meshes and tensor layouts, in the attribute format of TensorFlow's DTensor.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Devices in a grid with named axes; the last axis varies fastest. A value. As text:
+// A grid of devices with named axes; the last axis varies fastest. A value type. As text:
 //   name|data=2,model=2|0,1,2,3|0,1,2,3|/job:worker/replica:0/task:0/device:CPU:0,…
-// DTensor's list of local devices names all of them here: one graph holds the whole mesh.
+// DTensor's list of local devices contains all devices here: one graph covers the whole mesh.
 class Mesh {
  public:
   struct Axis {
@@ -23,7 +23,7 @@ class Mesh {
   static constexpr char kUnsharded[] = "unsharded";
 
   Mesh() = default;
-  // Full device names; InvalidArgument where they do not fill the axes, are named twice, or an axis is.
+  // Full device names. InvalidArgument if they do not match the axes' sizes, or if a device or axis occurs twice.
   static absl::StatusOr<Mesh> Create(std::vector<Axis> axes, std::vector<std::string> devices, std::string name = "");
   static absl::StatusOr<Mesh> Parse(absl::string_view text);
   std::string ToString() const;
@@ -33,13 +33,13 @@ class Mesh {
   int size() const { return static_cast<int>(devices_.size()); }
   const std::vector<std::string>& devices() const { return devices_; }
   const std::vector<Axis>& axes() const { return axes_; }
-  // -1 where there is none.
+  // -1 if there is none.
   int FindAxis(absl::string_view name) const;
-  // Where device `device` stands along an axis.
+  // The coordinate of device `device` along an axis.
   int Coordinate(int device, int axis) const;
-  // The devices that differ from `device` along `axis` alone, itself included, in order.
+  // The devices that differ from `device` only along `axis`, including itself, in order.
   std::vector<int> Group(int device, int axis) const;
-  // The part of the mesh at `coordinate` of an axis, without that axis.
+  // The submesh at `coordinate` of an axis, without that axis.
   absl::StatusOr<Mesh> Slice(absl::string_view axis, int coordinate) const;
 
   friend bool operator==(const Mesh& a, const Mesh& b) { return a.axes_ == b.axes_ && a.devices_ == b.devices_; }
@@ -52,20 +52,20 @@ class Mesh {
   std::vector<std::string> devices_;
 };
 
-// What each dimension of a tensor is split over: an axis of the mesh, or kUnsharded. A value. As text:
+// The mesh axis that splits each dimension of a tensor, or kUnsharded. A value type. As text:
 //   sharding_specs:data,unsharded, mesh:<mesh>
 struct Layout {
   std::vector<std::string> specs;
   Mesh mesh;
 
-  // InvalidArgument for an axis that the mesh lacks, or that splits two dimensions.
+  // InvalidArgument for an unknown axis, or one that splits two dimensions.
   static absl::StatusOr<Layout> Create(std::vector<std::string> specs, Mesh mesh);
   static absl::StatusOr<Layout> Parse(absl::string_view text);
   std::string ToString() const;
 };
 
-// Attributes of nodes: the layouts of the outputs (list(string), "" for one that is left open), and the mesh of a node
-// that has none of its own.
+// Node attributes: the layouts of the outputs (list(string), "" if unspecified), and the mesh of a node without a
+// layout.
 inline constexpr char kLayoutAttr[] = "_layout";
 inline constexpr char kMeshAttr[] = "_mesh";
 

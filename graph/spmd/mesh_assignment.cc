@@ -12,7 +12,7 @@ namespace weir::spmd {
 namespace {
 
 constexpr int kUnknown = -2;
-constexpr int kMaxChain = 64;  // of nodes that each lie beside the next
+constexpr int kMaxChain = 64;  // of colocated nodes
 
 class Assigner {
  public:
@@ -63,7 +63,7 @@ class Assigner {
       ASSIGN_OR_RETURN(layouts[i], Layout::Parse(attr->list().s(i)));
       ASSIGN_OR_RETURN(const int mesh, IndexOf(layouts[i]->mesh));
       if (Of(node) != kUnknown && Of(node) != mesh) {
-        return errors::InvalidArgument("Its attributes contradict each other: they name the meshes ",
+        return errors::InvalidArgument("Its attributes conflict: they name the meshes ",
                                        result_.meshes[Of(node)].AxesText(), " and ", layouts[i]->mesh.AxesText(),
                                        ", or the same axes over other devices");
       }
@@ -124,7 +124,7 @@ class Assigner {
     }
   }
 
-  // A slot beside a variable of its shape.
+  // An optimizer slot colocated with a variable of its shape.
   void InheritLayout(const Node& node) {
     if (node.op() != "VarHandleOp" || !result_.layouts[node.id()].empty()) return;
     const Node* variable = Beside(node);

@@ -24,7 +24,7 @@ using spmd::Sharding;
 using spmd::TensorTable;
 using spmd::Value;
 
-// The nodes that stand for one of the old graph: by device of its mesh, or one.
+// The nodes that replace a node of the old graph: one per device of its mesh, or one.
 struct Emitted {
   int mesh = MeshAssignment::kNone;
   std::vector<std::vector<Node*>> on;
@@ -107,7 +107,7 @@ class Partitioner {
     return absl::OkStatus();
   }
 
-  // What is asked of output i; nullopt: nothing.
+  // The requested sharding of output i; nullopt if there is none.
   absl::StatusOr<std::optional<Sharding>> Wanted(const Node& node, int i) const {
     const auto& layouts = assignment_.layouts[node.id()];
     if (i >= static_cast<int>(layouts.size()) || !layouts[i]) return std::optional<Sharding>();
@@ -130,7 +130,7 @@ class Partitioner {
 
   std::string NameOn(const Node& node, int i) const { return absl::StrCat(node.name(), "/device_", i); }
 
-  // One node with the old name: placeholders, feeds, state other than variables, and what is on no mesh.
+  // Emits one node with the old name: placeholders, feeds, state other than variables, and nodes without a mesh.
   absl::Status EmitOnce(const Node& node) {
     std::vector<Output> inputs;
     for (int i = 0; i < node.num_inputs(); ++i) {
@@ -170,7 +170,7 @@ class Partitioner {
       if (value.has_shape) {
         SetNodeAttr("shape", PartialTensorShape(LocalShape(MeshOf(node), value.parts.sharding, value.shape)), &def);
       }
-      // The name under which sessions share it must not come from the node's new one.
+      // The name under which sessions share it must not depend on the node's new name.
       if (std::string shared; !GetNodeAttr(def, "shared_name", &shared).ok() || shared.empty()) {
         SetNodeAttr("shared_name", node.name(), &def);
       }
@@ -180,7 +180,7 @@ class Partitioner {
     return absl::OkStatus();
   }
 
-  // On all devices.
+  // Emitted on all devices.
   absl::Status EmitIsInitialized(const Node& node) {
     const Edge& edge = *node.input_edge(0);
     const Output handle(edge.src, edge.src_output);
@@ -206,7 +206,7 @@ class Partitioner {
     emitted_[node.id()].on.push_back({part});
   }
 
-  // Every device computes all of it.
+  // Every device computes the whole result.
   absl::Status EmitEverywhere(const Node& node) {
     Choice choice;
     for (int i = 0; i < node.num_inputs(); ++i) {
@@ -283,7 +283,7 @@ class Partitioner {
             .first = mesh.Coordinate(device, axis) * size,
             .size = size,
             .total = total,
-            // How many there are need not be known.
+            // The number of rows need not be known.
             .index_dims = local.dims() == 1 ? std::vector<int64_t>{-1}
                                             : std::vector<int64_t>(local.dim_sizes().begin(), local.dim_sizes().end())};
   }
@@ -344,10 +344,10 @@ class Partitioner {
     }
   }
 
-  // A node with the old name that gives the whole tensors, after all parts.
+  // Adds a node with the old name that returns the whole tensors, after all parts.
   void Keep(const Node& node) {
     if (result_->FindNode(node.name()) != nullptr || !emitter_.status().ok()) return;
-    // There is no whole handle.
+    // A handle has no whole form.
     if (node.num_outputs() > 0 && node.output_type(0) == DT_RESOURCE) return;
     const std::string& device = MeshOf(node).devices()[0];
     tensorflow::NodeDef def;
@@ -373,7 +373,7 @@ class Partitioner {
   Emitter emitter_;
   TensorTable table_;
   std::vector<Emitted> emitted_;
-  Output held_;  // of the part in progress: which of the row numbers are of its own rows
+  Output held_;  // for the part in progress: which row numbers are in its own rows
 };
 
 }  // namespace

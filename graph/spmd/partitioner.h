@@ -1,4 +1,4 @@
-// A graph of one device, rewritten to run on the devices of meshes.
+// Rewrites a single-device graph to run on meshes.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// What MakeSpmdPass does, into a new graph; nullptr where no node names a mesh. See graph/passes/pass_manager.h.
+// Implements MakeSpmdPass, into a new graph; nullptr if no node names a mesh. See graph/passes/pass_manager.h.
 absl::StatusOr<std::unique_ptr<Graph>> PartitionSpmd(const PassContext& context, const Graph& graph);
 
 }  // namespace weir

@@ -15,7 +15,7 @@ bool IsReducible(DataType type) {
 
 bool IsGatherable(DataType type) { return IsReducible(type) && type != DT_BFLOAT16; }
 
-// The same for the same devices in every graph (FNV-1a), and positive.
+// Positive, and the same for the same devices in every graph (FNV-1a).
 int GroupKey(const Mesh& mesh, const std::vector<int>& group) {
   uint32_t hash = 2166136261u;
   for (int device : group) {
@@ -106,8 +106,8 @@ void Resharder::AllGather(const std::string& name, int axis, int dim, Parts* par
   parts->sharding.dims[dim] = kWhole;
 }
 
-// Each device has all of `to` and its part of `from`. The blocks of `to` stand in front when they are exchanged; what
-// comes stands there by senders, which are the blocks of `from`.
+// Each device has all of `to` and its part of `from`. For the exchange the blocks of `to` become the leading dimension;
+// the received blocks are ordered by sender, which are the blocks of `from`.
 void Resharder::AllToAll(const std::string& name, int axis, int from, int to, const TensorShape& shape, Parts* parts) {
   const int64_t size = mesh_.axes()[axis].size;
   const int rank = shape.dims(), instance = (*next_instance_)++;

@@ -1,4 +1,4 @@
-// Looking up and updating the rows that one device has of a table that is split by rows.
+// Looks up and updates the rows of a row-sharded table that are on one device.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 namespace weir::spmd {
 
 struct RowPart {
-  std::string name;  // what new nodes are named after
+  std::string name;  // prefix of new nodes' names
   std::string device;
   int64_t first = 0, size = 0;  // the device's rows
   int64_t total = 0;
-  std::vector<int64_t> index_dims;  // the shape of the row numbers, as the device has them
+  std::vector<int64_t> index_dims;  // the shape of the device's row numbers
 };
 
 struct LocalRows {
-  Output indices;  // within the part; 0 for rows of others
+  Output indices;  // within the part; 0 for rows of other devices
   Output is_here;
 };
 
-// A row number that no device has becomes -1, which the op refuses.
+// A row number that is on no device becomes -1, which the op rejects.
 LocalRows FindLocalRows(const RowPart& part, const Output& indices, Emitter* emitter);
 
-// `rows`, of rank `rank`, with zeros where the row is another device's. They begin with the dimensions of the indices.
+// `rows`, of rank `rank`, with zeros for rows of other devices. Its leading dimensions are those of the indices.
 Output ZeroOtherRows(const RowPart& part, const Output& rows, const Output& is_here, int rank, Emitter* emitter);
 
 }  // namespace weir::spmd

@@ -66,7 +66,7 @@ std::optional<OpRule> L2Loss(const RuleContext& c) {
   return rule;
 }
 
-// Two ways to cut the same elements, from the slowest on: [6, 4] and [2, 3, 4] have the factors 2, 3 and 4.
+// Two factorisations of the same elements, slowest first: [6, 4] and [2, 3, 4] have the factors 2, 3 and 4.
 class Regrouping {
  public:
   Regrouping(const TensorShape& from, const TensorShape& to) : from_(from), to_(to) {
@@ -82,8 +82,8 @@ class Regrouping {
   }
 
  private:
-  // What is left of dimensions i and j; each round takes the smaller from both. Where neither divides the other, the
-  // dimensions up to the next common boundary stay whole.
+  // Splits off the smaller of the remaining sizes of dimensions i and j in each round. If neither divides the other,
+  // the dimensions up to the next common boundary stay whole.
   void Walk() {
     int i = 0, j = 0;
     int64_t left_in = 1, left_out = 1;
@@ -172,7 +172,7 @@ std::optional<OpRule> BroadcastTo(const RuleContext& c) {
   return rule;
 }
 
-// Dimensions that are as long in the output as in the first input pass; others are never split.
+// Dimensions of equal size in the output and the first input correspond; others are never split.
 std::optional<OpRule> SameDimensions(const RuleContext& c) {
   OpRule rule;
   const TensorShape &from = c.inputs[0], &to = c.outputs[0];
@@ -194,7 +194,7 @@ std::optional<OpRule> Slice(const RuleContext& c) {
   return rule;
 }
 
-// Tensors of one shape but for dimension `axis`, which is never split; the last input is the axis.
+// Tensors whose shapes differ only in dimension `axis`, which is never split; the last input is the axis.
 std::optional<OpRule> Joined(const RuleContext& c, int axis) {
   OpRule rule;
   const TensorShape& y = c.outputs[0];
@@ -324,7 +324,7 @@ std::optional<OpRule> OneHot(const RuleContext& c) {
   return rule;
 }
 
-// Without a list it drops what has size 1, and a part of a dimension may have that too.
+// Without a list it removes all dimensions of size 1, and a part of a dimension may have size 1 too.
 std::optional<OpRule> Squeeze(const RuleContext& c) {
   if (c.Attr<std::vector<int64_t>>("squeeze_dims").empty()) return std::nullopt;
   return Regroup(c);

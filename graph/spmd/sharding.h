@@ -1,4 +1,4 @@
-// How one tensor lies on the devices of a mesh.
+// The sharding of a tensor over a mesh.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace weir::spmd {
 
 inline constexpr int kWhole = -1;
 
-// A value. Besides what a Layout says, it knows partial sums: they exist between nodes alone, nobody asks for them.
+// A value type. Unlike a Layout, it can be a partial sum, which exists only between nodes and is never requested.
 struct Sharding {
   std::vector<int> dims;  // the mesh axis that splits each dimension, or kWhole
-  uint32_t partial = 0;   // bit a: the tensor is the sum of what the devices along axis a hold
+  uint32_t partial = 0;   // bit a: the tensor is the sum of the values along axis a
 
   static Sharding Replicated(int rank) { return Sharding{std::vector<int>(rank, kWhole), 0}; }
   bool IsReplicated() const;
   bool IsPartial(int axis) const { return (partial >> axis & 1) != 0; }
-  // -1 where the axis splits no dimension.
+  // -1 if the axis splits no dimension.
   int DimOf(int axis) const;
   // "[data,unsharded]", "partial(model)[unsharded]": for messages.
   std::string ToString(const Mesh& mesh) const;
@@ -31,11 +31,11 @@ struct Sharding {
   }
 };
 
-// What one device holds of a tensor of this shape; the dimensions divide.
+// The part of a tensor of this shape on one device; sizes divide evenly.
 TensorShape LocalShape(const Mesh& mesh, const Sharding& sharding, const TensorShape& shape);
 
-// An axis of size 1 splits nothing. InvalidArgument, naming dimension and axis, where the layout does not fit a tensor
-// of this shape.
+// An axis of size 1 splits nothing. InvalidArgument, naming dimension and axis, if the layout does not fit a tensor of
+// this shape.
 absl::StatusOr<Sharding> ShardingOf(const Layout& layout, const TensorShape& shape);
 
 }  // namespace weir::spmd

@@ -6,7 +6,7 @@ namespace weir::spmd {
 
 namespace {
 
-// Its rule splits no dimension of the row numbers and none of the rows but those of the table.
+// Its rule splits no dimension of the row numbers, and only the table's dimensions of the rows.
 bool TakesAnyRows(const Node& node) { return node.op() == "ResourceScatterAdd" || node.op() == "ResourceScatterSub"; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What rules may know of a graph's tensors before it runs.
+// Shapes known before execution, for sharding rules.
 #pragma once
 
 #include "absl/container/flat_hash_set.h"
@@ -13,15 +13,15 @@ class StaticShapes {
   StaticShapes(ShapeRefiner shapes, absl::flat_hash_set<std::string> fed)
       : shapes_(std::move(shapes)), fed_(std::move(fed)) {}
 
-  // Of a tensor, or of what a variable's handle stands for; false where it is not known.
+  // The shape of a tensor, or of a variable given its handle; false if it is unknown.
   bool Find(const Node& node, int output, TensorShape* shape) const;
-  // The same where only the rank is known; dimensions that are not are 0.
+  // The same if only the rank is known; unknown dimensions are 0.
   bool FindRank(const Node& node, int output, TensorShape* shape) const;
-  // Of what the node gets, as FindRank; an empty shape where it is not known.
+  // The shape of an input, like FindRank; an empty shape if it is unknown.
   TensorShape OfInput(const Node& node, int input) const;
-  // 0 where it is not known.
+  // 0 if it is unknown.
   int RankOf(const Node& node, int output) const;
-  // False where a shape is not known, other than the number of rows that a scatter updates.
+  // False if a shape is unknown, other than the number of rows that a scatter updates.
   bool Describe(const Node& node, RuleContext* context) const;
 
  private:

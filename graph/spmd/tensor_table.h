@@ -1,4 +1,4 @@
-// Where each tensor of the old graph is in the new one.
+// Maps tensors of the old graph to the new one.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@ namespace weir::spmd {
 
 // A tensor of the old graph: one node's output, or parts over a mesh.
 struct Value {
-  int mesh = -1;  // of `parts`; -1: there is but `single`
+  int mesh = -1;  // of `parts`; -1 if there is only `single`
   Parts parts;
   Output single;
   bool has_shape = false;
   TensorShape shape;  // of the whole tensor
 };
 
-// Gives tensors in whatever form their readers need, and makes each form once. Not thread-safe.
+// Supplies tensors in the form that their readers need, and creates each form once. Not thread-safe.
 class TensorTable {
  public:
   TensorTable(const std::vector<Mesh>* meshes, Emitter* emitter);
@@ -28,13 +28,13 @@ class TensorTable {
   void Set(const Output& old, Value value) { entries_[old].value = std::move(value); }
   const Value& Get(const Output& old) const { return entries_.at(old).value; }
   bool Has(const Output& old) const { return entries_.contains(old); }
-  // How a reader on `mesh` finds it without any work.
+  // The sharding that a reader on `mesh` can use without resharding.
   Sharding Offer(const Output& old, int mesh) const;
-  // The parts, for `mesh`. Where the shape is not known, `to` is replicated.
+  // The parts, for `mesh`. If the shape is unknown, `to` is replicated.
   std::vector<Output> On(const Output& old, int mesh, const Sharding& to);
-  // All of it in one place: where it is, for a single one; else on the first device of its mesh.
+  // The whole tensor in one place: where it is if it is single, otherwise on the first device of its mesh.
   Output Whole(const Output& old);
-  // A value that was changed on its mesh.
+  // Reshards a value that was computed on its mesh.
   Parts Reshard(const std::string& name, int mesh, Parts parts, const Sharding& to, const TensorShape& shape) {
     return resharders_[mesh].Reshard(name, std::move(parts), to, shape);
   }
@@ -45,8 +45,8 @@ class TensorTable {
     std::map<std::pair<int, Sharding>, std::vector<Output>> made;
     Output whole;
   };
-  // Who takes the value of one device alone must not leave others out: they would be missing in the collectives that
-  // made it.
+  // A reader of one device's value must wait for the other devices too, which would otherwise be missing in the
+  // collectives that produced it.
   void AwaitAllParts(const std::string& name, const std::string& device, const std::vector<Output>& parts,
                      Output* whole);
   bool IsSameGrid(int a, int b) const { return meshes_[a].axes() == meshes_[b].axes(); }

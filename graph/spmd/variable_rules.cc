@@ -1,10 +1,10 @@
-// Ops on resource variables. The shape of a handle is the variable's, and its layout is given: values come to it.
+// Ops on resource variables. The shape of a handle is the variable's, and its layout is fixed: values move to it.
 #include "graph/spmd/op_rule.h"
 
 namespace weir::spmd {
 namespace {
 
-// Inputs and outputs of the variable's shape lie as it does, others are whole.
+// Inputs and outputs of the variable's shape have its layout, others are whole.
 std::optional<OpRule> LikeVariable(const RuleContext& c) {
   OpRule rule;
   OpRule::Dims dims;
@@ -17,7 +17,7 @@ std::optional<OpRule> LikeVariable(const RuleContext& c) {
   return rule;
 }
 
-// Updates of some rows; those of a split table would have to be told apart by an op of their own.
+// Updates of single rows; for a split table another op would have to select the device's rows.
 std::optional<OpRule> SparseUpdate(const RuleContext& c) {
   const TensorShape& table = c.inputs[0];
   if (table.dims() < 1) return std::nullopt;

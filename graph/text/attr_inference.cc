@@ -20,7 +20,7 @@ class Inference {
   std::map<std::string, AttrValue> Take() { return std::move(inferred_); }
 
  private:
-  // How many tensors each list among `args` has, where they all have the same length or only one is not known.
+  // The length of the lists among `args`, if they all have the same length or only one is unknown.
   std::optional<size_t> ListLength(const Args& args, size_t num_types) const;
   std::optional<size_t> KnownLength(const OpDef::ArgDef& arg) const;
   const AttrValue* Find(const std::string& name) const {

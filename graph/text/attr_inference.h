@@ -1,4 +1,4 @@
-// Attributes that follow from the types of a node's inputs and outputs.
+// Infers attributes from the types of a node's inputs and outputs.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace weir::graph_text {
 
 using KnownTypes = std::vector<std::optional<DataType>>;
 
-// Attributes that `node` lacks and that name the types or lengths of its arguments. `outputs` is nullopt where the text
-// does not say them. What cannot be told is left out.
+// Attributes missing in `node` that are the types or lengths of its arguments. `outputs` is nullopt if the text does
+// not specify them. Attributes that cannot be inferred are omitted.
 std::map<std::string, tensorflow::AttrValue> InferAttrs(const tensorflow::OpDef& op, const tensorflow::NodeDef& node,
                                                         const KnownTypes& inputs,
                                                         const std::optional<KnownTypes>& outputs);

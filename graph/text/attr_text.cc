@@ -36,7 +36,7 @@ std::string PrintFloat(float value) {
     return absl::StrFormat("nan:%08x", bits);
   }
   std::string text = absl::StrReplaceAll(absl::StrFormat("%.9g", value), {{"e+", "e"}});
-  // A number without these would be an integer.
+  // A number without any of these would parse as an integer.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }

@@ -22,9 +22,9 @@ absl::StatusOr<DataType> ParseType(Scanner& scanner);
 std::string PrintDims(const PartialTensorShape& shape);
 absl::StatusOr<PartialTensorShape> ParseDims(Scanner& scanner);
 
-// Whatever is printed parses to an equal value, unless it was longer than `max_bytes` and cut.
+// Output parses to an equal value, unless it was longer than `max_bytes` and cut.
 //   3   2.5   true   "text"   f32   shape[2,?]   tensor{dtype: DT_INT32 …}   @function{T=f32}   $T   [1, 2]   unset
-// and raw"…", the serialised message, for what has no form of its own.
+// and raw"…", the serialised message, for values without a text form.
 std::string PrintAttr(const tensorflow::AttrValue& value, std::optional<size_t> max_bytes = std::nullopt);
 absl::Status ParseAttr(Scanner& scanner, tensorflow::AttrValue* value);
 

@@ -176,7 +176,7 @@ absl::Status Parser::ParseAttrs(NodeDef* def) {
   while (!scanner_.Consume("}")) {
     ASSIGN_OR_RETURN(std::string name, scanner_.Name());
     RETURN_IF_ERROR(scanner_.Expect("="));
-    if (def->attr().contains(name)) return scanner_.Error(absl::StrCat("attribute '", name, "' is there twice"));
+    if (def->attr().contains(name)) return scanner_.Error(absl::StrCat("attribute '", name, "' occurs twice"));
     RETURN_IF_ERROR(ParseAttr(scanner_, &(*def->mutable_attr())[name]));
     if (!scanner_.LooksAt("}")) RETURN_IF_ERROR(scanner_.Expect(","));
   }
@@ -233,7 +233,7 @@ std::optional<DataType> Parser::TypeOf(const std::string& node, int output) cons
   return known->output_type(output);
 }
 
-// Fills in attributes, and checks what the left side says. Whatever else is wrong, import will say.
+// Fills in attributes, and checks the output types on the left side. Import reports all other errors.
 absl::Status Parser::Complete(ParsedNode* node) {
   const OpRegistration* registration = graph_.ops().Find(node->def.op());
   const tensorflow::OpDef* op =
@@ -249,8 +249,9 @@ absl::Status Parser::Complete(ParsedNode* node) {
   if (!InOutTypesForNode(node->def, *op, &in, &out).ok()) return absl::OkStatus();
   KnownTypes actual(out.begin(), out.end());
   if (node->outputs.has_value() && *node->outputs != actual) {
-    return errors::InvalidArgument("Node '", node->def.name(), "' is said to have outputs of other types than its op ",
-                                   node->def.op(), " gives: (", DataTypeListName(out), ")");
+    return errors::InvalidArgument("Node '", node->def.name(),
+                                   "' declares output types that differ from those of its op ", node->def.op(), ": (",
+                                   DataTypeListName(out), ")");
   }
   types_[node->def.name()] = std::move(actual);
   return absl::OkStatus();

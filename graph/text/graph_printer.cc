@@ -78,7 +78,7 @@ std::string PrintInputs(const Node& node) {
   return absl::StrJoin(inputs, ", ");
 }
 
-// In order of their names, without those that the parser finds by itself.
+// Ordered by name, without those that the parser infers.
 std::map<std::string, const AttrValue*> AttrsToPrint(const Node& node) {
   KnownTypes inputs;
   for (int i = 0; i < node.num_inputs(); ++i) {
@@ -87,7 +87,7 @@ std::map<std::string, const AttrValue*> AttrsToPrint(const Node& node) {
   }
   std::map<std::string, const AttrValue*> shown;
   for (const auto& [name, value] : node.def().attr()) shown[name] = &value;
-  // What is inferred may depend on what is written; so first hide all that follows from nothing but types.
+  // Inference may depend on written attributes; so first omit everything that follows from types alone.
   const auto inferred =
       InferAttrs(node.op_def(), NodeDef(), inputs, KnownTypes(node.output_types().begin(), node.output_types().end()));
   for (const auto& [name, value] : inferred) {
@@ -115,7 +115,7 @@ std::string PrintAttrs(const Node& node, const PrintOptions& options) {
                       "}");
 }
 
-// Fields of NodeDef that have no place in the text.
+// NodeDef fields that the text form does not represent.
 std::string PrintExtras(const Node& node) {
   NodeDef extras;
   if (node.def().has_experimental_debug_info()) {

@@ -6,9 +6,9 @@
 //   %parts:(f32, f32) = Split(%axis, %h)
 //
 // "%x:1" is output 1 of %x and "^%x" a control input. Names other than letters, digits and "_.-/>" are quoted: %"a b".
-// What stands before '=' says output types, with shapes where they are known. Attributes that follow from the types, or
-// have their default value, are left out. A device is "job:task/TYPE:id" (replica 0), or any name in quotes.
-// '#' starts a comment. Functions stand in protobuf's text format: function {signature { … } …}.
+// The part before '=' has output types, with shapes if they are known. Attributes that follow from the types, or have
+// their default value, are omitted. A device is "job:task/TYPE:id" (replica 0), or any name in quotes. '#' starts a
+// comment. Functions are in protobuf's text format: function {signature { … } …}.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ struct PrintOptions {
   std::optional<size_t> max_attr_bytes;
 };
 
-// ParseGraph of the result gives an equal graph: the same ToGraphDef().
+// ParseGraph of the result returns an equal graph: the same ToGraphDef().
 std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 std::string PrintNode(const Node& node, const PrintOptions& options = {});
 
-// Adds what `text` says to `graph`. Accepts any bytes: InvalidArgument says line and column, or node, of what is wrong;
-// then `graph` is as it was. Nodes may be used before they are defined; types of inputs come from the definition's left
-// side where there is one.
+// Adds the nodes in `text` to `graph`. Accepts any bytes. InvalidArgument names line and column, or node, of the error;
+// `graph` is then unchanged. Nodes may be used before they are defined; types of inputs come from the definition's left
+// side if it has one.
 absl::Status ParseGraph(absl::string_view text, const ImportOptions& options, Graph* graph);
 
 }  // namespace weir

@@ -20,7 +20,7 @@ using tensorflow::AttrValue;
 using tensorflow::NodeDef;
 using ::testing::HasSubstr;
 
-// Byte by byte, since NaN does not equal itself.
+// Compares bytes, because NaN does not equal itself.
 std::string Bytes(const Graph& graph) {
   std::string bytes;
   {
@@ -40,7 +40,7 @@ ImportOptions Internal() {
   return options;
 }
 
-// Prints `graph`, parses that, and expects the same graph.
+// Prints `graph`, parses the text, and expects the same graph.
 void ExpectRoundTrip(const Graph& graph) {
   const std::string text = PrintGraph(graph);
   Graph again(&TestOps());

@@ -8,7 +8,7 @@
 
 namespace weir::graph_text {
 
-// Blanks and comments (from '#' to the end of the line) between tokens do not count.
+// Skips blanks and comments (from '#' to the end of the line) between tokens.
 class Scanner {
  public:
   explicit Scanner(absl::string_view text) : text_(text) { SkipBlanks(); }
@@ -18,12 +18,12 @@ class Scanner {
   bool LooksAt(absl::string_view token) const { return text_.substr(at_, token.size()) == token; }
   bool Consume(absl::string_view token);
   absl::Status Expect(absl::string_view token);
-  // Letters, digits, and "_.-/>" ; empty where there are none.
+  // Letters, digits, and "_.-/>"; empty if there are none.
   absl::string_view Word();
   // A word, or a string in double quotes with C escapes.
   absl::StatusOr<std::string> Name();
   absl::StatusOr<std::string> Quoted();
-  // From an opening to its closing brace, quotes respected, without the braces.
+  // The text between an opening brace and its closing one, ignoring braces in quotes.
   absl::StatusOr<absl::string_view> Braced();
 
   // InvalidArgument with line and column of the next token.
@@ -36,7 +36,7 @@ class Scanner {
   size_t at_ = 0;
 };
 
-// `name` as Scanner::Name reads it.
+// `name` in the form that Scanner::Name reads.
 std::string PrintName(absl::string_view name);
 std::string PrintQuoted(absl::string_view bytes);
 

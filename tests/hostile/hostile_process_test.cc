@@ -55,7 +55,7 @@ TEST_F(HostileProcess, OutputThatIsLostIsTold) {
   for (const char* command : {"ops > /dev/full", "ops >&-"}) {
     const Ended ops = Run(command);
     EXPECT_EQ(ops.code, 1) << command;
-    EXPECT_THAT(ops.errors, HasSubstr("standard output cannot be written")) << command;
+    EXPECT_THAT(ops.errors, HasSubstr("cannot write to standard output")) << command;
   }
 }
 

@@ -99,7 +99,7 @@ TEST(LaunchTest, ColoursAreForTerminals) {
 TEST(LaunchTest, TheFirstFailureEndsTheOthers) {
   Launched launched(Script({"-n", "3", "--ps", "1"}, InWorker(1, "exit 7", "exec sleep 1000")));
   EXPECT_EQ(launched.AwaitEnd(), 7);
-  EXPECT_THAT(launched.text(), HasSubstr("weir launch: worker 1 ended with exit code 7; the others are ended"));
+  EXPECT_THAT(launched.text(), HasSubstr("weir launch: worker 1 ended with exit code 7; stopping the other tasks"));
   EXPECT_TRUE(Launched::NothingIsLeft(absl::ZeroDuration()));
 }
 
@@ -165,7 +165,7 @@ TEST(LaunchTest, WhoDoesNotEndIsKilled) {
   ASSERT_TRUE(launched.Await("ready", 2)) << launched.text();
   launched.Signal(SIGTERM);
   EXPECT_EQ(launched.AwaitEnd(), 143);
-  EXPECT_THAT(launched.text(), HasSubstr("tasks are still there after 200ms; they are killed"));
+  EXPECT_THAT(launched.text(), HasSubstr("tasks are still running after 200ms; killing them"));
   EXPECT_TRUE(Launched::NothingIsLeft(absl::ZeroDuration()));
 }
 

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Signals of several children may come as one.
+// SIGCHLDs of several children may be merged into one.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(20);
 
 void AwaitChild(absl::Duration patience) {

@@ -1,4 +1,4 @@
-// Processes that this one is to outlive.
+// Adopts and kills descendant processes.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +9,14 @@
 
 namespace weir {
 
-// From now on a descendant whose parent ends becomes a child of this process, wherever it has put itself.
+// Makes this process a subreaper: orphaned descendants become its children, in any process group or session.
 void AdoptOrphans();
 
-// This process's children that are there now, ended ones included.
+// This process's current children, including zombies.
 std::set<pid_t> Children();
 
-// SIGKILL to every child but `spared`, and to those that it leaves, until none is there or `patience` is over. SIGCHLD
-// is blocked.
+// Repeats SIGKILL to all children except `spared`, and to the orphans they leave, until none exist or `patience` is
+// over. SIGCHLD is blocked.
 void KillDescendants(const std::set<pid_t>& spared, absl::Duration patience);
 
 }  // namespace weir

@@ -16,7 +16,7 @@ constexpr absl::Duration kKillPatience = absl::Seconds(5);
 
 [[noreturn]] void RunInner(pid_t guard, absl::FunctionRef<int(const GuardedProcess&)> work) {
   setpgid(0, 0);
-  signal(SIGTTOU, SIG_IGN);  // it may write to the terminal from its group all the same
+  signal(SIGTTOU, SIG_IGN);  // allows writing to the terminal from its background group
   AdoptOrphans();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const GuardedProcess process{guard};
@@ -24,7 +24,7 @@ constexpr absl::Duration kKillPatience = absl::Seconds(5);
   _exit(code);
 }
 
-// The child's exit code.
+// Returns the child's exit code.
 int PassSignalsOn(pid_t child) {
   const sigset_t signals = WatchedSignals();
   while (true) {
@@ -54,7 +54,7 @@ bool GuardedProcess::IsAlone() const { return getppid() != guard; }
 absl::StatusOr<int> RunGuarded(absl::FunctionRef<int(const GuardedProcess&)> work) {
   const std::set<pid_t> spared = Children();
   const sigset_t signals = WatchedSignals();
-  signal(SIGCHLD, SIG_DFL);  // ignored, children would leave no exit code
+  signal(SIGCHLD, SIG_DFL);  // if it were ignored, children would leave no exit code
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   AdoptOrphans();
   const pid_t guard = getpid();

@@ -1,4 +1,4 @@
-// Two processes that watch each other, so that what one of them started does not outlive it.
+// A pair of processes that watch each other, so that processes started by one of them do not outlive it.
 #pragma once
 
 #include <signal.h>
@@ -9,21 +9,23 @@
 
 namespace weir {
 
-// SIGCHLD, and the signals by which a user ends a process: SIGINT, SIGTERM, SIGHUP and SIGQUIT, but for those that this
-// process was started to ignore, as by nohup.
+// SIGCHLD, and the signals by which users end a process: SIGINT, SIGTERM, SIGHUP and SIGQUIT, except those ignored when
+// this process was started, as by nohup.
 sigset_t WatchedSignals();
 
-// What the inner process knows of the outer one.
+// The inner process's view of the outer one.
 struct GuardedProcess {
   pid_t guard;
-  // Whether the outer process is gone; the inner one gets SIGTERM when that happens.
+  // Whether the outer process has ended; the inner one then gets SIGTERM.
   bool IsAlone() const;
 };
 
-// Runs `work` in a child, which leads a process group of its own, adopts the orphans among its descendants, and has
-// WatchedSignals blocked. This process passes those that are to end it on to it, and returns what `work` returned, or
-// 128 + the number of the signal that ended the child; then it kills all that the child has left. The child in turn is
-// to end its descendants when it is alone. Unavailable when there can be no child. The caller has no threads.
+// Runs `work` in a child process. The caller must be single-threaded.
+// - The child leads its own process group, adopts orphaned descendants, and has WatchedSignals blocked. It must end its
+//   descendants when it is alone.
+// - This process forwards termination signals to the child, and kills all remaining descendants when the child has
+//   ended.
+// - Returns what `work` returned, or 128 + the signal that ended the child. Unavailable if the child cannot be started.
 absl::StatusOr<int> RunGuarded(absl::FunctionRef<int(const GuardedProcess&)> work);
 
 }  // namespace weir

@@ -22,7 +22,7 @@ absl::Status MakeLogDirectory(const std::string& path) {
 
 absl::StatusOr<int> RunLaunch(const LaunchCommand& command) {
   if (command.command.empty())
-    return errors::InvalidArgument("Give the program to launch: weir launch -n 2 -- PROGRAM");
+    return errors::InvalidArgument("Missing the program to launch: weir launch -n 2 -- PROGRAM");
   ASSIGN_OR_RETURN(const std::unique_ptr<LaunchTasks> tasks,
                    LaunchTasks::Create({.workers = command.workers,
                                         .parameter_servers = command.parameter_servers,

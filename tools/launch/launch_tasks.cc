@@ -10,11 +10,11 @@ constexpr int kMaxTasks = 1024;
 absl::Status Check(const LaunchTasks::Counts& counts) {
   if (counts.workers < 0 || counts.workers > kMaxTasks || counts.parameter_servers < 0 ||
       counts.parameter_servers > kMaxTasks) {
-    return errors::InvalidArgument("There can be 0 to ", kMaxTasks, " workers and parameter servers, not ",
+    return errors::InvalidArgument("The number of workers and of parameter servers must be 0 to ", kMaxTasks, ", not ",
                                    counts.workers, " and ", counts.parameter_servers);
   }
   if (counts.workers + (counts.chief ? 1 : 0) == 0) {
-    return errors::InvalidArgument("Nobody would do the work: give -n 1 or more, or --chief");
+    return errors::InvalidArgument("No worker or chief was requested: use -n 1 or more, or --chief");
   }
   return absl::OkStatus();
 }

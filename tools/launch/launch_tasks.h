@@ -1,4 +1,4 @@
-// Which tasks `weir launch` starts, and what it tells them.
+// The tasks that `weir launch` starts, with their TF_CONFIG.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ struct LaunchTask {
   std::string job;
   int index = 0;
   std::string tf_config;
-  bool ends_by_itself = true;  // a parameter server does not: it goes when the others have ended
+  bool ends_by_itself = true;  // false for a parameter server, which is ended after the others
 };
 
-// The tasks of a cluster on the loopback. While this lives their ports are given to nobody else; a task that sets
-// SO_REUSEADDR, as gRPC's servers do, can listen on its own.
+// The tasks of a cluster on the loopback interface. Reserves their ports while it lives; a task that sets SO_REUSEADDR,
+// like gRPC servers, can listen on its port.
 class LaunchTasks {
  public:
   struct Counts {
@@ -27,7 +27,7 @@ class LaunchTasks {
     bool chief = false;
     bool evaluator = false;
   };
-  // InvalidArgument for negative counts, more tasks than a machine can bear, or nobody who works.
+  // InvalidArgument for negative counts, too many tasks for a machine, or neither a worker nor a chief.
   static absl::StatusOr<std::unique_ptr<LaunchTasks>> Create(const Counts& counts);
 
   const std::vector<LaunchTask>& tasks() const { return tasks_; }

@@ -92,7 +92,7 @@ void Launcher::Turn() {
     if (!task->ended && task->start_at <= absl::Now()) Start(*task);
   }
   if (AllEnded()) return;
-  // Signals, output, and then the tasks' pipes: only those that are open, since poll takes no more than can be.
+  // Polls signals, output, and then the tasks' open pipes; poll() limits the number of entries to the file limit.
   std::vector<pollfd> files = {{.fd = signals_, .events = POLLIN}, {.fd = output_.fd(), .events = POLLOUT}};
   std::vector<std::pair<Task*, int>> pipes;
   for (const auto& task : tasks_) {
@@ -107,11 +107,11 @@ void Launcher::Turn() {
   for (size_t i = 0; i < pipes.size(); ++i) {
     if (files[i + 2].revents != 0) Read(*pipes[i].first, pipes[i].second);
   }
-  // After what a task wrote comes that it has ended.
+  // Reports the end of a task after its output.
   if (files[0].revents != 0) TakeSignals();
   if (absl::Now() >= kill_at_) {
     kill_at_ = absl::InfiniteFuture();
-    Say(absl::StrCat("tasks are still there after ", absl::FormatDuration(options_.grace), "; they are killed"));
+    Say(absl::StrCat("tasks are still running after ", absl::FormatDuration(options_.grace), "; killing them"));
     SignalAll(SIGKILL);
   }
 }
@@ -159,7 +159,7 @@ void Launcher::TakeSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) continue;
-    // Alone, nobody is there to be patient for. How tasks that are ended in order end does not matter.
+    // Without the outer process there is no grace period. The exit codes of tasks that are being stopped are ignored.
     const bool kills = std::exchange(signalled_, true) || guarded_.IsAlone();
     if (!stopping_ && !guarded_.IsAlone() && !code_.has_value()) code_ = 128 + signal;
     Stop(kills ? SIGKILL : signal);
@@ -176,7 +176,7 @@ void Launcher::ReapChildren() {
     if (found != tasks_.end()) {
       TaskEnded(**found);
     } else {
-      waitpid(info.si_pid, nullptr, 0);  // an orphan
+      waitpid(info.si_pid, nullptr, 0);  // an adopted orphan
     }
   }
 }
@@ -184,7 +184,7 @@ void Launcher::ReapChildren() {
 void Launcher::TaskEnded(Task& task) {
   const int code = task.process.Reap();
   for (int which = 0; which < 2; ++which) {
-    // No more than a pipe holds: a process that has left the task's group may go on writing.
+    // At most as much as a pipe holds: a process that has left the task's group may keep writing.
     for (int i = 0; i < kReadsOfAPipe && task.process.pipe(which) >= 0; ++i) Read(task, which);
     task.lines[which].Finish([&](absl::string_view line) { Print(task, which, line); });
   }
@@ -202,7 +202,7 @@ void Launcher::TaskEnded(Task& task) {
 void Launcher::TaskFailed(Task& task, int code) {
   if (task.restarts_left > 0 && !stopping_) {
     --task.restarts_left;
-    Say(absl::StrCat(task.name, " ", DescribeEnd(code), "; it is started again"));
+    Say(absl::StrCat(task.name, " ", DescribeEnd(code), "; restarting it"));
     task.start_at = absl::Now() + kRestartPause;
     return;
   }
@@ -210,7 +210,8 @@ void Launcher::TaskFailed(Task& task, int code) {
   if (stopping_) return;
   if (!code_.has_value()) code_ = code;
   const bool alone = AllEnded();
-  Say(absl::StrCat(task.name, " ", DescribeEnd(code), options_.keep_going || alone ? "" : "; the others are ended"));
+  Say(absl::StrCat(task.name, " ", DescribeEnd(code),
+                   options_.keep_going || alone ? "" : "; stopping the other tasks"));
   if (!options_.keep_going || WorkIsDone()) Stop(SIGTERM);
 }
 
@@ -252,7 +253,7 @@ void Launcher::WriteOutput() {
   const int fd = output_.fd();
   const int error = output_.Write();
   if (error == 0) return;
-  // Nobody reads on: what a program does whose output is gone.
+  // The reader is gone; exit like a program killed by SIGPIPE.
   if (!code_.has_value()) code_ = error == EPIPE ? 128 + SIGPIPE : 1;
   Say(absl::StrCat("cannot write to file ", fd, ": ", std::strerror(error)));
   if (!stopping_) Stop(SIGTERM);
@@ -267,7 +268,7 @@ void Launcher::Flush() {
     while (files[0].revents != 0 && read(signals_, &info, sizeof(info)) == sizeof(info)) {
       if (info.ssi_signo == SIGCHLD) continue;
       if (!code_.has_value()) code_ = 128 + static_cast<int>(info.ssi_signo);
-      return;  // the user does not wait for the rest
+      return;  // a second signal: do not wait for the rest
     }
     if (files[1].revents != 0) WriteOutput();
   }
@@ -276,7 +277,7 @@ void Launcher::Flush() {
 void Launcher::Stop(int signal) {
   const bool again = std::exchange(stopping_, true);
   for (const auto& task : tasks_) {
-    if (task->process.pid() < 0) task->ended = true;  // it waited to be started again
+    if (task->process.pid() < 0) task->ended = true;  // it was waiting to be restarted
   }
   if (!again) kill_at_ = absl::Now() + options_.grace;
   SignalAll(signal);

@@ -1,4 +1,4 @@
-// Runs the tasks of `weir launch` and minds them until the last has ended.
+// Runs and supervises the tasks of `weir launch`.
 #pragma once
 
 #include <poll.h>
@@ -19,22 +19,22 @@
 
 namespace weir {
 
-// For one thread, in a process that RunGuarded made: the first that starts there. See RunLaunch for what it does.
-// A slow reader of its output slows the tasks down; nothing is kept beyond OutputQueue::kFull.
+// Single-threaded, in a process created by RunGuarded, on its first thread. See RunLaunch for the behaviour. A slow
+// reader of the output slows the tasks down; at most OutputQueue::kFull is buffered.
 class Launcher {
  public:
   struct Options {
     std::vector<std::string> command;
     bool keep_going = false;
-    int restarts = 0;  // of each task
+    int restarts = 0;  // per task
     absl::Duration grace;
-    std::string log_directory;  // is there, or empty
+    std::string log_directory;  // an existing directory, or empty
   };
 
   Launcher(Options options, const std::vector<LaunchTask>& tasks, const GuardedProcess& process);
   ~Launcher();
 
-  // Once. The exit code.
+  // Call once. Returns the exit code.
   int Run();
 
  private:
@@ -46,13 +46,13 @@ class Launcher {
     LineBuffer lines[2];  // of standard output and standard error
     int log = -1;
     int restarts_left = 0;
-    absl::Time start_at = absl::InfiniteFuture();  // to be started, or started again
-    bool ended = false;                            // for good
+    absl::Time start_at = absl::InfiniteFuture();  // time of the next start or restart
+    bool ended = false;                            // finally
   };
 
   void Start(Task& task);
   absl::Status OpenLog(Task& task);
-  // One round: waits for something to happen, and does what is to be done then.
+  // One iteration of the event loop: waits for an event and handles it.
   void Turn();
   void Wait(std::vector<pollfd>* files);
   absl::Time NextDeadline() const;
@@ -60,15 +60,15 @@ class Launcher {
   void ReapChildren();
   void TaskEnded(Task& task);
   void TaskFailed(Task& task, int code);
-  // Reads what is there; at the pipe's end closes it.
+  // Reads what is available; closes the pipe at its end.
   void Read(Task& task, int which);
   void Print(Task& task, int which, absl::string_view line);
   void WriteLog(Task& task, absl::string_view text);
   void Say(absl::string_view text);
   void WriteOutput();
-  // Until all is written, or nothing could be for a grace period.
+  // Writes until nothing is left, or no progress was made for a grace period.
   void Flush();
-  // Sends the signal to all tasks and starts the grace period, if it has not begun; nothing is started any more.
+  // Sends the signal to all tasks and begins the grace period if it has not begun; prevents further starts.
   void Stop(int signal);
   void SignalAll(int signal);
   bool AllEnded() const;
@@ -82,9 +82,9 @@ class Launcher {
   int signals_ = -1;  // a signalfd
   OutputQueue output_;
   bool stopping_ = false;
-  bool signalled_ = false;  // by the user: once more, and the tasks are killed
+  bool signalled_ = false;  // by the user: a second signal kills the tasks
   absl::Time kill_at_ = absl::InfiniteFuture();
-  std::optional<int> code_;  // of the first cause
+  std::optional<int> code_;  // of the first failure
 };
 
 }  // namespace weir

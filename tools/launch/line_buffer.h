@@ -1,4 +1,4 @@
-// Bytes as they come, into lines.
+// Splits a byte stream into lines.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace weir {
 
-// Keeps what is not yet a whole line. A line that grows beyond kMaxLine is cut into several.
+// Buffers an incomplete line. A line longer than kMaxLine is split.
 class LineBuffer {
  public:
-  using Sink = absl::FunctionRef<void(absl::string_view line)>;  // without its end
+  using Sink = absl::FunctionRef<void(absl::string_view line)>;  // without the line end
   static constexpr size_t kMaxLine = 64 << 10;
 
   void Append(absl::string_view bytes, Sink sink);
-  // What is left is the last line, if there is any.
+  // Emits the rest as the last line, if there is any.
   void Finish(Sink sink);
 
  private:

@@ -27,7 +27,7 @@ void OutputQueue::Add(int fd, std::string text) {
 int OutputQueue::Write() {
   if (pieces_.empty()) return 0;
   Piece& piece = pieces_.front();
-  // A pipe that is ready takes this much without waiting.
+  // A pipe that is ready accepts this much without blocking.
   const size_t size = std::min<size_t>(PIPE_BUF, piece.text.size() - piece.written);
   const ssize_t written = write(piece.fd, piece.text.data() + piece.written, size);
   if (written < 0) {

@@ -1,4 +1,4 @@
-// What is to be printed, in order, without ever waiting for whoever reads it.
+// Output in order, without blocking on its reader.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,20 @@
 
 namespace weir {
 
-// One queue for both of standard output and standard error: they are often one terminal, where lines must not mix.
-// For one thread.
+// One queue for both standard output and standard error: often both are one terminal, where lines must not mix.
+// Single-threaded.
 class OutputQueue {
  public:
-  // As much of it as the limit lets through comes before more is read from the tasks.
+  // Above this limit, output is written before more is read from the tasks.
   static constexpr size_t kFull = 1 << 20;
 
   void Add(int fd, std::string text);
   bool empty() const { return pieces_.empty(); }
   bool full() const { return bytes_ >= kFull; }
-  // To poll for POLLOUT; -1: nothing is to be written.
+  // The file to poll for POLLOUT; -1 if there is nothing to write.
   int fd() const { return pieces_.empty() ? -1 : pieces_.front().fd; }
-  // Writes what can be written at once, when fd() is ready. 0, or the error; what was for that file is dropped then, as
-  // is all that comes for it later.
+  // Writes what fd(), which is ready, accepts without blocking. Returns 0 or the error; on error, output for that file
+  // is dropped, now and later.
   int Write();
 
  private:

@@ -20,7 +20,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// As a process expects them that a shell has started; those that the launcher was told to ignore stay ignored.
+// Resets signal handling to what a shell's child expects; signals that the launcher was started to ignore stay ignored.
 void ResetSignals() {
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGCHLD}) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -28,7 +28,7 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// After a fork in a process of one thread.
+// Runs after a fork of a single-threaded process.
 [[noreturn]] void RunChild(pid_t parent, int out, int err, char** arguments, char** environment) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -45,7 +45,7 @@ void ResetSignals() {
   _exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
 }
 
-// Above standard error, wherever the system finds room: a launcher whose own output is closed has room below.
+// Duplicates `fd` to a number above standard error: a launcher whose own output is closed would get lower ones.
 int AboveStandard(int fd) {
   if (fd < 0 || fd > STDERR_FILENO) return fd;
   const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -77,7 +77,7 @@ absl::Status TaskProcess::Start(const std::vector<std::string>& command, const s
     if (pid_ == 0)
       RunChild(parent, out, err, const_cast<char**>(arguments.data()), const_cast<char**>(variables.data()));
     if (pid_ < 0) status = errors::Unavailable("fork: ", std::strerror(errno));
-    if (pid_ > 0) setpgid(pid_, pid_);  // here too: a signal may be for the group before the child has made it
+    if (pid_ > 0) setpgid(pid_, pid_);  // also here: the group may get a signal early
   }
   if (out >= 0) close(out);
   if (err >= 0) close(err);
@@ -90,7 +90,7 @@ void TaskProcess::Signal(int signal) const {
 }
 
 int TaskProcess::Reap() {
-  // The number is the group's as long as the process has not been waited for.
+  // The number stays the group's until the process has been waited for.
   Signal(SIGKILL);
   int state = 0;
   while (waitpid(pid_, &state, 0) < 0 && errno == EINTR) {

@@ -1,4 +1,4 @@
-// One task of `weir launch`: a process group of its own, whose output comes through pipes.
+// One task of `weir launch`: a process in its own group, with pipes for its output.
 #pragma once
 
 #include <sys/types.h>
@@ -10,26 +10,26 @@
 
 namespace weir {
 
-// For one thread, which also made the object's process: the system kills the process when that thread ends.
-// Destruction leaves the process alone and closes the pipes.
+// Single-threaded: the system kills the process when the thread that started it ends. The destructor leaves the process
+// running and closes the pipes.
 class TaskProcess {
  public:
   TaskProcess() = default;
   ~TaskProcess() { ClosePipes(); }
   TaskProcess(const TaskProcess&) = delete;
 
-  // Starts the program, which is looked for in PATH; its standard input is empty. A program that cannot be run says so
-  // on its standard error and ends with 127, or 126 when it is there. Only while none is there.
+  // Starts the program, searched in PATH, with empty standard input. A program that cannot be run is reported on its
+  // standard error and exits with 127, or 126 if it exists. Only if none is running.
   absl::Status Start(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
-  pid_t pid() const { return pid_; }  // -1: none is there
-  // To all of its group.
+  pid_t pid() const { return pid_; }  // -1: not running
+  // Sends the signal to its process group.
   void Signal(int signal) const;
-  // Ends what the process, which has ended, has left of its group, and gives the exit code, or 128 + the signal's
+  // Kills what the process, which has ended, left in its group, and returns the exit code, or 128 + the signal's
   // number.
   int Reap();
 
-  // Pipes to read from, which never block: standard output and standard error; -1 when closed.
+  // Non-blocking pipes for reading standard output and standard error; -1 when closed.
   int pipe(int which) const { return pipes_[which]; }
   void ClosePipe(int which);
   void ClosePipes();

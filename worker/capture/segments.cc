@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "graph/hinges.h"
+#include "graph/liveness.h"
 
 namespace weir {
 namespace {
@@ -16,16 +16,16 @@ class SegmentFinder {
         roles_(roles),
         options_(options),
         level_(graph.num_node_ids(), 0),
-        hinges_(graph, [&roles](const Node& node) { return roles[node.id()] == CaptureRole::kWaits; }) {}
+        liveness_(graph, [&roles](const Node& node) { return roles[node.id()] == CaptureRole::kWaits; }) {}
 
   std::vector<std::vector<Node*>> Run() {
-    std::map<std::pair<int, const Hinges*>, size_t> position;
+    std::map<std::pair<int, const LivenessConditions*>, size_t> position;
     std::vector<std::vector<Node*>> segments;
     for (Node* node : ForwardOrder(graph_)) {
       if (IsFreeConstant(*node)) continue;
       Visit(*node);
       if (!IsInside(*node)) continue;
-      const auto [place, is_new] = position.try_emplace({level_[node->id()], hinges_.of(*node)}, segments.size());
+      const auto [place, is_new] = position.try_emplace({level_[node->id()], liveness_.of(*node)}, segments.size());
       if (is_new) segments.emplace_back();
       segments[place->second].push_back(node);
     }
@@ -58,7 +58,7 @@ class SegmentFinder {
   const std::vector<CaptureRole>& roles_;
   const SegmentOptions& options_;
   std::vector<int> level_;  // by node id
-  const HingesOfNodes hinges_;
+  const LivenessOfNodes liveness_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What CUDA's devices did, by CUPTI.
+// CUDA device activity, recorded by CUPTI.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Of the device of that ordinal. UNAVAILABLE, with the reason, where CUPTI cannot be loaded or refuses, and in a build
-// without its header.
+// Records the device with that ordinal. UNAVAILABLE, with the reason, if CUPTI cannot be loaded or fails, and in a
+// build without its header.
 absl::StatusOr<std::unique_ptr<GpuActivityRecording>> RecordCudaActivities(int ordinal);
 
 }  // namespace weir

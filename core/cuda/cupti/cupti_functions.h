@@ -1,4 +1,4 @@
-// CUPTI's functions, found when the process first asks for them: no program needs libcupti to start.
+// CUPTI's functions, resolved on first use: no program needs libcupti to start.
 #pragma once
 
 #include <cupti.h>
@@ -17,12 +17,12 @@ struct CuptiFunctions {
   decltype(&::cuptiActivityFlushAll) FlushAll;
   decltype(&::cuptiActivityGetNextRecord) GetNextRecord;
 
-  // UNAVAILABLE for whatever is no success: somebody else may trace, or the machine's rules may forbid it.
+  // UNAVAILABLE for any failure: another tracer may be active, or the machine may forbid tracing.
   absl::Status StatusOf(CUptiResult result, absl::string_view what) const;
 };
 
-// Of libcupti.so of the toolkit's major version on the loader's path, or else of the one that the build found. It stays
-// loaded. UNAVAILABLE, with the loader's reason, where there is none.
+// Loads libcupti.so of the toolkit's major version from the loader's path, or else the one found at build time. It
+// stays loaded. UNAVAILABLE, with the loader's reason, if there is none.
 absl::StatusOr<const CuptiFunctions*> LoadCupti();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// CUPTI's records of activities, brought together.
+// Joins CUPTI's activity records.
 #pragma once
 
 #include <cupti.h>
@@ -10,12 +10,12 @@
 
 namespace weir {
 
-// What the device did comes in one record, the call that asked for it in others, of the runtime's API and the driver's:
-// a number, the correlation, joins them. They come in any order. Times are CUPTI's own.
+// A device activity is one record; the call that enqueued it is in others (runtime API and driver API). A correlation
+// number joins them. Records arrive in any order. Times are CUPTI's own.
 class CuptiRecords {
  public:
   struct Activity {
-    GpuActivity activity;  // but for when, and where, it was asked for
+    GpuActivity activity;  // all except when and where it was enqueued
     uint32_t device = 0;
     uint32_t correlation = 0;
   };
@@ -24,18 +24,18 @@ class CuptiRecords {
     uint32_t thread = 0;
   };
 
-  // Kinds that are not looked for are left out.
+  // Other kinds of records are ignored.
   void Add(const CUpti_Activity& record);
-  // What `device` did between two points in time, by start, as far as the call that asked for it is known; `offset` is
-  // added to all times.
+  // Removes and returns the activities of `device` that started between two points in time and whose enqueuing call is
+  // known; `offset` is added to all times.
   std::vector<GpuActivity> Take(uint32_t device, int64_t from_nanos, int64_t to_nanos, int64_t offset) const;
-  // What ended before goes, and what was called for before, if nothing joins it.
+  // Drops activities that ended before, and unmatched calls made before.
   void Forget(int64_t before_nanos);
   size_t size() const { return activities_.size() + calls_.size(); }
 
  private:
   std::vector<Activity> activities_;
-  absl::flat_hash_map<uint32_t, Call> calls_;  // by correlation; the outermost
+  absl::flat_hash_map<uint32_t, Call> calls_;  // by correlation; the outermost call
 };
 
 }  // namespace weir

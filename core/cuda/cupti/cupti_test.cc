@@ -1,4 +1,4 @@
-// CUPTI's records, made up, by a library that is made up too: no GPU is needed.
+// Tests of CUPTI records with made-up records and a fake library: no GPU is needed.
 #include <cstring>
 
 #include "core/cuda/cupti/cupti_tracer.h"
@@ -96,18 +96,18 @@ TEST(CuptiRecords, OtherDevicesTimesAndKindsAreLeftOut) {
   EXPECT_EQ(records.size(), 0);
 }
 
-// What the library that is made up was told, and what it gives.
+// The fake library: the calls that it received and the records that it returns.
 struct Fake {
   uint64_t now = 1000;
   int enabled = 0;
   CUptiResult refusal = CUPTI_SUCCESS;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
-  std::vector<CUpti_ActivityKernel10> kernels;  // not yet given
+  std::vector<CUpti_ActivityKernel10> kernels;  // not returned yet
 };
 Fake* fake = nullptr;
 
-// A buffer of the library that is made up holds one record.
+// A buffer of the fake library holds one record.
 CUptiResult NextRecord(uint8_t* buffer, size_t, CUpti_Activity** record) {
   if (*record != nullptr) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(buffer);

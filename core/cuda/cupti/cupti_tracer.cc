@@ -17,13 +17,13 @@ int64_t SteadyNanos() {
       .count();
 }
 
-// CUPTI's callbacks have no argument of the caller's: there is one tracer that has registered them.
+// CUPTI's callbacks take no user argument, so only one tracer can register them.
 CuptiTracer* registered = nullptr;
 
 void CUPTIAPI NewBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
-  *bytes = *buffer == nullptr ? 0 : kBufferBytes;  // without one CUPTI drops records
-  *most_records = 0;                               // as many as there is room for
+  *bytes = *buffer == nullptr ? 0 : kBufferBytes;  // without a buffer CUPTI drops records
+  *most_records = 0;                               // as many as fit
 }
 
 void CUPTIAPI FullBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
@@ -45,7 +45,7 @@ class CuptiTracer::Recording : public GpuActivityRecording {
   }
 
  private:
-  CuptiTracer* tracer_;  // null when it was stopped
+  CuptiTracer* tracer_;  // null once stopped
   const int device_;
   const int64_t begin_nanos_;
 };
@@ -76,7 +76,7 @@ absl::Status CuptiTracer::Begin(int64_t* begin_nanos) {
 }
 
 absl::StatusOr<std::vector<GpuActivity>> CuptiTracer::End(int device, int64_t begin_nanos) {
-  // Calls FullBuffer, here or elsewhere, before it returns.
+  // Calls FullBuffer, on this thread or another, before it returns.
   const absl::Status flushed = cupti_.StatusOf(cupti_.FlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flushing records");
   MutexLock lock(mu_);
   const absl::StatusOr<int64_t> now = Now();
@@ -109,7 +109,7 @@ absl::Status CuptiTracer::SwitchOn() {
 }
 
 void CuptiTracer::SwitchOff() {
-  // One that was never on says so, and nobody minds.
+  // Disabling a kind that was never enabled fails harmlessly.
   for (const CUpti_ActivityKind kind : kKinds) cupti_.Disable(kind);
 }
 

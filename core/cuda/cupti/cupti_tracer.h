@@ -1,4 +1,4 @@
-// CUPTI's activity API, of which a process has one.
+// CUPTI's activity API, a process-wide resource.
 #pragma once
 
 #include <set>
@@ -9,19 +9,19 @@
 
 namespace weir {
 
-// Records while somebody wants it to. Thread-safe. CUPTI asks for buffers, and gives them back full, on threads of its
-// own.
+// Enables CUPTI while at least one recording exists. Thread-safe. CUPTI requests buffers, and returns full ones, on its
+// own threads.
 class CuptiTracer {
  public:
-  // The process's. UNAVAILABLE where there is no CUPTI.
+  // The process's tracer. UNAVAILABLE without CUPTI.
   static absl::StatusOr<CuptiTracer*> Get();
-  // For tests: others than the library's functions.
+  // For tests: uses the given functions.
   explicit CuptiTracer(const CuptiFunctions& cupti) : cupti_(cupti) {}
 
-  // A recording of one device; the first one switches CUPTI on, the last one off. UNAVAILABLE, with the reason, where
-  // it refuses.
+  // Starts recording one device; the first recording enables CUPTI, the last one disables it. UNAVAILABLE, with the
+  // reason, if it fails.
   absl::StatusOr<std::unique_ptr<GpuActivityRecording>> Record(int device);
-  // A buffer that CUPTI has filled: `bytes` of it.
+  // Parses `bytes` of a buffer that CUPTI has filled.
   void Parse(uint8_t* buffer, size_t bytes);
 
  private:
@@ -33,7 +33,7 @@ class CuptiTracer {
   absl::StatusOr<int64_t> Now() const;
 
   const CuptiFunctions& cupti_;
-  Mutex mu_;  // held while CUPTI is switched on and off, not while it flushes
+  Mutex mu_;  // held while enabling and disabling CUPTI, not while flushing
   bool is_ready_ GUARDED_BY(mu_) = false;
   std::multiset<int64_t> begins_ GUARDED_BY(mu_);  // of recordings under way
   Mutex records_mu_;

@@ -1,4 +1,4 @@
-// What a build without CUPTI's header has in place of cupti_*.cc.
+// Replaces cupti_*.cc in a build without CUPTI's header.
 #include "core/cuda/cupti/cuda_activities.h"
 
 namespace weir {

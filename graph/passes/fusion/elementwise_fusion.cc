@@ -15,12 +15,12 @@
 namespace weir {
 namespace {
 
-// The bias of a BiasAdd is found along channels, which no other reader does.
+// The bias of a BiasAdd is indexed by channel, unlike all other operands.
 bool StaysOutside(const Edge& edge) {
   return edge.dst_input == 1 && (edge.dst->op() == "BiasAdd" || edge.dst->op() == "BiasAddV1");
 }
 
-// Puts one node in place of a group.
+// Replaces a group by one node.
 class Fusion {
  public:
   Fusion(const std::vector<Node*>& group, Graph* graph)
@@ -38,7 +38,7 @@ class Fusion {
   using Tensor = std::pair<Node*, int>;
 
   bool IsInside(const Edge& edge) const { return members_.contains(edge.src); }
-  // The axes of a reduction become an attribute; what they wait for is waited for.
+  // The axes of a reduction become an attribute; their control inputs are kept.
   static bool AreAxes(const Edge& edge) { return IsFusedFold(edge.dst->op()) && edge.dst_input == 1; }
 
   void TakeInputs(const Node& node) {
@@ -82,7 +82,7 @@ class Fusion {
     expression.keep_dims = fold.keep_dims;
   }
 
-  // The last node of a group is an output even if nobody reads it.
+  // The last node of a group is an output even if it is not read.
   void FindReaders(const Node& node) {
     int output = -1;
     for (const Edge* edge : node.out_edges()) {
@@ -131,7 +131,7 @@ class Fusion {
   std::map<Tensor, int> input_of_;
   std::map<const Edge*, int> own_input_of_;
   std::map<const Node*, int> value_of_;
-  std::vector<std::pair<std::pair<Node*, int>, int>> readers_;  // and which output they read
+  std::vector<std::pair<std::pair<Node*, int>, int>> readers_;  // and the output that they read
   std::vector<Node*> controls_before_, controls_after_;
 };
 

@@ -1,4 +1,4 @@
-// Chains of element-wise ops become one node of a GPU.
+// Fuses chains of element-wise ops into one GPU node.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,16 @@
 
 namespace weir {
 
-// The name among RewriterConfig's custom_optimizers by which a session asks for it; it has no parameters.
+// The name in RewriterConfig's custom_optimizers that enables it; it has no parameters.
 inline constexpr char kGpuFusionOptimizer[] = "GpuFusion";
 
-// Whether a session asks for it: by name, or by global_jit_level, TensorFlow's switch for compiling what its ops leave
-// to be compiled. INVALID_ARGUMENT for parameters.
+// Whether a session enables it: by name, or by global_jit_level, TensorFlow's switch for compilation. INVALID_ARGUMENT
+// if it has parameters.
 absl::StatusOr<bool> AsksForFusion(const tensorflow::GraphOptions& options);
 
-// In a graph that is placed, connected element-wise ops of one device of type `device_type`, and perhaps a reduction
-// behind them, become one node (core/fusion/fused_node.h). What is fetched, fed or run by name stays, and so do nodes
-// of function bodies. Meant for a part of a graph, within which no client looks: its feeds and fetches are _Recv and
-// _Send.
+// In a placed graph, fuses connected element-wise ops on one device of type `device_type`, and optionally a reduction
+// after them, into one node (core/fusion/fused_node.h). Fetched, fed and targeted nodes stay, and so do function
+// bodies. Meant for a worker's partition, whose feeds and fetches are _Recv and _Send nodes.
 std::unique_ptr<Pass> MakeElementwiseFusionPass(std::string device_type);
 
 }  // namespace weir

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The attribute, or `otherwise` where the op has none of that name.
+// The attribute, or `otherwise` if the op has none of that name.
 template <typename V>
 V AttrOr(const Node& node, absl::string_view name, V otherwise) {
   V value;
@@ -31,7 +31,7 @@ bool IsPlain(const Node& node) {
   return !IsRefType(node.output_type(0));
 }
 
-// What the op is called in expressions, with what is behind the colon.
+// The op's name in expressions, with the detail after the colon.
 std::optional<std::string> HeadOf(const Node& node) {
   if (node.op() == "Cast") {
     if (AttrOr(node, "Truncate", false)) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<std::string> HeadOf(const Node& node) {
     if (format != "NHWC" && format != "NCHW") return std::nullopt;
     return format == "NCHW" ? "BiasAdd:NCHW" : "BiasAdd";
   }
-  // Where shapes do not match, it may answer a scalar.
+  // For mismatched shapes, it may return a scalar.
   if (!AttrOr(node, "incompatible_shape_error", true)) return std::nullopt;
   return node.op();
 }
@@ -56,7 +56,7 @@ std::optional<FusedStep> StepOf(const Node& node) {
   std::vector<int> operands;
   for (int i = 0; i < node.num_inputs(); ++i) operands.push_back(i);
   if (operands.size() > FusedExpression::kMostInputs) return std::nullopt;
-  // The description is the judge: what an expression cannot say is not fused.
+  // Parsing decides: a step that an expression cannot describe is not fused.
   absl::StatusOr<FusedStep> step =
       ParseFusedStep(absl::StrCat(*head, "(", absl::StrJoin(operands, ", "), ")"), node.input_types());
   if (!step.ok() || step->type != node.output_type(0)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Which nodes may become part of a fused expression.
+// Decides which nodes can be part of a fused expression.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// The step that `node` would be, without its operands, which are its data inputs in order; nullopt for one whose op,
-// types or attributes fused expressions do not have, for references, and for one whose inputs are not all connected.
+// `node` as a step, without its operands, which are its data inputs in order. nullopt if expressions do not support its
+// op, types or attributes, for references, and if an input is not connected.
 std::optional<FusedStep> StepOf(const Node& node);
 
 struct FusedFold {
@@ -18,8 +18,8 @@ struct FusedFold {
   std::vector<int64_t> axes;
   bool keep_dims = false;
 };
-// The reduction that `node` is, of its first input; nullopt where it is none that an expression can end with, or where
-// its axes are no constant.
+// The reduction of its first input that `node` computes; nullopt if an expression cannot end with it, or if its axes
+// are not constant.
 std::optional<FusedFold> FoldOf(const Node& node);
 
 }  // namespace weir

@@ -5,16 +5,17 @@
 
 #include "core/attr_value.h"
 #include "core/fusion/fused_expression.h"
-#include "graph/hinges.h"
+#include "graph/liveness.h"
 
 namespace weir {
 namespace {
 
 constexpr int kNoGroup = -1;
-// Beyond, a search for a path gives up, and supposes that there is one.
+// A search for a path gives up beyond this and assumes that there is one.
 constexpr size_t kLongestSearch = 4096;
 
-// What may wait for others. What a client feeds is there when the step begins, and variables are read when asked.
+// Whether the node may wait for external events. Feeds are available when the step begins, and variables are read when
+// needed.
 bool Waits(const Node& node) {
   if (node.registration() == nullptr) return true;
   if (node.IsRecv()) {
@@ -24,11 +25,11 @@ bool Waits(const Node& node) {
   return node.IsStateful() && node.op() != "ReadVariableOp" && node.op() != "VarHandleOp" && !node.IsConstant();
 }
 
-// Each node, users first, goes to the group of those who read it, or begins one of its own.
+// Visits nodes, users first: each joins the group of its readers, or starts a new one.
 class GroupFinder {
  public:
   GroupFinder(const Graph& graph, const FusionRules& rules)
-      : graph_(graph), rules_(rules), hinges_(graph, Waits), group_of_(graph.num_node_ids(), kNoGroup) {}
+      : graph_(graph), rules_(rules), liveness_(graph, Waits), group_of_(graph.num_node_ids(), kNoGroup) {}
 
   std::vector<std::vector<Node*>> Run() {
     std::vector<Node*> order = ForwardOrder(graph_);
@@ -64,7 +65,7 @@ class GroupFinder {
     groups_.push_back({.nodes = {node}, .has_fold = !is_step, .first_output = position, .last = position});
   }
 
-  // Groups that read it, the first reader's first.
+  // The groups that read it, the first reader's first.
   std::vector<int> Readers(const Node& node) const {
     std::set<std::pair<size_t, int>> readers;
     for (const Edge* edge : node.out_edges()) {
@@ -112,10 +113,10 @@ class GroupFinder {
   bool MayBeOutput(const Node& node, int index) const {
     const Group& group = groups_[index];
     return !group.has_fold && group.num_outputs < FusedExpression::kMostOutputs &&
-           hinges_.of(node) == hinges_.of(*group.nodes.front()) && !ComesBack(node, index);
+           liveness_.of(node) == liveness_.of(*group.nodes.front()) && !ComesBack(node, index);
   }
 
-  // Behind this position nothing leads back to the group. Only groups of several outputs lead to what is before them.
+  // After this position no path leads back to the group. Paths back start only at groups with several outputs.
   size_t EndOfWaysTo(int index) const {
     size_t end = groups_[index].last;
     for (bool grows = true; grows;) {
@@ -130,7 +131,7 @@ class GroupFinder {
     return end;
   }
 
-  // Whether a path leads from `node` out of the group, and into it again.
+  // Whether a path leads from `node` out of the group and back into it.
   bool ComesBack(const Node& node, int index) const {
     const size_t end = EndOfWaysTo(index);
     std::set<const Node*> seen;
@@ -147,7 +148,7 @@ class GroupFinder {
       const int group = group_of_[at.id()];
       if (group == index || seen.size() > kLongestSearch) return true;
       if (at.IsNextIteration() || position_.at(&at) > end) continue;
-      if (group != kNoGroup) {  // one node it will be, all of whose readers come behind it
+      if (group != kNoGroup) {  // it will be one node, before all of its readers
         for (const Node* member : groups_[group].nodes) {
           for (const Edge* edge : member->out_edges()) reach(*edge);
         }
@@ -158,7 +159,7 @@ class GroupFinder {
     return false;
   }
 
-  // Tensors from outside, each once, but for those that stay outside.
+  // Distinct tensors from outside, except those that stay outside.
   int CountInputs(const Group& group, int index) const {
     std::set<std::pair<int, int>> tensors;
     int own = 0;
@@ -178,11 +179,11 @@ class GroupFinder {
 
   const Graph& graph_;
   const FusionRules& rules_;
-  const HingesOfNodes hinges_;
+  const LivenessOfNodes liveness_;
   std::vector<int> group_of_;  // by node id
   std::vector<Group> groups_;
-  std::vector<int> spread_;                            // groups of several outputs
-  absl::flat_hash_map<const Node*, size_t> position_;  // in the graph's order
+  std::vector<int> spread_;                            // groups with several outputs
+  absl::flat_hash_map<const Node*, size_t> position_;  // in topological order
 };
 
 }  // namespace

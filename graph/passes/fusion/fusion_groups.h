@@ -1,4 +1,4 @@
-// Which nodes of a graph become one.
+// Finds groups of nodes to fuse.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 namespace weir {
 
 struct FusionRules {
-  // Whether a node is a step, or can be the reduction at the end.
+  // Whether a node is a step, or a reduction that can end a group.
   std::function<bool(const Node&)> is_step, is_fold;
-  // Whether an input of a step must come from outside.
+  // Whether an input of a step must come from outside of the group.
   std::function<bool(const Edge&)> stays_outside;
 };
 
-// Nodes that can be one node of the graph, inputs before users; at least two, all on one device. What they make is read
-// by each other, or, of a few of them, elsewhere too; a reduction is the last. A group keeps what the graph computes
-// and when: no path leaves it and comes back, all nodes that are read elsewhere are dead together or none is, and they
-// wait for the same receives, calls and stateful nodes.
+// Groups that can each become one node, inputs before users; at least two nodes, all on one device. Their outputs are
+// read within the group, and a few also outside; a reduction is last. Fusing preserves results and ordering: no path
+// leaves a group and comes back, all nodes that are read outside are dead together or not at all, and they wait for the
+// same receives, calls and stateful nodes.
 std::vector<std::vector<Node*>> FindFusionGroups(const Graph& graph, const FusionRules& rules);
 
 }  // namespace weir

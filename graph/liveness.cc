@@ -1,4 +1,4 @@
-#include "graph/hinges.h"
+#include "graph/liveness.h"
 
 namespace weir {
 
@@ -20,20 +20,20 @@ std::vector<Node*> ForwardOrder(const Graph& graph) {
   return order;
 }
 
-HingesOfNodes::HingesOfNodes(const Graph& graph, absl::FunctionRef<bool(const Node&)> waits)
+LivenessOfNodes::LivenessOfNodes(const Graph& graph, absl::FunctionRef<bool(const Node&)> waits)
     : of_(graph.num_node_ids()) {
   for (const Node* node : ForwardOrder(graph)) {
     if (IsFreeConstant(*node)) continue;
-    Hinges hinges;
+    LivenessConditions conditions;
     for (const Edge* edge : node->in_edges()) {
       const Node& source = *edge->src;
       if (source.IsNextIteration()) continue;
-      if (const Hinges* of_source = of(source)) hinges.insert(of_source->begin(), of_source->end());
-      if (source.IsSwitch() && !edge->is_control()) hinges.insert({source.id(), edge->src_output});
+      if (const LivenessConditions* of_source = of(source)) conditions.insert(of_source->begin(), of_source->end());
+      if (source.IsSwitch() && !edge->is_control()) conditions.insert({source.id(), edge->src_output});
     }
-    if (node->IsMerge() || node->IsEnter() || node->IsExit() || node->IsNextIteration()) hinges = {{node->id(), 0}};
-    if (waits(*node)) hinges.insert({node->id(), 0});
-    of_[node->id()] = &*kinds_.insert(std::move(hinges)).first;
+    if (node->IsMerge() || node->IsEnter() || node->IsExit() || node->IsNextIteration()) conditions = {{node->id(), 0}};
+    if (waits(*node)) conditions.insert({node->id(), 0});
+    of_[node->id()] = &*kinds_.insert(std::move(conditions)).first;
   }
 }
 
