@@ -28,9 +28,23 @@ class DecompositionTest : public KernelTest {
     }
     return AsTensor<T>(std::move(values), {rows, columns});
   }
-  Tensor Product(const Tensor& a, const Tensor& b, bool adjoint_b = false) {
-    return *RunOp1("BatchMatMulV2", {a, b}, Attrs().Set("adj_y", adjoint_b));
+  template <typename T>
+  static Tensor Product(const Tensor& a, const Tensor& b, bool adjoint_b = false) {
+    const int64_t rows = a.shape().dim_size(0), depth = a.shape().dim_size(1),
+                  columns = b.shape().dim_size(adjoint_b ? 0 : 1);
+    std::vector<T> values(rows * columns, T(0));
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t j = 0; j < columns; ++j) {
+          const T y = adjoint_b ? Conjugate(b.data<T>()[j * depth + k]) : b.data<T>()[k * columns + j];
+          values[i * columns + j] += a.data<T>()[i * depth + k] * y;
+        }
+      }
+    }
+    return AsTensor<T>(std::move(values), {rows, columns});
   }
+  static double Conjugate(double x) { return x; }
+  static complex128 Conjugate(complex128 x) { return std::conj(x); }
   template <typename T>
   static Tensor ScaleColumns(const Tensor& m, const Tensor& by) {
     const int64_t columns = m.shape().dim_size(1);
@@ -53,26 +67,19 @@ class DecompositionTest : public KernelTest {
     const Tensor a = Random<T>(rows, columns);
     const Attrs attrs = Attrs().Set("full_matrices", full);
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> qr, RunOp("Qr", {a}, attrs));
-    ExpectNear<T>(Product(qr[0], qr[1]), a);
+    ExpectNear<T>(Product<T>(qr[0], qr[1]), a);
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> svd, RunOp("Svd", {a}, Attrs()));
-    std::vector<T> values;
-    for (int64_t i = 0; i < svd[0].NumElements(); ++i) {
-      if constexpr (std::is_same_v<T, complex128>) {
-        values.push_back(svd[0].data<double>()[i]);
-      } else {
-        values.push_back(svd[0].data<T>()[i]);
-      }
-    }
+    std::vector<T> values(svd[0].data<T>(), svd[0].data<T>() + svd[0].NumElements());
     EXPECT_TRUE(std::is_sorted(values.begin(), values.end(), [](T x, T y) { return std::abs(x) > std::abs(y); }));
     const int64_t count = static_cast<int64_t>(values.size());
-    ExpectNear<T>(Product(ScaleColumns<T>(svd[1], AsTensor<T>(std::move(values), {count})), svd[2], true), a);
+    ExpectNear<T>(Product<T>(ScaleColumns<T>(svd[1], AsTensor<T>(std::move(values), {count})), svd[2], true), a);
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> whole, RunOp("Svd", {a}, attrs));
     for (const Tensor& vectors : {whole[1], whole[2]}) {
       if (vectors.shape().dim_size(0) != vectors.shape().dim_size(1)) continue;
       const int64_t n = vectors.shape().dim_size(0);
       std::vector<T> identity(n * n, T(0));
       for (int64_t i = 0; i < n; ++i) identity[i * n + i] = T(1);
-      ExpectNear<T>(Product(vectors, vectors, true), AsTensor<T>(std::move(identity), {n, n}));
+      ExpectNear<T>(Product<T>(vectors, vectors, true), AsTensor<T>(std::move(identity), {n, n}));
     }
   }
 
@@ -95,7 +102,7 @@ TEST_F(DecompositionTest, EigenvectorsAreMultipliedByTheirValues) {
   const Tensor widened = AsTensor<complex128>(std::move(wide), a.shape());
   for (const auto& [matrix, as_complex] : std::vector<std::pair<Tensor, Tensor>>{{a, widened}, {c, c}}) {
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> eig, RunOp("Eig", {matrix}, Attrs().Set("Tout", DT_COMPLEX128)));
-    ExpectNear<complex128>(Product(as_complex, eig[1]), ScaleColumns<complex128>(eig[1], eig[0]));
+    ExpectNear<complex128>(Product<complex128>(as_complex, eig[1]), ScaleColumns<complex128>(eig[1], eig[0]));
   }
   std::vector<double> sum(a.NumElements());
   for (int64_t i = 0; i < 60; ++i) {
@@ -103,7 +110,7 @@ TEST_F(DecompositionTest, EigenvectorsAreMultipliedByTheirValues) {
   }
   const Tensor symmetric = AsTensor<double>(std::move(sum), {60, 60});
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> eigh, RunOp("SelfAdjointEigV2", {symmetric}));
-  ExpectNear<double>(Product(symmetric, eigh[1]), ScaleColumns<double>(eigh[1], eigh[0]));
+  ExpectNear<double>(Product<double>(symmetric, eigh[1]), ScaleColumns<double>(eigh[1], eigh[0]));
 }
 
 TEST_F(DecompositionTest, LuHasTheRowsInTheirNewOrder) {
@@ -120,7 +127,7 @@ TEST_F(DecompositionTest, LuHasTheRowsInTheirNewOrder) {
   }
   const TensorShape shape({100, 100});
   ExpectNear<complex128>(
-      Product(AsTensor<complex128>(std::move(lower), shape), AsTensor<complex128>(std::move(upper), shape)),
+      Product<complex128>(AsTensor<complex128>(std::move(lower), shape), AsTensor<complex128>(std::move(upper), shape)),
       AsTensor<complex128>(std::move(rows), shape));
 }
 
@@ -128,11 +135,11 @@ TEST_F(DecompositionTest, LeastSquaresLeaveAnOrthogonalRest) {
   for (const bool fast : {true, false}) {
     const Tensor a = Random<double>(50, 20), x = Random<double>(20, 3), zero = AsScalar<double>(0);
     const Attrs attrs = Attrs().Set("fast", fast);
-    ASSERT_OK_AND_ASSIGN(const Tensor found, RunOp1("MatrixSolveLs", {a, Product(a, x), zero}, attrs));
+    ASSERT_OK_AND_ASSIGN(const Tensor found, RunOp1("MatrixSolveLs", {a, Product<double>(a, x), zero}, attrs));
     ExpectNear<double>(found, x);
     const Tensor wide = Random<double>(20, 50), b = Random<double>(20, 3);
     ASSERT_OK_AND_ASSIGN(const Tensor shortest, RunOp1("MatrixSolveLs", {wide, b, zero}, attrs));
-    ExpectNear<double>(Product(wide, shortest), b);
+    ExpectNear<double>(Product<double>(wide, shortest), b);
   }
   // Two equal columns share what one would have.
   const Tensor twins = AsTensor<float>({1, 1, 2, 2, 3, 3}, {3, 2}), b = AsTensor<float>({2, 4, 6}, {3, 1});

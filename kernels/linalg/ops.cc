@@ -112,8 +112,8 @@ absl::Status EigShape(InferenceContext& c) {
   return SetItem(c, 0, c.input(0), {n == kUnknown ? kUnknown : n + 1, n});
 }
 
-// The shape of BatchMatMulV2.
-absl::Status BatchMatMulShape(InferenceContext& c) {
+// The batch dimensions broadcast, as in BatchMatMulV2.
+absl::Status BatchMatMulV3Shape(InferenceContext& c) {
   bool adjoint[2];
   RETURN_IF_ERROR(c.GetAttr("adj_x", &adjoint[0]));
   RETURN_IF_ERROR(c.GetAttr("adj_y", &adjoint[1]));
@@ -294,7 +294,7 @@ absl::Status RegisterDecompositionOps(OpRegistry& ops) {
           .Attr("adj_y: bool = false")
           .Attr("grad_x: bool = false")
           .Attr("grad_y: bool = false")
-          .Shape(BatchMatMulShape)));
+          .Shape(BatchMatMulV3Shape)));
   RETURN_IF_ERROR(ops.Register(Op("CumulativeLogsumexp")
                                    .Input("x: T")
                                    .Input("axis: Tidx")
