@@ -1,40 +1,36 @@
-// Solving linear equations: by LU and Cholesky factors, by substitution, by least squares.
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
+// Linear equations by LU and Cholesky factors and by substitution: MatrixInverse, MatrixSolve, the determinants,
+// Cholesky and its gradient, MatrixTriangularSolve, BandedTriangularSolve.
+#include <algorithm>
+#include <cmath>
 
 #include "kernels/linalg/family.h"
+#include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linear_algebra.h"
 
 namespace weir {
 namespace {
 
-template <typename Scalar>
-using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename Scalar>
-using Input = Eigen::Map<const Matrix<Scalar>>;
-template <typename Scalar>
-using Output = Eigen::Map<Matrix<Scalar>>;
-
-template <typename Scalar>
-Input<Scalar> In(const MatrixArgs<Scalar>& args, int i) {
-  return Input<Scalar>(args.in[i], args.in_sizes[i].rows, args.in_sizes[i].columns);
-}
-
-// Both forms of Run call the template RunAs of the class below.
-#define WEIR_RUN_BOTH(Class)                                                              \
+// Both forms of Run call the template RunAs of the class.
+#define WEIR_RUN_BOTH                                                                     \
   absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); } \
   absl::Status Run(const MatrixArgs<std::complex<double>>& args) const override { return RunAs(args); }
 
-// The factors of a square matrix, or of its adjoint.
+// The LU factors of the transpose of a row-major square matrix, which is what LAPACK sees.
 template <typename Scalar>
-Eigen::PartialPivLU<Matrix<Scalar>> Factorise(const Input<Scalar>& a, bool adjoint) {
-  if (adjoint) return Eigen::PartialPivLU<Matrix<Scalar>>(a.adjoint());
-  return Eigen::PartialPivLU<Matrix<Scalar>>(a);
-}
-template <typename Scalar>
-bool IsSingular(const Eigen::PartialPivLU<Matrix<Scalar>>& lu) {
-  return !(lu.matrixLU().diagonal().cwiseAbs().minCoeff() > 0);
-}
+struct LuFactors {
+  LuFactors(const Scalar* matrix, int64_t size) : n(size), lu(matrix, matrix + n * n), pivots(n) {
+    lapack::Getrf(n, n, lu.data(), n, pivots.data());
+  }
+  Scalar pivot(int64_t i) const { return lu[i * n + i]; }
+  bool IsSingular() const {
+    double least = std::abs(pivot(0));
+    for (int64_t i = 1; i < n; ++i) least = std::min(least, std::abs(pivot(i)));
+    return !(least > 0);
+  }
+  const int64_t n;
+  std::vector<Scalar> lu;
+  std::vector<int> pivots;
+};
 
 class MatrixInverseKernel : public LinearKernel {
  public:
@@ -49,12 +45,18 @@ class MatrixInverseKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[0].rows;
     if (n == 0) return absl::OkStatus();
-    const auto lu = Factorise<Scalar>(In(args, 0), adjoint_);
-    if (IsSingular<Scalar>(lu)) return errors::InvalidArgument("Input is not invertible.");
-    Output<Scalar>(args.out[0], n, n) = lu.inverse();
+    LuFactors<Scalar> factors(args.in[0], n);
+    if (factors.IsSingular()) return errors::InvalidArgument("Input is not invertible.");
+    lapack::Getri(n, factors.lu.data(), n, factors.pivots.data());
+    if (!adjoint_) {
+      std::copy(factors.lu.begin(), factors.lu.end(), args.out[0]);
+      return absl::OkStatus();
+    }
+    lapack::Transpose(factors.lu.data(), n, n, args.out[0]);
+    for (int64_t i = 0; i < n * n; ++i) args.out[0][i] = lapack::Conj(args.out[0][i]);
     return absl::OkStatus();
   }
-  WEIR_RUN_BOTH(MatrixInverseKernel)
+  WEIR_RUN_BOTH
 
   bool adjoint_ = false;
 };
@@ -76,18 +78,28 @@ class MatrixSolveKernel : public LinearKernel {
   }
   template <typename Scalar>
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
-    if (args.in_sizes[0].rows == 0 || args.in_sizes[1].columns == 0) return absl::OkStatus();
-    const auto lu = Factorise<Scalar>(In(args, 0), adjoint_);
-    if (IsSingular<Scalar>(lu)) return errors::InvalidArgument("Input matrix is not invertible.");
-    Output<Scalar>(args.out[0], args.in_sizes[0].rows, args.in_sizes[1].columns) = lu.solve(In(args, 1));
+    const int64_t n = args.in_sizes[0].rows, sides = args.in_sizes[1].columns;
+    if (n == 0 || sides == 0) return absl::OkStatus();
+    const LuFactors<Scalar> factors(args.in[0], n);
+    if (factors.IsSingular()) return errors::InvalidArgument("Input matrix is not invertible.");
+    std::vector<Scalar> x(n * sides);
+    lapack::Transpose(args.in[1], n, sides, x.data());
+    // With F = A^T: A x = b is F^T x = b, and A^H x = b is F conj(x) = conj(b).
+    const auto conjugate = [&] {
+      if (adjoint_) std::transform(x.begin(), x.end(), x.begin(), [](Scalar v) { return lapack::Conj(v); });
+    };
+    conjugate();
+    lapack::Getrs(adjoint_ ? 'N' : 'T', n, sides, factors.lu.data(), n, factors.pivots.data(), x.data(), n);
+    conjugate();
+    lapack::Transpose(x.data(), sides, n, args.out[0]);
     return absl::OkStatus();
   }
-  WEIR_RUN_BOTH(MatrixSolveKernel)
+  WEIR_RUN_BOTH
 
   bool adjoint_ = false;
 };
 
-// What is left of a number when its size is taken away; infinities have it too, where they are real.
+// x / |x|; of a real infinity too.
 double Sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 std::complex<double> Sign(std::complex<double> x) {
   const double size = std::abs(x);
@@ -106,12 +118,11 @@ class DeterminantKernel : public LinearKernel {
     Scalar sign(1);
     double log = 0;
     if (args.in_sizes[0].rows > 0) {
-      const auto lu = Factorise<Scalar>(In(args, 0), false);
-      sign = Scalar(static_cast<double>(lu.permutationP().determinant()));
-      for (int64_t i = 0; i < args.in_sizes[0].rows; ++i) {
-        const Scalar pivot = lu.matrixLU()(i, i);
-        sign *= Sign(pivot);
-        log += std::log(std::abs(pivot));
+      const LuFactors<Scalar> factors(args.in[0], args.in_sizes[0].rows);
+      for (int64_t i = 0; i < factors.n; ++i) {
+        if (factors.pivots[i] != i + 1) sign = -sign;
+        sign *= Sign(factors.pivot(i));
+        log += std::log(std::abs(factors.pivot(i)));
       }
     }
     if (kLog) {
@@ -122,7 +133,7 @@ class DeterminantKernel : public LinearKernel {
     }
     return absl::OkStatus();
   }
-  WEIR_RUN_BOTH(DeterminantKernel)
+  WEIR_RUN_BOTH
 };
 
 class CholeskyKernel : public LinearKernel {
@@ -134,18 +145,19 @@ class CholeskyKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[0].rows;
     if (n == 0) return absl::OkStatus();
-    const Eigen::LLT<Matrix<Scalar>> llt(In(args, 0));
-    if (llt.info() != Eigen::Success) {
-      // As TensorFlow does: the step goes on, with numbers that show what happened.
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < n; ++j) args.out[0][i * n + j] = Scalar(j <= i ? NAN : 0);
-      }
-      return absl::OkStatus();
+    Scalar* const l = args.out[0];
+    for (int64_t i = 0; i < n; ++i) {
+      std::copy_n(args.in[0] + i * n, i + 1, l + i * n);
+      std::fill(l + i * n + i + 1, l + (i + 1) * n, Scalar(0));
     }
-    Output<Scalar>(args.out[0], n, n) = llt.matrixL();
+    // The transpose of A = L L^H is U^H U, where U is the transpose of L.
+    if (lapack::Potrf('U', n, l, n) != 0) {
+      // As in TensorFlow the step continues, with NaN for the factor.
+      for (int64_t i = 0; i < n; ++i) std::fill_n(l + i * n, i + 1, Scalar(NAN));
+    }
     return absl::OkStatus();
   }
-  WEIR_RUN_BOTH(CholeskyKernel)
+  WEIR_RUN_BOTH
 };
 
 // From the factor L and the gradient at it, that at the matrix: 1/2 (M + M^H) for M = L^-H phi(L^H dL) L^-1, where phi
@@ -163,19 +175,31 @@ class CholeskyGradKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[0].rows;
     if (n == 0) return absl::OkStatus();
-    const Matrix<Scalar> l = In(args, 0).template triangularView<Eigen::Lower>();
-    Matrix<Scalar> middle = l.adjoint() * In(args, 1).template triangularView<Eigen::Lower>().toDenseMatrix();
-    middle.diagonal() *= Scalar(0.5);
-    Matrix<Scalar> m = middle.template triangularView<Eigen::Lower>();
-    l.adjoint().template triangularView<Eigen::Upper>().solveInPlace(m);
-    l.template triangularView<Eigen::Lower>().template solveInPlace<Eigen::OnTheRight>(m);
-    Output<Scalar>(args.out[0], n, n) = (m + m.adjoint()) * Scalar(0.5);
+    std::vector<Scalar> l(n * n), m(n * n);
+    lapack::Transpose(args.in[0], n, n, l.data());
+    lapack::Transpose(args.in[1], n, n, m.data());
+    const auto keep_lower = [&](Scalar diagonal) {
+      for (int64_t j = 0; j < n; ++j) {
+        std::fill_n(m.data() + j * n, j, Scalar(0));
+        m[j * n + j] *= diagonal;
+      }
+    };
+    keep_lower(Scalar(1));
+    lapack::Trmm('L', 'L', 'C', 'N', n, n, l.data(), n, m.data(), n);
+    keep_lower(Scalar(0.5));
+    lapack::Trsm('L', 'L', 'C', 'N', n, n, l.data(), n, m.data(), n);
+    lapack::Trsm('R', 'L', 'N', 'N', n, n, l.data(), n, m.data(), n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        args.out[0][i * n + j] = (m[j * n + i] + lapack::Conj(m[i * n + j])) * Scalar(0.5);
+      }
+    }
     return absl::OkStatus();
   }
-  WEIR_RUN_BOTH(CholeskyGradKernel)
+  WEIR_RUN_BOTH
 };
 
-// By substitution; the other triangle is not read.
+// By substitution. Reads one triangle only.
 class TriangularSolveKernel : public LinearKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -216,12 +240,11 @@ class TriangularSolveKernel : public LinearKernel {
     return std::min(1e15, 500.0 * static_cast<double>(in[0].rows) * static_cast<double>(in[0].columns) *
                               static_cast<double>(in[1].columns));
   }
-  // Element (row, column) of the triangle, from the matrix or from its bands: lower ones hold the diagonal last, upper
-  // ones first, each aligned with the columns that end it.
+  // Element (row, column) of the triangle. Lower bands end with the diagonal, upper bands start with it; an element
+  // stands in the column of its row.
   template <typename Scalar>
   Scalar At(const MatrixArgs<Scalar>& args, int64_t row, int64_t column) const {
     const int64_t bands = args.in_sizes[0].rows, n = args.in_sizes[0].columns;
-    if (!banded_) return args.in[0][row * n + column];
     if (lower_) return row - column >= bands ? Scalar(0) : args.in[0][(row - column) * n + row];
     return column - row >= bands ? Scalar(0) : args.in[0][(bands - 1 - (column - row)) * n + row];
   }
@@ -229,12 +252,16 @@ class TriangularSolveKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[1].rows, columns = args.in_sizes[1].columns;
     std::copy_n(args.in[1], n * columns, args.out[0]);
-    const int64_t reach = banded_ ? args.in_sizes[0].rows : n;
+    if (!banded_) {  // with the transposes that LAPACK sees: X^T A^T = B^T
+      lapack::Trsm('R', lower_ ? 'U' : 'L', adjoint_ ? 'C' : 'N', 'N', columns, n, args.in[0], n, args.out[0], columns);
+      return absl::OkStatus();
+    }
+    const int64_t reach = args.in_sizes[0].rows;
     const bool forward = lower_ != adjoint_;
     for (int64_t k = 0; k < n; ++k) {
       const int64_t row = forward ? k : n - 1 - k;
       const Scalar pivot = Element(args, row, row);
-      if (banded_ && pivot == Scalar(0)) return errors::InvalidArgument("Input matrix is not invertible.");
+      if (pivot == Scalar(0)) return errors::InvalidArgument("Input matrix is not invertible.");
       const int64_t begin = forward ? std::max<int64_t>(0, row - reach + 1) : row + 1;
       const int64_t end = forward ? row : std::min(n, row + reach);
       Scalar* const x = args.out[0] + row * columns;
@@ -250,16 +277,19 @@ class TriangularSolveKernel : public LinearKernel {
   template <typename Scalar>
   Scalar Element(const MatrixArgs<Scalar>& args, int64_t row, int64_t column) const {
     if (!adjoint_) return At(args, row, column);
-    return Eigen::numext::conj(At(args, column, row));
+    return lapack::Conj(At(args, column, row));
   }
-  WEIR_RUN_BOTH(TriangularSolveKernel)
+  WEIR_RUN_BOTH
 
   bool lower_ = true, adjoint_ = false, banded_ = false;
 };
 
+#undef WEIR_RUN_BOTH
+
 }  // namespace
 
 absl::Status RegisterSolverKernels(KernelRegistry& kernels) {
+  lapack::UseCallingThread();
   const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128};
   DataTypeVector with_bfloat = types;
   with_bfloat.push_back(DT_BFLOAT16);

@@ -1,4 +1,4 @@
-// Svd, over the decomposition of svd.h.
+// Svd: singular values and vectors.
 #include <algorithm>
 #include <cmath>
 
@@ -34,7 +34,7 @@ class SvdKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const auto [rows, columns] = args.in_sizes[0];
     const int64_t inner = std::min(rows, columns);
-    if (inner == 0) {  // what is asked for here has elements: the vectors are all that there are
+    if (inner == 0) {  // no values, but full vectors
       FillIdentity(args.out[1], full_ ? rows : 0);
       FillIdentity(args.out[2], full_ ? columns : 0);
       return absl::OkStatus();
@@ -48,8 +48,8 @@ class SvdKernel : public LinearKernel {
       return absl::OkStatus();
     }
     const SvdVectors vectors = !vectors_ ? SvdVectors::kNone : full_ ? SvdVectors::kFull : SvdVectors::kThin;
-    DecomposeBySvd(a, rows, columns, vectors, args.out[0], args.out[1], args.out[2]);
-    return absl::OkStatus();
+    if (DecomposeBySvd(a, rows, columns, vectors, args.out[0], args.out[1], args.out[2])) return absl::OkStatus();
+    return errors::Internal("The singular value decomposition did not converge.");
   }
   bool ComputesInSingle() const override { return true; }
   absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); }

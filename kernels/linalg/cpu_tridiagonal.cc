@@ -1,4 +1,4 @@
-// Matrices of three diagonals: products, and solving by elimination with or without row exchanges.
+// TridiagonalMatMul, and TridiagonalSolve by elimination with or without partial pivoting.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
   absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); } \
   absl::Status Run(const MatrixArgs<std::complex<double>>& args) const override { return RunAs(args); }
 
-// Inputs: the upper, main and lower diagonal, each a matrix of one row, and what they are multiplied with.
+// Inputs: the upper, main and lower diagonal, each a matrix of one row, and the right factor.
 class TridiagonalMatMulKernel : public LinearKernel {
  private:
   int MatrixInputs() const override { return 4; }
@@ -47,8 +47,8 @@ class TridiagonalMatMulKernel : public LinearKernel {
   WEIR_RUN_BOTH
 };
 
-// Inputs: the three diagonals as rows, upper first, and right-hand sides. The solution of a singular matrix is NaN, or,
-// if asked for, that of a matrix beside it which is not singular, as LAPACK's xLAGTS makes it.
+// Inputs: the three diagonals as rows, upper first, and right-hand sides. The solution for a singular matrix is NaN, or,
+// with perturb_singular, that for a regular matrix close to it, as in LAPACK's xLAGTS.
 class TridiagonalSolveKernel : public LinearKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -64,7 +64,7 @@ class TridiagonalSolveKernel : public LinearKernel {
   }
 
  private:
-  // Of the elements, although what is computed has more.
+  // Of the elements; the computation itself is in double precision.
   struct Precision {
     template <typename T>
     static Precision Of() {
@@ -115,7 +115,7 @@ class TridiagonalSolveKernel : public LinearKernel {
   }
   WEIR_RUN_BOTH
 
-  // The matrix after elimination: each row's diagonal element and the two behind it.
+  // The matrix after elimination: each row's diagonal element and the two to its right.
   template <typename Scalar>
   struct Eliminated {
     Eliminated(const Scalar* rows, int64_t n)
@@ -123,7 +123,7 @@ class TridiagonalSolveKernel : public LinearKernel {
       next[n - 1] = Scalar(0);
     }
 
-    // False where a pivot is zero, unless such are to be perturbed later. x takes the same steps.
+    // Applies the same steps to x. False at a zero pivot, unless zero pivots are kept to be perturbed.
     bool Eliminate(const Scalar* below, bool pivoting, bool keep_zeros, Scalar* x, int64_t sides) {
       const int64_t n = static_cast<int64_t>(diagonal.size());
       double size = std::abs(diagonal[0]) + std::abs(next[0]);
@@ -163,7 +163,7 @@ class TridiagonalSolveKernel : public LinearKernel {
     std::vector<Scalar> diagonal, next, last;
   };
 
-  // Moves a pivot away from zero until what is divided by it stays finite.
+  // Moves a pivot away from zero until the quotients by it are finite.
   template <typename Scalar>
   void Perturb(double most, Scalar* row, int64_t sides, Scalar* pivot) const {
     const double large = 1 / precision_.least;
@@ -186,6 +186,8 @@ class TridiagonalSolveKernel : public LinearKernel {
   bool pivoting_ = true, perturb_ = false;
   Precision precision_ = Precision::Of<double>();
 };
+
+#undef WEIR_RUN_BOTH
 
 }  // namespace
 

@@ -5,12 +5,13 @@ namespace weir {
 OpFamily LinalgFamily() {
   return {
       .name = "linalg",
-      .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterFormerOps, RegisterMatrixFunctionOps,
+      .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterDeprecatedOps, RegisterMatrixFunctionOps,
               RegisterFusedMatMulOps},
-      .kernels = {RegisterDecompositionKernels, RegisterFormerNames, RegisterEigKernels, RegisterLuKernels,
-                  RegisterSchurKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
+      // The deprecated names copy the kernels registered before them.
+      .kernels = {RegisterEigKernels, RegisterLeastSquaresKernels, RegisterLuKernels, RegisterMatrixFunctionKernels,
+                  RegisterQrKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
                   RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,
-                  RegisterGpuMatMulKernels},
+                  RegisterGpuMatMulKernels, RegisterDeprecatedKernels},
       .gradients = {RegisterLinalgNotDifferentiable, RegisterDecompositionGradients, RegisterSpectralGradients,
                     RegisterTridiagonalGradients, RegisterMatMulGradients, RegisterEinsumGradients},
   };

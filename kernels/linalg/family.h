@@ -1,4 +1,4 @@
-// The linalg family: see README.md beside this file.
+// Registers dense linear algebra, matrix products and einsum.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -7,10 +7,10 @@ namespace weir {
 
 OpFamily LinalgFamily();
 
-// Its parts; only family.cc calls them.
+// The parts; only family.cc calls them.
 absl::Status RegisterLinearAlgebraOps(OpRegistry& ops);
 absl::Status RegisterDecompositionOps(OpRegistry& ops);
-absl::Status RegisterFormerOps(OpRegistry& ops);
+absl::Status RegisterDeprecatedOps(OpRegistry& ops);
 absl::Status RegisterMatrixFunctionOps(OpRegistry& ops);
 absl::Status RegisterFusedMatMulOps(OpRegistry& ops);
 
@@ -21,11 +21,12 @@ absl::Status RegisterMatMulGradients(OpRegistry& ops);
 absl::Status RegisterEinsumGradients(OpRegistry& ops);
 absl::Status RegisterLinalgNotDifferentiable(OpRegistry& ops);
 
-absl::Status RegisterDecompositionKernels(KernelRegistry& kernels);
-absl::Status RegisterFormerNames(KernelRegistry& kernels);
+absl::Status RegisterDeprecatedKernels(KernelRegistry& kernels);
 absl::Status RegisterEigKernels(KernelRegistry& kernels);
+absl::Status RegisterLeastSquaresKernels(KernelRegistry& kernels);
 absl::Status RegisterLuKernels(KernelRegistry& kernels);
-absl::Status RegisterSchurKernels(KernelRegistry& kernels);
+absl::Status RegisterMatrixFunctionKernels(KernelRegistry& kernels);
+absl::Status RegisterQrKernels(KernelRegistry& kernels);
 absl::Status RegisterSelfAdjointKernels(KernelRegistry& kernels);
 absl::Status RegisterSolverKernels(KernelRegistry& kernels);
 absl::Status RegisterSvdKernels(KernelRegistry& kernels);

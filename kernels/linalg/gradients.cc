@@ -13,7 +13,7 @@ Output Product(G& g, const Output& a, const Output& b, bool adjoint_a = false, b
   return g.Call("BatchMatMulV2", {a, b}, {G::Set("adj_x", adjoint_a), G::Set("adj_y", adjoint_b)});
 }
 Output Adjoint(G& g, const Output& a) {
-  // The last two dimensions change places; the rank need not be known.
+  // Exchanges the last two dimensions; the rank may be unknown.
   const Output rank = g.Call("Rank", {a});
   const Output last = g.Call("Sub", {rank, 1}), before = g.Call("Sub", {rank, 2});
   const Output batch = g.Call("Range", {0, before, 1}, {G::Set("Tidx", DT_INT32)});
@@ -31,7 +31,7 @@ Output Band(G& g, const Output& a, int64_t lower, int64_t upper) {
 Output Expand(G& g, const Output& a, int32_t axis) { return g.Call("ExpandDims", {a, Tensor::Scalar<int32_t>(axis)}); }
 Output Diagonal(G& g, const Output& a) { return g.Call("MatrixDiagPart", {a}); }
 Output WithDiagonal(G& g, const Output& a, const Output& diagonal) { return g.Call("MatrixSetDiag", {a, diagonal}); }
-// One over x, zero where x is.
+// 1 / x, or zero where x is zero.
 Output SafeReciprocal(G& g, const Output& x) {
   const Output one = g.Call("OnesLike", {x}), zero = g.Call("Equal", {x, g.Call("ZerosLike", {x})});
   return g.Call("SelectV2",
@@ -45,7 +45,7 @@ absl::Status MatrixInverse(G& g) {
   return absl::OkStatus();
 }
 
-// Each matrix of the adjoint inverse times a number.
+// The adjoint inverse of each matrix times a number of its own.
 Output ScaledInverse(G& g, const Output& factor) {
   const Output inverse = g.Call("MatrixInverse", {g.input(0)}, {G::Set("adjoint", true)});
   return Mul(g, Expand(g, Expand(g, factor, -1), -1), inverse);
@@ -87,8 +87,8 @@ absl::Status Cholesky(G& g) {
   return absl::OkStatus();
 }
 
-// Least squares by normal equations, x = (A^H A + l2)^-1 A^H b. For wide matrices the op solves an equation with the
-// same solution, for which l2 must make this one regular too.
+// Least squares by normal equations, x = (A^H A + l2)^-1 A^H b. For wide matrices, for which the op solves another
+// equation with the same solution, these are regular only if l2 is positive.
 absl::Status MatrixSolveLs(G& g) {
   if (!g.Attr<bool>("fast")) {
     return errors::Unimplemented("Gradient of MatrixSolveLs is defined for fast=true only");
@@ -150,7 +150,7 @@ absl::Status SelfAdjointEig(G& g) {
 }
 
 // For distinct singular values, in the reduced form: with F_ij = 1 / (s_j^2 - s_i^2),
-// U ((F o (U^H dU - dU^H U)) S + S (F o (V^H dV - dV^H V)) + dS) V^H, and what leaves the spaces of U and V.
+// U ((F o (U^H dU - dU^H U)) S + S (F o (V^H dV - dV^H V)) + dS) V^H, plus the parts orthogonal to U and V.
 absl::Status Svd(G& g) {
   Output s = g.output(0), u = g.output(1), v = g.output(2);
   if (!g.Attr<bool>("compute_uv")) {
@@ -187,7 +187,7 @@ absl::Status BatchMatMulV3(G& g) {
   return absl::OkStatus();
 }
 
-// exp(x) times the sums, the other way round, of dy exp(-y); positive and negative dy apart, as logarithms.
+// exp(x) times the reversed cumulative sums of dy exp(-y). Positive and negative dy are summed apart, as logarithms.
 absl::Status CumulativeLogsumexp(G& g) {
   const Output x = g.input(0), axis = g.input(1), y = g.output(0), dy = g.dy();
   const Output zero = g.Call("ZerosLike", {dy}), one = g.Call("OnesLike", {dy});

@@ -26,7 +26,7 @@ Output InverseDifferences(G& g, const Output& e) {
 }
 
 // With V the eigenvectors, of length one, and F_ij = 1 / (e_j - e_i): V^-H (de + F* o (W - V^H V diag(re W))) V^H for
-// W = V^H dV. Eigenvalues must be distinct; what is asked of eigenvectors must not depend on their phase.
+// W = V^H dV. Eigenvalues must be distinct, and the loss must not depend on the eigenvectors' phases.
 absl::Status Eig(G& g) {
   const Output e = g.output(0), x = g.input(0);
   Output v = g.output(1), middle = DiagonalMatrix(g, g.dy(0));

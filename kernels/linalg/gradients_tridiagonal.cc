@@ -1,4 +1,4 @@
-// Gradients of products and systems with few diagonals.
+// Gradients of TridiagonalMatMul, TridiagonalSolve and BandedTriangularSolve.
 
 #include "graph/gradients/broadcast_gradient.h"
 #include "graph/gradients/gradient_context.h"
@@ -24,7 +24,7 @@ Output Stacked(G& g, const Output& a, const Output& b, const Output& c) {
   return g.CallWithLists("ConcatV2", {{a, b, c}, {Tensor::Scalar<int32_t>(-2)}});
 }
 
-// Indices [first, last) of the dimension before the last, where zero as `last` is the end.
+// Rows [first, last) of each matrix; `last` 0 stands for the end.
 Output Rows(G& g, const Output& x, int32_t first, int32_t last) {
   return g.Call("StridedSlice",
                 {x, Tensor::Vector<int32_t>({0, first, 0}), Tensor::Vector<int32_t>({0, last, 0}),
@@ -32,12 +32,12 @@ Output Rows(G& g, const Output& x, int32_t first, int32_t last) {
                 {G::Set("ellipsis_mask", int64_t{1}), G::Set("begin_mask", int64_t{4}),
                  G::Set("end_mask", int64_t{last == 0 ? 6 : 4})});
 }
-// Row i is row i + 1 of `x`, the last one zero.
+// Shifts rows up by one; the last row becomes zero.
 Output Next(G& g, const Output& x) {
   const Output zero = g.Call("ZerosLike", {Rows(g, x, 0, 1)});
   return g.CallWithLists("ConcatV2", {{Rows(g, x, 1, 0), zero}, {Tensor::Scalar<int32_t>(-2)}});
 }
-// Row i is row i - 1, the first one zero.
+// Shifts rows down by one; the first row becomes zero.
 Output Previous(G& g, const Output& x) {
   const Output zero = g.Call("ZerosLike", {Rows(g, x, 0, 1)});
   return g.CallWithLists("ConcatV2", {{zero, Rows(g, x, 0, -1)}, {Tensor::Scalar<int32_t>(-2)}});
@@ -56,7 +56,7 @@ absl::Status TridiagonalMatMul(G& g) {
   return absl::OkStatus();
 }
 
-// For A x = b: db solves A^H db = dx, and dA = -db x^H where A has elements.
+// For A x = b: db solves A^H db = dx, and dA = -db x^H on the three diagonals.
 absl::Status TridiagonalSolve(G& g) {
   const Output diagonals = Conj(g, g.input(0)), x = Conj(g, g.output(0));
   const auto column = [&](int32_t i) { return Turned(g, Rows(g, diagonals, i, i + 1)); };
@@ -71,7 +71,7 @@ absl::Status TridiagonalSolve(G& g) {
   return absl::OkStatus();
 }
 
-// Likewise, for a triangular band; a row holds a diagonal.
+// The same for a triangular band, whose rows hold diagonals.
 absl::Status BandedTriangularSolve(G& g) {
   const bool lower = g.Attr<bool>("lower"), adjoint = g.Attr<bool>("adjoint");
   const Output band = g.input(0), x = g.output(0);

@@ -1,6 +1,7 @@
 #include "kernels/linalg/linear_algebra.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "kernels/device/parallel.h"
@@ -9,7 +10,7 @@
 namespace weir {
 namespace {
 
-// The batch dimensions of all inputs together.
+// The batch dimensions that the inputs have in common, or broadcast to.
 absl::StatusOr<TensorShape> CommonBatch(OpKernelContext& ctx, int inputs, bool broadcast) {
   DimVector dims;
   for (int i = 0; i < inputs; ++i) {
@@ -33,7 +34,7 @@ absl::StatusOr<TensorShape> CommonBatch(OpKernelContext& ctx, int inputs, bool b
   return TensorShape::Build(dims);
 }
 
-// Which matrix of a tensor stands for item `index` of the batch.
+// The index of the matrix that a tensor contributes to item `index` of the batch.
 int64_t ItemOf(const TensorShape& shape, const TensorShape& batch, int64_t index) {
   int64_t item = 0, step = 1;
   for (int d = 1; d <= shape.dims() - 2; ++d) {
@@ -46,6 +47,12 @@ int64_t ItemOf(const TensorShape& shape, const TensorShape& batch, int64_t index
 }
 
 }  // namespace
+
+absl::Status CheckLapackSize(int64_t rows, int64_t columns) {
+  if (std::max(rows, columns) <= std::numeric_limits<int>::max()) return absl::OkStatus();
+  return errors::InvalidArgument("A matrix of ", rows, " rows and ", columns, " columns is too large: at most ",
+                                 std::numeric_limits<int>::max(), " of each are supported.");
+}
 
 absl::Status LinearKernel::CheckShapes(const OpKernelContext& ctx) const {
   const int rank = ctx.input(0).dims();
@@ -93,8 +100,11 @@ absl::Status LinearKernel::ComputeAs(OpKernelContext& ctx, DataType type) {
     if (absent) *tensor.data<Scalar>() = Scalar(0);
     outputs.push_back(std::move(tensor));
   }
-  // Matrices without elements may have any number of rows, and come in any number.
+  // Without elements, matrices may have any number of rows and a batch any number of matrices.
   const int64_t items = is_empty ? 0 : batch.num_elements();
+  if (items > 0) {
+    for (const MatrixSize& size : args.in_sizes) RETURN_IF_ERROR(CheckLapackSize(size.rows, size.columns));
+  }
   std::mutex mutex;
   absl::Status status;
   const double cost = std::max(1.0, Cost(args.in_sizes));

@@ -1,5 +1,5 @@
 // Dense linear algebra on batches of matrices, in double or complex double: narrower elements are converted, which
-// costs less than it gains in accuracy. A kernel may ask for single precision, where roundings decide what is right.
+// gains more accuracy than it costs time. A kernel may ask for single precision.
 #pragma once
 
 #include <complex>
@@ -21,26 +21,30 @@ struct MatrixArgs {
   std::vector<Scalar*> out;
 };
 
-// Works on one matrix of each input at a time; output o of it has dimensions [batch..., out_dims[o]...].
+// InvalidArgument if LAPACK's sizes, of type int, are too narrow.
+absl::Status CheckLapackSize(int64_t rows, int64_t columns);
+
+// Runs once for each item of a batch, with one matrix of each input. Output o has dimensions [batch...,
+// out_dims[o]...]. Items run in parallel.
 class LinearKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) final;
 
  protected:
-  // The dimensions of one output item for inputs of those sizes; {-1} for an output that is not asked for, which
-  // becomes a scalar. InvalidArgument where the sizes do not fit.
+  // The dimensions of one output item for inputs of those sizes; {-1} for an output that the attributes switch off,
+  // which becomes a scalar. InvalidArgument if the sizes do not match.
   virtual absl::StatusOr<std::vector<DimVector>> OutputDims(const std::vector<MatrixSize>& in) const = 0;
   virtual absl::Status Run(const MatrixArgs<double>& args) const = 0;
   virtual absl::Status Run(const MatrixArgs<std::complex<double>>& args) const = 0;
-  // Whether elements of single precision stay that; then both of these are there too.
+  // Whether float and complex64 are computed as such, by RunSingle.
   virtual bool ComputesInSingle() const { return false; }
   virtual absl::Status RunSingle(const MatrixArgs<float>& args) const;
   virtual absl::Status RunSingle(const MatrixArgs<std::complex<float>>& args) const;
-  // InvalidArgument where ranks, or what else concerns more than the sizes of single matrices, are wrong.
+  // InvalidArgument if ranks or batch dimensions are wrong.
   virtual absl::Status CheckShapes(const OpKernelContext& ctx) const;
-  // How many leading inputs are batches of matrices.
+  // The number of leading inputs that are batches of matrices.
   virtual int MatrixInputs() const { return 1; }
-  // Inputs whose batch dimensions are spread over those of the others.
+  // Whether batch dimensions broadcast.
   virtual bool Broadcasts() const { return false; }
   // The cost of one item in picoseconds.
   virtual double Cost(const std::vector<MatrixSize>& in) const;

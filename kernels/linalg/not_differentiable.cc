@@ -1,4 +1,4 @@
-// The ops of this family through which no gradient flows.
+// Ops without gradients.
 #include "kernels/linalg/family.h"
 
 namespace weir {

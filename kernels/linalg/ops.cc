@@ -1,4 +1,4 @@
-// Linear algebra: solving, inverting and factorising matrices.
+// Ops that multiply, solve, invert and factorise matrices.
 #include <algorithm>
 
 #include "kernels/device/op_shapes.h"
@@ -15,7 +15,7 @@ absl::Status SetItem(InferenceContext& c, int output, const PartialTensorShape& 
   c.set_output(output, c.Concatenate(batch, c.Of(item)));
   return absl::OkStatus();
 }
-// Input i: at least a matrix, square.
+// Input i, which must be a batch of square matrices.
 absl::StatusOr<int64_t> Square(InferenceContext& c, int i) {
   ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRankAtLeast(c.input(i), 2));
   if (in.unknown_rank()) return kUnknown;
@@ -39,7 +39,7 @@ absl::Status DeterminantShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// Inputs: matrix and right-hand sides. The unknowns are as many as the matrix has columns.
+// Inputs: matrix and right-hand sides. The matrix has a column for each unknown.
 absl::Status SolveShape(InferenceContext& c, bool square) {
   ASSIGN_OR_RETURN(PartialTensorShape matrix, c.WithRankAtLeast(c.input(0), 2));
   ASSIGN_OR_RETURN(PartialTensorShape rhs, c.WithRankAtLeast(c.input(1), 2));
@@ -112,8 +112,8 @@ absl::Status EigShape(InferenceContext& c) {
   return SetItem(c, 0, c.input(0), {n == kUnknown ? kUnknown : n + 1, n});
 }
 
-// As BatchMatMulV2.
-absl::Status BatchMatMulShape(InferenceContext& c) {
+// The batch dimensions broadcast, as in BatchMatMulV2.
+absl::Status BatchMatMulV3Shape(InferenceContext& c) {
   bool adjoint[2];
   RETURN_IF_ERROR(c.GetAttr("adj_x", &adjoint[0]));
   RETURN_IF_ERROR(c.GetAttr("adj_y", &adjoint[1]));
@@ -128,7 +128,6 @@ absl::Status BatchMatMulShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// Without ellipses the labels tell all that the inputs do.
 // One operand of an equation: labels before and after "...".
 struct EinsumTerm {
   explicit EinsumTerm(const std::string& text) {
@@ -157,7 +156,7 @@ absl::Status EinsumShape(InferenceContext& c) {
     return errors::InvalidArgument("Expecting exactly one '->' in einsum equation: ", equation);
   int64_t sizes[256];
   std::fill(sizes, sizes + 256, kUnknown);
-  PartialTensorShape rest = c.Of({});  // what the ellipses stand for, broadcast
+  PartialTensorShape rest = c.Of({});  // the broadcast dimensions of the ellipses
   size_t at = 0;
   for (int i = 0; i < c.num_inputs(); ++i) {
     const size_t end = std::min(arrow, equation.find(',', at));
@@ -295,7 +294,7 @@ absl::Status RegisterDecompositionOps(OpRegistry& ops) {
           .Attr("adj_y: bool = false")
           .Attr("grad_x: bool = false")
           .Attr("grad_y: bool = false")
-          .Shape(BatchMatMulShape)));
+          .Shape(BatchMatMulV3Shape)));
   RETURN_IF_ERROR(ops.Register(Op("CumulativeLogsumexp")
                                    .Input("x: T")
                                    .Input("axis: Tidx")

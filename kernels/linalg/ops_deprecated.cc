@@ -1,4 +1,4 @@
-// Ops that graphs of TensorFlow 1 have under names that it gave up.
+// The deprecated Batch* ops of TensorFlow 1, whose graphs still contain them.
 #include "kernels/device/op_shapes.h"
 #include "kernels/linalg/family.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -6,11 +6,12 @@
 namespace weir {
 namespace {
 
-// `name` is `today` for fewer types (any where there are none), up to GraphDef version `version`.
-absl::Status RegisterFormer(OpRegistry& ops, const std::string& name, const std::string& today, int version,
-                            const std::string& explanation, const DataTypeVector& types) {
+// Registers `name` as a copy of the op `today`, deprecated since GraphDef version `version`. Its T allows `types` only,
+// or what it allows today if `types` is empty.
+absl::Status RegisterDeprecated(OpRegistry& ops, const std::string& name, const std::string& today, int version,
+                                const std::string& explanation, const DataTypeVector& types) {
   const OpRegistration* const op = ops.Find(today);
-  if (op == nullptr) return errors::Internal(name, " is to be ", today, ", which is not registered");
+  if (op == nullptr) return errors::Internal(name, " copies ", today, ", which is not registered");
   tensorflow::OpDef def = *op->op_def;
   def.set_name(name);
   def.mutable_deprecation()->set_version(version);
@@ -27,23 +28,23 @@ absl::Status RegisterFormer(OpRegistry& ops, const std::string& name, const std:
 
 absl::Status RegisterSolvers(OpRegistry& ops) {
   const DataTypeVector real = {DT_DOUBLE, DT_FLOAT}, complex = {DT_DOUBLE, DT_FLOAT, DT_COMPLEX64, DT_COMPLEX128};
-  struct Former {
+  struct Copy {
     std::string today;
     DataTypeVector types;
   };
   for (const auto& [today, types] :
-       {Former{"Cholesky", real}, Former{"CholeskyGrad", {DT_FLOAT, DT_DOUBLE}},
-        Former{"MatrixDeterminant", {DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128}}, Former{"MatrixInverse", real},
-        Former{"MatrixSolve", real}, Former{"MatrixSolveLs", real}, Former{"MatrixTriangularSolve", real},
-        Former{"SelfAdjointEigV2", real}, Former{"Svd", complex}}) {
-    RETURN_IF_ERROR(RegisterFormer(ops, "Batch" + today, today, 13, "Use " + today + " instead.", types));
+       {Copy{"Cholesky", real}, Copy{"CholeskyGrad", {DT_FLOAT, DT_DOUBLE}},
+        Copy{"MatrixDeterminant", {DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128}}, Copy{"MatrixInverse", real},
+        Copy{"MatrixSolve", real}, Copy{"MatrixSolveLs", real}, Copy{"MatrixTriangularSolve", real},
+        Copy{"SelfAdjointEigV2", real}, Copy{"Svd", complex}}) {
+    RETURN_IF_ERROR(RegisterDeprecated(ops, "Batch" + today, today, 13, "Use " + today + " instead.", types));
   }
-  return RegisterFormer(ops, "BatchSelfAdjointEig", "SelfAdjointEig", 11, "Use SelfAdjointEigV2 instead.", real);
+  return RegisterDeprecated(ops, "BatchSelfAdjointEig", "SelfAdjointEig", 11, "Use SelfAdjointEigV2 instead.", real);
 }
 
 absl::Status RegisterDiagonals(OpRegistry& ops) {
   for (const std::string today : {"MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"}) {
-    RETURN_IF_ERROR(RegisterFormer(ops, "Batch" + today, today, 14, "Use " + today, {}));
+    RETURN_IF_ERROR(RegisterDeprecated(ops, "Batch" + today, today, 14, "Use " + today, {}));
   }
   return ops.Register(Op("BatchMatrixBandPart")
                           .Input("input: T")
@@ -57,7 +58,7 @@ absl::Status RegisterDiagonals(OpRegistry& ops) {
 
 }  // namespace
 
-absl::Status RegisterFormerOps(OpRegistry& ops) {
+absl::Status RegisterDeprecatedOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterSolvers(ops));
   return RegisterDiagonals(ops);
 }

@@ -1,4 +1,4 @@
-// Functions of matrices: factors, eigenvalues, roots, systems of three diagonals.
+// Lu, Eig, MatrixSquareRoot, MatrixLogarithm and the tridiagonal ops.
 #include "kernels/device/op_shapes.h"
 #include "kernels/linalg/family.h"
 

@@ -1,33 +1,35 @@
-// Schur's form of a complex matrix, from which eigenvalues and functions of the matrix follow.
+// Schur forms A = Q T Q^H of square matrices, from which eigenvalues and functions of matrices follow. The steps are
+// those of EISPACK's comqr and hqr2, which Eigen follows too: vectors have TensorFlow's order and phases.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <vector>
 
+#include "kernels/linalg/lapack.h"
+
 namespace weir {
 
-// Row-major and square.
-class ComplexMatrix {
- public:
-  explicit ComplexMatrix(int64_t n) : n_(n), data_(n * n) {}
-  static ComplexMatrix Identity(int64_t n);
-  int64_t size() const { return n_; }
-  std::complex<double>& operator()(int64_t i, int64_t j) { return data_[i * n_ + j]; }
-  std::complex<double> operator()(int64_t i, int64_t j) const { return data_[i * n_ + j]; }
-  friend ComplexMatrix operator*(const ComplexMatrix& a, const ComplexMatrix& b);
-  ComplexMatrix Adjoint() const;
+// Reduces a column-major n x n matrix to Hessenberg form, zero below the first subdiagonal; q as below.
+template <typename Scalar>
+void ToHessenberg(int64_t n, Scalar* t, Scalar* q) {
+  std::vector<Scalar> tau(n);
+  lapack::Gehrd(n, t, n, tau.data());
+  if (q != nullptr) {
+    std::copy_n(t, n * n, q);
+    lapack::Unghr(n, q, n, tau.data());
+  }
+  for (int64_t j = 0; j + 2 < n; ++j) std::fill(t + j * n + j + 2, t + (j + 1) * n, Scalar(0));
+}
 
- private:
-  int64_t n_;
-  std::vector<std::complex<double>> data_;
-};
+// Turns a finite column-major n x n matrix into upper triangular T, and fills q, n x n, unless it is null. False if the
+// iteration does not converge.
+template <typename Real>
+bool ToComplexSchurForm(int64_t n, std::complex<Real>* t, std::complex<Real>* q);
 
-// A = Q T Q^H with unitary Q and upper triangular T.
-struct SchurForm {
-  ComplexMatrix q, t;
-};
-// False where the iteration does not converge (elements that are not finite).
-bool MakeSchurForm(const ComplexMatrix& a, SchurForm* form);
+// The same with real numbers: T has blocks of two on its diagonal for pairs of conjugate eigenvalues.
+template <typename Real>
+bool ToRealSchurForm(int64_t n, Real* t, Real* q);
 
 }  // namespace weir

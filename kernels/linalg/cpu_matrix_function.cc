@@ -1,9 +1,12 @@
-// The square root and the logarithm of a square matrix: both from Schur's form.
+// MatrixSquareRoot and MatrixLogarithm, both from the Schur form.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "kernels/linalg/family.h"
+#include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linear_algebra.h"
 #include "kernels/linalg/schur.h"
 
@@ -12,18 +15,25 @@ namespace {
 
 using Complex = std::complex<double>;
 
-absl::StatusOr<SchurForm> SchurFormOf(const ComplexMatrix& a) {
-  SchurForm form{ComplexMatrix(0), ComplexMatrix(0)};
-  if (MakeSchurForm(a, &form)) return form;
-  return errors::InvalidArgument("Eigen decomposition was not successful. The input might not be valid.");
-}
+// Square and column-major.
+class ComplexMatrix {
+ public:
+  explicit ComplexMatrix(int64_t n) : n_(n), data_(n * n) {}
+  int64_t size() const { return n_; }
+  Complex* data() { return data_.data(); }
+  Complex& operator()(int64_t i, int64_t j) { return data_[j * n_ + i]; }
+  Complex operator()(int64_t i, int64_t j) const { return data_[j * n_ + i]; }
+  // this * op(b), where `op` is 'N' for b itself and 'C' for its adjoint.
+  ComplexMatrix Times(char op, const ComplexMatrix& b) const {
+    ComplexMatrix product(n_);
+    lapack::Gemm('N', op, n_, n_, n_, Complex(1), data_.data(), n_, b.data_.data(), n_, Complex(0), product.data(), n_);
+    return product;
+  }
 
-template <typename Scalar>
-ComplexMatrix Read(const Scalar* from, int64_t n) {
-  ComplexMatrix m(n);
-  for (int64_t i = 0; i < n * n; ++i) m(i / n, i % n) = from[i];
-  return m;
-}
+ private:
+  int64_t n_;
+  std::vector<Complex> data_;
+};
 
 // The root of an upper triangular matrix, column by column (Björck and Hammarling, 1983).
 ComplexMatrix TriangularRoot(const ComplexMatrix& t) {
@@ -105,10 +115,18 @@ class MatrixFunctionKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[0].rows;
     if (n == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const SchurForm form, SchurFormOf(Read(args.in[0], n)));
-    const ComplexMatrix result = form.q * kOfTriangular(form.t) * form.q.Adjoint();
+    ComplexMatrix t(n), q(n);
+    for (int64_t i = 0; i < n * n; ++i) {
+      if (!std::isfinite(std::abs(args.in[0][i]))) return Failed();
+      t(i / n, i % n) = args.in[0][i];
+    }
+    if (!ToComplexSchurForm(n, t.data(), q.data())) return Failed();
+    const ComplexMatrix result = q.Times('N', kOfTriangular(std::move(t))).Times('C', q);
     Store(result, args.out[0]);
     return absl::OkStatus();
+  }
+  static absl::Status Failed() {
+    return errors::InvalidArgument("Eigen decomposition was not successful. The input might not be valid.");
   }
   // NaN where no real matrix is the function of a real one: a root of a negative eigenvalue, say.
   static void Store(const ComplexMatrix& from, double* to) {
@@ -134,7 +152,7 @@ ComplexMatrix Root(ComplexMatrix t) { return TriangularRoot(t); }
 
 }  // namespace
 
-absl::Status RegisterSchurKernels(KernelRegistry& kernels) {
+absl::Status RegisterMatrixFunctionKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<MatrixFunctionKernel<Root>>(
       Kernel("MatrixSquareRoot").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128})));
   return kernels.Register<MatrixFunctionKernel<TriangularLogarithm>>(
