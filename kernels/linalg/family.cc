@@ -10,9 +10,9 @@ OpFamily LinalgFamily() {
       .kernels = {RegisterDecompositionKernels, RegisterFormerNames, RegisterEigKernels, RegisterLuKernels,
                   RegisterSchurKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
                   RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,
-                  RegisterGpuMatMulKernels},
-      .gradients = {RegisterLinalgNotDifferentiable, RegisterDecompositionGradients, RegisterSpectralGradients,
-                    RegisterTridiagonalGradients, RegisterMatMulGradients, RegisterEinsumGradients},
+                  RegisterGpuMatMulKernels, RegisterBatchMatMulV3Kernels},
+      .gradients = {RegisterDecompositionGradients, RegisterSpectralGradients, RegisterTridiagonalGradients,
+                    RegisterMatMulGradients, RegisterEinsumGradients},
   };
 }
 
