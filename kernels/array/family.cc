@@ -5,15 +5,23 @@ namespace weir {
 OpFamily ArrayFamily() {
   return {
       .name = "array",
-      .ops = {RegisterDiagonalOps, RegisterBandOps, RegisterSpaceBatchOps, RegisterArrayOps, RegisterInplaceOps,
-              RegisterStridedSliceAssignOps, RegisterParallelConcatStepOps},
-      .kernels = {RegisterBandKernels, RegisterDiagonalKernels, RegisterGpuDiagonalKernels, RegisterJoinKernels,
-                  RegisterMoveKernels, RegisterPadKernels, RegisterSpaceBatchKernels, RegisterGpuMoveKernels,
-                  RegisterGpuPadKernels, RegisterGpuArrayKernels, RegisterGpuSpaceKernels, RegisterValueKernels,
-                  RegisterInplaceKernels, RegisterShapeKernels, RegisterGpuFillKernels, RegisterSliceKernels,
-                  RegisterStridedSliceAssignKernels, RegisterGpuSliceKernels},
+      .ops = {RegisterDiagonalOps, RegisterBandOps, RegisterJoiningOps, RegisterParallelConcatStepOps,
+              RegisterMovingOps, RegisterSpaceBatchOps, RegisterShapeOps, RegisterInplaceOps, RegisterRangeOps,
+              RegisterValueOps, RegisterSlicingOps, RegisterStridedSliceAssignOps},
+      .kernels = {RegisterBandKernels,          RegisterDiagonalKernels,
+                  RegisterGpuDiagonalKernels,   RegisterJoinKernels,
+                  RegisterGpuConcatKernels,     RegisterGpuSplitKernels,
+                  RegisterMoveKernels,          RegisterPadKernels,
+                  RegisterSpaceBatchKernels,    RegisterGpuMoveKernels,
+                  RegisterGpuPadKernels,        RegisterGpuRollKernels,
+                  RegisterGpuSpaceBatchKernels, RegisterValueKernels,
+                  RegisterInplaceKernels,       RegisterRangeKernels,
+                  RegisterShapeKernels,         RegisterGpuFillKernels,
+                  RegisterSliceKernels,         RegisterStridedSliceAssignKernels,
+                  RegisterGpuSliceKernels},
       .gradients = {RegisterArrayNotDifferentiable, RegisterDiagonalGradients, RegisterBandGradients,
-                    RegisterArrayGradients},
+                    RegisterJoiningGradients, RegisterMovingGradients, RegisterSpaceBatchGradients,
+                    RegisterShapeGradients, RegisterIdentityGradients, RegisterSlicingGradients},
   };
 }
 

@@ -4,8 +4,9 @@
 namespace weir {
 
 absl::Status RegisterArrayNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"Assert", "ConcatOffset", "Empty", "InvertPermutation", "OnesLike", "Rank", "Shape", "ShapeN",
-                         "Size", "ZerosLike"}) {
+  for (const char* op :
+       {"ConcatOffset", "Const", "Empty", "InvertPermutation", "LinSpace", "NoOp", "OnesLike", "Placeholder",
+        "PlaceholderV2", "Range", "Rank", "Shape", "ShapeN", "Size", "StopGradient", "ZerosLike"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

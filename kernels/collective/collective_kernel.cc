@@ -108,7 +108,7 @@ void CollectiveKernel::ComputeAsync(OpKernelContext& ctx, DoneCallback done) {
   if (!executor.ok()) return done(executor.status());
   Tensor input;
   if (absl::Status status = Describe(ctx, &params, &input); !status.ok()) return done(std::move(status));
-  // The executor holds no share of itself: its step keeps it until this kernel is done.
+  // The step keeps the executor alive until this kernel is done.
   (*executor)->RunAsync(params, ctx.device(), input, ctx.mutable_output(0), ctx.cancellation(), std::move(done));
 }
 

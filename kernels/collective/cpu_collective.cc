@@ -21,7 +21,7 @@ absl::Status ReadFinalOp(const OpKernelConstruction& ctx, bool* is_mean) {
 template <CollectiveType kType>
 constexpr bool kReduces = kType == CollectiveType::kReduce || kType == CollectiveType::kReduceScatter;
 
-// What the attributes of both versions say.
+// Attributes of both versions.
 template <CollectiveType kType>
 absl::Status ReadCommon(OpKernelConstruction& ctx, CollectiveParams* params) {
   params->type = kType;

@@ -1,4 +1,4 @@
-// Groups that are made by an op of their own, and collectives among them (V3).
+// Communicators, made by an op of their own, and the collectives that use them (V3).
 #include <atomic>
 #include <utility>
 
@@ -21,7 +21,7 @@ class CollectiveCommunicator : public Resource {
                            group_.rank);
   }
   const CollectiveGroup& group() const { return group_; }
-  // Members number their collectives alike when they run them in the same order.
+  // Members that run their collectives in the same order number them alike.
   int32_t NextInstance() { return next_instance_.fetch_add(1, std::memory_order_relaxed) & ((1 << 21) - 1); }
 
  private:

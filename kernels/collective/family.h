@@ -1,4 +1,4 @@
-// The collective family: see README.md beside this file.
+// Ops in which all members of a group take part: all-reduce, all-gather, broadcast, all-to-all.
 #pragma once
 
 #include "kernels/op_family.h"

@@ -31,7 +31,7 @@ class PartitionedCallKernel : public AsyncOpKernel {
   FunctionRuntime::Handle function_ = 0;
 };
 
-// The gradient of a function is a function of the library's too: SymbolicGradient[f = …].
+// The library also holds the gradient of a function under the name SymbolicGradient[f = …].
 class SymbolicGradientKernel : public AsyncOpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -58,8 +58,8 @@ absl::StatusOr<DeviceName> TargetDevice(const Tensor& target) {
   return DeviceName::Parse(std::string(target.scalar<tstring>()));
 }
 
-// Calls of the session's graph were written out before the step. What is left is within functions that are called, and
-// has to be for this device.
+// Calls in the session's graph are inlined before the step. The remaining ones are inside called functions, and must be
+// for this device.
 class RemoteCallKernel : public AsyncOpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -83,7 +83,7 @@ class RemoteCallKernel : public AsyncOpKernel {
   FunctionRuntime::Handle function_ = 0;
 };
 
-// The number of the first device that a name fits.
+// The index of the first device that matches a name.
 class TargetDeviceKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -163,7 +163,7 @@ class ToBoolKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
-// Stands for a value that nobody reads.
+// The value of a branch output that is never read.
 class FakeParamKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -190,7 +190,7 @@ class FakeParamKernel : public OpKernel {
   DataType dtype_ = DT_INVALID;
 };
 
-// The first of `device_names` that this device's type is; one more than the last where none is.
+// The index of this device's type in `device_names`; their number if it is not among them.
 class DeviceIndexKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("device_names", &names_); }

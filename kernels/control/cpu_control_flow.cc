@@ -1,4 +1,4 @@
-// The executor does control flow itself; these kernels are for other callers, and say what the ops compute.
+// The executor implements control flow itself; these kernels serve other callers.
 
 #include "kernels/control/family.h"
 
@@ -30,7 +30,7 @@ class SwitchKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
-// An index that names no output chooses the last.
+// An index out of range chooses the last output.
 class SwitchNKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {

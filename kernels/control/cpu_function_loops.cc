@@ -1,4 +1,4 @@
-// Loops by functions.
+// While and For, whose condition and body are functions.
 #include <atomic>
 #include <memory>
 
@@ -15,8 +15,7 @@ using function_call::SetOutputs;
 using function_call::Tensors;
 using function_call::Truth;
 
-// One run of a While. Calls that finish at once are taken up by the loop below, so that iterations do not pile up on
-// the stack.
+// One run of a While. Calls that complete inline continue in the loop below, so iterations do not pile up on the stack.
 class WhileRun : public std::enable_shared_from_this<WhileRun> {
  public:
   WhileRun(OpKernelContext& ctx, FunctionRuntime::Handle cond, FunctionRuntime::Handle body,
@@ -44,7 +43,7 @@ class WhileRun : public std::enable_shared_from_this<WhileRun> {
  private:
   enum Phase { kLaunching, kReturned, kDone };
 
-  // False: the loop has ended.
+  // False if the loop has ended.
   bool Take() {
     absl::StatusOr<bool> go_on = TakeResult();
     if (go_on.ok() && *go_on) return true;
@@ -113,7 +112,7 @@ class ForRun : public std::enable_shared_from_this<ForRun> {
  private:
   enum Phase { kLaunching, kReturned, kDone };
 
-  // False: the loop has failed.
+  // False if the loop has failed.
   bool Take() {
     absl::Status status = result_.status();
     if (status.ok()) status = CheckCancelled(ctx_);

@@ -1,4 +1,4 @@
-// MapDefun: a function of each row of its arguments; its results are rows of the outputs.
+// MapDefun: calls a function on each row of its arguments and stacks the results.
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -34,7 +34,7 @@ class MapDefunKernel : public AsyncOpKernel {
     if (map->rows == 0) return map->Finish();
     map->left = map->rows;
     for (int64_t row = 0; row < map->rows; ++row) {
-      // What is thrown must not leave: calls of earlier rows are under way.
+      // Exceptions must not leave: calls for earlier rows are still running.
       status = OrOutOfMemory([&] {
         Call(map, row);
         return absl::OkStatus();
@@ -125,7 +125,7 @@ class MapDefunKernel : public AsyncOpKernel {
     Tensors inputs;
     int64_t rows = 0;
     std::atomic<int64_t> left{0};
-    // Of these, calls that run at the same time hold the lock.
+    // Written by concurrent calls under the lock.
     Mutex mu;
     Tensors outputs;
     std::vector<bool> allocated;

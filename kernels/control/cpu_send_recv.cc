@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// What both ends build from the same attributes, so that they meet.
+// The rendezvous key that both ends build from the same attributes.
 class TransferKey {
  public:
   absl::Status Init(OpKernelConstruction& ctx) {

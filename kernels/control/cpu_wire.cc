@@ -1,4 +1,4 @@
-// Tensors as they pass between tasks: cast, compressed, and back.
+// Encodes tensors for transfer between tasks (cast, compressed) and decodes them.
 #include "core/kernel_registry.h"
 #include "core/op_kernel.h"
 #include "core/wire/wire_tensor.h"

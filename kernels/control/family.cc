@@ -5,10 +5,11 @@ namespace weir {
 OpFamily ControlFamily() {
   return {
       .name = "control",
-      .ops = {RegisterCoreOps, RegisterWireOps, RegisterMapDefunOps},
+      .ops = {RegisterControlOps, RegisterMapDefunOps, RegisterWireOps},
       .kernels = {RegisterCallKernels, RegisterControlFlowKernels, RegisterFunctionLoopKernels, RegisterMapDefunKernels,
-                  RegisterTransferKernels, RegisterSessionTensorKernels, RegisterWireKernels, RegisterGpuCopyKernels},
-      .gradients = {RegisterControlNotDifferentiable, RegisterCallGradients},
+                  RegisterRefSelectKernels, RegisterTransferKernels, RegisterSessionTensorKernels, RegisterWireKernels,
+                  RegisterGpuCopyKernels},
+      .gradients = {RegisterCallGradients, RegisterControlNotDifferentiable},
   };
 }
 

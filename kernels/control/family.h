@@ -1,4 +1,4 @@
-// The control family: see README.md beside this file.
+// Control flow, calls of functions, sends and receives, and tensors kept by a session.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -8,9 +8,9 @@ namespace weir {
 OpFamily ControlFamily();
 
 // Its parts; only family.cc calls them.
-absl::Status RegisterCoreOps(OpRegistry& ops);
-absl::Status RegisterWireOps(OpRegistry& ops);
+absl::Status RegisterControlOps(OpRegistry& ops);
 absl::Status RegisterMapDefunOps(OpRegistry& ops);
+absl::Status RegisterWireOps(OpRegistry& ops);
 
 absl::Status RegisterCallGradients(OpRegistry& ops);
 absl::Status RegisterControlNotDifferentiable(OpRegistry& ops);
@@ -19,6 +19,7 @@ absl::Status RegisterCallKernels(KernelRegistry& kernels);
 absl::Status RegisterControlFlowKernels(KernelRegistry& kernels);
 absl::Status RegisterFunctionLoopKernels(KernelRegistry& kernels);
 absl::Status RegisterMapDefunKernels(KernelRegistry& kernels);
+absl::Status RegisterRefSelectKernels(KernelRegistry& kernels);
 absl::Status RegisterTransferKernels(KernelRegistry& kernels);
 absl::Status RegisterSessionTensorKernels(KernelRegistry& kernels);
 absl::Status RegisterWireKernels(KernelRegistry& kernels);

@@ -1,4 +1,4 @@
-// What kernels that call functions share.
+// How kernels call functions of the library.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ absl::StatusOr<FunctionRuntime::Handle> Instantiate(OpKernelConstruction& ctx,
                                                     const tensorflow::NameAttrList& function);
 // The function that an attribute names.
 absl::StatusOr<FunctionRuntime::Handle> InstantiateAttr(OpKernelConstruction& ctx, absl::string_view attr);
-// One level deeper than the calling step.
+// Options for a call one level deeper than the calling step.
 FunctionRuntime::RunOptions OptionsFor(const OpKernelContext& ctx);
 // The kernel's inputs from `first` on.
 Tensors Inputs(const OpKernelContext& ctx, int first);
 absl::Status SetOutputs(OpKernelContext& ctx, Tensors values);
-// What is returned becomes the kernel's outputs.
+// Sets the kernel's outputs to the returned tensors.
 void Call(OpKernelContext& ctx, FunctionRuntime::Handle handle, Tensors args, AsyncOpKernel::DoneCallback done);
-// TensorFlow's truth: a scalar that is not zero or empty; of other shapes, having elements.
+// TensorFlow's truth value: a scalar is true unless zero or empty; other tensors are true if they have elements.
 absl::StatusOr<bool> Truth(const Tensor& tensor);
 
 }  // namespace weir::function_call

@@ -1,4 +1,4 @@
-// What stands between a tensor in a GPU's memory and who wants it in the host's, and the reverse.
+// Copies of tensors between GPU and host memory, and between GPUs.
 #include <utility>
 
 #include "core/gpu/cancellable_copy.h"
@@ -46,7 +46,7 @@ class FromPeerKernel : public GpuOpKernel {
   GpuDevice* peer_ = nullptr;
 };
 
-// Ends when the tensor has arrived, or the step is cancelled; the device's memory is held until the copy is over.
+// Completes when the tensor has arrived or the step is cancelled. Device memory is held until the copy is over.
 class ToHostKernel : public AsyncOpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {

@@ -1,4 +1,4 @@
-// Gradients of calls of functions that were not written out: see graph/gradients/function_call_gradient.h.
+// Gradients of function calls that were not inlined: see graph/gradients/function_call_gradient.h.
 #include "graph/function_library.h"
 #include "graph/gradients/function_call_gradient.h"
 #include "graph/gradients/gradient_context.h"

@@ -4,8 +4,8 @@
 namespace weir {
 
 absl::Status RegisterControlNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"Abort", "Const", "DeleteSessionTensor", "GetSessionHandle", "GetSessionHandleV2",
-                         "GetSessionTensor", "NoOp", "Placeholder", "PlaceholderV2", "StopGradient", "ToBool"}) {
+  for (const char* op :
+       {"Abort", "DeleteSessionTensor", "GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "ToBool"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -1,5 +1,4 @@
-
-#include "core/attr_value.h"
+// Control flow, calls of functions, sends and receives, and tensors kept by a session.
 #include "core/fusion/fused_node.h"
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/graph_ops.h"
@@ -12,25 +11,11 @@ namespace {
 
 using shapes::PassOn;
 
-absl::Status ConstShape(InferenceContext& c) {
-  const tensorflow::AttrValue* value = FindAttr(c.node(), "value");
-  if (value == nullptr) return errors::InvalidArgument("attr 'value' is missing");
-  ASSIGN_OR_RETURN(TensorShape shape, TensorShape::FromProto(value->tensor().tensor_shape()));
-  c.set_output(0, shape);
-  return absl::OkStatus();
-}
-
 absl::Status AttrShape(InferenceContext& c) {
   PartialTensorShape shape;
   RETURN_IF_ERROR(c.GetAttr("shape", &shape));
   c.set_output(0, shape);
   return absl::OkStatus();
-}
-
-// The default must fit, but another value of the declared shape may be fed.
-absl::Status PlaceholderWithDefaultShape(InferenceContext& c) {
-  RETURN_IF_ERROR(AttrShape(c));
-  return c.input(0).MergeWith(c.output(0)).status();
 }
 
 absl::Status PassOnAll(InferenceContext& c) {
@@ -44,7 +29,7 @@ absl::Status SwitchShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// What all inputs have in common: any of them may be the one that arrives.
+// The dimensions that all inputs share: any of them may arrive.
 absl::Status MergeShape(InferenceContext& c) {
   PartialTensorShape common = c.input(0);
   bool same_handles = true;
@@ -73,6 +58,16 @@ absl::Status MergeShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status RefSelectShape(InferenceContext& c) {
+  RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
+  PartialTensorShape first = c.input(1);
+  for (int i = 2; i < c.num_inputs(); ++i) {
+    if (!(c.input(i) == first)) first = PartialTensorShape();
+  }
+  if (first.IsFullyDefined()) c.set_output(0, std::move(first));
+  return absl::OkStatus();
+}
+
 absl::Status ScalarShape(InferenceContext& c) {
   c.set_output(0, InferenceContext::Scalar());
   return absl::OkStatus();
@@ -84,7 +79,7 @@ absl::Status LoopCondShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// The attribute, where it is set, must speak of every output.
+// Uses attribute output_shapes if it is set; it must have a shape for each output. Returns whether it is set.
 absl::StatusOr<bool> UseOutputShapes(InferenceContext& c) {
   std::vector<PartialTensorShape> shapes;
   RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
@@ -108,46 +103,6 @@ absl::Status WhileShape(InferenceContext& c) {
 absl::Status RegisterAll(OpRegistry& ops, std::initializer_list<Op> definitions) {
   for (const Op& op : definitions) RETURN_IF_ERROR(ops.Register(op));
   return absl::OkStatus();
-}
-
-absl::Status RegisterValueOps(OpRegistry& ops) {
-  return RegisterAll(
-      ops, {
-               Op("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type").Shape(ConstShape),
-               Op("NoOp").Shape(shapes::NoOutputs),
-               Op("Identity").Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged),
-               Op("RefIdentity")
-                   .Input("input: Ref(T)")
-                   .Output("output: Ref(T)")
-                   .Attr("T: type")
-                   .AllowsUninitializedInput()
-                   .Shape(shapes::Unchanged),
-               Op("IdentityN").Input("input: T").Output("output: T").Attr("T: list(type) >= 1").Shape(PassOnAll),
-               Op("StopGradient").Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged),
-               Op("PreventGradient")
-                   .Input("input: T")
-                   .Output("output: T")
-                   .Attr("T: type")
-                   .Attr("message: string = ''")
-                   .Shape(shapes::Unchanged),
-               Op("Placeholder")
-                   .Output("output: dtype")
-                   .Attr("dtype: type")
-                   .Attr("shape: shape = { unknown_rank: true }")
-                   .Shape(AttrShape),
-               Op("PlaceholderV2")
-                   .Output("output: dtype")
-                   .Attr("dtype: type")
-                   .Attr("shape: shape")
-                   .Deprecated(23, "Placeholder now behaves the same as PlaceholderV2.")
-                   .Shape(AttrShape),
-               Op("PlaceholderWithDefault")
-                   .Input("input: dtype")
-                   .Output("output: dtype")
-                   .Attr("dtype: type")
-                   .Attr("shape: shape")
-                   .Shape(PlaceholderWithDefaultShape),
-           });
 }
 
 absl::Status RegisterControlFlowOps(OpRegistry& ops) {
@@ -195,6 +150,13 @@ absl::Status RegisterControlFlowOps(OpRegistry& ops) {
               .Output("index: int32")
               .Attr("devices: list(string)")
               .Shape(ScalarShape),
+          Op("RefSelect")
+              .Input("index: int32")
+              .Input("inputs: Ref(N * T)")
+              .Output("output: Ref(T)")
+              .Attr("T: type")
+              .Attr("N: int >= 1")
+              .Shape(RefSelectShape),
           Op("LoopCond").Input("input: bool").Output("output: bool").Shape(LoopCondShape),
           Op("ControlTrigger").Shape(shapes::NoOutputs),
           Op("Abort").Attr("error_msg: string = ''").Attr("exit_without_error: bool = false").Shape(shapes::NoOutputs),
@@ -250,7 +212,7 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
   return absl::OkStatus();
 }
 
-Op Call(absl::string_view name, int least_arguments) {
+Op CallOp(absl::string_view name, int least_arguments) {
   const std::string bound = absl::StrCat("list(type) >= ", least_arguments);
   Op op(name);
   if (name == "RemoteCall") op.Input("target: string");
@@ -259,7 +221,7 @@ Op Call(absl::string_view name, int least_arguments) {
   return op;
 }
 
-Op Branch(absl::string_view name, bool stateful) {
+Op BranchOp(absl::string_view name, bool stateful) {
   Op op(name);
   const bool many = name == "Case" || name == "StatelessCase";
   op.Input(many ? "branch_index: int32" : "cond: Tcond").Input("input: Tin").Output("output: Tout");
@@ -275,7 +237,7 @@ Op Branch(absl::string_view name, bool stateful) {
   return op;
 }
 
-Op While(absl::string_view name, bool stateful) {
+Op WhileOp(absl::string_view name, bool stateful) {
   Op op(name);
   op.Input("input: T").Output("output: T").Attr("T: list(type) >= 0").Attr("cond: func").Attr("body: func");
   op.Attr("output_shapes: list(shape) = []").Attr("parallel_iterations: int = 10").Shape(WhileShape);
@@ -285,13 +247,13 @@ Op While(absl::string_view name, bool stateful) {
 
 absl::Status RegisterFunctionOps(OpRegistry& ops) {
   for (const bool stateful : {false, true}) {
-    Op call = Call(stateful ? "StatefulPartitionedCall" : "PartitionedCall", 0);
+    Op call = CallOp(stateful ? "StatefulPartitionedCall" : "PartitionedCall", 0);
     call.Attr("config: string = ''").Attr("config_proto: string = ''").Attr("executor_type: string = ''");
     if (stateful) call.Stateful().DistributedCommunication();
     RETURN_IF_ERROR(ops.Register(call));
-    RETURN_IF_ERROR(ops.Register(Branch(stateful ? "If" : "StatelessIf", stateful)));
-    RETURN_IF_ERROR(ops.Register(Branch(stateful ? "Case" : "StatelessCase", stateful)));
-    RETURN_IF_ERROR(ops.Register(While(stateful ? "While" : "StatelessWhile", stateful)));
+    RETURN_IF_ERROR(ops.Register(BranchOp(stateful ? "If" : "StatelessIf", stateful)));
+    RETURN_IF_ERROR(ops.Register(BranchOp(stateful ? "Case" : "StatelessCase", stateful)));
+    RETURN_IF_ERROR(ops.Register(WhileOp(stateful ? "While" : "StatelessWhile", stateful)));
   }
   RETURN_IF_ERROR(RegisterAll(
       ops,
@@ -309,8 +271,8 @@ absl::Status RegisterFunctionOps(OpRegistry& ops) {
           Op("FakeParam").Output("output: dtype").Attr("dtype: type").Attr("shape: shape").Shape(AttrShape),
           Op("DeviceIndex").Output("index: int32").Attr("device_names: list(string)").Stateful().Shape(ScalarShape),
       }));
-  RETURN_IF_ERROR(ops.Register(Call("SymbolicGradient", 1)));
-  return ops.Register(Call("RemoteCall", 1).Stateful());
+  RETURN_IF_ERROR(ops.Register(CallOp("SymbolicGradient", 1)));
+  return ops.Register(CallOp("RemoteCall", 1).Stateful());
 }
 
 absl::Status RegisterSessionTensorOps(OpRegistry& ops) {
@@ -339,8 +301,7 @@ absl::Status RegisterSessionTensorOps(OpRegistry& ops) {
 
 }  // namespace
 
-absl::Status RegisterCoreOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(RegisterValueOps(ops));
+absl::Status RegisterControlOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterControlFlowOps(ops));
   RETURN_IF_ERROR(RegisterTransferOps(ops));
   RETURN_IF_ERROR(RegisterSessionTensorOps(ops));

@@ -1,4 +1,4 @@
-// Tensors that a session keeps on a device between its steps, by handles.
+// Tensors that a session keeps on a device between steps, addressed by handle.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace weir {
 
-// The container of the device's resources in which a session's tensors lie; whoever ends the session clears it.
+// The resource container of a session's tensors; it is cleared when the session ends.
 inline std::string SessionTensorContainer(absl::string_view session_handle) {
   return absl::StrCat("_session_tensors/", session_handle);
 }
 
-// A tensor that is fed by its handle (as clients encode one: a resource in the container TensorHandle) gives way to
-// what the session keeps under that name on `device`. InvalidArgument when there is nothing; other tensors stay.
+// Replaces a tensor fed by handle (a resource in the container TensorHandle) with the tensor that the session keeps
+// under that name on `device`. InvalidArgument if there is none; other tensors are returned unchanged.
 absl::Status ResolveSessionTensor(Device* device, absl::string_view session_handle, Tensor* fed);
 
 // GetSessionHandle, GetSessionHandleV2, GetSessionTensor, DeleteSessionTensor.

@@ -1,4 +1,4 @@
-// What Cross takes, on every device.
+// Argument checks of Cross for all devices.
 #pragma once
 
 #include "core/status.h"
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// Of one shape, in rows of three. TensorFlow's codes and words.
+// Both of one shape whose last dimension is 3; errors are TensorFlow's.
 inline absl::Status CheckCross(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) {
     return errors::InvalidArgument("Both inputs must be of same shape: ", a.shape().ToString(), " vs. ",

@@ -1,4 +1,4 @@
-// Counting values and finding their places: DenseBincount, HistogramFixedWidth, Bucketize, LowerBound, UpperBound.
+// DenseBincount, HistogramFixedWidth, Bucketize, LowerBound and UpperBound.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -79,7 +79,7 @@ class DenseBincountKernel : public OpKernel {
     return !negative;
   }
 
-  // In parts, each with counts of its own, where there is much more to count than there are counts.
+  // If there are many more values than bins, threads count into bins of their own, which are added up.
   template <typename V>
   bool CountOneRow(OpKernelContext& ctx, const V* values, int64_t n, int64_t size, T* counts) const {
     const int64_t parts = ctx.work_queue()->num_threads(), length = (n + parts - 1) / parts;

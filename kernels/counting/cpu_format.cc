@@ -1,4 +1,4 @@
-// Small ops on values and indices: UnravelIndex, Cross, the data format of permutations and dimensions.
+// UnravelIndex, Cross, DataFormatDimMap and DataFormatVecPermute.
 #include <algorithm>
 #include <limits>
 
@@ -178,7 +178,7 @@ absl::Status RegisterFormatKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<UnravelIndexKernel>(Kernel("UnravelIndex").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DataFormatDimMapKernel>(Kernel("DataFormatDimMap").Cpu()));
   RETURN_IF_ERROR(kernels.Register<DataFormatVecPermuteKernel>(Kernel("DataFormatVecPermute").Cpu()));
-  // Placers of other runtimes ask for these by label.
+  // TensorFlow's placer asks for these by label.
   RETURN_IF_ERROR(kernels.Register<DataFormatDimMapKernel>(Kernel("DataFormatDimMap").Cpu().Label("host")));
   RETURN_IF_ERROR(kernels.Register<DataFormatVecPermuteKernel>(Kernel("DataFormatVecPermute").Cpu().Label("host")));
 #define WEIR_REGISTER(T) RETURN_IF_ERROR(kernels.Register<CrossKernel<T>>(Kernel("Cross").Cpu().Type<T>("T")));

@@ -6,8 +6,9 @@ OpFamily CountingFamily() {
   return {
       .name = "counting",
       .ops = {RegisterCountingOps},
-      .kernels = {RegisterCountingKernels, RegisterFormatKernels, RegisterIsotonicKernels},
-      .gradients = {RegisterCountingNotDifferentiable, RegisterIsotonicGradients},
+      .kernels = {RegisterBincountKernels, RegisterCountingKernels, RegisterFormatKernels, RegisterIsotonicKernels,
+                  RegisterGpuBincountKernels, RegisterGpuCountingKernels},
+      .gradients = {RegisterIsotonicGradients, RegisterCrossGradients, RegisterCountingNotDifferentiable},
   };
 }
 

@@ -7,6 +7,13 @@ namespace {
 
 using op_shapes::kUnknown;
 
+absl::Status BincountShape(InferenceContext& c) {
+  ASSIGN_OR_RETURN(const std::optional<int64_t> size, op_shapes::ConstantScalar(c, 1));
+  if (size && *size < 0) return errors::InvalidArgument("size (", *size, ") must be non-negative");
+  c.set_output(0, c.Vector(size.value_or(kUnknown)));
+  return absl::OkStatus();
+}
+
 absl::Status DenseBincountShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtMost(c.input(0), 2));
   ASSIGN_OR_RETURN(const std::optional<int64_t> size, op_shapes::ConstantScalar(c, 1));
@@ -62,6 +69,13 @@ absl::Status IsotonicShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterCountingOps(OpRegistry& ops) {
+  RETURN_IF_ERROR(ops.Register(Op("Bincount")
+                                   .Input("arr: int32")
+                                   .Input("size: int32")
+                                   .Input("weights: T")
+                                   .Output("bins: T")
+                                   .Attr("T: {int32, int64, float, double}")
+                                   .Shape(BincountShape)));
   RETURN_IF_ERROR(ops.Register(Op("DenseBincount")
                                    .Input("input: Tidx")
                                    .Input("size: Tidx")

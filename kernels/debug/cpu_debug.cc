@@ -1,4 +1,4 @@
-// What debuggers put between nodes: copies, counts of values that are not finite, summaries.
+// Ops that debuggers put between nodes: copies, counts of values that are not finite, summaries.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -25,7 +25,7 @@ class CopyKernel : public OpKernel {
   }
 };
 
-// Ops that also publish what they see, as files: writing them is part of the op.
+// Ops that also publish their output as files, synchronously.
 class DebugKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -38,13 +38,13 @@ class DebugKernel : public OpKernel {
     ASSIGN_OR_RETURN(key_, DebugKey::Parse(device, tensor, ctx.op()));
     return InitDebug(ctx);
   }
-  // Not to be put aside: files of one tensor in several iterations are told apart by when they were written.
+  // Runs inline: files of one tensor from several iterations are distinguished by the time they were written.
   bool IsExpensive() const override { return false; }
 
  protected:
   virtual absl::Status InitDebug(OpKernelConstruction& ctx) { return absl::OkStatus(); }
 
-  // Gives `shown` as the output.
+  // Publishes `shown` and makes it the output.
   absl::Status Publish(OpKernelContext& ctx, Tensor shown) const {
     if (!urls_.empty()) {
       RETURN_IF_ERROR(PublishDebugTensor(*ctx.device()->file_systems(), urls_, key_, shown));
@@ -77,8 +77,8 @@ class DebugNanCountKernel : public DebugKernel {
 
 // Whether it is initialised; how many elements, NaN, up to the lower bound, negative, zero, positive, from the upper
 // bound on; minimum, maximum, mean and variance of the finite ones; type; rank and sizes. With mute_if_healthy it is
-// published only where there is a NaN, or a value beyond the bounds. What is not initialised
-// has no elements, whatever its shape.
+// published only if there is a NaN or a value beyond the bounds. An uninitialised tensor counts as empty, whatever its
+// shape.
 class DebugNumericSummaryKernel : public DebugKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -151,50 +151,6 @@ class DebugNumericSummaryKernel : public DebugKernel {
   bool mute_if_healthy_ = false;
 };
 
-class CheckNumericsV2Kernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("message", &message_); }
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const Tensor values, ConvertTensor(ctx, ctx.input(0), DT_DOUBLE));
-    bool low = false, high = false, nan = false;
-    for (double x : values.flat<double>()) {
-      nan = nan || std::isnan(x);
-      low = low || (std::isinf(x) && x < 0);
-      high = high || (std::isinf(x) && x > 0);
-    }
-    if (low || high || nan)
-      return errors::InvalidArgument(message_, " : Tensor had ", Found(low, high, nan), " values");
-    ctx.set_output(0, ctx.input(0));
-    return absl::OkStatus();
-  }
-
- private:
-  static std::string Found(bool low, bool high, bool nan) {
-    if (low && high && nan) return "-Inf, +Inf, and NaN";
-    std::string found = low ? "-Inf" : "";
-    if (high) found += low ? " and +Inf" : "+Inf";
-    if (nan) found += found.empty() ? "NaN" : " and NaN";
-    return found;
-  }
-  std::string message_;
-};
-
-class RefSelectKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& index = ctx.input(0);
-    if (index.dims() != 0) {
-      return errors::InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
-    }
-    const int32_t chosen = index.scalar<int32_t>();
-    if (chosen < 0 || chosen >= ctx.num_inputs() - 1) {
-      return errors::InvalidArgument("Index must be in the range [0, ", ctx.num_inputs() - 1, ") but got ", chosen);
-    }
-    ctx.forward_ref_input_to_ref_output(chosen + 1, 0);
-    return absl::OkStatus();
-  }
-};
-
 }  // namespace
 
 absl::Status RegisterDebugKernels(KernelRegistry& kernels) {
@@ -206,9 +162,7 @@ absl::Status RegisterDebugKernels(KernelRegistry& kernels) {
                                DT_INT64, DT_UINT8,  DT_UINT16, DT_UINT32,   DT_UINT64, DT_BOOL};
   RETURN_IF_ERROR(kernels.Register<DebugNanCountKernel>(Kernel("DebugNanCount").Cpu().Types("T", real)));
   RETURN_IF_ERROR(kernels.Register<DebugNumericSummaryKernel>(Kernel("DebugNumericSummary").Cpu().Types("T", real)));
-  RETURN_IF_ERROR(kernels.Register<CheckNumericsV2Kernel>(
-      Kernel("CheckNumericsV2").Cpu().Types("T", {DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE})));
-  return kernels.Register<RefSelectKernel>(Kernel("RefSelect").Cpu());
+  return absl::OkStatus();
 }
 
 }  // namespace weir

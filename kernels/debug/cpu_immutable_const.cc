@@ -1,4 +1,4 @@
-// ImmutableConst: a tensor whose bytes a file holds.
+// ImmutableConst: a tensor read from a file.
 #include "core/device.h"
 #include "core/file_system.h"
 #include "kernels/debug/family.h"

@@ -61,7 +61,7 @@ class PrintKernel : public OpKernel {
   std::atomic<int64_t> printed_{0};
 };
 
-// The text goes to a stream of the server, or to the end of a file ("file://path"). Logs go where errors go.
+// Prints to a stream of the server or appends to a file ("file://path"). Log streams go to stderr.
 class PrintV2Kernel : public BlockingKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {

@@ -1,5 +1,5 @@
-// Ops that TensorFlow's tests use to look at a runtime: resources that do nothing, steps that take a given time,
-// kernels that are chosen by label or that fail to be built; and small facts about the device.
+// Ops that TensorFlow's tests use to probe a runtime: stub resources, sleeps, kernels chosen by label, kernels whose
+// construction fails, and facts about the device.
 #include <condition_variable>
 
 #include "absl/time/clock.h"
@@ -57,7 +57,7 @@ class ResourceUsingKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override { return FindResource<StubResource>(ctx, 0).status(); }
 };
 
-// Sleeps for so many seconds, or until the step is cancelled; hands a second input on.
+// Sleeps for input 0 seconds, or until the step is cancelled; passes on a second input if there is one.
 class SleepKernel : public BlockingKernel {
  protected:
   absl::Status Work(OpKernelContext& ctx) override {
@@ -95,7 +95,7 @@ class SleepKernel : public BlockingKernel {
   }
 };
 
-// What a kernel says, which may have been chosen by its label.
+// Returns a text that identifies the kernel, which may have been chosen by label.
 template <const char* kText>
 class LabelKernel : public OpKernel {
  public:
@@ -122,8 +122,7 @@ class GetDeadlineKernel : public OpKernel {
   }
 };
 
-// Asks, or tells, what is always so here. TensorFloat-32 is enabled until a program says otherwise, which matters to
-// GPUs.
+// Ops whose answer is fixed here. TensorFloat-32, which matters on GPUs, counts as enabled.
 class FixedAnswerKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -139,7 +138,7 @@ class FixedAnswerKernel : public OpKernel {
   bool answer_ = false;
 };
 
-// The older kind of handle to a queue.
+// Returns a string handle to a queue resource.
 class FakeQueueKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -149,7 +148,7 @@ class FakeQueueKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const ResourceHandle* resource, ResourceFromInput(ctx, 0));
     MutexLock lock(mu_);
-    // The first one: who has the reference reads it while others run.
+    // Set once: holders of the reference read it while other steps run.
     if (!handle_.is_set()) handle_.Set(*resource);
     handle_.Give(ctx, 0);
     return absl::OkStatus();

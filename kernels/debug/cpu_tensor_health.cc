@@ -1,4 +1,4 @@
-// DebugNumericSummaryV2: a few numbers about a tensor, as its mode asks.
+// DebugNumericSummaryV2: a few numbers about a tensor, chosen by tensor_debug_mode.
 #include <algorithm>
 #include <cmath>
 #include <limits>

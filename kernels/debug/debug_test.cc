@@ -49,14 +49,5 @@ TEST_F(InspectionTest, ConstantsComeFromFiles) {
   EXPECT_THAT(read(DT_STRING, 1), StatusIs(Code::kUnimplemented));
 }
 
-TEST_F(InspectionTest, AccumulatesWhatHasOneShape) {
-  const Attrs attrs = Attrs().Set("shape", PartialTensorShape());
-  ASSERT_OK_AND_ASSIGN(const Tensor sum,
-                       RunOp1("AccumulateNV2", {AsTensor<float>({1, 2}), AsTensor<float>({3, 4})}, attrs));
-  ExpectTensorEqual(sum, AsTensor<float>({4, 6}));
-  EXPECT_THAT(RunOp1("AccumulateNV2", {AsTensor<float>({1}), AsTensor<float>({3, 4})}, attrs),
-              StatusIs(Code::kInvalidArgument, HasSubstr("must be the same size")));
-}
-
 }  // namespace
 }  // namespace weir

@@ -5,10 +5,11 @@ namespace weir {
 OpFamily DebugFamily() {
   return {
       .name = "debug",
-      .ops = {RegisterDebugOps, RegisterProbeOps, RegisterRuntimeInfoOps},
-      .kernels = {RegisterDebugKernels, RegisterImmutableConstKernels, RegisterPrintKernels, RegisterProbeKernels,
-                  RegisterRuntimeInfoKernels, RegisterTensorHealthKernels},
-      .gradients = {RegisterDebugNotDifferentiable, RegisterDebugGradients},
+      .ops = {RegisterDebugOps, RegisterPrintOps, RegisterProbeOps, RegisterRuntimeInfoOps},
+      .kernels = {RegisterCheckNumericsKernels, RegisterDebugKernels, RegisterImmutableConstKernels,
+                  RegisterPrintKernels, RegisterProbeKernels, RegisterRuntimeInfoKernels, RegisterTensorHealthKernels,
+                  RegisterGpuCheckNumericsKernels},
+      .gradients = {RegisterDebugGradients, RegisterCheckGradients, RegisterDebugNotDifferentiable},
   };
 }
 

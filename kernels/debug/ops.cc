@@ -1,5 +1,4 @@
-// Ops that debuggers put into graphs, and relatives of Identity and Const.
-#include "core/attr_value.h"
+// Ops that debuggers put into graphs.
 #include "graph/shape_inference.h"
 #include "kernels/debug/family.h"
 
@@ -8,25 +7,6 @@ namespace {
 
 absl::Status VectorShape(InferenceContext& c) {
   c.set_output(0, c.Vector(-1));
-  return absl::OkStatus();
-}
-absl::Status ValueShape(InferenceContext& c) {
-  Tensor value;
-  RETURN_IF_ERROR(c.GetAttr("value", &value));
-  c.set_output(0, value.shape());
-  return absl::OkStatus();
-}
-absl::Status RefSelectShape(InferenceContext& c) {
-  RETURN_IF_ERROR(c.WithRank(c.input(0), 0).status());
-  PartialTensorShape first = c.input(1);
-  for (int i = 2; i < c.num_inputs(); ++i) {
-    if (!(c.input(i) == first)) first = PartialTensorShape();
-  }
-  if (first.IsFullyDefined()) c.set_output(0, std::move(first));
-  return absl::OkStatus();
-}
-absl::Status EachUnchanged(InferenceContext& c) {
-  for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
   return absl::OkStatus();
 }
 
@@ -123,36 +103,15 @@ absl::Status RegisterDebugOps(OpRegistry& ops) {
                                    .Attr("T: type")
                                    .AllowsUninitializedInput()
                                    .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("CheckNumericsV2")
-                                   .Input("tensor: T")
-                                   .Output("output: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Attr("message: string")
-                                   .Stateful()
-                                   .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("RefSelect")
-                                   .Input("index: int32")
-                                   .Input("inputs: Ref(N * T)")
-                                   .Output("output: Ref(T)")
-                                   .Attr("T: type")
-                                   .Attr("N: int >= 1")
-                                   .Shape(RefSelectShape)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("HostConst").Output("output: dtype").Attr("value: tensor").Attr("dtype: type").Shape(ValueShape)));
-  RETURN_IF_ERROR(ops.Register(Op("_ListToArray")
-                                   .Input("input: Tin")
-                                   .Output("output: N * T")
-                                   .Attr("Tin: list(type) >= 1")
-                                   .Attr("T: type")
-                                   .Attr("N: int >= 1")
-                                   .Shape(EachUnchanged)));
-  RETURN_IF_ERROR(ops.Register(Op("_ArrayToList")
-                                   .Input("input: N * T")
-                                   .Output("output: out_types")
-                                   .Attr("T: type")
-                                   .Attr("N: int >= 1")
-                                   .Attr("out_types: list(type) >= 1")
-                                   .Shape(EachUnchanged)));
+  for (const char* name : {"CheckNumerics", "CheckNumericsV2"}) {
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("tensor: T")
+                                     .Output("output: T")
+                                     .Attr("T: {bfloat16, half, float, double}")
+                                     .Attr("message: string")
+                                     .Stateful()
+                                     .Shape(shapes::Unchanged)));
+  }
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// Ops that look at a runtime rather than compute.
+// Ops that probe a runtime rather than compute.
 #include "graph/common_shapes.h"
 #include "kernels/debug/family.h"
 
@@ -75,7 +75,7 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Attr("shape: shape")
                                    .Attr("memory_region_name: string")
                                    .Shape(shapes::FromShapeAttr)));
-  // Python's functions cannot be called from here: these have no kernel.
+  // Python functions cannot be called: these ops have no kernel.
   RETURN_IF_ERROR(ops.Register(Op("PyFunc")
                                    .Input("input: Tin")
                                    .Output("output: Tout")

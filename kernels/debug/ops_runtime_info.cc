@@ -1,4 +1,4 @@
-// Ops that tell about the graph and its device.
+// Ops that report the device and the kernel of a node.
 #include "kernels/debug/family.h"
 #include "kernels/device/op_shapes.h"
 

@@ -1,4 +1,4 @@
-// The bounds of ClipByValue, on whatever device.
+// Argument checks of ClipByValue for all devices.
 #pragma once
 
 #include "core/status.h"
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// InvalidArgument unless each is a scalar, or has the shape of what is clipped.
+// InvalidArgument unless each bound is a scalar or has the shape of the clipped tensor.
 absl::Status CheckBounds(const TensorShape& clipped, const TensorShape& low, const TensorShape& high);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Arguments of element-wise ops that do not broadcast, on whatever device.
+// Argument checks of element-wise ops that do not broadcast, for all devices.
 #pragma once
 
 #include "core/status.h"
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// InvalidArgument in TensorFlow's words unless tensors of these shapes have as many elements; the shapes may differ.
+// InvalidArgument, with TensorFlow's message, unless both shapes have the same number of elements.
 absl::Status CheckPairwise(const TensorShape& x, const TensorShape& y);
 // The same unless they have one shape: inputs 0 and 1 of a node `name` of type `op`.
 absl::Status CheckSameShape(absl::string_view name, absl::string_view op, const TensorShape& x, const TensorShape& y);

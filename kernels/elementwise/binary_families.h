@@ -1,4 +1,4 @@
-// The parts of RegisterBinaryKernels, split so that each file compiles in seconds.
+// Table entries of the cpu_binary_*.cc files, which are split so that each compiles in seconds.
 #pragma once
 
 #include "core/kernel_registry.h"

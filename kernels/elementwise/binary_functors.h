@@ -283,7 +283,7 @@ WEIR_BITS_FUNCTOR(And, &)
 WEIR_BITS_FUNCTOR(Or, |)
 WEIR_BITS_FUNCTOR(Xor, ^)
 #undef WEIR_BITS_FUNCTOR
-// Shift counts are clamped to what the type can bear.
+// Shift counts are clamped to the width of the type.
 template <typename T>
 WEIR_DEVICE_CODE T ClampShift(T count) {
   constexpr T kMost = sizeof(T) * 8 - 1;

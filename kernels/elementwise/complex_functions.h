@@ -72,7 +72,7 @@ struct Log {
     return std::log(size);
   }
 };
-// From the larger of both parts, which nothing is subtracted for.
+// Computed from the larger part, which needs no subtraction.
 struct Sqrt {
   template <typename V>
   WEIR_DEVICE_CODE ComplexNumber<V> operator()(ComplexNumber<V> x) const {
@@ -142,7 +142,7 @@ struct Tanh {
     return {sinh * cosh / divisor, sine * cosine / divisor};
   }
 };
-// By whichever exponential does not grow.
+// Uses the exponential that does not grow.
 struct Sigmoid {
   template <typename V>
   WEIR_DEVICE_CODE ComplexNumber<V> operator()(ComplexNumber<V> x) const {

@@ -1,5 +1,4 @@
-// Complex elements as GPUs' kernels compute with them: std::complex is no code for devices. For host compilers and for
-// nvcc.
+// Complex elements of GPU kernels: std::complex cannot be used in device code. For host compilers and for nvcc.
 #pragma once
 
 #include <cmath>

@@ -22,8 +22,8 @@ std::unique_ptr<OpKernel> MakeFailing() {
 #define WEIR_FLOOR_MOD(T) WEIR_FAILING("FloorMod", IntegerFloorRemainder, T, kDivisionByZero)
 #define WEIR_POW(T) WEIR_FAILING("Pow", IntegerPow, T, kNegativePower)
 
-// The quotient rounded down, or what is left of x. A double holds the quotient of two such integers so well that it
-// rounds down as the true one does. -1, by which the least number's quotient overflows, and 0 go their own ways.
+// The quotient rounded down, or the remainder. A double represents the quotient of two such integers precisely enough
+// to round down correctly. Divisors -1 (the least number overflows) and 0 take other paths.
 template <bool kRemainder>
 inline __attribute__((always_inline)) int32_t FloorInt32(int32_t x, int32_t y, int32_t* zeros) {
   *zeros |= y == 0;

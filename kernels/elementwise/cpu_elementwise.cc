@@ -42,7 +42,7 @@ absl::Status BinaryKernel::Compute(OpKernelContext& ctx) {
   const Tensor& a = ctx.input(0);
   const Tensor& b = ctx.input(1);
   if (a.dims() == 0 && b.dims() == 0) {
-    // Of two scalars the price is all in what surrounds the operation.
+    // Two scalars: the overhead around the operation is the whole cost.
     const void* const x = a.raw_data();
     const void* const y = b.raw_data();
     ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0, 1}, 0, TensorShape()));

@@ -16,7 +16,7 @@ namespace weir {
 // out[i] = f(in[i]) for i < n. `in` and `out` may be the same memory.
 using UnaryLoop = void (*)(const void* in, void* out, int64_t n);
 // out[i] = f(x[i * x_step], y[i * y_step]) for i < n; steps are 0 or 1. `out` may be `x` or `y`. Returns false when an
-// element has no value (an integer division by zero); the rest is computed all the same.
+// element has no value (an integer division by zero); the other elements are still computed.
 using BinaryLoop = bool (*)(const void* x, int64_t x_step, const void* y, int64_t y_step, void* out, int64_t n);
 
 // Output 0 has input 0's shape.
@@ -52,12 +52,12 @@ class BinaryKernel : public OpKernel {
   const int picoseconds_;
   const char* const error_;  // what to say when the loop returns false
   int64_t x_size_ = 0, y_size_ = 0, out_size_ = 0;
-  // Equal and NotEqual may answer a scalar, this value, where shapes do not match.
+  // Equal and NotEqual may return this value, as a scalar, if shapes do not match.
   bool tolerate_shapes_ = false, mismatch_value_ = false;
 };
 
 // Output 0 is f over the elements of inputs 0 and 1 in their order. It has the shape of input 0; that of input 1 may be
-// another with as many elements. Of the gradients of functions, as in TensorFlow.
+// another with as many elements. Used by gradients of functions, as in TensorFlow.
 class PairwiseKernel : public OpKernel {
  public:
   PairwiseKernel(BinaryLoop loop, int picoseconds) : loop_(loop), picoseconds_(picoseconds) {}
@@ -126,7 +126,7 @@ bool BinaryLoopOf(const void* x_data, int64_t x_step, const void* y_data, int64_
   return true;
 }
 
-// For functions too dear to gain from vectors: one loop for all steps.
+// For functions too expensive to gain from vectors: one loop for all steps.
 template <typename F, typename In, typename Out>
 bool ScalarBinaryLoopOf(const void* x_data, int64_t x_step, const void* y_data, int64_t y_step, void* out, int64_t n) {
   const auto* x = static_cast<const In*>(x_data);

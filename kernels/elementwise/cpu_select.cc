@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// `tensor` itself where it has the target shape, else its elements written out.
+// `tensor` itself if it has the target shape, else a copy broadcast to it.
 absl::StatusOr<Tensor> Expand(OpKernelContext& ctx, const Tensor& tensor, const TensorShape& target) {
   if (tensor.shape() == target) return tensor;
   ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(tensor.shape(), target));
@@ -141,7 +141,7 @@ class BroadcastToKernel : public OpKernel {
   }
 };
 
-// The two shapes that BroadcastArgs and BroadcastGradientArgs are given, as vectors.
+// The two input shapes of BroadcastArgs and BroadcastGradientArgs, as vectors.
 absl::StatusOr<std::pair<DimVector, DimVector>> ReadTwoShapes(OpKernelContext& ctx) {
   DimVector dims[2];
   for (int i = 0; i < 2; ++i) {
@@ -183,7 +183,7 @@ class BroadcastArgsKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
-// The dimensions over which each operand's gradient is summed: those in which it was repeated, and those of which both
+// The dimensions over which each operand's gradient is summed: those it was broadcast along, and those in which both
 // have one element.
 class BroadcastGradientArgsKernel : public OpKernel {
  public:

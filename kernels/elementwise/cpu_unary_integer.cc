@@ -1,4 +1,4 @@
-// Unary functions of integers and booleans; the family's entry point.
+// Unary functions of integers and booleans.
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/elementwise/family.h"
 #include "kernels/elementwise/unary_functors.h"

@@ -16,6 +16,7 @@
 #include "core/numeric_types.h"
 #include "core/op_registry.h"
 #include "core/testing.h"
+#include "kernels/library.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -24,14 +25,14 @@ namespace weir {
 
 struct GpuKernelWorld {
   std::string name;
-  // UNAVAILABLE, with the reason, where there is no such device: the tests skip.
+  // UNAVAILABLE, with the reason, if there is no such device: the tests skip.
   std::function<absl::StatusOr<std::shared_ptr<GpuRuntime>>()> make;
   // Races and the like, after each op.
   std::function<void(GpuRuntime&)> check = [](GpuRuntime&) {};
 };
 inline void PrintTo(const GpuKernelWorld& world, std::ostream* os) { *os << world.name; }
 
-// One GPU of a world, and all kernels for GPUs.
+// One GPU of a world, and all GPU kernels.
 class OneGpu : public testing::TestWithParam<GpuKernelWorld> {
  protected:
   void SetUp() override {
@@ -42,7 +43,7 @@ class OneGpu : public testing::TestWithParam<GpuKernelWorld> {
                                  {.task = *DeviceName::Parse("/job:worker/replica:0/task:0"),
                                   .config = {.memory_limit = memory_limit()},
                                   .retry_for = absl::ZeroDuration()});
-    EXPECT_THAT(RegisterGpuKernels(kernels_), IsOk());
+    EXPECT_THAT(RegisterAllKernels(kernels_), IsOk());
   }
   virtual size_t memory_limit() const { return size_t{1} << 20; }
   absl::StatusOr<Tensor> Fetch(const Tensor& device) {

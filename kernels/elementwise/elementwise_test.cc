@@ -185,5 +185,14 @@ TEST_F(ElementwiseTest, AddNWantsEqualShapes) {
   ExpectTensorEqual(sum, AsTensor<float>({6}));
 }
 
+TEST_F(ElementwiseTest, AccumulatesWhatHasOneShape) {
+  const Attrs attrs = Attrs().Set("shape", PartialTensorShape());
+  ASSERT_OK_AND_ASSIGN(const Tensor sum,
+                       RunOp1("AccumulateNV2", {AsTensor<float>({1, 2}), AsTensor<float>({3, 4})}, attrs));
+  ExpectTensorEqual(sum, AsTensor<float>({4, 6}));
+  EXPECT_THAT(RunOp1("AccumulateNV2", {AsTensor<float>({1}), AsTensor<float>({3, 4})}, attrs),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must be the same size")));
+}
+
 }  // namespace
 }  // namespace weir

@@ -5,15 +5,21 @@ namespace weir {
 OpFamily ElementwiseFamily() {
   return {
       .name = "elementwise",
-      .ops = {RegisterBinaryOps, RegisterUnaryOps, RegisterSpecialOps, RegisterStochasticCastOps},
-      .kernels = {RegisterCastKernels, RegisterStochasticCastKernels, RegisterMiscellaneousMathKernels,
-                  RegisterArithmeticKernels, RegisterBitwiseKernels, RegisterComparisonKernels,
-                  RegisterComplexFunctionKernels, RegisterDivisionKernels, RegisterRealFunctionKernels,
-                  RegisterSelectKernels, RegisterComplexUnaryKernels, RegisterUnaryKernels, RegisterRealUnaryKernels,
-                  RegisterGpuElementwiseKernels, RegisterGpuSelectKernels, RegisterSpecialKernels,
-                  RegisterGpuValueKernels},
-      .gradients = {RegisterElementwiseNotDifferentiable, RegisterBinaryGradients, RegisterUnaryGradients,
-                    RegisterSpecialGradients},
+      .ops = {RegisterBinaryOps, RegisterSelectOps, RegisterUnaryOps, RegisterCastOps, RegisterStochasticCastOps,
+              RegisterSpecialOps},
+      .kernels = {RegisterAddNKernels,           RegisterApproximateEqualKernels,
+                  RegisterArithmeticKernels,     RegisterBitwiseKernels,
+                  RegisterComparisonKernels,     RegisterComplexFunctionKernels,
+                  RegisterDivisionKernels,       RegisterRealFunctionKernels,
+                  RegisterSelectKernels,         RegisterComplexUnaryKernels,
+                  RegisterUnaryKernels,          RegisterRealUnaryKernels,
+                  RegisterGpuBroadcastKernels,   RegisterGpuClipKernels,
+                  RegisterGpuElementwiseKernels, RegisterGpuSelectKernels,
+                  RegisterBitcastKernels,        RegisterCastKernels,
+                  RegisterStochasticCastKernels, RegisterGpuCastKernels,
+                  RegisterSpecialKernels,        RegisterGpuSpecialKernels},
+      .gradients = {RegisterBinaryGradients, RegisterSelectGradients, RegisterUnaryGradients,
+                    RegisterElementwiseNotDifferentiable, RegisterCastGradients, RegisterSpecialGradients},
   };
 }
 

@@ -1,4 +1,4 @@
-// Element-wise kernels of one and two operands for GPUs.
+// Element-wise GPU kernels of one and two operands, and AddN.
 
 #include <algorithm>
 #include <cstring>
@@ -57,7 +57,7 @@ class ElementwiseKernel : public GpuOpKernel {
 class UnaryKernel : public ElementwiseKernel {
  protected:
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    // Not by reference: forwarding moves the input away.
+    // A copy of the handle: forwarding moves the input away.
     const GpuAccess read = ReadOf(ctx.input(0));
     const TensorShape shape = ctx.input(0).shape();
     ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0}, 0, shape));
@@ -69,7 +69,7 @@ class UnaryKernel : public ElementwiseKernel {
 class BinaryKernel : public ElementwiseKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    // Equal and NotEqual may answer a scalar where shapes do not match.
+    // Equal and NotEqual may return a scalar if shapes do not match.
     bool error = true;
     if (ctx.HasAttr("incompatible_shape_error")) RETURN_IF_ERROR(ctx.GetAttr("incompatible_shape_error", &error));
     if (!error) {
@@ -126,7 +126,7 @@ class SameShapeKernel : public ElementwiseKernel {
   }
 };
 
-// As their kernels for CPUs.
+// As on the CPU.
 bool IsPairwise(absl::string_view op) {
   static constexpr absl::string_view kOps[] = {"TanhGrad",  "SigmoidGrad",    "SqrtGrad",
                                                "RsqrtGrad", "ReciprocalGrad", "InvGrad"};
@@ -138,7 +138,7 @@ bool TakesOneShape(absl::string_view op) {
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-// What becomes of complex elements' parts, or what they are made of; DT_INVALID for ops that have no attribute for it.
+// The other type, real or complex, of ops that take complex numbers apart or build them; DT_INVALID for other ops.
 DataType PartType(absl::string_view op, DataType type) {
   static constexpr absl::string_view kOps[] = {"Real", "Imag", "Angle", "ComplexAbs", "Complex"};
   if (std::find(std::begin(kOps), std::end(kOps), op) == std::end(kOps)) return DT_INVALID;
@@ -150,7 +150,7 @@ DataType PartType(absl::string_view op, DataType type) {
   return DT_INVALID;
 }
 
-// The first two, and then each of the others to their sum.
+// Adds the first two inputs, then each of the others to the sum.
 class AddNKernel : public GpuOpKernel {
  protected:
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {

@@ -1,4 +1,4 @@
-// A choice between the elements of two tensors.
+// Select and SelectV2 on GPUs, for kernels of other families too.
 #pragma once
 
 #include "core/gpu/gpu_runtime.h"
@@ -10,7 +10,7 @@ struct SelectShapes {
   TensorShape output;
   TensorShape condition;  // as it is broadcast to that: Select has a condition for each row too
 
-  // Of Select or SelectV2. INVALID_ARGUMENT, in TensorFlow's words, where shapes do not match.
+  // Of Select or SelectV2. INVALID_ARGUMENT, with TensorFlow's message, if shapes do not match.
   static absl::StatusOr<SelectShapes> Of(absl::string_view op, const TensorShape& condition, const TensorShape& t,
                                          const TensorShape& e);
   // `kernel` is FindMove's "Select".

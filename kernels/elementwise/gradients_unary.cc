@@ -1,5 +1,4 @@
 // d(loss)/dx for y = f(x): dy times f'(x), conjugated for complex x.
-
 #include "graph/gradients/broadcast_gradient.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/elementwise/family.h"
@@ -9,9 +8,9 @@ namespace {
 
 using G = GradientContext;
 
-Output Conj(G& g, const Output& x) { return IsComplex(x.type()) ? g.Call("Conj", {x}) : x; }
-Output X(G& g) { return Conj(g, g.input(0)); }
-Output Y(G& g) { return Conj(g, g.output(0)); }
+Output Conjugated(G& g, const Output& x) { return IsComplex(x.type()) ? g.Call("Conj", {x}) : x; }
+Output X(G& g) { return Conjugated(g, g.input(0)); }
+Output Y(G& g) { return Conjugated(g, g.output(0)); }
 Output One(G& g) { return g.Call("OnesLike", {g.input(0)}); }
 
 // dy * f', dy / f'.
@@ -24,10 +23,6 @@ absl::Status Over(G& g, const Output& divisor) {
   return absl::OkStatus();
 }
 
-absl::Status Identity(G& g) {
-  g.set_grad(0, g.grad(0));
-  return absl::OkStatus();
-}
 absl::Status Neg(G& g) {
   g.set_grad(0, g.Call("Neg", {g.dy()}));
   return absl::OkStatus();
@@ -91,37 +86,37 @@ absl::Status FromConjugate(G& g) {
 constexpr char kTanhGrad[] = "TanhGrad", kSigmoidGrad[] = "SigmoidGrad", kSqrtGrad[] = "SqrtGrad",
                kRsqrtGrad[] = "RsqrtGrad", kReciprocalGrad[] = "ReciprocalGrad", kInvGrad[] = "InvGrad";
 
-// --- Gradients of those gradient ops, for second order: inputs are (y, dy), g.dy() is d(loss)/d(output). ---
+// --- Second order: gradients of the gradient ops. Inputs are (y, dy); g.dy() is d(loss)/d(output). ---
 
 // TanhGrad = dy * (1 - y^2)
 absl::Status TanhGrad(G& g) {
-  const Output y = X(g), dy = Conj(g, g.input(1)), upstream = g.dy();
+  const Output y = X(g), dy = Conjugated(g, g.input(1)), upstream = g.dy();
   g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {upstream, dy}), y}), -2}));
   g.set_grad(1, g.Call("TanhGrad", {y, upstream}));
   return absl::OkStatus();
 }
 // SigmoidGrad = dy * y * (1 - y)
 absl::Status SigmoidGrad(G& g) {
-  const Output y = X(g), dy = Conj(g, g.input(1)), upstream = g.dy();
+  const Output y = X(g), dy = Conjugated(g, g.input(1)), upstream = g.dy();
   const Output slope = g.Call("Sub", {g.Call("OnesLike", {y}), g.Call("Mul", {y, 2})});
   g.set_grad(0, g.Call("Mul", {g.Call("Mul", {upstream, dy}), slope}));
   g.set_grad(1, g.Call("SigmoidGrad", {y, upstream}));
   return absl::OkStatus();
 }
 
-// The others conjugate y, so that what comes back to it is conjugated once more.
+// The next ones conjugate y, so the gradient of y is conjugated again.
 
 // SqrtGrad = dy / (2 conj(y))
 absl::Status SqrtGrad(G& g) {
   const Output ratio = g.Call("RealDiv", {g.dy(), g.input(0)});
-  g.set_grad(0, g.Call("Neg", {g.Call("Mul", {Conj(g, ratio), g.output(0)})}));
+  g.set_grad(0, g.Call("Neg", {g.Call("Mul", {Conjugated(g, ratio), g.output(0)})}));
   g.set_grad(1, g.Call("Mul", {ratio, 0.5}));
   return absl::OkStatus();
 }
 // RsqrtGrad = dy * -0.5 * conj(y)^3
 absl::Status RsqrtGrad(G& g) {
   const Output y = X(g), dy = g.input(1), upstream = g.dy();
-  const Output product = g.Call("Mul", {g.Call("Mul", {Conj(g, upstream), dy}), g.Call("Square", {y})});
+  const Output product = g.Call("Mul", {g.Call("Mul", {Conjugated(g, upstream), dy}), g.Call("Square", {y})});
   g.set_grad(0, g.Call("Mul", {product, -1.5}));
   g.set_grad(1, g.Call("RsqrtGrad", {y, upstream}));
   return absl::OkStatus();
@@ -129,7 +124,7 @@ absl::Status RsqrtGrad(G& g) {
 // ReciprocalGrad = -dy * conj(y)^2
 absl::Status ReciprocalGrad(G& g) {
   const Output y = X(g), dy = g.input(1), upstream = g.dy();
-  g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {Conj(g, upstream), dy}), y}), -2}));
+  g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {Conjugated(g, upstream), dy}), y}), -2}));
   g.set_grad(1, g.Call("ReciprocalGrad", {y, upstream}));
   return absl::OkStatus();
 }
@@ -147,12 +142,6 @@ absl::Status Angle(G& g) {
   return absl::OkStatus();
 }
 
-absl::Status Cast(G& g) {
-  const DataType from = g.Attr<DataType>("SrcT");
-  if (!IsFloating(from) && !IsComplex(from)) return absl::OkStatus();
-  g.set_grad(0, g.Call("Cast", {g.dy()}, {G::Set("DstT", from)}));
-  return absl::OkStatus();
-}
 absl::Status ConjGrad(G& g) {
   g.set_grad(0, g.Call("Conj", {g.dy()}));
   return absl::OkStatus();
@@ -188,12 +177,6 @@ absl::Status ComplexAbs(G& g) {
 
 absl::Status RegisterUnaryGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
-      {"Identity", Identity},
-      {"Snapshot", Identity},
-      {"CheckNumerics", Identity},
-      {"RefIdentity", Identity},
-      {"PlaceholderWithDefault", Identity},
-      {"EnsureShape", Identity},
       {"Neg", Neg},
       {"Abs", Abs},
       {"Sign", ZeroGradient},
@@ -228,7 +211,6 @@ absl::Status RegisterUnaryGradients(OpRegistry& ops) {
       {"RsqrtGrad", RsqrtGrad},
       {"ReciprocalGrad", ReciprocalGrad},
       {"InvGrad", ReciprocalGrad},
-      {"Cast", Cast},
       {"Conj", ConjGrad},
       {"Real", Real},
       {"Imag", Imag},
@@ -237,8 +219,6 @@ absl::Status RegisterUnaryGradients(OpRegistry& ops) {
       {"Angle", Angle},
       {"Erfinv", Erfinv},
       {"Ndtri", Ndtri},
-      {"DeepCopy", Identity},
-      {"Print", Identity},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

@@ -1,5 +1,8 @@
 #include "kernels/indexing/args_partition.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "kernels/device/element_name.h"
 
 namespace weir {
@@ -30,6 +33,19 @@ absl::StatusOr<TensorShape> PartitionedRows::Shape(int part) const {
   TensorShape shape({counts[part]});
   RETURN_IF_ERROR(shape.Append(row));
   return shape;
+}
+
+DimVector GroupStarts(const DimVector& group_of_row, int64_t groups) {
+  DimVector starts(groups + 1, 0);
+  for (const int64_t group : group_of_row) ++starts[group + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  return starts;
+}
+
+Tensor IndexTensor(const DimVector& values) {
+  Tensor tensor(DT_INT64, TensorShape({static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), tensor.data<int64_t>());
+  return tensor;
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Slices of a tensor that are replaced or combined with updates: ScatterNd and its kin, on whatever device.
+// Argument checks of ScatterNd, TensorScatter* and ScatterNd* for all devices.
 #pragma once
 
 #include "core/status.h"

@@ -1,11 +1,11 @@
-// What DynamicStitch makes of rows, on whatever device.
+// Argument checks of DynamicStitch for all devices.
 #pragma once
 
 #include "core/op_kernel.h"
 
 namespace weir {
 
-// Inputs: n tensors of indices, in host memory, then n of data. InvalidArgument where they do not fit.
+// Inputs: n tensors of indices, in host memory, then n of data. InvalidArgument if they do not match.
 struct StitchedRows {
   static absl::StatusOr<StitchedRows> Of(OpKernelContext& ctx);
 

@@ -1,4 +1,4 @@
-// DynamicPartition and DynamicStitch: rows sent to places that data decide.
+// DynamicPartition and DynamicStitch.
 #include <algorithm>
 
 #include "kernels/device/elements.h"
@@ -43,7 +43,7 @@ class DynamicStitchKernel : public OpKernel {
     const int n = ctx.num_inputs() / 2;
     ASSIGN_OR_RETURN(const StitchedRows rows, StitchedRows::Of(ctx));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, rows.shape));
-    // Rows that no index names hold zeros.
+    // Rows without an index are zero.
     ZeroElements(output->dtype(), output->raw_data(), output->NumElements());
     const int64_t width = rows.row.num_elements();
     const int64_t bytes = width * static_cast<int64_t>(DataTypeSize(output->dtype()));

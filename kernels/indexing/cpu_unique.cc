@@ -1,4 +1,4 @@
-// Unique and its kin, and ListDiff: elements compared with all others.
+// Unique, UniqueWithCounts and ListDiff.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// Appends bytes that are equal exactly where elements are: NaN differs from all, -0 equals 0.
+// Appends a key; keys are equal exactly if elements are: NaN differs from everything, -0 equals 0.
 class ElementKeys {
  public:
   static absl::StatusOr<ElementKeys> Of(OpKernelContext& ctx, const Tensor& tensor) {
@@ -65,7 +65,7 @@ class WordTable {
   explicit WordTable(int64_t most)
       : slots_(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(most, 8, 1024)) * 2)) {}
 
-  // The number of `word`, which is new where it is size() before the call.
+  // The number of `word`; equal to size() before the call if the word is new.
   int64_t Number(Word word) {
     size_t slot = Slot(word);
     while (slots_[slot] != 0) {
@@ -120,7 +120,7 @@ absl::Status UniqueWords(OpKernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// nullptr where elements are not integers.
+// nullptr if elements are not integers.
 template <typename Index>
 absl::Status (*FindUniqueWords(DataType type))(OpKernelContext&) {
   if (!IsInteger(type) && type != DT_BOOL) return nullptr;
@@ -136,8 +136,8 @@ absl::Status (*FindUniqueWords(DataType type))(OpKernelContext&) {
   }
 }
 
-// Outputs: the distinct elements, or slices along an axis, as they first come; for each element which of them it is;
-// and where the op has a third output, how many there are of each.
+// Outputs: the distinct elements, or slices along an axis, in order of first appearance; the number of each element's
+// value; and, if the op has a third output, the count of each value.
 class UniqueKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -211,7 +211,7 @@ class UniqueKernel : public OpKernel {
   absl::Status (*unique_words_)(OpKernelContext&) = nullptr;
 };
 
-// The elements of x that y lacks, and where in x they stand.
+// The elements of x that are not in y, and their indices in x.
 class ListDiffKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {

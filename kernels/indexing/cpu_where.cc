@@ -90,7 +90,7 @@ class WhereKernel : public OpKernel {
     return absl::OkStatus();
   }
 
-  // Counts in blocks first, so that each block knows where its coordinates go.
+  // Counts per block first, so each block knows the first row it writes.
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const int64_t rank = input.dims(), n = input.NumElements();
@@ -110,7 +110,7 @@ class WhereKernel : public OpKernel {
       int64_t found[kBlock + 1];
       for (int64_t b = begin; b < end; ++b) {
         const int64_t first = b * kBlock;
-        // Whoever writes to a reference variable meanwhile must not make this one write elsewhere.
+        // The input may be a reference variable that is being written: never write beyond this block.
         const int64_t count =
             std::min(loops_.find(data + first * size_, std::min(kBlock, n - first), found), starts[b + 1] - starts[b]);
         WriteCoordinates(input.shape(), first, absl::MakeConstSpan(found, count), out + starts[b] * rank);

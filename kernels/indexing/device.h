@@ -1,4 +1,4 @@
-// What the two halves of the kernels that combine rows by index agree on. For host compilers and for nvcc.
+// Arguments that host code and device code share: kernels that combine rows by index. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

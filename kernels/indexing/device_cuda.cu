@@ -1,4 +1,4 @@
-// The bodies of scatter_table.inc for CUDA.
+// The bodies of device.inc for CUDA.
 #include "kernels/device/gpu/run_bodies_cuda.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/indexing/device.h"

@@ -1,4 +1,4 @@
-// The bodies of scatter_table.inc for the simulated device.
+// The bodies of device.inc for the simulated device.
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/indexing/device.h"

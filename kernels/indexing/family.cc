@@ -7,9 +7,9 @@ OpFamily IndexingFamily() {
       .name = "indexing",
       .ops = {RegisterIndexingOps},
       .kernels = {RegisterGatherKernels, RegisterPartitionKernels, RegisterScatterKernels, RegisterUniqueKernels,
-                  RegisterWhereKernel, RegisterGpuGatherKernels, RegisterGpuScatterKernels, RegisterGpuStitchKernels,
-                  RegisterGpuWhereKernels},
-      .gradients = {RegisterIndexingNotDifferentiable, RegisterIndexingGradients},
+                  RegisterWhereKernel, RegisterGpuGatherKernels, RegisterGpuPartitionKernels, RegisterGpuScatterKernels,
+                  RegisterGpuStitchKernels, RegisterGpuWhereKernels},
+      .gradients = {RegisterIndexingGradients, RegisterIndexingNotDifferentiable},
   };
 }
 

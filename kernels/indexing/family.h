@@ -1,4 +1,4 @@
-// The indexing family: see README.md beside this file.
+// Ops that gather, scatter, find and partition elements by index.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -19,6 +19,7 @@ absl::Status RegisterScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterUniqueKernels(KernelRegistry& kernels);
 absl::Status RegisterWhereKernel(KernelRegistry& kernels);
 absl::Status RegisterGpuGatherKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuPartitionKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuScatterKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuStitchKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuWhereKernels(KernelRegistry& kernels);

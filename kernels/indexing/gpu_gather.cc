@@ -1,4 +1,4 @@
-// Gather, GatherV2, GatherNd and ResourceGather, OneHot: elements that indices on the device choose.
+// Gather, GatherV2, GatherNd, ResourceGather and OneHot, with indices on the device.
 #include "core/index_tensor.h"
 #include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/body_kernel.h"

@@ -1,5 +1,5 @@
-// Rows and slices combined by index: ScatterNd, unsorted segments, and updates of variables. What index a row has the
-// host does not see: those out of range are left out, as TensorFlow's kernels for GPUs do.
+// Rows and slices combined by index: ScatterNd, segments, and updates of variables. Indices stay on the device; as in
+// TensorFlow's GPU kernels, rows with an index out of range are skipped.
 #include <limits>
 
 #include "absl/strings/match.h"

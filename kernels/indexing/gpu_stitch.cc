@@ -1,4 +1,4 @@
-// DynamicStitch and ParallelDynamicStitch. Indices are in host memory, as TensorFlow has it: the output's shape depends
+// DynamicStitch and ParallelDynamicStitch. As in TensorFlow indices are in host memory: the shape of the output depends
 // on them.
 #include <vector>
 
@@ -24,7 +24,7 @@ class DynamicStitchKernel : public GpuOpKernel {
     if (output->NumElements() == 0) return absl::OkStatus();
     bool is_whole = false;
     ASSIGN_OR_RETURN(const Tensor destinations, gpu().ToDevice(Destinations(ctx, n, rows, &is_whole)));
-    // Rows that no index names hold zeros.
+    // Rows without an index are zero.
     if (!is_whole) RETURN_IF_ERROR(stream.Fill(output->raw_data(), 0, static_cast<size_t>(output->TotalBytes())));
     int64_t first = 0;
     for (int i = 0; i < n; ++i) {

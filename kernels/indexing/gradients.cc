@@ -106,13 +106,13 @@ absl::Status TensorScatterSub(G& g) {
   g.set_grad(2, g.Call("Neg", {g.Call("GatherNd", {g.dy(), g.input(1)})}));
   return absl::OkStatus();
 }
-// What was overwritten gets nothing.
+// Overwritten elements have no gradient.
 absl::Status TensorScatterUpdate(G& g) {
   g.set_grad(0, g.Call("TensorScatterUpdate", {g.dy(), g.input(1), g.Call("ZerosLike", {g.input(2)})}));
   g.set_grad(2, g.Call("GatherNd", {g.dy(), g.input(1)}));
   return absl::OkStatus();
 }
-// Shared evenly among what equals the extremum: the old element and the updates that met there.
+// Shared evenly among the old element and the updates that equal the extremum.
 absl::Status TensorScatterMinOrMax(G& g) {
   const Output y = g.output(0), indices = g.input(1), dy = g.dy();
   const Output old_wins = g.Call("Cast", {g.Call("Equal", {g.input(0), y})}, {G::Set("DstT", y.type())});

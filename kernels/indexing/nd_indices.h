@@ -22,7 +22,7 @@ struct NdIndices {
   absl::Status Error(absl::string_view what, const TensorShape& shape) const;
 };
 
-// Whether attribute bad_indices_policy says to leave bad indices out.
+// Whether attribute bad_indices_policy asks to skip bad indices.
 absl::StatusOr<bool> IgnoresBadIndices(OpKernelConstruction& ctx);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Ops that select, gather, scatter and partition elements.
+// Ops that gather, scatter, find and partition elements.
 #include <algorithm>
 
 #include "kernels/array/slicing/strided_slice_spec.h"
@@ -14,71 +14,6 @@ using op_shapes::Dims;
 using op_shapes::FrontAxis;
 using op_shapes::kUnknown;
 using op_shapes::SetOutput;
-
-absl::Status SliceShape(InferenceContext& c) {
-  const PartialTensorShape& input = c.input(0);
-  ASSIGN_OR_RETURN(PartialTensorShape begin_shape, c.WithRank(c.input(1), 1));
-  ASSIGN_OR_RETURN(PartialTensorShape size_shape, c.WithRank(c.input(2), 1));
-  ASSIGN_OR_RETURN(int64_t rank, c.MergeDim(c.Dim(begin_shape, 0), c.Dim(size_shape, 0)));
-  if (!input.unknown_rank()) {
-    ASSIGN_OR_RETURN(rank, c.MergeDim(rank, input.dims()));
-  }
-  if (rank < 0 || rank > kMaxRank) return absl::OkStatus();
-  DimVector dims(rank, kUnknown);
-  const auto begin = ConstantVector(c, 1), size = ConstantVector(c, 2);
-  for (int64_t i = 0; size && i < rank; ++i) {
-    const int64_t whole = input.unknown_rank() ? kUnknown : input.dim_size(static_cast<int>(i));
-    if ((*size)[i] < -1)
-      return errors::InvalidArgument("Expected size[", i, "] to be -1 or more, but got ", (*size)[i]);
-    dims[i] = (*size)[i];
-    if (!begin) continue;
-    const int64_t from = (*begin)[i];
-    if (from < 0 || (whole != kUnknown && (from > whole || (*size)[i] > whole - from))) {
-      return errors::InvalidArgument("Expected begin[", i, "] in [0, ", whole, "] and size[", i,
-                                     "] to fit after it, but got ", from, " and ", (*size)[i]);
-    }
-    if ((*size)[i] == -1 && whole != kUnknown) dims[i] = whole - from;
-  }
-  return SetOutput(c, 0, dims);
-}
-
-absl::StatusOr<StridedSliceMasks> MasksOf(InferenceContext& c) {
-  StridedSliceMasks masks;
-  RETURN_IF_ERROR(c.GetAttr("begin_mask", &masks.begin));
-  RETURN_IF_ERROR(c.GetAttr("end_mask", &masks.end));
-  RETURN_IF_ERROR(c.GetAttr("ellipsis_mask", &masks.ellipsis));
-  RETURN_IF_ERROR(c.GetAttr("new_axis_mask", &masks.new_axis));
-  RETURN_IF_ERROR(c.GetAttr("shrink_axis_mask", &masks.shrink_axis));
-  return masks;
-}
-
-absl::Status StridedSliceShape(InferenceContext& c) {
-  for (int i = 1; i <= 3; ++i) {
-    RETURN_IF_ERROR(c.WithRank(c.input(i), 1).status());
-    RETURN_IF_ERROR(c.MergeDim(c.Dim(c.input(i), 0), c.Dim(c.input(3), 0)).status());
-  }
-  const auto strides = ConstantVector(c, 3);
-  if (!strides) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const StridedSliceMasks masks, MasksOf(c));
-  const auto begin = ConstantVector(c, 1), end = ConstantVector(c, 2);
-  for (const auto& values : {begin, end}) {
-    if (values && values->size() != strides->size()) {
-      return errors::InvalidArgument("begin, end and strides must be of equal size");
-    }
-  }
-  const auto span = [](const std::optional<std::vector<int64_t>>& v) {
-    return v ? std::make_optional(absl::MakeConstSpan(*v)) : std::nullopt;
-  };
-  ASSIGN_OR_RETURN(StridedSliceSpec spec, StridedSliceSpec::Of(c.input(0), masks, span(begin), span(end), *strides));
-  c.set_output(0, std::move(spec.output));
-  return absl::OkStatus();
-}
-
-absl::Status StridedSliceGradShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape output, c.InputAsShape(0));
-  c.set_output(0, std::move(output));
-  return absl::OkStatus();
-}
 
 absl::Status GatherShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape params, c.WithRankAtLeast(c.input(0), 1));
@@ -145,7 +80,7 @@ absl::Status ScatterNdShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status OneHotShape(InferenceContext& c) {
+absl::Status OneHotOutputShape(InferenceContext& c) {
   int64_t axis;
   RETURN_IF_ERROR(c.GetAttr("axis", &axis));
   if (axis < -1) return errors::InvalidArgument("axis must be >= -1");
@@ -169,7 +104,7 @@ absl::Status WhereShape(InferenceContext& c) {
 
 absl::Status UniqueShape(InferenceContext& c) {
   c.set_output(0, c.Vector(kUnknown));
-  c.set_output(1, c.input(0));  // the kernel refuses what is no vector
+  c.set_output(1, c.input(0));  // the kernel rejects inputs that are not vectors
   if (c.num_outputs() > 2) c.set_output(2, c.Vector(kUnknown));
   return absl::OkStatus();
 }
@@ -178,7 +113,7 @@ absl::Status UniqueV2Shape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape x, c.WithRankAtLeast(c.input(0), 1));
   ASSIGN_OR_RETURN(PartialTensorShape axis, c.WithRank(c.input(1), 1));
   if (!x.unknown_rank()) c.set_output(0, c.UnknownOfRank(x.dims()));
-  // Along which axis? Of none there is only one.
+  // An empty axis means all of a vector.
   int64_t along = x.dims() == 1 && axis.dim_size(0) == 0 ? 0 : -1;
   if (const auto constant = ConstantVector(c, 1); constant && constant->size() == 1 && !x.unknown_rank()) {
     along = (*constant)[0] < 0 ? (*constant)[0] + x.dims() : (*constant)[0];
@@ -242,43 +177,6 @@ absl::Status DynamicStitchShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterIndexingOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("Slice")
-                                   .Input("input: T")
-                                   .Input("begin: Index")
-                                   .Input("size: Index")
-                                   .Output("output: T")
-                                   .Attr("T: type")
-                                   .Attr("Index: {int32, int64}")
-                                   .Shape(SliceShape)));
-  RETURN_IF_ERROR(ops.Register(Op("StridedSlice")
-                                   .Input("input: T")
-                                   .Input("begin: Index")
-                                   .Input("end: Index")
-                                   .Input("strides: Index")
-                                   .Output("output: T")
-                                   .Attr("T: type")
-                                   .Attr("Index: {int16, int32, int64}")
-                                   .Attr("begin_mask: int = 0")
-                                   .Attr("end_mask: int = 0")
-                                   .Attr("ellipsis_mask: int = 0")
-                                   .Attr("new_axis_mask: int = 0")
-                                   .Attr("shrink_axis_mask: int = 0")
-                                   .Shape(StridedSliceShape)));
-  RETURN_IF_ERROR(ops.Register(Op("StridedSliceGrad")
-                                   .Input("shape: Index")
-                                   .Input("begin: Index")
-                                   .Input("end: Index")
-                                   .Input("strides: Index")
-                                   .Input("dy: T")
-                                   .Output("output: T")
-                                   .Attr("T: type")
-                                   .Attr("Index: {int32, int64}")
-                                   .Attr("begin_mask: int = 0")
-                                   .Attr("end_mask: int = 0")
-                                   .Attr("ellipsis_mask: int = 0")
-                                   .Attr("new_axis_mask: int = 0")
-                                   .Attr("shrink_axis_mask: int = 0")
-                                   .Shape(StridedSliceGradShape)));
   RETURN_IF_ERROR(ops.Register(Op("Gather")
                                    .Input("params: Tparams")
                                    .Input("indices: Tindices")
@@ -354,7 +252,7 @@ absl::Status RegisterIndexingOps(OpRegistry& ops) {
                                    .Attr("axis: int = -1")
                                    .Attr("T: type")
                                    .Attr("TI: {uint8, int8, int32, int64} = DT_INT64")
-                                   .Shape(OneHotShape)));
+                                   .Shape(OneHotOutputShape)));
   RETURN_IF_ERROR(ops.Register(
       Op("Where")
           .Input("input: T")

@@ -11,9 +11,9 @@ OpFamily LinalgFamily() {
       .kernels = {RegisterEigKernels, RegisterLeastSquaresKernels, RegisterLuKernels, RegisterMatrixFunctionKernels,
                   RegisterQrKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
                   RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,
-                  RegisterGpuMatMulKernels, RegisterDeprecatedKernels},
-      .gradients = {RegisterLinalgNotDifferentiable, RegisterDecompositionGradients, RegisterSpectralGradients,
-                    RegisterTridiagonalGradients, RegisterMatMulGradients, RegisterEinsumGradients},
+                  RegisterGpuMatMulKernels, RegisterBatchMatMulV3Kernels, RegisterDeprecatedKernels},
+      .gradients = {RegisterDecompositionGradients, RegisterSpectralGradients, RegisterTridiagonalGradients,
+                    RegisterMatMulGradients, RegisterEinsumGradients},
   };
 }
 

@@ -19,7 +19,6 @@ absl::Status RegisterSpectralGradients(OpRegistry& ops);
 absl::Status RegisterTridiagonalGradients(OpRegistry& ops);
 absl::Status RegisterMatMulGradients(OpRegistry& ops);
 absl::Status RegisterEinsumGradients(OpRegistry& ops);
-absl::Status RegisterLinalgNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterDeprecatedKernels(KernelRegistry& kernels);
 absl::Status RegisterEigKernels(KernelRegistry& kernels);
@@ -35,5 +34,6 @@ absl::Status RegisterEinsumKernels(KernelRegistry& kernels);
 absl::Status RegisterMatMulKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuEinsumKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuMatMulKernels(KernelRegistry& kernels);
+absl::Status RegisterBatchMatMulV3Kernels(KernelRegistry& kernels);
 
 }  // namespace weir

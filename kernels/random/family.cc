@@ -10,7 +10,7 @@ OpFamily RandomFamily() {
                   RegisterRandomKernels, RegisterRandomOrderKernels, RegisterSobolKernels,
                   RegisterStatefulRandomKernels, RegisterStatelessRandomKernels, RegisterTruncatedNormalKernels,
                   RegisterGpuMultinomialKernels, RegisterGpuRandomKernels},
-      .gradients = {RegisterRandomNotDifferentiable},
+      .gradients = {RegisterRandomNotDifferentiable, RegisterRandomGradients},
   };
 }
 

@@ -10,6 +10,7 @@ OpFamily RandomFamily();
 // Its parts; only family.cc calls them.
 absl::Status RegisterRandomOps(OpRegistry& ops);
 absl::Status RegisterRandomDistributionOps(OpRegistry& ops);
+absl::Status RegisterRandomGradients(OpRegistry& ops);
 absl::Status RegisterGeneratorOps(OpRegistry& ops);
 absl::Status RegisterRandomNotDifferentiable(OpRegistry& ops);
 

@@ -6,7 +6,7 @@ OpFamily RankingFamily() {
   return {
       .name = "ranking",
       .ops = {RegisterRankingOps},
-      .kernels = {RegisterApproxTopKKernels, RegisterTopKKernels, RegisterGpuTopKKernels},
+      .kernels = {RegisterApproxTopKKernels, RegisterTopKKernels, RegisterGpuInTopKKernels, RegisterGpuTopKKernels},
       .gradients = {RegisterRankingNotDifferentiable, RegisterRankingGradients},
   };
 }

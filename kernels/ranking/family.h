@@ -15,6 +15,7 @@ absl::Status RegisterRankingGradients(OpRegistry& ops);
 
 absl::Status RegisterApproxTopKKernels(KernelRegistry& kernels);
 absl::Status RegisterTopKKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuInTopKKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuTopKKernels(KernelRegistry& kernels);
 
 }  // namespace weir

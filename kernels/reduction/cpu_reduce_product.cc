@@ -12,8 +12,8 @@
 namespace weir {
 namespace {
 
-// While one lives, what would be denormal is zero on its thread. Products of many fractions pass through there, where
-// a multiplication takes a hundred times as long.
+// Flushes denormals to zero on its thread while it lives. Products of many fractions become denormal, and multiplying
+// denormals takes a hundred times as long.
 class FlushDenormals {
  public:
 #if defined(__SSE2__)

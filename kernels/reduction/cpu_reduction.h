@@ -16,7 +16,7 @@ namespace weir {
 // out[o, i] = fold of in[o, :, i]. `out` is not empty; n may be 0.
 using Fold = absl::Status (*)(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, int64_t inner, void* out);
 
-// Input 1 holds the axes; attribute keep_dims tells whether they stay, with size 1.
+// Input 1 holds the axes; attribute keep_dims says whether they stay, with size 1.
 class ReductionKernel : public OpKernel {
  public:
   // `idempotent`: the fold of one element is that element.

@@ -6,9 +6,10 @@ OpFamily ReductionFamily() {
   return {
       .name = "reduction",
       .ops = {RegisterReductionOps},
-      .kernels = {RegisterArgKernels, RegisterExtremeKernels, RegisterProductKernels, RegisterSumKernels,
-                  RegisterScanKernels, RegisterGpuFoldKernels, RegisterGpuOrderKernels},
-      .gradients = {RegisterReductionNotDifferentiable, RegisterReductionGradients},
+      .kernels = {RegisterArgKernels, RegisterCumulativeLogsumexpKernels, RegisterExtremeKernels,
+                  RegisterProductKernels, RegisterSumKernels, RegisterScanKernels, RegisterGpuFoldKernels,
+                  RegisterGpuOrderKernels},
+      .gradients = {RegisterReductionGradients, RegisterReductionNotDifferentiable},
   };
 }
 

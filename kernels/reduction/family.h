@@ -1,4 +1,4 @@
-// The reduction family: see README.md beside this file.
+// Ops that fold dimensions away, find extremes along them, or keep running totals.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -14,6 +14,7 @@ absl::Status RegisterReductionGradients(OpRegistry& ops);
 absl::Status RegisterReductionNotDifferentiable(OpRegistry& ops);
 
 absl::Status RegisterArgKernels(KernelRegistry& kernels);
+absl::Status RegisterCumulativeLogsumexpKernels(KernelRegistry& kernels);
 absl::Status RegisterExtremeKernels(KernelRegistry& kernels);
 absl::Status RegisterProductKernels(KernelRegistry& kernels);
 absl::Status RegisterSumKernels(KernelRegistry& kernels);

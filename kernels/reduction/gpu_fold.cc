@@ -59,7 +59,7 @@ absl::StatusOr<FoldPlan> FoldPlan::Of(const TensorShape& input, absl::Span<const
   }
   ASSIGN_OR_RETURN(plan.shape, TensorShape::Build(shape));
   plan.args.count = plan.shape.num_elements();
-  // Nothing to fold is looked at nowhere: sizes of 0 would be divided by.
+  // Empty inputs launch nothing: bodies would divide by a size of 0.
   if (plan.args.count > 0 && plan.args.length > 0) {
     ASSIGN_OR_RETURN(plan.args.kept, LayoutOf(sizes[0], parts[0]));
     ASSIGN_OR_RETURN(plan.args.folded, LayoutOf(sizes[1], parts[1]));

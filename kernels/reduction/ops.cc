@@ -8,7 +8,6 @@ namespace {
 using op_shapes::ConstantScalar;
 using op_shapes::ConstantVector;
 using op_shapes::FrontAxis;
-using op_shapes::kUnknown;
 using op_shapes::SetOutput;
 
 absl::Status ReductionShape(InferenceContext& c) {
@@ -57,13 +56,6 @@ absl::Status ArgShape(InferenceContext& c) {
   DimVector dims = op_shapes::Dims(input);
   dims.erase(dims.begin() + axis);
   return SetOutput(c, 0, dims);
-}
-
-absl::Status BincountShape(InferenceContext& c) {
-  ASSIGN_OR_RETURN(const std::optional<int64_t> size, ConstantScalar(c, 1));
-  if (size && *size < 0) return errors::InvalidArgument("size (", *size, ") must be non-negative");
-  c.set_output(0, c.Vector(size.value_or(kUnknown)));
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -131,13 +123,6 @@ absl::Status RegisterReductionOps(OpRegistry& ops) {
                                      .Attr("Tidx: {int32, int64} = DT_INT32")
                                      .Shape(shapes::Unchanged)));
   }
-  RETURN_IF_ERROR(ops.Register(Op("Bincount")
-                                   .Input("arr: int32")
-                                   .Input("size: int32")
-                                   .Input("weights: T")
-                                   .Output("bins: T")
-                                   .Attr("T: {int32, int64, float, double}")
-                                   .Shape(BincountShape)));
   return absl::OkStatus();
 }
 

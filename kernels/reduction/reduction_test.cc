@@ -1,20 +1,16 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/device/kernel_inputs_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-class ReductionTest : public KernelTest {
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+using ReductionTest = KernelInputsTest;
 
 TEST_F(ReductionTest, FoldsAnyAxes) {
   std::vector<float> values(24);
@@ -40,7 +36,7 @@ TEST_F(ReductionTest, FoldsAnyAxes) {
   }
 }
 
-TEST_F(ReductionTest, RefusesBadAxes) {
+TEST_F(ReductionTest, RejectsBadAxes) {
   const Tensor x = AsTensor<float>({1, 2, 3, 4}, {2, 2});
   for (int64_t axis : {int64_t{2}, int64_t{-3}, int64_t{1} << 40, std::numeric_limits<int64_t>::min()}) {
     EXPECT_THAT(RunOp1("Sum", {x, AsScalar<int64_t>(axis)}),
@@ -76,7 +72,6 @@ TEST_F(ReductionTest, LargeSumsAreExact) {
   }
 }
 
-// Wherever it stands.
 TEST_F(ReductionTest, TheExtremeIsFoundAndANaNWins) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   for (const int n : {1, 31, 32, 33, 1000}) {
@@ -129,6 +124,25 @@ TEST_F(ReductionTest, ArgMaxTakesTheFirst) {
               StatusIs(kInvalid, HasSubstr("empty")));
 }
 
+TEST_F(ReductionTest, ArgMaxOfRows) {
+  const int64_t n = 1003;
+  Tensor x = Floats({6, n});
+  float* const rows = x.data<float>();
+  std::fill_n(rows + 1 * n, n, kNaN);
+  std::fill_n(rows + 2 * n, n, -kInfinity);
+  std::fill_n(rows + 3 * n, 700, kNaN);
+  std::fill_n(rows + 3 * n + 700, 303, -kInfinity);
+  rows[4 * n + 900] = rows[4 * n + 901] = 2;
+  rows[5 * n] = kNaN;
+  rows[5 * n + n - 1] = kInfinity;
+  ASSERT_OK_AND_ASSIGN(Tensor most, RunOp1("ArgMax", {x, AsScalar<int32_t>(1)}));
+  EXPECT_EQ(most.data<int64_t>()[0], std::max_element(rows, rows + n) - rows);
+  const std::vector<int64_t> rest(most.data<int64_t>() + 1, most.data<int64_t>() + 6);
+  EXPECT_EQ(rest, (std::vector<int64_t>{0, 0, 700, 900, n - 1}));
+  ASSERT_OK_AND_ASSIGN(Tensor least, RunOp1("ArgMin", {x, AsScalar<int32_t>(1)}));
+  EXPECT_EQ(least.data<int64_t>()[0], std::min_element(rows, rows + n) - rows);
+}
+
 TEST_F(ReductionTest, CumulativeSums) {
   const Tensor x = AsTensor<int32_t>({1, 2, 3}), axis = AsScalar<int32_t>(0);
   struct Case {
@@ -143,81 +157,32 @@ TEST_F(ReductionTest, CumulativeSums) {
   }
 }
 
-TEST_F(ReductionTest, MatMulInEveryOrientation) {
-  const Tensor a = AsTensor<float>({1, 2, 3, 4, 5, 6}, {2, 3}), at = AsTensor<float>({1, 4, 2, 5, 3, 6}, {3, 2});
-  const Tensor b = AsTensor<float>({7, 8, 9, 10, 11, 12}, {3, 2}), bt = AsTensor<float>({7, 9, 11, 8, 10, 12}, {2, 3});
-  const Tensor expected = AsTensor<float>({58, 64, 139, 154}, {2, 2});
-  for (bool ta : {false, true}) {
-    for (bool tb : {false, true}) {
-      ASSERT_OK_AND_ASSIGN(Tensor c, RunOp1("MatMul", {ta ? at : a, tb ? bt : b},
-                                            Attrs().Set("transpose_a", ta).Set("transpose_b", tb)));
-      ExpectTensorEqual(c, expected);
-    }
-  }
-  EXPECT_THAT(RunOp1("MatMul", {a, a}), StatusIs(kInvalid, HasSubstr("Matrix size-incompatible")));
-  ASSERT_OK_AND_ASSIGN(Tensor zero, RunOp1("MatMul", {AsTensor<float>({}, {2, 0}), AsTensor<float>({}, {0, 2})}));
-  ExpectTensorEqual(zero, AsTensor<float>({0, 0, 0, 0}, {2, 2}));
+TEST_F(ReductionTest, ProductsThatUnderflowAreZero) {
+  Tensor x(DT_FLOAT, TensorShape({3, 1000}));
+  std::fill_n(x.data<float>(), 3000, 0.5f);
+  ASSERT_OK_AND_ASSIGN(Tensor product, RunOp1("Prod", {x, AsScalar<int32_t>(1)}));
+  ExpectTensorEqual(product, AsTensor<float>({0, 0, 0}));
+  ASSERT_OK_AND_ASSIGN(Tensor columns, RunOp1("Prod", {x, AsScalar<int32_t>(0)}));
+  EXPECT_EQ(columns.data<float>()[999], 0.125f);
+  // Denormals are on again for the next op on this thread.
+  ASSERT_OK_AND_ASSIGN(Tensor half, RunOp1("Mul", {AsScalar<float>(1e-38f), AsScalar<float>(0.5f)}));
+  EXPECT_GT(half.scalar<float>(), 0);
 }
 
-TEST_F(ReductionTest, LargeMatMulMatchesItsDefinition) {
-  const int64_t m = 150, k = 200, n = 130;
-  Tensor a(DT_FLOAT, {m, k}), b(DT_FLOAT, {k, n});
-  for (int64_t i = 0; i < m * k; ++i) a.data<float>()[i] = static_cast<float>(i % 7) - 3;
-  for (int64_t i = 0; i < k * n; ++i) b.data<float>()[i] = static_cast<float>(i % 5) - 2;
-  ASSERT_OK_AND_ASSIGN(Tensor c, RunOp1("MatMul", {a, b}));
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      float expected = 0;
-      for (int64_t l = 0; l < k; ++l) expected += a.data<float>()[i * k + l] * b.data<float>()[l * n + j];
-      ASSERT_EQ(c.data<float>()[i * n + j], expected);
-    }
-  }
-}
-
-// Sums of small integers are exact in float, so that both round once.
-TEST_F(ReductionTest, MatMulOf16BitsRoundsWhatFloatGives) {
-  const int64_t m = 70, k = 64, n = 48;
-  Tensor a(DT_FLOAT, {m, k}), b(DT_FLOAT, {k, n});
-  for (int64_t i = 0; i < m * k; ++i) a.data<float>()[i] = static_cast<float>(i % 7) - 3;
-  for (int64_t i = 0; i < k * n; ++i) b.data<float>()[i] = static_cast<float>(i % 5) - 2;
-  ASSERT_OK_AND_ASSIGN(const Tensor wide, RunOp1("MatMul", {a, b}));
-  const Tensor swap = AsTensor<int32_t>({1, 0});
-  ASSERT_OK_AND_ASSIGN(const Tensor at, RunOp1("Transpose", {a, swap}));
-  ASSERT_OK_AND_ASSIGN(const Tensor bt, RunOp1("Transpose", {b, swap}));
-  for (const DataType type : {DT_BFLOAT16, DT_HALF}) {
-    const auto narrow = [&](const Tensor& x) { return *RunOp1("Cast", {x}, Attrs().Set("DstT", type)); };
-    for (bool ta : {false, true}) {
-      for (bool tb : {false, true}) {
-        ASSERT_OK_AND_ASSIGN(Tensor c, RunOp1("MatMul", {narrow(ta ? at : a), narrow(tb ? bt : b)},
-                                              Attrs().Set("transpose_a", ta).Set("transpose_b", tb)));
-        ExpectTensorEqual(c, narrow(wide));
-      }
-    }
-  }
-}
-
-TEST_F(ReductionTest, GradientsOfRowsWithoutWidthTakeNoMemory) {
-  const Tensor gradient(DT_FLOAT, TensorShape({int64_t{1} << 45, 0}));
-  const Tensor one = AsTensor<int32_t>({1});
-  ASSERT_OK_AND_ASSIGN(const Tensor rows, RunOp1("SparseSegmentMeanGrad", {gradient, one, one, AsScalar<int32_t>(2)}));
-  EXPECT_EQ(rows.shape(), TensorShape({2, 0}));
-}
-
-TEST_F(ReductionTest, SegmentsOutOfRangeAreRefused) {
-  const Tensor data = AsTensor<float>({1, 2, 3});
-  ASSERT_OK_AND_ASSIGN(Tensor sums,
-                       RunOp1("UnsortedSegmentSum", {data, AsTensor<int32_t>({1, -1, 1}), AsScalar<int32_t>(2)}));
-  ExpectTensorEqual(sums, AsTensor<float>({0, 4}));
-  EXPECT_THAT(RunOp1("UnsortedSegmentSum", {data, AsTensor<int32_t>({0, 1, 2}), AsScalar<int32_t>(2)}),
-              StatusIs(kInvalid, HasSubstr("is out of range [0, 2)")));
-  EXPECT_THAT(RunOp1("SegmentSum", {data, AsTensor<int32_t>({1, 0, 2})}),
-              StatusIs(kInvalid, HasSubstr("not increasing")));
-  EXPECT_THAT(RunOp1("SparseSegmentSum", {data, AsTensor<int32_t>({3}), AsTensor<int32_t>({0})}),
-              StatusIs(kInvalid, HasSubstr("out of range")));
-  const Tensor largest = AsTensor<int64_t>({std::numeric_limits<int64_t>::max()});
-  EXPECT_THAT(RunOp1("SegmentSum", {AsTensor<float>({1}), largest}), StatusIs(kInvalid, HasSubstr("is too large")));
-  EXPECT_THAT(RunOp1("SparseSegmentSumWithNumSegments", {data, AsTensor<int32_t>({0}), largest, AsScalar<int32_t>(2)}),
-              StatusIs(kInvalid, HasSubstr("is too large")));
+TEST_F(ReductionTest, ExtremesOfOddSizes) {
+  Tensor x = Floats({1'000'003});
+  ASSERT_OK_AND_ASSIGN(Tensor most, RunOp1("Max", {x, AsScalar<int32_t>(0)}));
+  EXPECT_EQ(most.scalar<float>(), *std::max_element(x.data<float>(), x.data<float>() + x.NumElements()));
+  x.data<float>()[777'777] = kNaN;
+  ASSERT_OK_AND_ASSIGN(most, RunOp1("Max", {x, AsScalar<int32_t>(0)}));
+  EXPECT_TRUE(std::isnan(most.scalar<float>()));
+  Tensor flags(DT_BOOL, TensorShape({100'003}));
+  std::fill_n(flags.data<bool>(), 100'003, true);
+  ASSERT_OK_AND_ASSIGN(Tensor all, RunOp1("All", {flags, AsScalar<int32_t>(0)}));
+  EXPECT_TRUE(all.scalar<bool>());
+  flags.data<bool>()[100'002] = false;
+  ASSERT_OK_AND_ASSIGN(all, RunOp1("All", {flags, AsScalar<int32_t>(0)}));
+  EXPECT_FALSE(all.scalar<bool>());
 }
 
 }  // namespace

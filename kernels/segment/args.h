@@ -1,4 +1,4 @@
-// Which rows ops fold into which segments, on whatever device.
+// Argument checks of segment ops for all devices: which rows go into which segment.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
@@ -6,20 +6,19 @@
 
 namespace weir {
 
-// What to fold: row sources[i] of data goes into segment ids[i]; a negative id leaves it out.
+// Row sources[i] of data goes into segment ids[i]; a row with a negative id is skipped.
 struct SegmentPlan {
   DimVector ids, sources;
   int64_t segments = 0;
 };
 
-// One more than the last id. InvalidArgument where an id is negative, below the one before, or so large that there is
-// no such number.
+// One more than the last id. InvalidArgument if an id is negative, smaller than the one before, or too large to count.
 absl::StatusOr<int64_t> CountSortedSegments(absl::Span<const int64_t> ids);
 
-// Of SparseSegmentSum and its like: data, and in host memory indices, segment_ids [, num_segments].
+// SparseSegment*: data, and in host memory indices, segment_ids [, num_segments].
 absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx);
 
-// Of their gradients: row ids[i] of the gradient, which belongs to counts[ids[i]] rows, goes to row places[i].
+// SparseSegment*Grad: row ids[i] of the gradient, which belongs to counts[ids[i]] rows, goes to row places[i].
 struct SparseSegmentGradient {
   DimVector ids, places;
   absl::flat_hash_map<int64_t, int64_t> counts;  // of the ids that occur: rows without width cost nothing to send

@@ -1,5 +1,4 @@
 // Rows folded together by segment: sorted, unsorted and sparse.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,7 +30,7 @@ Tensor ScalarOf(DataType type, double value) {
   return scalar;
 }
 
-// The value that folding leaves as it is. The least float is not below minus infinity; `infinite` asks for what is.
+// The neutral element of `op`. For extremes it is the least or largest finite number, or infinity if `infinite`.
 Tensor Neutral(UpdateOp op, DataType type, bool infinite) {
   const bool max = op == UpdateOp::kMax, extreme = max || op == UpdateOp::kMin;
   if (extreme && !infinite && (type == DT_HALF || type == DT_BFLOAT16)) {
@@ -64,7 +63,7 @@ absl::StatusOr<Tensor> Converted(OpKernelContext& ctx, const Tensor& tensor, Dat
   return converted;
 }
 
-// Which rows to fold, and into what: the three families differ in how they say it.
+// Subclasses say which rows go into which segment: sorted, unsorted or sparse.
 class SegmentKernel : public OpKernel {
  public:
   SegmentKernel(UpdateOp op, Average average, bool sorted) : op_(op), average_(average), sorted_(sorted) {}
@@ -99,9 +98,9 @@ class SegmentKernel : public OpKernel {
   }
 
  protected:
-  // Also gives the shape of one row.
+  // `row` is the shape of one row.
   virtual absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) = 0;
-  // What a segment without rows holds.
+  // The value of a segment without rows.
   virtual Tensor Empty() const { return neutral_; }
   const Tensor& neutral() const { return neutral_; }
   DataType fold_type() const { return fold_type_; }
@@ -263,44 +262,6 @@ class SparseSegmentGradKernel : public OpKernel {
   }
 };
 
-// arr, size, weights: how often each value below `size` occurs, or the sum of the weights where it does.
-class BincountKernel : public OpKernel {
- public:
-  absl::Status Init(OpKernelConstruction& ctx) override {
-    add_ = FindUpdateLoop(UpdateOp::kAdd, ctx.output_types()[0]);
-    one_ = ScalarOf(ctx.output_types()[0], 1);
-    return absl::OkStatus();
-  }
-
-  absl::Status Compute(OpKernelContext& ctx) override {
-    const Tensor& values = ctx.input(0);
-    const Tensor& weights = ctx.input(2);
-    ASSIGN_OR_RETURN(const int64_t bins, ReadScalarInteger(ctx.input(1), "size"));
-    if (bins < 0) return errors::InvalidArgument("size (", bins, ") must be non-negative");
-    const bool weighted = weights.NumElements() > 0;
-    if (weighted && weights.NumElements() != values.NumElements()) {
-      return errors::InvalidArgument("Input indices and weights must have the same size.");
-    }
-    for (int32_t value : values.flat<int32_t>()) {
-      if (value < 0) return errors::InvalidArgument("Input arr must be non-negative!");
-    }
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, TensorShape({bins})));
-    ZeroElements(output->dtype(), output->raw_data(), bins);
-    const int64_t size = DataTypeSize(output->dtype());
-    for (int64_t i = 0; i < values.NumElements(); ++i) {
-      const int32_t value = values.data<int32_t>()[i];
-      if (value >= bins) continue;
-      add_(static_cast<char*>(output->raw_data()) + value * size,
-           weighted ? static_cast<const char*>(weights.raw_data()) + i * size : one_.raw_data(), 1, 1);
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  UpdateLoop add_ = nullptr;
-  Tensor one_;
-};
-
 }  // namespace
 
 absl::Status RegisterSegmentKernels(KernelRegistry& kernels) {
@@ -329,7 +290,7 @@ absl::Status RegisterSegmentKernels(KernelRegistry& kernels) {
   WEIR_SEGMENT("SparseSegmentSqrtNGrad", SparseSegmentGradKernel<Average::kRootOfCount, false>);
   WEIR_SEGMENT("SparseSegmentSqrtNGradV2", SparseSegmentGradKernel<Average::kRootOfCount, true>);
 #undef WEIR_SEGMENT
-  return kernels.Register<BincountKernel>(Kernel("Bincount").Cpu().HostMemory("size"));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -6,7 +6,7 @@ OpFamily SegmentFamily() {
   return {
       .name = "segment",
       .ops = {RegisterSegmentOps},
-      .kernels = {RegisterSegmentKernels, RegisterGpuSparseKernels},
+      .kernels = {RegisterSegmentKernels, RegisterGpuSegmentKernels},
       .gradients = {RegisterSegmentGradients},
   };
 }

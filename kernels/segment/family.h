@@ -1,4 +1,4 @@
-// The segment family: see README.md beside this file.
+// Ops that fold rows of equal segment id together.
 #pragma once
 
 #include "kernels/op_family.h"
@@ -13,6 +13,6 @@ absl::Status RegisterSegmentOps(OpRegistry& ops);
 absl::Status RegisterSegmentGradients(OpRegistry& ops);
 
 absl::Status RegisterSegmentKernels(KernelRegistry& kernels);
-absl::Status RegisterGpuSparseKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuSegmentKernels(KernelRegistry& kernels);
 
 }  // namespace weir

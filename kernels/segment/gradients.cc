@@ -70,8 +70,8 @@ absl::Status UnsortedSegmentMinOrMax(G& g) {
 
 Output Conj(G& g, const Output& x) { return IsComplex(x.type()) ? g.Call("Conj", {x}) : x; }
 
-// What a product of segments is made of again: where its elements are zero, each segment's product of those that are
-// not, and whether it has at most one that is.
+// Parts of a segment product: where elements are zero, each segment's product of its nonzero elements, and whether a
+// segment has at most one zero.
 struct Factors {
   Factors(G& g, const char* sum, const char* product) {
     const Output x = g.input(0);

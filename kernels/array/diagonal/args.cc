@@ -27,7 +27,7 @@ absl::Status ReadDiagonals(const Tensor& k, DiagonalBand* band) {
   return absl::OkStatus();
 }
 
-// The matrix is known: the diagonals must lie in it. TensorFlow's sentence about the lower one ends in two ways.
+// Checks that the diagonals lie in the matrix. TensorFlow's message for the lower one has two endings.
 absl::Status FitToMatrix(const TensorShape& matrix, absl::string_view stop_of_lower, DiagonalBand* band) {
   if (matrix.dims() < 2) {
     return errors::InvalidArgument("input must be at least 2-dim, received shape: ", matrix.ToString());

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// fn(place of the diagonal's start in the matrix, in the packed rows, number of elements).
+// Calls fn(start in the matrix, start in the packed rows, number of elements) for each diagonal.
 template <typename Fn>
 void EachDiagonal(const DiagonalBand& band, Fn fn) {
   for (int64_t d = band.lower; d <= band.upper; ++d) {
@@ -38,7 +38,7 @@ class BandKernel : public OpKernel {
   absl::Status Init(OpKernelConstruction& ctx) override { return ReadAlignment(ctx, &alignment_); }
 
  protected:
-  // What it knows before it sees inputs.
+  // A band with the alignment attribute, before inputs are read.
   DiagonalBand band() const { return alignment_; }
 
  private:

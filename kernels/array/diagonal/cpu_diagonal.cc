@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// A diagonal, and a matrix that has it: twice the rank.
+// The matrix of a diagonal has twice its rank.
 class DiagKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {

@@ -23,10 +23,10 @@ class DiagonalKernel : public GpuOpKernel {
     ASSIGN_OR_RETURN(take_, FindMove("BandRows", ctx.input_types()[0]));
     return ReadAlignment(ctx, &alignment_);
   }
-  // What it knows before it sees inputs.
+  // A band with the alignment attribute, before inputs are read.
   DiagonalBand band() const { return alignment_; }
 
-  // Makes output 0 of diagonals: matrices of `shape`, with those of `base` or `value` around them.
+  // Fills output 0 with matrices of `shape` that have the diagonals, and `base` or `value` elsewhere.
   absl::Status Place(OpKernelContext& ctx, GpuStream& stream, const TensorShape& shape, const DiagonalBand& band,
                      const Tensor& diagonals, const Tensor* base, const PlainValue& value) {
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
@@ -41,7 +41,7 @@ class DiagonalKernel : public GpuOpKernel {
                                             .count = output->NumElements()},
                              {ReadOf(diagonals), ReadOf(around), WriteOf(*output)});
   }
-  // Makes output 0 of matrices: their diagonals, with `value` beside those that are shorter.
+  // Fills output 0 with the matrices' diagonals; shorter ones are padded with `value`.
   absl::Status Take(OpKernelContext& ctx, GpuStream& stream, const TensorShape& shape, const DiagonalBand& band,
                     const Tensor& matrices, const PlainValue& value) {
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
@@ -60,7 +60,7 @@ class DiagonalKernel : public GpuOpKernel {
   GpuKernel place_, take_;
 };
 
-// One matrix, the diagonal of which is the whole input.
+// A band of one matrix whose diagonal is the whole input.
 class DiagKernel : public DiagonalKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     const Tensor& diagonal = ctx.input(0);

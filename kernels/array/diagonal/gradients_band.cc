@@ -1,5 +1,4 @@
-// Gradients of bands of diagonals and of blocks of space in the batch or the channels: each moves elements back.
-
+// Gradients of bands of diagonals.
 #include "graph/gradients/gradient_context.h"
 #include "kernels/array/family.h"
 
@@ -11,7 +10,7 @@ using G = GradientContext;
 Output Zero(G& g, const Output& like) {
   return g.Call("Cast", {Tensor::Scalar<float>(0)}, {G::Set("DstT", like.type())});
 }
-// The attribute `align` where the op's version has it.
+// The attribute `align`, which the second versions lack.
 std::vector<G::AttrSetter> Align(G& g) {
   if (FindAttr(g.op().def(), "align") == nullptr) return {};
   return {G::Set("align", g.Attr<std::string>("align"))};
@@ -36,35 +35,6 @@ absl::Status MatrixSetDiag(G& g) {
 constexpr char kPartV2[] = "MatrixDiagPartV2", kPartV3[] = "MatrixDiagPartV3", kSetV2[] = "MatrixSetDiagV2",
                kSetV3[] = "MatrixSetDiagV3";
 
-template <const char* kBack>
-absl::Status BlocksBack(G& g) {
-  g.set_grad(0, g.Call(kBack, {g.dy(), g.input(1), g.input(2)}));
-  return absl::OkStatus();
-}
-template <const char* kBack>
-absl::Status BlocksBackV1(G& g) {
-  g.set_grad(0, g.Call(kBack, {g.dy(), g.input(1)}, {G::Set("block_size", g.Attr<int64_t>("block_size"))}));
-  return absl::OkStatus();
-}
-template <const char* kBack>
-absl::Status DepthBack(G& g) {
-  g.set_grad(0, g.Call(kBack, {g.dy()},
-                       {G::Set("block_size", g.Attr<int64_t>("block_size")),
-                        G::Set("data_format", g.Attr<std::string>("data_format"))}));
-  return absl::OkStatus();
-}
-constexpr char kSpaceToBatchNd[] = "SpaceToBatchND", kBatchToSpaceNd[] = "BatchToSpaceND",
-               kSpaceToBatch[] = "SpaceToBatch", kBatchToSpace[] = "BatchToSpace", kSpaceToDepth[] = "SpaceToDepth",
-               kDepthToSpace[] = "DepthToSpace";
-
-// (b x dy, dy x a)
-absl::Status Cross(G& g) {
-  const Output dy = g.dy();
-  g.set_grad(0, g.Call("Cross", {g.input(1), dy}));
-  g.set_grad(1, g.Call("Cross", {dy, g.input(0)}));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RegisterBandGradients(OpRegistry& ops) {
@@ -75,13 +45,6 @@ absl::Status RegisterBandGradients(OpRegistry& ops) {
       {"MatrixDiagPartV3", MatrixDiagPart<kSetV3>},
       {"MatrixSetDiagV2", MatrixSetDiag<kSetV2, kPartV2>},
       {"MatrixSetDiagV3", MatrixSetDiag<kSetV3, kPartV3>},
-      {"SpaceToBatchND", BlocksBack<kBatchToSpaceNd>},
-      {"BatchToSpaceND", BlocksBack<kSpaceToBatchNd>},
-      {"SpaceToBatch", BlocksBackV1<kBatchToSpace>},
-      {"BatchToSpace", BlocksBackV1<kSpaceToBatch>},
-      {"SpaceToDepth", DepthBack<kDepthToSpace>},
-      {"DepthToSpace", DepthBack<kSpaceToDepth>},
-      {"Cross", Cross},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

@@ -9,7 +9,7 @@ namespace {
 
 using op_shapes::kUnknown;
 
-// Lower and upper diagonal where input i is a constant.
+// The lower and upper diagonal if input i is a constant.
 absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> Diagonals(InferenceContext& c, int i) {
   RETURN_IF_ERROR(c.WithRankAtMost(c.input(i), 1).status());
   const auto values = op_shapes::ConstantVector(c, i);
@@ -25,7 +25,7 @@ absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> Diagonals(InferenceCo
   return std::optional<std::pair<int64_t, int64_t>>({values->front(), values->back()});
 }
 
-absl::Status MatrixDiagShape(InferenceContext& c) {
+absl::Status BandDiagShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape diagonal, c.WithRankAtLeast(c.input(0), 1));
   ASSIGN_OR_RETURN(const auto band, Diagonals(c, 1));
   ASSIGN_OR_RETURN(const std::optional<int64_t> rows, op_shapes::ConstantScalar(c, 2));
@@ -60,7 +60,7 @@ absl::Status CheckInside(int64_t d, int64_t rows, int64_t columns, const char* n
   return errors::InvalidArgument(name, "_diag_index ", d, " is out of bound");
 }
 
-absl::Status MatrixDiagPartShape(InferenceContext& c) {
+absl::Status BandDiagPartShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtLeast(c.input(0), 2));
   ASSIGN_OR_RETURN(const auto band, Diagonals(c, 1));
   RETURN_IF_ERROR(c.WithRank(c.input(2), 0).status());
@@ -79,7 +79,7 @@ absl::Status MatrixDiagPartShape(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status MatrixSetDiagShape(InferenceContext& c) {
+absl::Status BandSetDiagShape(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtLeast(c.input(0), 2));
   ASSIGN_OR_RETURN(const PartialTensorShape diagonal, c.WithRankAtLeast(c.input(1), 1));
   ASSIGN_OR_RETURN(const auto band, Diagonals(c, 2));
@@ -102,7 +102,7 @@ absl::Status RegisterBandOps(OpRegistry& ops) {
                                    .Input("padding_value: T")
                                    .Output("output: T")
                                    .Attr("T: type")
-                                   .Shape(MatrixDiagShape)));
+                                   .Shape(BandDiagShape)));
   RETURN_IF_ERROR(
       ops.Register(Op("MatrixDiagV3")
                        .Input("diagonal: T")
@@ -113,14 +113,14 @@ absl::Status RegisterBandOps(OpRegistry& ops) {
                        .Output("output: T")
                        .Attr("T: type")
                        .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
-                       .Shape(MatrixDiagShape)));
+                       .Shape(BandDiagShape)));
   RETURN_IF_ERROR(ops.Register(Op("MatrixDiagPartV2")
                                    .Input("input: T")
                                    .Input("k: int32")
                                    .Input("padding_value: T")
                                    .Output("diagonal: T")
                                    .Attr("T: type")
-                                   .Shape(MatrixDiagPartShape)));
+                                   .Shape(BandDiagPartShape)));
   RETURN_IF_ERROR(
       ops.Register(Op("MatrixDiagPartV3")
                        .Input("input: T")
@@ -129,14 +129,14 @@ absl::Status RegisterBandOps(OpRegistry& ops) {
                        .Output("diagonal: T")
                        .Attr("T: type")
                        .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
-                       .Shape(MatrixDiagPartShape)));
+                       .Shape(BandDiagPartShape)));
   RETURN_IF_ERROR(ops.Register(Op("MatrixSetDiagV2")
                                    .Input("input: T")
                                    .Input("diagonal: T")
                                    .Input("k: int32")
                                    .Output("output: T")
                                    .Attr("T: type")
-                                   .Shape(MatrixSetDiagShape)));
+                                   .Shape(BandSetDiagShape)));
   RETURN_IF_ERROR(
       ops.Register(Op("MatrixSetDiagV3")
                        .Input("input: T")
@@ -145,7 +145,7 @@ absl::Status RegisterBandOps(OpRegistry& ops) {
                        .Output("output: T")
                        .Attr("T: type")
                        .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
-                       .Shape(MatrixSetDiagShape)));
+                       .Shape(BandSetDiagShape)));
   return absl::OkStatus();
 }
 

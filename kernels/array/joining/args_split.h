@@ -1,15 +1,15 @@
-// Into what Split and SplitV cut a tensor, and along which axis tensors are stacked, on whatever device.
+// Argument checks of Split, SplitV, Pack and Unpack for all devices.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace weir {
 
-// Pieces of `lengths` along `axis`. Arguments are in host memory; InvalidArgument where they do not fit.
+// Pieces of `lengths` along `axis`. Arguments are in host memory; InvalidArgument if they do not match.
 struct SplitSizes {
   // Equal pieces.
   static absl::StatusOr<SplitSizes> Equal(const TensorShape& input, const Tensor& axis, int pieces);
-  // A length of -1 stands for what the others leave.
+  // One length may be -1: the rest of the axis.
   static absl::StatusOr<SplitSizes> Of(const TensorShape& input, const Tensor& lengths, const Tensor& axis, int pieces);
 
   int axis = 0;

@@ -1,4 +1,4 @@
-// Concat, Split, Pack, Unpack and their kin: tensors joined and cut along one dimension.
+// Concat, Split, Pack and Unpack: tensors joined and split along one dimension.
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "kernels/array/family.h"

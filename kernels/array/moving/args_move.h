@@ -1,4 +1,4 @@
-// The arguments of ops that rearrange a tensor, on whatever device: checked in TensorFlow's words.
+// Argument checks of Transpose, Tile, Roll and ReverseSequence for all devices, with TensorFlow's messages.
 #pragma once
 
 #include "core/status.h"
@@ -6,13 +6,13 @@
 
 namespace weir {
 
-// Transpose's: a vector of all `rank` dimensions, none negative in what comes back.
+// Transpose: a permutation of `rank` dimensions, made non-negative.
 absl::StatusOr<DimVector> ReadPermutation(const Tensor& tensor, int rank);
-// Tile's: how often each dimension is repeated.
+// Tile: how often each dimension is repeated.
 absl::StatusOr<DimVector> ReadMultiples(const Tensor& multiples, const TensorShape& tiled);
-// Roll's: by how much each dimension is moved on, in [0, size).
+// Roll: the shift of each dimension, in [0, size).
 absl::StatusOr<DimVector> ReadShifts(const TensorShape& rolled, const Tensor& shift, const Tensor& axis);
-// ReverseSequence's, but for the lengths' values.
+// ReverseSequence: checks all but the values of the lengths.
 absl::Status CheckSequences(const TensorShape& input, const TensorShape& lengths, int64_t seq_dim, int64_t batch_dim);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Which dimensions Reverse and ReverseV2 turn round, on whatever device.
+// Argument checks of Reverse and ReverseV2 for all devices.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// `axes`, in host memory, holds a bool for each dimension of `shape`, or the numbers of those that are reversed.
-// InvalidArgument where they do not fit.
+// `axes` is in host memory: a bool for each dimension of `shape`, or the numbers of the reversed ones. InvalidArgument
+// if it does not match.
 absl::StatusOr<std::vector<bool>> ReadReversedAxes(const Tensor& axes, const TensorShape& shape);
 
 }  // namespace weir

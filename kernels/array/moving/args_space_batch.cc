@@ -58,7 +58,7 @@ absl::StatusOr<SpaceBlocks> ReadBlocks(OpKernelContext& ctx, int64_t block_size,
   return problem;
 }
 
-// Input 0, of which the ops for images ask for four dimensions.
+// Checks input 0: the image ops require four dimensions.
 absl::Status CheckImage(const TensorShape& input, int64_t block_size) {
   if (block_size == 0 || input.dims() == 4) return absl::OkStatus();
   return errors::InvalidArgument("Input rank should be: 4 instead of: ", input.dims());

@@ -1,20 +1,20 @@
-// The arguments of SpaceToBatch, SpaceToDepth and their like, on whatever device: checked in TensorFlow's words.
+// Argument checks of SpaceToBatch, SpaceToDepth and their inverses for all devices, with TensorFlow's messages.
 #pragma once
 
 #include "core/op_kernel.h"
 
 namespace weir {
 
-// What lies between an image, padded or cropped, and the batch of its blocks.
+// The mapping between an image, padded or cropped, and the batch of its blocks.
 struct SpaceBlocks {
   DimVector sizes, before, after;  // one for each blocked dimension
   int64_t elements = 1;            // of a block
   TensorShape output;
 };
 
-// Attribute block_size of the ops for images; 0 where there is none.
+// Attribute block_size of the image ops; 0 for the ND ops.
 absl::StatusOr<int64_t> ReadBlockSize(OpKernelConstruction& ctx);
-// Inputs: image, block shape (unless `block_size` says it), paddings or crops.
+// Inputs: image, block shape (unless `block_size` is not 0), paddings or crops.
 absl::StatusOr<SpaceBlocks> ReadSpaceToBatch(OpKernelContext& ctx, int64_t block_size);
 absl::StatusOr<SpaceBlocks> ReadBatchToSpace(OpKernelContext& ctx, int64_t block_size);
 

@@ -11,14 +11,14 @@
 namespace weir {
 namespace {
 
-const char* ElementAt(const Tensor& tensor, int64_t i) {
+const char* PaddedElementAt(const Tensor& tensor, int64_t i) {
   return static_cast<const char*>(tensor.raw_data()) + i * static_cast<int64_t>(DataTypeSize(tensor.dtype()));
 }
-char* ElementAt(Tensor* tensor, int64_t i) {
+char* PaddedElementAt(Tensor* tensor, int64_t i) {
   return static_cast<char*>(tensor->raw_data()) + i * static_cast<int64_t>(DataTypeSize(tensor->dtype()));
 }
 
-// Writes the padded tensor row by row; what lies within the last dimension that has a frame is one run.
+// Writes the padded tensor row by row; the dimensions inside the last framed one are one run.
 void CopyPadded(OpKernelContext& ctx, const Tensor& input, const DimVector& paddings, PaddedDim::Frame frame,
                 const void* value_data, Tensor* output) {
   absl::InlinedVector<PaddedDim, 8> dims;
@@ -118,7 +118,7 @@ class MirrorPadKernel : public OpKernel {
   bool symmetric_ = false;
 };
 
-// Folds the frame back: each element of the middle gets what the copies of it got.
+// Folds the frame back: the gradients of an element's copies are added to its own.
 class MirrorPadGradKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
@@ -151,7 +151,8 @@ class MirrorPadGradKernel : public OpKernel {
       for (int i = 0; i < d; ++i) outer *= shape.dim_size(i);
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t i = 0; i < wide; ++i) {
-          add_(ElementAt(&next, (o * n + dim.Source(i)) * inner), ElementAt(current, (o * wide + i) * inner), 1, inner);
+          add_(PaddedElementAt(&next, (o * n + dim.Source(i)) * inner),
+               PaddedElementAt(current, (o * wide + i) * inner), 1, inner);
         }
       }
       current = std::move(next);

@@ -1,5 +1,5 @@
-// What the two halves of the kernels that rearrange matrices, frames and sequences agree on. For host compilers and for
-// nvcc.
+// Arguments that host code and device code share: diagonals, rolls, mirrored frames, and small ops of other families
+// whose bodies are in the same table. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/array/diagonal/diagonal_band.h"

@@ -1,4 +1,5 @@
-// What the two halves of the kernels that move elements agree on. For host compilers and for nvcc.
+// Arguments that host code and device code share: kernels that copy elements by size, whatever their type. For host
+// compilers and for nvcc.
 #pragma once
 
 #include "kernels/array/moving/padded_dim.h"
@@ -42,7 +43,7 @@ struct OneHotArgs {
   int64_t depth, inner;
   int64_t count;
 };
-// Rows of `width` elements: row j goes to row to[j], or nowhere where that is negative.
+// Rows of `width` elements: row j goes to row to[j]; it is dropped if that is negative.
 struct SendRowsArgs {
   const void* in;
   const int64_t* to;
@@ -50,7 +51,7 @@ struct SendRowsArgs {
   int64_t width;
   int64_t count;
 };
-// Parts of `width` elements each, one behind the other.
+// Concatenates parts of `width` elements each.
 inline constexpr int kMaxJoinedParts = 120;
 struct JoinArgs {
   const void* parts[kMaxJoinedParts];

@@ -1,4 +1,4 @@
-// The bodies of move_table.inc for CUDA.
+// The bodies of device_move.inc for CUDA.
 #include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/run_bodies_cuda.h"
 // Needs what is above.

@@ -1,4 +1,4 @@
-// The bodies of move_table.inc for the simulated device.
+// The bodies of device_move.inc for the simulated device.
 #include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
 // Needs what is above.

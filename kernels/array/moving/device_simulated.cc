@@ -1,4 +1,4 @@
-// The bodies of array_table.inc for the simulated device.
+// The bodies of device.inc for the simulated device.
 #include "kernels/array/moving/device.h"
 #include "kernels/device/gpu/run_bodies_simulated.h"
 #include "kernels/elementwise/binary_functors.h"

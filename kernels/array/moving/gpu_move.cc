@@ -1,11 +1,7 @@
-// Tensors rearranged, repeated and joined.
-#include <algorithm>
-
-#include "core/index_tensor.h"
+// Tensors rearranged and repeated.
 #include "kernels/array/family.h"
 #include "kernels/array/moving/args_move.h"
 #include "kernels/array/moving/args_reverse.h"
-#include "kernels/device/broadcast_steps.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"
@@ -78,88 +74,6 @@ class ReverseKernel : public GpuOpKernel {
   }
 };
 
-class BroadcastToKernel : public GpuOpKernel {
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const TensorShape target, ReadShape(ctx.input(1)));
-    ASSIGN_OR_RETURN(const DimVector steps, BroadcastSteps(input.shape(), target));
-    return CopyStrided(ctx, stream, 0,
-                       {.input = input,
-                        .steps = steps,
-                        .sizes = DimVector(target.dim_sizes().begin(), target.dim_sizes().end()),
-                        .shape = target});
-  }
-};
-
-class ConcatKernel : public GpuOpKernel {
- protected:
-  absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
-    axis_first_ = ctx.op() == "Concat";
-    ASSIGN_OR_RETURN(kernel_, FindMove("Concat", ctx.output_types()[0]));
-    return absl::OkStatus();
-  }
-
-  absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    const int first = axis_first_ ? 1 : 0, count = ctx.num_inputs() - 1;
-    const Tensor& axis_input = ctx.input(axis_first_ ? 0 : count);
-    if (axis_input.NumElements() != 1) {
-      return errors::InvalidArgument("ConcatOp : axis must be one integer, got shape ", axis_input.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const DimVector axis_value, ReadIntegers(axis_input));
-    TensorShape shape = ctx.input(first).shape();
-    const int rank = shape.dims();
-    const std::optional<int> axis = AxisOf(axis_value[0], rank);
-    if (!axis) {
-      return errors::InvalidArgument("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank,
-                                     "), but got ", axis_value[0]);
-    }
-    int64_t length = 0;
-    for (int i = 0; i < count; ++i) {
-      ASSIGN_OR_RETURN(const int64_t own, LengthAlong(*axis, shape, ctx.input(first + i).shape(), i));
-      if (__builtin_add_overflow(length, own, &length)) {
-        return errors::InvalidArgument("ConcatOp : the output has too many elements");
-      }
-    }
-    const int64_t inner = CountBehind(shape, *axis);
-    RETURN_IF_ERROR(shape.SetDim(*axis, length));
-    ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
-    int64_t at = 0;
-    for (int i = 0; i < count; ++i) {
-      const Tensor& input = ctx.input(first + i);
-      if (input.NumElements() == 0) continue;
-      const int64_t width = input.dim_size(*axis) * inner;
-      RETURN_IF_ERROR(stream.LaunchWith(kernel_,
-                                        ConcatArgs{.in = input.raw_data(),
-                                                   .out = output->raw_data(),
-                                                   .in_width = width,
-                                                   .out_width = length * inner,
-                                                   .at = at,
-                                                   .count = input.NumElements()},
-                                        {ReadOf(input), WriteOf(*output)}));
-      at += width;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  static absl::StatusOr<int64_t> LengthAlong(int axis, const TensorShape& shape, const TensorShape& other, int i) {
-    if (other.dims() != shape.dims()) {
-      return errors::InvalidArgument("ConcatOp : Ranks of all input tensors should match: shape[0] = ",
-                                     shape.ToString(), " vs. shape[", i, "] = ", other.ToString());
-    }
-    for (int d = 0; d < shape.dims(); ++d) {
-      if (d == axis || other.dim_size(d) == shape.dim_size(d)) continue;
-      return errors::InvalidArgument("ConcatOp : Dimension ", d,
-                                     " in both shapes must be equal: shape[0] = ", shape.ToString(), " vs. shape[", i,
-                                     "] = ", other.ToString());
-    }
-    return other.dim_size(axis);
-  }
-
-  bool axis_first_ = false;
-  GpuKernel kernel_;
-};
-
 }  // namespace
 
 absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels) {
@@ -169,9 +83,7 @@ absl::Status RegisterGpuMoveKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<TileKernel>(kernel("Tile").HostMemory("multiples")));
   RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("Reverse").HostMemory("dims")));
   RETURN_IF_ERROR(kernels.Register<ReverseKernel>(kernel("ReverseV2").HostMemory("axis")));
-  RETURN_IF_ERROR(kernels.Register<BroadcastToKernel>(kernel("BroadcastTo").HostMemory("shape")));
-  RETURN_IF_ERROR(kernels.Register<ConcatKernel>(kernel("ConcatV2").HostMemory("axis")));
-  return kernels.Register<ConcatKernel>(kernel("Concat").HostMemory("concat_dim"));
+  return absl::OkStatus();
 }
 
 }  // namespace weir

@@ -20,7 +20,7 @@ class RollKernel : public GpuOpKernel {
     const Tensor& input = ctx.input(0);
     ASSIGN_OR_RETURN(const DimVector shifts, ReadShifts(input.shape(), ctx.input(1), ctx.input(2)));
     RollArgs args{.in = input.raw_data(), .rank = 0, .count = input.NumElements()};
-    // Neighbouring dimensions that stay are one.
+    // Neighbouring dimensions without a shift are collapsed.
     bool last_stays = false;
     for (int d = 0; d < input.dims(); ++d) {
       const bool stays = shifts[d] == 0;
@@ -43,7 +43,7 @@ class RollKernel : public GpuOpKernel {
   GpuKernel kernel_;
 };
 
-// The host does not look at the lengths.
+// The lengths stay on the device: their values are not checked.
 class ReverseSequenceKernel : public GpuOpKernel {
   absl::Status InitOnGpu(OpKernelConstruction& ctx) override {
     RETURN_IF_ERROR(ctx.GetAttr("seq_dim", &seq_dim_));
@@ -116,7 +116,7 @@ class MirrorPadGradKernel : public GpuOpKernel {
 
 }  // namespace
 
-absl::Status RegisterGpuArrayKernels(KernelRegistry& kernels) {
+absl::Status RegisterGpuRollKernels(KernelRegistry& kernels) {
   const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kGpuMoved); };
   RETURN_IF_ERROR(kernels.Register<RollKernel>(kernel("Roll").HostMemory("shift").HostMemory("axis")));
   RETURN_IF_ERROR(kernels.Register<ReverseSequenceKernel>(kernel("ReverseSequence")));

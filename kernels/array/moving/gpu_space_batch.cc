@@ -34,7 +34,7 @@ struct BlockedOrder {
   DimVector sizes, steps;
 };
 
-// `shape` with the frame that paddings or crops tell.
+// `shape` with the frame of paddings or crops added.
 absl::StatusOr<TensorShape> Framed(const TensorShape& shape, const SpaceBlocks& blocks) {
   TensorShape framed = shape;
   for (size_t d = 0; d < blocks.sizes.size(); ++d) {
@@ -139,7 +139,7 @@ class DepthKernel : public GpuOpKernel {
 
 }  // namespace
 
-absl::Status RegisterGpuSpaceKernels(KernelRegistry& kernels) {
+absl::Status RegisterGpuSpaceBatchKernels(KernelRegistry& kernels) {
   const auto kernel = [](const char* op) { return Kernel(op).Device(kDeviceGpu).Types("T", kGpuMoved); };
   RETURN_IF_ERROR(
       kernels.Register<SpaceToBatchKernel>(kernel("SpaceToBatchND").HostMemory("block_shape").HostMemory("paddings")));

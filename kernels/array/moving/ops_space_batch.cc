@@ -21,7 +21,8 @@ absl::StatusOr<int64_t> BatchOf(int64_t batch, const std::vector<int64_t>& block
   return batch;
 }
 
-// Input 0's shape with `dims[1 + i]` changed by fn(size, block, before, after) and the batch by fn of all blocks.
+// Input 0's shape with each blocked dimension padded and divided, or multiplied and cropped, and the batch the other
+// way.
 absl::Status BlockShape(InferenceContext& c, bool to_batch) {
   int64_t block_size = 0;
   std::optional<std::vector<int64_t>> blocks, around = op_shapes::ConstantVector(c, c.num_inputs() - 1);
@@ -36,7 +37,7 @@ absl::Status BlockShape(InferenceContext& c, bool to_batch) {
   const PartialTensorShape& input = c.input(0);
   if (input.unknown_rank()) return absl::OkStatus();
   if (!blocks || !around || around->size() != 2 * blocks->size()) {
-    // Of the dimensions that are not blocked, and of the batch where the blocks are known, it does not depend.
+    // Dimensions that are not blocked are known, and so is the batch if the blocks are constants.
     DimVector dims(input.dims(), kUnknown);
     int64_t blocked = blocks ? static_cast<int64_t>(blocks->size()) : c.Dim(c.input(1), 0);
     if (blocked >= 0 && blocked < input.dims()) {

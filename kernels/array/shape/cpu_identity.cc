@@ -11,7 +11,7 @@ class NoOpKernel : public OpKernel {
   bool IsExpensive() const override { return false; }
 };
 
-// Identity and everything else that hands its inputs on.
+// Identity and the other ops that pass their inputs on.
 class IdentityKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -40,7 +40,7 @@ class ConstKernel : public OpKernel {
   Tensor value_;
 };
 
-// Runs only where nobody fed it.
+// Runs only if the placeholder was not fed.
 class PlaceholderKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("shape", &shape_); }

@@ -1,5 +1,5 @@
-// InplaceUpdate, InplaceAdd, InplaceSub: rows of a value, in its own memory where nobody else holds it; and
-// ParallelConcat, which puts rows together.
+// InplaceUpdate, InplaceAdd and InplaceSub, which update rows in the input's memory if no one else uses it; and
+// ParallelConcat, which joins rows.
 #include "core/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/device/elements.h"
@@ -24,7 +24,7 @@ absl::Status CheckRows(const TensorShape& x, const TensorShape& i, const TensorS
   return errors::InvalidArgument("i and x shape doesn't match at index 0: ", i.ToString(), " vs. ", v.ToString());
 }
 
-// An index counts on from the other end where it is out of range.
+// An index out of range wraps around.
 template <UpdateOp kOp>
 class InplaceKernel : public OpKernel {
  public:

@@ -1,4 +1,4 @@
-// Kernels that ask for, change or check a shape, and those that make a tensor of one value.
+// Kernels that report, change or check a shape, and those that make tensors of one value.
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
 #include "core/numeric_types.h"
@@ -84,7 +84,7 @@ class ReshapeKernel : public CheapKernel {
     }
     const TensorShape& shape = ctx.input(0).shape();
     if (open >= 0) {
-      // Beside a size of zero the open one takes what the input's other dimensions leave over.
+      // If another size is zero, the open one is computed from the input's dimensions that are not zero.
       int64_t count = 1;
       for (int64_t size : shape.dim_sizes()) count = MultiplyWithoutOverflow(count, size == 0 && has_zero ? 1 : size);
       if (count < 0 || count % product != 0) {
@@ -257,7 +257,7 @@ class FillKernel : public CheapKernel {
 
 class EmptyKernel : public CheapKernel {
  public:
-  // Without `init` the contents are up to us: zeros tell nobody what the memory held before.
+  // Without `init` any contents are allowed; zeros do not leak what the memory held before.
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorShape shape, ReadShape(ctx.input(0)));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));

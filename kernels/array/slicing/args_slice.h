@@ -1,4 +1,4 @@
-// What Slice takes of its input, on whatever device.
+// Argument checks of Slice for all devices.
 #pragma once
 
 #include "core/tensor.h"
@@ -7,8 +7,8 @@ namespace weir {
 
 // `size` elements from `begin` in each dimension: all of them in range.
 struct SliceBounds {
-  // Of `input`; `begin` and `size` are in host memory, and a size of -1 stands for all that is left. InvalidArgument
-  // where they do not fit.
+  // `begin` and `size` are in host memory; a size of -1 means the rest of the dimension. InvalidArgument if they are
+  // out of range.
   static absl::StatusOr<SliceBounds> Of(const TensorShape& input, const Tensor& begin, const Tensor& size);
 
   DimVector begin, size;

@@ -1,4 +1,4 @@
-// The arguments of StridedSlice and its kin as their kernels read them, on whatever device.
+// Argument checks of StridedSlice, its gradient and its assignments for all devices.
 #pragma once
 
 #include "core/op_kernel.h"
@@ -10,7 +10,7 @@ namespace weir {
 class StridedSliceArgs {
  public:
   absl::Status Init(OpKernelConstruction& ctx);
-  // What they select of a tensor of `shape`.
+  // The slice of a tensor of `shape`.
   absl::StatusOr<StridedSliceSpec> Select(OpKernelContext& ctx, const TensorShape& shape) const;
   // As StridedSliceGrad: of a tensor whose shape input 0 holds, for input 4, which must have the slice's shape.
   absl::StatusOr<StridedSliceSpec> SelectGradient(OpKernelContext& ctx, TensorShape* shape) const;

@@ -1,12 +1,12 @@
-// Shapes of tensors whose bytes are taken for elements of another type, on whatever device.
+// The output shape of Bitcast, for all devices.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace weir {
 
-// With elements of another size a last dimension comes or goes. INVALID_ARGUMENT, in TensorFlow's words, where the
-// elements of the last dimension do not make one of `to`.
+// If the element sizes differ, a last dimension is added or removed. INVALID_ARGUMENT, with TensorFlow's message, if
+// the last dimension does not make up one element of `to`.
 absl::StatusOr<TensorShape> BitcastShape(const Tensor& input, DataType to);
 
 }  // namespace weir

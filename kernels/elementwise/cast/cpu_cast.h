@@ -13,7 +13,7 @@ using CastLoop = void (*)(const void* in, void* out, int64_t n);
 // The integer type that values of a quantised type are stored as; other types are their own.
 DataType StoredAs(DataType type);
 
-// nullptr where there is no such conversion.
+// nullptr if there is no such conversion.
 CastLoop FindCast(DataType from, DataType to);
 
 // FindCast's tables, split by source type so that each file compiles in seconds.

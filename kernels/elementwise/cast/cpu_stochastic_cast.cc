@@ -1,5 +1,5 @@
-// Real numbers to integers, rounded up with the probability that their fractions are. Equal keys and counters round as
-// TensorFlow's kernel does where its loops work on vectors of eight 32-bit integers.
+// Stochastic rounding of real numbers to integers. With equal keys and counters the results are those of TensorFlow's
+// kernel compiled for vectors of eight 32-bit integers.
 #include <cmath>
 #include <type_traits>
 
@@ -43,7 +43,7 @@ Int Integer(T x) {
 template <typename T, typename Int>
 class Rounding {
  public:
-  // What needs no draw: integers and what is out of range.
+  // Integers and numbers out of range need no draw.
   bool IsSettled(T x, T* rounded) const {
     if (std::isnan(static_cast<double>(x))) return *rounded = T(0.0f), true;
     if (x >= most_) return *rounded = most_, true;

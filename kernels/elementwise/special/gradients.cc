@@ -1,7 +1,4 @@
 // Gradients of special functions.
-
-#include <cmath>
-
 #include "graph/gradients/broadcast_gradient.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/elementwise/family.h"
@@ -11,7 +8,7 @@ namespace {
 
 using G = GradientContext;
 
-absl::Status Times(G& g, const Output& derivative) {
+absl::Status TimesGradient(G& g, const Output& derivative) {
   g.set_grad(0, g.Call("Mul", {g.dy(), derivative}));
   return absl::OkStatus();
 }
@@ -28,37 +25,39 @@ Output ExceptAtZero(G& g, const Output& derivative, double at_zero) {
   return g.Call("SelectV2", {g.Call("Equal", {x, g.Call("ZerosLike", {x})}), value, derivative});
 }
 
-absl::Status BesselI0(G& g) { return Times(g, Of(g, "BesselI1")); }
-absl::Status BesselI0e(G& g) { return Times(g, Sub(g, Of(g, "BesselI1e"), Mul(g, Of(g, "Sign"), g.output(0)))); }
-absl::Status BesselI1(G& g) { return Times(g, ExceptAtZero(g, Sub(g, Of(g, "BesselI0"), Slope(g)), 0.5)); }
+absl::Status BesselI0(G& g) { return TimesGradient(g, Of(g, "BesselI1")); }
+absl::Status BesselI0e(G& g) {
+  return TimesGradient(g, Sub(g, Of(g, "BesselI1e"), Mul(g, Of(g, "Sign"), g.output(0))));
+}
+absl::Status BesselI1(G& g) { return TimesGradient(g, ExceptAtZero(g, Sub(g, Of(g, "BesselI0"), Slope(g)), 0.5)); }
 // I0e(x) - y (sign(x) + 1/x)
 absl::Status BesselI1e(G& g) {
   const Output rest = g.Call("AddV2", {Mul(g, Of(g, "Sign"), g.output(0)), Slope(g)});
-  return Times(g, ExceptAtZero(g, Sub(g, Of(g, "BesselI0e"), rest), 0.5));
+  return TimesGradient(g, ExceptAtZero(g, Sub(g, Of(g, "BesselI0e"), rest), 0.5));
 }
-absl::Status BesselK0(G& g) { return Times(g, Neg(g, Of(g, "BesselK1"))); }
-absl::Status BesselK0e(G& g) { return Times(g, Sub(g, g.output(0), Of(g, "BesselK1e"))); }
-absl::Status BesselK1(G& g) { return Times(g, Neg(g, g.Call("AddV2", {Of(g, "BesselK0"), Slope(g)}))); }
-absl::Status BesselK1e(G& g) { return Times(g, Sub(g, Sub(g, g.output(0), Slope(g)), Of(g, "BesselK0e"))); }
-absl::Status BesselJ0(G& g) { return Times(g, Neg(g, Of(g, "BesselJ1"))); }
-absl::Status BesselJ1(G& g) { return Times(g, ExceptAtZero(g, Sub(g, Of(g, "BesselJ0"), Slope(g)), 0.5)); }
-absl::Status BesselY0(G& g) { return Times(g, Neg(g, Of(g, "BesselY1"))); }
-absl::Status BesselY1(G& g) { return Times(g, Sub(g, Of(g, "BesselY0"), Slope(g))); }
+absl::Status BesselK0(G& g) { return TimesGradient(g, Neg(g, Of(g, "BesselK1"))); }
+absl::Status BesselK0e(G& g) { return TimesGradient(g, Sub(g, g.output(0), Of(g, "BesselK1e"))); }
+absl::Status BesselK1(G& g) { return TimesGradient(g, Neg(g, g.Call("AddV2", {Of(g, "BesselK0"), Slope(g)}))); }
+absl::Status BesselK1e(G& g) { return TimesGradient(g, Sub(g, Sub(g, g.output(0), Slope(g)), Of(g, "BesselK0e"))); }
+absl::Status BesselJ0(G& g) { return TimesGradient(g, Neg(g, Of(g, "BesselJ1"))); }
+absl::Status BesselJ1(G& g) { return TimesGradient(g, ExceptAtZero(g, Sub(g, Of(g, "BesselJ0"), Slope(g)), 0.5)); }
+absl::Status BesselY0(G& g) { return TimesGradient(g, Neg(g, Of(g, "BesselY1"))); }
+absl::Status BesselY1(G& g) { return TimesGradient(g, Sub(g, Of(g, "BesselY0"), Slope(g))); }
 
 // 1 - 2xy
 absl::Status Dawsn(G& g) {
   const Output product = g.Call("Mul", {Mul(g, g.input(0), g.output(0)), 2});
-  return Times(g, Sub(g, Of(g, "OnesLike"), product));
+  return TimesGradient(g, Sub(g, Of(g, "OnesLike"), product));
 }
-absl::Status Expint(G& g) { return Times(g, g.Call("RealDiv", {Of(g, "Exp"), g.input(0)})); }
+absl::Status Expint(G& g) { return TimesGradient(g, g.Call("RealDiv", {Of(g, "Exp"), g.input(0)})); }
 Output HalfTurns(G& g) { return g.Call("Mul", {Of(g, "Square"), 1.5707963267948966}); }
-absl::Status FresnelCos(G& g) { return Times(g, g.Call("Cos", {HalfTurns(g)})); }
-absl::Status FresnelSin(G& g) { return Times(g, g.Call("Sin", {HalfTurns(g)})); }
+absl::Status FresnelCos(G& g) { return TimesGradient(g, g.Call("Cos", {HalfTurns(g)})); }
+absl::Status FresnelSin(G& g) { return TimesGradient(g, g.Call("Sin", {HalfTurns(g)})); }
 // log(x) / (1 - x), which is -1 at 1
 absl::Status Spence(G& g) {
   const Output x = g.input(0), one = Of(g, "OnesLike");
   const Output derivative = g.Call("RealDiv", {Of(g, "Log"), Sub(g, one, x)});
-  return Times(g, g.Call("SelectV2", {g.Call("Equal", {x, one}), Neg(g, one), derivative}));
+  return TimesGradient(g, g.Call("SelectV2", {g.Call("Equal", {x, one}), Neg(g, one), derivative}));
 }
 
 absl::Status Set(G& g, int i, const Output& derivative) {
@@ -89,7 +88,7 @@ absl::Status Zeta(G& g) {
   return Set(g, 1, Neg(g, Mul(g, x, next)));
 }
 absl::Status Polygamma(G& g) { return Set(g, 1, g.Call("Polygamma", {g.Call("AddV2", {g.input(0), 1}), g.input(1)})); }
-absl::Status Digamma(G& g) { return Times(g, g.Call("Polygamma", {Of(g, "OnesLike"), g.input(0)})); }
+absl::Status Digamma(G& g) { return TimesGradient(g, g.Call("Polygamma", {Of(g, "OnesLike"), g.input(0)})); }
 
 // x^(a-1) (1-x)^(b-1) / beta(a, b), for x alone; scalars spread over the others.
 absl::Status Betainc(G& g) {
@@ -106,84 +105,16 @@ absl::Status Betainc(G& g) {
   return absl::OkStatus();
 }
 
-// How a sample moves with its parameter; the dimensions of the samples come first.
-absl::Status RandomGamma(G& g, int alpha) {
-  const Output shape = g.Call("Shape", {g.input(alpha)});
-  const Output moved = Mul(g, g.dy(), g.Call("RandomGammaGrad", {g.input(alpha), g.output(0)}));
-  const Output args = g.Call("BroadcastGradientArgs", {shape, g.Call("Shape", {moved})});
-  g.set_grad(alpha, g.Call("Reshape", {g.Call("Sum", {moved, Output(args.op(), 0)}), shape}));
-  return absl::OkStatus();
-}
-absl::Status StatefulGamma(G& g) { return RandomGamma(g, 1); }
-absl::Status StatelessGamma(G& g) { return RandomGamma(g, g.num_inputs() - 1); }
-
-// a b, where zero times a bound at infinity is zero.
-Output Weighted(G& g, const Output& a, const Output& b) { return g.Call("MulNoNan", {a, b}); }
-
-// How a sample of a normal distribution between two bounds moves with mean, deviation and bounds: as far as keeps the
-// probability below it, p = (F(x) - F(low)) / (F(high) - F(low)). TensorFlow leaves out that fixed bounds stand
-// elsewhere in a distribution that moves.
-absl::Status ParameterizedTruncatedNormal(G& g) {
-  const Output mean = g.input(2), deviation = g.input(3), sample = g.output(0);
-  const auto standard = [&](const Output& x) { return g.Call("RealDiv", {Sub(g, x, mean), deviation}); };
-  const auto below = [&](const Output& x) {
-    return g.Call("Mul", {g.Call("Erfc", {g.Call("Mul", {x, -std::sqrt(0.5)})}), 0.5});
-  };
-  const Output x = standard(sample), low = standard(g.input(4)), high = standard(g.input(5));
-  const Output start = below(low);
-  const Output p = g.Call("RealDiv", {Sub(g, below(x), start), Sub(g, below(high), start)});
-  const Output one = g.Call("OnesLike", {p});
-  const Output within = g.Call("Minimum", {g.Call("Maximum", {p, g.Call("ZerosLike", {p})}), one});
-  const auto by_bound = [&](const Output& bound, const Output& log_share) {
-    const Output squares = Sub(g, g.Call("Square", {x}), g.Call("Square", {bound}));
-    return g.Call("Exp", {g.Call("AddV2", {g.Call("Mul", {squares, 0.5}), log_share})});
-  };
-  const Output by_low = by_bound(low, g.Call("Log1p", {Neg(g, within)})),
-               by_high = by_bound(high, g.Call("Log", {within}));
-  const auto less_bounds = [&](const Output& moved, const Output& with_low, const Output& with_high) {
-    return Sub(g, Sub(g, moved, with_low), with_high);
-  };
-  const Output derivatives[] = {less_bounds(one, by_low, by_high),
-                                less_bounds(x, Weighted(g, low, by_low), Weighted(g, high, by_high)), by_low, by_high};
-  for (int i = 0; i < 4; ++i) {
-    const Output shape = g.Call("Shape", {g.input(i + 2)}), moved = Mul(g, g.dy(), derivatives[i]);
-    const Output args = g.Call("BroadcastGradientArgs", {shape, g.Call("Shape", {moved})});
-    g.set_grad(i + 2, g.Call("Reshape", {g.Call("Sum", {moved, Output(args.op(), 0)}), shape}));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RegisterSpecialGradients(OpRegistry& ops) {
   const std::pair<const char*, GradientFn> kGradients[] = {
-      {"BesselI0", BesselI0},
-      {"BesselI0e", BesselI0e},
-      {"BesselI1", BesselI1},
-      {"BesselI1e", BesselI1e},
-      {"BesselK0", BesselK0},
-      {"BesselK0e", BesselK0e},
-      {"BesselK1", BesselK1},
-      {"BesselK1e", BesselK1e},
-      {"BesselJ0", BesselJ0},
-      {"BesselJ1", BesselJ1},
-      {"BesselY0", BesselY0},
-      {"BesselY1", BesselY1},
-      {"Dawsn", Dawsn},
-      {"Expint", Expint},
-      {"FresnelCos", FresnelCos},
-      {"FresnelSin", FresnelSin},
-      {"Spence", Spence},
-      {"Igamma", Igamma},
-      {"Igammac", Igammac},
-      {"Zeta", Zeta},
-      {"Polygamma", Polygamma},
-      {"Digamma", Digamma},
-      {"Betainc", Betainc},
-      {"RandomGamma", StatefulGamma},
-      {"StatelessRandomGammaV2", StatelessGamma},
-      {"StatelessRandomGammaV3", StatelessGamma},
-      {"StatelessParameterizedTruncatedNormal", ParameterizedTruncatedNormal},
+      {"BesselI0", BesselI0},   {"BesselI0e", BesselI0e}, {"BesselI1", BesselI1},     {"BesselI1e", BesselI1e},
+      {"BesselK0", BesselK0},   {"BesselK0e", BesselK0e}, {"BesselK1", BesselK1},     {"BesselK1e", BesselK1e},
+      {"BesselJ0", BesselJ0},   {"BesselJ1", BesselJ1},   {"BesselY0", BesselY0},     {"BesselY1", BesselY1},
+      {"Dawsn", Dawsn},         {"Expint", Expint},       {"FresnelCos", FresnelCos}, {"FresnelSin", FresnelSin},
+      {"Spence", Spence},       {"Igamma", Igamma},       {"Igammac", Igammac},       {"Zeta", Zeta},
+      {"Polygamma", Polygamma}, {"Digamma", Digamma},     {"Betainc", Betainc},
   };
   for (const auto& [op, fn] : kGradients) RETURN_IF_ERROR(ops.RegisterGradient(op, fn));
   return absl::OkStatus();

@@ -1,15 +1,9 @@
-// Products of matrices, and ranges of numbers.
-#include <cmath>
-
-#include "core/numeric_types.h"
+// Products of matrices.
 #include "kernels/device/op_shapes.h"
 #include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
-
-using op_shapes::ConstantScalar;
-using op_shapes::kUnknown;
 
 struct Sides {
   int64_t rows, columns;
@@ -51,56 +45,6 @@ absl::Status BatchShape(InferenceContext& c, bool broadcast) {
 absl::Status BatchMatMulShape(InferenceContext& c) { return BatchShape(c, false); }
 absl::Status BatchMatMulV2Shape(InferenceContext& c) { return BatchShape(c, true); }
 
-double ScalarAsDouble(const Tensor& t) {
-  switch (t.dtype()) {
-    case DT_FLOAT:
-      return t.scalar<float>();
-    case DT_DOUBLE:
-      return t.scalar<double>();
-    case DT_HALF:
-      return static_cast<float>(t.scalar<half>());
-    case DT_BFLOAT16:
-      return static_cast<float>(t.scalar<bfloat16>());
-    case DT_INT32:
-      return t.scalar<int32_t>();
-    case DT_INT64:
-      return static_cast<double>(t.scalar<int64_t>());
-    default:
-      return NAN;
-  }
-}
-
-absl::Status RangeShape(InferenceContext& c) {
-  double values[3];
-  bool known = true;
-  for (int i = 0; i < 3; ++i) {
-    RETURN_IF_ERROR(c.WithRank(c.input(i), 0).status());
-    const Tensor* value = c.input_tensor(i);
-    known = known && value != nullptr && value->NumElements() == 1;
-    if (known) values[i] = ScalarAsDouble(*value);
-  }
-  c.set_output(0, c.Vector(kUnknown));
-  if (!known) return absl::OkStatus();
-  const double start = values[0], limit = values[1], delta = values[2];
-  if (delta == 0) return errors::InvalidArgument("Requires delta != 0");
-  if (delta > 0 ? start > limit : start < limit) {
-    return errors::InvalidArgument("Requires start ", delta > 0 ? "<=" : ">=", " limit when delta ",
-                                   delta > 0 ? ">" : "<", " 0: ", start, "/", limit);
-  }
-  const double size = std::ceil(std::abs((limit - start) / delta));
-  // Beyond the integers that double holds exactly the kernel decides.
-  if (size < 4503599627370496.0) c.set_output(0, c.Vector(static_cast<int64_t>(size)));
-  return absl::OkStatus();
-}
-
-absl::Status LinSpaceShape(InferenceContext& c) {
-  for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(c.WithRank(c.input(i), 0).status());
-  ASSIGN_OR_RETURN(const std::optional<int64_t> num, ConstantScalar(c, 2));
-  if (num && *num <= 0) return errors::InvalidArgument("Requires num > 0: ", *num);
-  c.set_output(0, c.Vector(num.value_or(kUnknown)));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RegisterLinearAlgebraOps(OpRegistry& ops) {
@@ -138,22 +82,6 @@ absl::Status RegisterLinearAlgebraOps(OpRegistry& ops) {
           .Attr("grad_x: bool = false")
           .Attr("grad_y: bool = false")
           .Shape(BatchMatMulV2Shape)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("Range")
-          .Input("start: Tidx")
-          .Input("limit: Tidx")
-          .Input("delta: Tidx")
-          .Output("output: Tidx")
-          .Attr("Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32, uint64} = DT_INT32")
-          .Shape(RangeShape)));
-  RETURN_IF_ERROR(ops.Register(Op("LinSpace")
-                                   .Input("start: T")
-                                   .Input("stop: T")
-                                   .Input("num: Tidx")
-                                   .Output("output: T")
-                                   .Attr("T: {bfloat16, half, float, double}")
-                                   .Attr("Tidx: {int32, int64} = DT_INT32")
-                                   .Shape(LinSpaceShape)));
   return absl::OkStatus();
 }
 
