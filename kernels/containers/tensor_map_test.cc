@@ -9,8 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class TensorMapTest : public KernelTest {
  protected:
   void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
@@ -41,8 +39,10 @@ TEST_F(TensorMapTest, KeysAreEqualByTypeShapeAndContents) {
   ExpectTensorEqual(found, one_);
   ASSERT_OK_AND_ASSIGN(const Tensor named, Lookup(map, AsScalar<tstring>("seven")));
   ExpectTensorEqual(named, two_);
-  EXPECT_THAT(Lookup(map, AsScalar<int32_t>(8)), StatusIs(kInvalid, HasSubstr("non-existent key")));
-  EXPECT_THAT(Lookup(map, AsScalar<int32_t>(7), DT_INT32), StatusIs(kInvalid, HasSubstr("not int32")));
+  EXPECT_THAT(Lookup(map, AsScalar<int32_t>(8)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("non-existent key")));
+  EXPECT_THAT(Lookup(map, AsScalar<int32_t>(7), DT_INT32),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not int32")));
 }
 
 TEST_F(TensorMapTest, ACopyDoesNotChangeWithTheOriginal) {
@@ -55,21 +55,21 @@ TEST_F(TensorMapTest, ACopyDoesNotChangeWithTheOriginal) {
   ExpectTensorEqual(in_first, one_);
   ExpectTensorEqual(in_second, two_);
   ExpectSize(third, 0);
-  EXPECT_THAT(Erase(third, key), StatusIs(kInvalid, HasSubstr("non-existent item")));
+  EXPECT_THAT(Erase(third, key), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("non-existent item")));
 }
 
 TEST_F(TensorMapTest, StackedKeysHaveOneTypeAndShape) {
   const auto keys = [this](const Tensor& map) {
     return RunOp1("TensorMapStackKeys", {map}, Attrs().Set("key_dtype", DT_INT32));
   };
-  EXPECT_THAT(keys(Empty()), StatusIs(kInvalid, HasSubstr("empty map")));
+  EXPECT_THAT(keys(Empty()), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("empty map")));
   ASSERT_OK_AND_ASSIGN(Tensor map, Insert(Empty(), AsScalar<int32_t>(7), one_));
   ASSERT_OK_AND_ASSIGN(const Tensor stacked, keys(map));
   ExpectTensorEqual(stacked, AsTensor<int32_t>({7}));
   ASSERT_OK_AND_ASSIGN(map, Insert(map, AsTensor<int32_t>({7}), one_));
-  EXPECT_THAT(keys(map), StatusIs(kInvalid, HasSubstr("same shape")));
+  EXPECT_THAT(keys(map), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("same shape")));
   ASSERT_OK_AND_ASSIGN(map, Insert(Empty(), AsScalar<float>(7), one_));
-  EXPECT_THAT(keys(map), StatusIs(kInvalid, HasSubstr("requested dtype")));
+  EXPECT_THAT(keys(map), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("requested dtype")));
 }
 
 TEST_F(TensorMapTest, MapsAreAddedByKeyAndZeroIsEmpty) {
@@ -83,13 +83,15 @@ TEST_F(TensorMapTest, MapsAreAddedByKeyAndZeroIsEmpty) {
   ASSERT_OK_AND_ASSIGN(const Tensor zeros, RunOp1("ZerosLike", {sum}));
   ExpectSize(zeros, 0);
   ASSERT_OK_AND_ASSIGN(b, Insert(Empty(), AsScalar<int32_t>(1), one_));
-  EXPECT_THAT(RunOp1("AddN", {a, b}), StatusIs(kInvalid));
+  EXPECT_THAT(RunOp1("AddN", {a, b}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(TensorMapTest, RefusesWhatIsNotAMap) {
   const Tensor key = AsScalar<int32_t>(7);
-  EXPECT_THAT(Insert(Tensor::Scalar(Variant()), key, one_), StatusIs(kInvalid, HasSubstr("not a map")));
-  EXPECT_THAT(Insert(Tensor(DT_VARIANT, TensorShape({1})), key, one_), StatusIs(kInvalid, HasSubstr("scalar")));
+  EXPECT_THAT(Insert(Tensor::Scalar(Variant()), key, one_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a map")));
+  EXPECT_THAT(Insert(Tensor(DT_VARIANT, TensorShape({1})), key, one_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scalar")));
   EXPECT_THAT(Insert(Empty(), Empty(), one_), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("variant")));
 }
 
@@ -120,7 +122,7 @@ TEST_F(TensorMapTest, SurvivesTheWire) {
   ExpectTensorEqual(found, one_);
   tensors.pop_back();
   Variant odd(std::make_shared<EncodedVariant>(TensorMap::kTypeName, metadata, tensors));
-  EXPECT_THAT(variants.Decode(&odd), StatusIs(kInvalid));
+  EXPECT_THAT(variants.Decode(&odd), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
 Tensor F(float value) { return AsScalar<float>(value); }
-Tensor N(int32_t value) { return AsScalar<int32_t>(value); }
+Tensor Number(int32_t value) { return AsScalar<int32_t>(value); }
 
 class QueueTest : public KernelTest {
  protected:
@@ -53,18 +53,18 @@ TEST_F(QueueTest, FirstInFirstOut) {
   ASSERT_THAT(Enqueue(queue, 1), IsOk());
   ASSERT_THAT(RunOp("QueueEnqueueManyV2", {queue, AsTensor<float>({2, 3, 4})}), IsOk());
   ASSERT_OK_AND_ASSIGN(Tensor size, RunOp1("QueueSizeV2", {queue}));
-  ExpectTensorEqual(size, N(4));
+  ExpectTensorEqual(size, Number(4));
   ASSERT_OK_AND_ASSIGN(Tensor one, Dequeue(queue));
   ExpectTensorEqual(one, F(1));
-  ASSERT_OK_AND_ASSIGN(Tensor two, RunOp1("QueueDequeueManyV2", {queue, N(2)}, out_));
+  ASSERT_OK_AND_ASSIGN(Tensor two, RunOp1("QueueDequeueManyV2", {queue, Number(2)}, out_));
   ExpectTensorEqual(two, AsTensor<float>({2, 3}));
-  ASSERT_OK_AND_ASSIGN(Tensor none, RunOp1("QueueDequeueManyV2", {queue, N(0)}, out_));
+  ASSERT_OK_AND_ASSIGN(Tensor none, RunOp1("QueueDequeueManyV2", {queue, Number(0)}, out_));
   EXPECT_EQ(none.shape(), TensorShape({0}));
 }
 
 TEST_F(QueueTest, AConsumerWaitsForItsProducer) {
   const Tensor queue = MakeQueue("q", 10);
-  auto consumer = Start("QueueDequeueManyV2", {queue, N(2)}, out_);
+  auto consumer = Start("QueueDequeueManyV2", {queue, Number(2)}, out_);
   ASSERT_THAT(Enqueue(queue, 1), IsOk());
   EXPECT_FALSE(consumer->done);
   ASSERT_THAT(Enqueue(queue, 2), IsOk());
@@ -86,7 +86,7 @@ TEST_F(QueueTest, AProducerWaitsForRoom) {
 
 TEST_F(QueueTest, MoreThanTheCapacityCanBeTakenAtOnce) {
   const Tensor queue = MakeQueue("q", 1);
-  auto consumer = Start("QueueDequeueManyV2", {queue, N(3)}, out_);
+  auto consumer = Start("QueueDequeueManyV2", {queue, Number(3)}, out_);
   ASSERT_THAT(RunOp("QueueEnqueueManyV2", {queue, AsTensor<float>({1, 2, 3})}), IsOk());
   ASSERT_TRUE(consumer->done);
   ExpectTensorEqual((*consumer->outputs)[0], AsTensor<float>({1, 2, 3}));
@@ -95,7 +95,7 @@ TEST_F(QueueTest, MoreThanTheCapacityCanBeTakenAtOnce) {
 TEST_F(QueueTest, AClosedQueueGivesWhatItHolds) {
   const Tensor queue = MakeQueue("q", 10);
   ASSERT_THAT(Enqueue(queue, 1), IsOk());
-  auto consumer = Start("QueueDequeueManyV2", {queue, N(2)}, out_);
+  auto consumer = Start("QueueDequeueManyV2", {queue, Number(2)}, out_);
   ASSERT_THAT(RunOp("QueueCloseV2", {queue}), IsOk());
   ASSERT_TRUE(consumer->done);
   EXPECT_THAT(
@@ -106,7 +106,7 @@ TEST_F(QueueTest, AClosedQueueGivesWhatItHolds) {
   EXPECT_THAT(RunOp("QueueCloseV2", {queue}), StatusIs(Code::kCancelled, HasSubstr("already closed")));
   ASSERT_OK_AND_ASSIGN(Tensor closed, RunOp1("QueueIsClosedV2", {queue}));
   ExpectTensorEqual(closed, AsScalar<bool>(true));
-  ASSERT_OK_AND_ASSIGN(Tensor rest, RunOp1("QueueDequeueUpToV2", {queue, N(2)}, out_));
+  ASSERT_OK_AND_ASSIGN(Tensor rest, RunOp1("QueueDequeueUpToV2", {queue, Number(2)}, out_));
   ExpectTensorEqual(rest, AsTensor<float>({1}));
   EXPECT_THAT(Dequeue(queue), StatusIs(Code::kOutOfRange));
 }
@@ -130,13 +130,13 @@ TEST_F(QueueTest, ClosingWaitsForPendingProducersUnlessTold) {
 TEST_F(QueueTest, CancellationEndsWaitingAndLosesNothing) {
   const Tensor queue = MakeQueue("q", 10);
   ASSERT_THAT(Enqueue(queue, 1), IsOk());
-  auto consumer = Start("QueueDequeueManyV2", {queue, N(2)}, out_);
+  auto consumer = Start("QueueDequeueManyV2", {queue, Number(2)}, out_);
   EXPECT_FALSE(consumer->done);
   cancellation().StartCancel();
   ASSERT_TRUE(consumer->done);
   EXPECT_THAT(consumer->outputs, StatusIs(Code::kCancelled, HasSubstr("Dequeue operation was cancelled")));
   ASSERT_OK_AND_ASSIGN(Tensor size, RunOp1("QueueSizeV2", {queue}));
-  ExpectTensorEqual(size, N(1));
+  ExpectTensorEqual(size, Number(1));
   EXPECT_THAT(Dequeue(queue), StatusIs(Code::kCancelled));
 }
 
@@ -145,8 +145,8 @@ TEST_F(QueueTest, ShufflingKeepsEveryElementAndAReserve) {
   std::vector<float> values(100);
   for (int i = 0; i < 100; ++i) values[i] = i;
   ASSERT_THAT(RunOp("QueueEnqueueManyV2", {queue, AsTensor<float>(values)}), IsOk());
-  ASSERT_OK_AND_ASSIGN(Tensor half, RunOp1("QueueDequeueManyV2", {queue, N(50)}, out_));
-  auto more = Start("QueueDequeueManyV2", {queue, N(50)}, out_);
+  ASSERT_OK_AND_ASSIGN(Tensor half, RunOp1("QueueDequeueManyV2", {queue, Number(50)}, out_));
+  auto more = Start("QueueDequeueManyV2", {queue, Number(50)}, out_);
   EXPECT_FALSE(more->done);
   ASSERT_THAT(RunOp("QueueCloseV2", {queue}), IsOk());
   ASSERT_TRUE(more->done);
@@ -165,12 +165,12 @@ TEST_F(QueueTest, BadInputsAreErrors) {
   };
   error(RunOp("QueueEnqueueV2", {queue, AsTensor<float>({1})}).status(),
         "Shape mismatch in tuple component 0. Expected [], got [1]");
-  error(RunOp("QueueEnqueueV2", {queue, N(1)}).status(), "Type mismatch");
+  error(RunOp("QueueEnqueueV2", {queue, Number(1)}).status(), "Type mismatch");
   error(RunOp("QueueEnqueueV2", {queue, F(1), F(2)}).status(),
         "Wrong number of components in tuple. Expected 1, got 2");
   error(RunOp("QueueEnqueueManyV2", {queue, F(1)}).status(), "same size in the 0th dimension");
-  error(RunOp("QueueDequeueManyV2", {queue, N(-1)}, out_).status(), "requested -1 < 0 elements");
-  error(RunOp("QueueDequeueManyV2", {shapeless, N(1)}, out_).status(),
+  error(RunOp("QueueDequeueManyV2", {queue, Number(-1)}, out_).status(), "requested -1 < 0 elements");
+  error(RunOp("QueueDequeueManyV2", {shapeless, Number(1)}, out_).status(),
         "require the components to have specified shapes");
   error(RunOp("QueueDequeueV2", {queue}, Attrs().Set("component_types", DataTypeVector{DT_INT32})).status(),
         "component types differ");

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
+Tensor Strings(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
 Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 Tensor Longs(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); }
 
@@ -75,7 +75,8 @@ TEST_F(ParsingTest, FeaturesOfABatch) {
                           .Set("dense_shapes", std::vector<PartialTensorShape>{TensorShape({2})});
   const auto parse = [&](const Tensor& initial) {
     return RunOp1("ParseExampleV2",
-                  {S({first.SerializeAsString(), second.SerializeAsString()}), S({}), S({}), S({"a"}), S({}), initial},
+                  {Strings({first.SerializeAsString(), second.SerializeAsString()}), Strings({}), Strings({}),
+                   Strings({"a"}), Strings({}), initial},
                   attrs);
   };
   ASSERT_OK_AND_ASSIGN(const Tensor dense, parse(AsTensor<float>({8, 9})));
@@ -97,7 +98,8 @@ TEST_F(ParsingTest, FeaturesHaveAKeyAndAValue) {
   const auto parse = [&](const std::string& feature) {
     const auto size = [](size_t n) { return std::string(1, static_cast<char>(n)); };
     const std::string features = "\n" + size(feature.size()) + feature;
-    return RunOp("ParseExampleV2", {Text("\n" + size(features.size()) + features), S({}), S({"a"}), S({}), S({})},
+    return RunOp("ParseExampleV2",
+                 {Text("\n" + size(features.size()) + features), Strings({}), Strings({"a"}), Strings({}), Strings({})},
                  attrs);
   };
   const std::string key("\n\1a"), value("\x12\5\x1a\3\n\1\7");
@@ -119,16 +121,16 @@ TEST_F(ParsingTest, WhatFollowsCompressedDataIsNotRead) {
 
 TEST_F(ParsingTest, CsvFieldsMayBeQuoted) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out,
-                       RunOp("DecodeCSV", {S({"1,\"a,\"\"b\"\"\"", ",c"}), AsTensor<int32_t>({7}), Text("")}));
+                       RunOp("DecodeCSV", {Strings({"1,\"a,\"\"b\"\"\"", ",c"}), AsTensor<int32_t>({7}), Text("")}));
   ExpectTensorEqual(out[0], AsTensor<int32_t>({1, 7}));
-  ExpectTensorEqual(out[1], S({"a,\"b\"", "c"}));
+  ExpectTensorEqual(out[1], Strings({"a,\"b\"", "c"}));
 }
 
 TEST_F(ParsingTest, DistancesAreNormalised) {
   const Tensor hypothesis = AsTensor<int64_t>({0, 0, 0, 1}, {2, 2}),
                truth = AsTensor<int64_t>({0, 0, 0, 1, 1, 0}, {3, 2});
-  ASSERT_OK_AND_ASSIGN(const Tensor distance, RunOp1("EditDistance", {hypothesis, S({"a", "b"}), Longs({2, 2}), truth,
-                                                                      S({"a", "c", "d"}), Longs({2, 2})}));
+  ASSERT_OK_AND_ASSIGN(const Tensor distance, RunOp1("EditDistance", {hypothesis, Strings({"a", "b"}), Longs({2, 2}),
+                                                                      truth, Strings({"a", "c", "d"}), Longs({2, 2})}));
   ExpectTensorEqual(distance, AsTensor<float>({0.5, 1}));
 }
 

@@ -8,8 +8,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class UniformQuantizedTest : public KernelTest {
  protected:
   void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
@@ -61,9 +59,11 @@ TEST_F(UniformQuantizedTest, ScalesOfChannels) {
                                                  Bounds({""}, 1).Set("Tout", DT_FLOAT)));
   ExpectTensorEqual(back, AsTensor<float>({-1.5f, 0.4f, 28}, {1, 3}));
   EXPECT_THAT(RunOp("UniformQuantize", {x, scales, zeros}, Bounds({""}).Set("Tout", DT_QINT8)),
-              StatusIs(kInvalid, HasSubstr("If quantization_axis is -1, scales and zero_points must be scalar")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("If quantization_axis is -1, scales and zero_points must be scalar")));
   EXPECT_THAT(RunOp("UniformQuantize", {x, scales, zeros}, Bounds({""}, 0).Set("Tout", DT_QINT8)),
-              StatusIs(kInvalid, HasSubstr("must be equal to the input.dim_size(quantization_axis)")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must be equal to the input.dim_size(quantization_axis)")));
 }
 
 TEST_F(UniformQuantizedTest, OtherScalesAndSums) {
@@ -74,7 +74,7 @@ TEST_F(UniformQuantizedTest, OtherScalesAndSums) {
   EXPECT_EQ(Integers(q), (std::vector<int>{-96, -6, 2, 87}));
   EXPECT_THAT(RunOp("UniformRequantize", {Q8({1}, {1}), Scale(0), Zero(3), Scale(0.7f), Zero(-2)},
                     Bounds({"input_", "output_"}).Set("Tout", DT_QINT8)),
-              StatusIs(kInvalid, HasSubstr("must be all positive")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must be all positive")));
   const Attrs attrs = Bounds({"lhs_32", "rhs_32", "output_"});
   ASSERT_OK_AND_ASSIGN(const Tensor sum, RunOp1("UniformQuantizedAdd",
                                                 {Q32({-100, 20, 30, 5, 6, 7}, {2, 3}), Q32({1, 2, 3}, {3}), Scale(0.5f),
@@ -92,7 +92,7 @@ TEST_F(UniformQuantizedTest, OtherScalesAndSums) {
   EXPECT_THAT(
       RunOp("UniformQuantizedAdd",
             {Q32({1, 2}, {2}), Q32({1, 2, 3}, {3}), Scale(1), Zero(0), Scale(1), Zero(0), Scale(1), Zero(0)}, attrs),
-      StatusIs(kInvalid, HasSubstr("Cannot Add tensors of shapes: [2][3]")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Cannot Add tensors of shapes: [2][3]")));
 }
 
 TEST_F(UniformQuantizedTest, Products) {
@@ -105,9 +105,11 @@ TEST_F(UniformQuantizedTest, Products) {
   };
   ASSERT_OK_AND_ASSIGN(const Tensor product, dot(Q8({1, -2, 3, -128, 127, 5}, {2, 3}), Scale(0.25f)));
   EXPECT_EQ(Integers(product), (std::vector<int>{676, -127, 1128, -321}));
-  EXPECT_THAT(dot(Q8({1, 2}, {1, 2}), Scale(1)),
-              StatusIs(kInvalid, HasSubstr("lhs.dim_size(1) and rhs.dim_size(0) must be equal")));
-  EXPECT_THAT(dot(Q8({1, 2, 3}, {1, 3}), Scale(-1)), StatusIs(kInvalid, HasSubstr("output scales")));
+  EXPECT_THAT(
+      dot(Q8({1, 2}, {1, 2}), Scale(1)),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lhs.dim_size(1) and rhs.dim_size(0) must be equal")));
+  EXPECT_THAT(dot(Q8({1, 2, 3}, {1, 3}), Scale(-1)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("output scales")));
   ASSERT_OK_AND_ASSIGN(
       const Tensor real,
       RunOp1("UniformQuantizedDotHybrid", {AsTensor<float>({1, -2, 3.5f, -0.5f, 4, -2}, {2, 3}), right, scales, zeros},
@@ -133,11 +135,12 @@ TEST_F(UniformQuantizedTest, Convolutions) {
   ASSERT_OK_AND_ASSIGN(const Tensor output, convolve(kernel, {2, 1}, ""));
   EXPECT_EQ(output.shape(), TensorShape({1, 1, 2, 4}));
   EXPECT_EQ(Integers(output), (std::vector<int>{13, 23, 17, 11, -3, -25, -31, -21}));
-  EXPECT_THAT(convolve(kernel, {2}, ""), StatusIs(kInvalid, HasSubstr("window_strides")));
-  EXPECT_THAT(convolve(Q8({}, {1, 0, 2, 2}), {2, 1}, ""), StatusIs(kInvalid, HasSubstr("0 does not divide 1")));
+  EXPECT_THAT(convolve(kernel, {2}, ""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window_strides")));
+  EXPECT_THAT(convolve(Q8({}, {1, 0, 2, 2}), {2, 1}, ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 does not divide 1")));
   // Dimension 2 twice, none 3: fields 3 of the message are spatial dimensions.
   EXPECT_THAT(convolve(kernel, {2, 1}, std::string("\x10\x01\x1a\x02\x02\x02", 6)),
-              StatusIs(kInvalid, HasSubstr("Dimension number 2 is given twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Dimension number 2 is given twice")));
   ASSERT_OK_AND_ASSIGN(const Tensor hybrid, RunOp1("UniformQuantizedConvolutionHybrid",
                                                    {AsTensor<float>(real, {1, 1, 4, 4}), kernel, Scale(0.5f), Zero(1)},
                                                    Bounds({"rhs_"})

@@ -7,8 +7,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class CsrTest : public KernelTest {
  protected:
   void SetUp() override {
@@ -39,8 +37,8 @@ TEST_F(CsrTest, Products) {
                                                    Attrs().Set("type", DT_FLOAT).Set("transpose_b", true)));
   ExpectTensorEqual(Dense(square), AsTensor<float>({1, 0, 0, 13}, {2, 2}));
   EXPECT_THAT(RunOp("SparseMatrixMatMul", {matrix_, AsTensor<float>({1, 2}, {2, 1})}),
-              StatusIs(kInvalid, HasSubstr("Inner product dimensions")));
-  EXPECT_THAT(RunOp("SparseMatrixMatMul", {AsTensor<float>({1}), b}), StatusIs(kInvalid));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Inner product dimensions")));
+  EXPECT_THAT(RunOp("SparseMatrixMatMul", {AsTensor<float>({1}), b}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(CsrTest, FactorsOfPositiveDefiniteMatrices) {
@@ -56,13 +54,14 @@ TEST_F(CsrTest, FactorsOfPositiveDefiniteMatrices) {
   ExpectTensorEqual(Dense(plain), AsTensor<float>({2, 0, 0, 1, 2, 0, 0, 0, 3}, {3, 3}));
   ASSERT_OK_AND_ASSIGN(const Tensor turned, factor(16, {2, 0, 1}));
   ExpectTensorEqual(Dense(turned), AsTensor<float>({4, 0, 0, 0, 2, 0, 0, 1, 2}, {3, 3}));
-  EXPECT_THAT(factor(-9, {0, 1, 2}), StatusIs(kInvalid, HasSubstr("failed for batch index 0")));
+  EXPECT_THAT(factor(-9, {0, 1, 2}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("failed for batch index 0")));
   for (const std::vector<int32_t>& order : std::vector<std::vector<int32_t>>{{0, 1, 3}, {0, 1, 1}, {0, -1, 2}}) {
-    EXPECT_THAT(factor(9, order), StatusIs(kInvalid, HasSubstr("failed for batch index 0")));
+    EXPECT_THAT(factor(9, order), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("failed for batch index 0")));
   }
-  EXPECT_THAT(factor(9, {0, 1}), StatusIs(kInvalid, HasSubstr("2 != 3")));
+  EXPECT_THAT(factor(9, {0, 1}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 != 3")));
   EXPECT_THAT(RunOp("SparseMatrixOrderingAMD", {matrix_}),
-              StatusIs(kInvalid, HasSubstr("must be square; got: 2 != 3")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must be square; got: 2 != 3")));
   ASSERT_OK_AND_ASSIGN(const Tensor order, RunOp1("SparseMatrixOrderingAMD", {plain}));
   ExpectTensorEqual(order, AsTensor<int32_t>({2, 0, 1}));
 }
@@ -84,7 +83,8 @@ TEST_F(CsrTest, WhatContradictsItselfIsRefused) {
                                                                              {int64_t{1} << 40, 2},
                                                                              {int64_t{1} << 62, int64_t{1} << 62},
                                                                              {INT64_MAX, 0}}) {
-    EXPECT_THAT(RunOp("SparseTensorToCSRSparseMatrix", {index, value, AsTensor<int64_t>(sizes)}), StatusIs(kInvalid));
+    EXPECT_THAT(RunOp("SparseTensorToCSRSparseMatrix", {index, value, AsTensor<int64_t>(sizes)}),
+                StatusIs(absl::StatusCode::kInvalidArgument));
   }
   const Tensor none = AsTensor<int64_t>({}, {0, 3});
   EXPECT_THAT(RunOp("SparseTensorToCSRSparseMatrix", {none, AsTensor<float>({}), AsTensor<int64_t>({0, 2, 3})}),
@@ -101,14 +101,14 @@ TEST_F(CsrTest, TheWireFormIsChecked) {
   for (const Tensor& columns : {AsTensor<int32_t>({1, 0, 3}), AsTensor<int32_t>({-1, 0, 2}), AsTensor<int32_t>({1})}) {
     std::vector<Tensor> changed = tensors;
     changed[3] = columns;
-    EXPECT_THAT(CsrMatrix::Decode(metadata, changed).status(), StatusIs(kInvalid));
+    EXPECT_THAT(CsrMatrix::Decode(metadata, changed).status(), StatusIs(absl::StatusCode::kInvalidArgument));
   }
   for (const Tensor& rows : {AsTensor<int32_t>({0, 2, 1}), AsTensor<int32_t>({0, 1, 4}), AsTensor<int32_t>({0, 3})}) {
     std::vector<Tensor> changed = tensors;
     changed[2] = rows;
-    EXPECT_THAT(CsrMatrix::Decode(metadata, changed).status(), StatusIs(kInvalid));
+    EXPECT_THAT(CsrMatrix::Decode(metadata, changed).status(), StatusIs(absl::StatusCode::kInvalidArgument));
   }
-  EXPECT_THAT(CsrMatrix::Decode("", tensors).status(), StatusIs(kInvalid));
+  EXPECT_THAT(CsrMatrix::Decode("", tensors).status(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace
