@@ -44,18 +44,50 @@
 namespace weir {
 
 std::vector<OpFamily> AllFamilies() {
+  // clang-format off
   return {
-      ActivationFamily(),  ArrayFamily(),        AttentionFamily(),  CandidateSamplingFamily(),
-      ClusteringFamily(),  CollectiveFamily(),   ContainersFamily(), ControlFamily(),
-      ConvolutionFamily(), CoordinationFamily(), CountingFamily(),   CtcFamily(),
-      DataFamily(),        DebugFamily(),        DeviceFamily(),     ElementwiseFamily(),
-      EmbeddingFamily(),   FusionFamily(),       ImageFamily(),      IndexingFamily(),
-      IoFamily(),          LinalgFamily(),       LookupFamily(),     NormalizationFamily(),
-      ParsingFamily(),     PoolingFamily(),      QuantizedFamily(),  RaggedFamily(),
-      RandomFamily(),      RankingFamily(),      RecurrentFamily(),  ReductionFamily(),
-      SegmentFamily(),     SignalFamily(),       SoftmaxFamily(),    SparseFamily(),
-      StateFamily(),       StringsFamily(),      SummaryFamily(),    TrainingFamily(),
+      ActivationFamily(),
+      ArrayFamily(),
+      AttentionFamily(),
+      CandidateSamplingFamily(),
+      ClusteringFamily(),
+      CollectiveFamily(),
+      ContainersFamily(),
+      ControlFamily(),
+      ConvolutionFamily(),
+      CoordinationFamily(),
+      CountingFamily(),
+      CtcFamily(),
+      DataFamily(),
+      DebugFamily(),
+      ElementwiseFamily(),
+      EmbeddingFamily(),
+      FusionFamily(),
+      ImageFamily(),
+      IndexingFamily(),
+      IoFamily(),
+      LinalgFamily(),
+      LookupFamily(),
+      NormalizationFamily(),
+      ParsingFamily(),
+      PoolingFamily(),
+      QuantizedFamily(),
+      RaggedFamily(),
+      RandomFamily(),
+      RankingFamily(),
+      RecurrentFamily(),
+      ReductionFamily(),
+      SegmentFamily(),
+      SignalFamily(),
+      SoftmaxFamily(),
+      SparseFamily(),
+      StateFamily(),
+      StringsFamily(),
+      SummaryFamily(),
+      TrainingFamily(),
+      DeviceFamily(),  // last: it gives GPUs the host kernels of the families above
   };
+  // clang-format on
 }
 
 absl::Status RegisterAllOps(OpRegistry& ops) {
