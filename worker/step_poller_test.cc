@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr char kDevice[] = "/job:worker/replica:0/task:0/device:CPU:0";
+constexpr char kCpuDevice[] = "/job:worker/replica:0/task:0/device:CPU:0";
 
 // Sends the tensor that a step waits for when the step polls, and keeps the turn.
 class Bringer : public BusyPoller {
@@ -25,8 +25,9 @@ class Bringer : public BusyPoller {
     Rest();
   }
   void AwaitAndStay(absl::FunctionRef<bool()> enough) override {
-    EXPECT_THAT(rendezvous_->Send(absl::StrCat(RendezvousKey::Prefix(kDevice, 1, kDevice, "t"), ";0:0"), value_, false),
-                IsOk());
+    EXPECT_THAT(
+        rendezvous_->Send(absl::StrCat(RendezvousKey::Prefix(kCpuDevice, 1, kCpuDevice, "t"), ";0:0"), value_, false),
+        IsOk());
     EXPECT_TRUE(enough());
     keeps_turn_ = true;
   }
@@ -72,11 +73,12 @@ class StepPollerTest : public ::testing::Test {
   }
 
   Out Received() {
-    return g_.Add("_Recv", {},
-                  {TestGraph::A("tensor_type", DT_INT64), TestGraph::A("tensor_name", std::string("t")),
-                   TestGraph::A("send_device", std::string(kDevice)), TestGraph::A("recv_device", std::string(kDevice)),
-                   TestGraph::A("send_device_incarnation", int64_t{1})},
-                  {}, "_recv");
+    return g_.Add(
+        "_Recv", {},
+        {TestGraph::A("tensor_type", DT_INT64), TestGraph::A("tensor_name", std::string("t")),
+         TestGraph::A("send_device", std::string(kCpuDevice)), TestGraph::A("recv_device", std::string(kCpuDevice)),
+         TestGraph::A("send_device_incarnation", int64_t{1})},
+        {}, "_recv");
   }
   std::shared_ptr<Executor> Compile() {
     Plan::Options options = h_.Options();

@@ -62,9 +62,9 @@ auto Accepting(std::shared_ptr<FrameLink::Receiver> receiver) {
 }
 
 // A server, a channel to it, and a link through them.
-class OverGrpc : public FrameLinkPair {
+class StreamPair : public FrameLinkPair {
  public:
-  OverGrpc(std::shared_ptr<FrameLink::Receiver> asker, std::shared_ptr<FrameLink::Receiver> answerer) {
+  StreamPair(std::shared_ptr<FrameLink::Receiver> asker, std::shared_ptr<FrameLink::Receiver> answerer) {
     GrpcServer::Options server;
     server.streams.push_back({"/weir.TransportService/OpenStream", [this, answerer](std::shared_ptr<MessageStream> s) {
                                 auto link = std::make_shared<StreamLink>(StreamLink::Options{
@@ -83,7 +83,7 @@ class OverGrpc : public FrameLinkPair {
     asking_ = opened.get_future().get();
     answering_ = answerer_.get_future().get();
   }
-  ~OverGrpc() override {
+  ~StreamPair() override {
     asker_links_.Stop();
     answerer_links_.Stop();
     server_->Shutdown(absl::ZeroDuration());
@@ -113,7 +113,7 @@ class OverGrpc : public FrameLinkPair {
 INSTANTIATE_TEST_SUITE_P(Streams, FrameLinkConformance,
                          testing::Values(FrameLinkBackend{
                              "GrpcStream",
-                             [](auto asker, auto answerer) { return std::make_unique<OverGrpc>(asker, answerer); }}),
+                             [](auto asker, auto answerer) { return std::make_unique<StreamPair>(asker, answerer); }}),
                          BackendName);
 
 // Writes and reads nothing; ends when cancelled.
