@@ -5,7 +5,7 @@
 
 Looks at every *.md under ROOT but build folders. A relative link must lead to a file, and to a heading of it where it has
 an anchor. Text in backticks that looks like a path from the root (its first part is a folder there) must be a path, a pattern that matches
-one, or a path that lacks ".h".
+one, or a path that lacks ".h". One that begins with ../ starts at the document's folder.
 """
 
 import glob
@@ -43,9 +43,11 @@ def bad_link(document, target):
     return not os.path.exists(path) or bool(anchor and path.endswith(".md") and anchor not in anchors(path))
 
 
-def bad_path(root, text):
+def bad_path(root, document, text):
     if not PATH.fullmatch(text) or "/" not in text or text in GENERATED:
         return False
+    if text.startswith(("./", "../")):
+        return not glob.glob(os.path.join(os.path.dirname(document), text))
     first = text.split("/")[0]
     if first in SKIPPED or not os.path.isdir(os.path.join(root, first)):
         return False
@@ -59,7 +61,7 @@ def problems(root):
             text = FENCE.sub(lambda block: "\n" * block.group().count("\n"), file.read())
         for number, line in enumerate(text.split("\n"), 1):
             wrong = [t for t in LINK.findall(line) if bad_link(document, t)]
-            wrong += [t for t in CODE.findall(line) if bad_path(root, t)]
+            wrong += [t for t in CODE.findall(line) if bad_path(root, document, t)]
             yield from (f"{os.path.relpath(document, root)}:{number}: there is no {target}" for target in wrong)
 
 

@@ -29,6 +29,10 @@ class CheckLinksTest(unittest.TestCase):
         for link in ("gone.md", "../gone.h", "other.md#no-heading"):
             self.assertEqual(self.problems(f"[a]({link})"), [f"docs/page.md:1: there is no {link}"])
 
+    def test_resolves_parents_from_the_document(self):
+        self.assertEqual(self.problems("`../core/tensor.h` `./other.md`"), [])
+        self.assertEqual(self.problems("`../core/gone.h`"), ["docs/page.md:1: there is no ../core/gone.h"])
+
     def test_leaves_other_code_alone(self):
         self.assertEqual(self.problems("`a / b` `/job:ps/task:0` `x/y` `client/ops.h`\n```\n`core/gone.h`\n```"), [])
 
