@@ -15,3 +15,6 @@ row("All Any", 0, reduction())
 row("ArgMax ArgMin", 0, each(*[
     lambda t, s=s, d=d, o=o: {"input": V(s, t), "dimension": d, "output_type": o}
     for s, d in [((7,), 0), ((3, 4, 5), 1), ((3, 4), -1), ((0,), 0), ((3,), 2), ((0, 3), 1)] for o in (I32, I64)]))
+row("CumulativeLogsumexp", 64, each(*[
+    lambda t, s=s, a=a, e=e, r=r: {"x": V(s, t), "axis": a, "exclusive": e, "reverse": r}
+    for s, a in [((7,), 0), ((3, 4, 2), 1), ((3, 0), 0), ((3,), 3)] for e in (False, True) for r in (False, True)]))
