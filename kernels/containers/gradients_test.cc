@@ -1,43 +1,14 @@
-// What goes through tensor arrays, tensor lists and ragged variants, against central differences.
+// What goes through tensor arrays, tensor lists, tensor maps and composite tensors, against central differences.
 #include "client/ops.h"
 #include "client/while_loop.h"
-#include "core/attr_value.h"
-#include "core/op_kernel_testing.h"
-#include "core/testing.h"
-#include "tensorflow/core/framework/node_def.pb.h"
-#include "tests/gradients/graph_function.h"
-#include "tests/gradients/numeric_gradient.h"
+#include "tests/gradients/two_argument_test.h"
 
 namespace weir {
 namespace {
 
-class ContainerGradientsTest : public ::testing::Test {
+class ContainerGradientsTest : public TwoArgumentGradientsTest {
  protected:
-  Output Call(const std::string& op, const std::vector<Input>& inputs, const Attrs& attrs = {}) {
-    std::vector<InputList> lists;
-    for (const Input& input : inputs) lists.push_back({input});
-    return CallIn(scope_, op, lists, attrs);
-  }
-  static Output CallIn(const Scope& scope, const std::string& op, const std::vector<InputList>& inputs,
-                       const Attrs& attrs = {}) {
-    tensorflow::NodeDef def = attrs.node();
-    def.set_op(op);
-    return Output(scope.AddOp(std::move(def), inputs), 0);
-  }
-  // The gradients of `ys` by x_ [3, 2] and z_ [2]; that by x_ exists.
-  void Check(const std::vector<Output>& ys) {
-    ASSERT_THAT(scope_.status(), IsOk());
-    const std::vector<Output> gradients = CheckGradients(
-        scope_, {x_, z_},
-        {RandomTensor(DT_DOUBLE, TensorShape({3, 2}), -1, 1, 1), RandomTensor(DT_DOUBLE, TensorShape({2}), -1, 1, 2)},
-        ys);
-    EXPECT_TRUE(gradients[0].valid());
-  }
-  Output Square(const Output& x) { return Call("Square", {x}); }
-
   const Attrs doubles_ = Attrs().Set("dtype", DT_DOUBLE), elements_ = Attrs().Set("element_dtype", DT_DOUBLE);
-  Scope scope_ = Scope::NewRoot();
-  const Output x_ = Argument(scope_, 0, DT_DOUBLE), z_ = Argument(scope_, 1, DT_DOUBLE);
 };
 
 // An array of one version of the ops.
@@ -201,65 +172,6 @@ TEST_F(ContainerGradientsTest, MapsOfTensors) {
   Check({Square(lookup(replaced, "z")), Square(lookup(map, "z"))});
   const Output erased = Call("TensorMapErase", {map, "z"}, Attrs().Set("value_dtype", DT_DOUBLE));
   Check({Square(lookup(erased, "x"))});
-}
-
-TEST_F(ContainerGradientsTest, RaggedVariants) {
-  for (const bool batched : {true, false}) {
-    const Output variant = CallIn(scope_, "RaggedTensorToVariant", {{Tensor::Vector<int64_t>({0, 2, 3})}, {x_}},
-                                  Attrs().Set("Tsplits", DT_INT64).Set("batched_input", batched));
-    const Output back = CallIn(scope_, "RaggedTensorFromVariant", {{variant}},
-                               Attrs()
-                                   .Set("input_ragged_rank", int64_t{batched ? 0 : 1})
-                                   .Set("output_ragged_rank", int64_t{1})
-                                   .Set("Tvalues", DT_DOUBLE));
-    Check({Square(Output(back.op(), 1))});
-  }
-}
-
-TEST_F(ContainerGradientsTest, SparseMatricesAndDenseOnes) {
-  const Attrs type = Attrs().Set("type", DT_DOUBLE);
-  const Tensor places = AsTensor<int64_t>({0, 1, 2, 0, 2, 1}, {3, 2});
-  const auto sparse = [&] { return Call("DenseToCSRSparseMatrix", {x_, places}); };
-  const auto dense = [&](const Output& matrix) { return Call("CSRSparseMatrixToDense", {matrix}, type); };
-  Check({Square(dense(sparse()))});
-  const Output turned = Call("SparseMatrixTranspose", {sparse()}, type);
-  Check({Square(Output(Call("CSRSparseMatrixToSparseTensor", {turned}, type).op(), 1))});
-  const Output wide = Call("Transpose", {x_, {1, 0}});
-  Check({Square(Call("SparseMatrixMatMul", {sparse(), wide}))});
-  Check({Square(Call("SparseMatrixMatMul", {sparse(), wide}, Attrs().Set("transpose_output", true)))});
-  for (const char* how : {"transpose_a", "adjoint_a"}) {
-    Check({Square(Call("SparseMatrixMatMul", {sparse(), x_}, Attrs().Set(how, true)))});
-  }
-  for (const char* how : {"transpose_b", "adjoint_b"}) {
-    Check({Square(Call("SparseMatrixMatMul", {sparse(), x_}, Attrs().Set(how, true)))});
-  }
-}
-
-TEST_F(ContainerGradientsTest, ProductsOfSparseMatrices) {
-  const Attrs type = Attrs().Set("type", DT_DOUBLE);
-  const Tensor places = AsTensor<int64_t>({0, 1, 2, 0, 2, 1}, {3, 2}),
-               diagonal = AsTensor<int64_t>({0, 1, 1, 0}, {2, 2});
-  const Output small = Call("SparseTensorToCSRSparseMatrix", {diagonal, z_, AsTensor<int64_t>({2, 2})});
-  const auto large = [&] { return Call("DenseToCSRSparseMatrix", {x_, places}); };
-  const auto check = [&](const Output& product) { Check({Square(Call("CSRSparseMatrixToDense", {product}, type))}); };
-  check(Call("SparseMatrixSparseMatMul", {large(), small}, type));
-  check(Call("SparseMatrixSparseMatMul", {large(), large()}, Attrs(type).Set("transpose_a", true)));
-  check(Call("SparseMatrixSparseMatMul", {large(), large()}, Attrs(type).Set("adjoint_b", true)));
-  const Output both =
-      Call("SparseMatrixSparseMatMul", {small, large()}, Attrs(type).Set("adjoint_a", true).Set("transpose_b", true));
-  check(both);
-}
-
-// Complex factors tell adjoints from transposes.
-TEST_F(ContainerGradientsTest, ProductsOfComplexSparseMatrices) {
-  const Tensor places = AsTensor<int64_t>({0, 1, 2, 0, 2, 1}, {3, 2});
-  const Output x = Call("Complex", {x_, Call("Sin", {x_})}, Attrs().Set("Tout", DT_COMPLEX128));
-  for (const char* how : {"transpose_a", "adjoint_a", "transpose_b", "adjoint_b"}) {
-    const Output matrix = Call("DenseToCSRSparseMatrix", {x, places});
-    const Output y = Call("SparseMatrixMatMul", {matrix, x}, Attrs().Set(how, true).Set("conjugate_output", true));
-    Check(
-        {Square(Call("Real", {y}, Attrs().Set("Tout", DT_DOUBLE))), Call("Imag", {y}, Attrs().Set("Tout", DT_DOUBLE))});
-  }
 }
 
 TEST_F(ContainerGradientsTest, CompositeTensors) {

@@ -1,6 +1,6 @@
 #include "core/testing.h"
+#include "tests/gradients/family_cases.h"
 #include "tests/gradients/graph_function.h"
-#include "tests/gradients/op_case.h"
 
 namespace weir {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 // A triangular matrix with a diagonal far from zero, and one that is positive definite, near random numbers.
 OpArgument Regular(const TensorShape& shape) { return X(shape, 0.4, 1.6); }
 
-std::vector<OpCase> SolverCases() {
+std::vector<OpCase> LinalgSolverCases() {
   const Attrs adjoint = Attrs().Set("adjoint", true), upper = Attrs().Set("lower", false).Set("adjoint", true);
   return {
       Twice({"MatrixInverse", {X({3, 3})}}),
@@ -30,16 +30,10 @@ std::vector<OpCase> SolverCases() {
       Twice({"TridiagonalSolve", {X({2, 3, 4}), X({2, 4, 2})}}),
       Complex({"TridiagonalSolve", {X({3, 3}), X({3, 1})}}),
       {"TridiagonalSolve", {X({3, 4}, 0.5, 1.9), X({4, 2})}, Attrs().Set("partial_pivoting", false)},
-      Twice({"BatchMatMulV3", {X({2, 1, 2, 3}), X({2, 3, 2})}, Attrs().Set("Tout", DT_DOUBLE)}),
-      {"BatchMatMulV3",
-       {X({3, 2}), X({2, 2, 3})},
-       Attrs().Set("Tout", DT_DOUBLE).Set("adj_x", true).Set("adj_y", true)},
-      {"CumulativeLogsumexp", {X({2, 4}), Int(1)}},
-      {"CumulativeLogsumexp", {X({4, 2}), Int(0)}, Attrs().Set("reverse", true)},
   };
 }
 
-std::vector<OpCase> FactorCases() {
+std::vector<OpCase> LinalgFactorCases() {
   return {
       {"Qr", {X({3, 2})}},
       {"Qr", {X({2, 3, 3})}},
@@ -54,13 +48,12 @@ std::vector<OpCase> FactorCases() {
 
 }  // namespace
 
-std::vector<OpCase> LinearCases() {
-  std::vector<OpCase> all = SolverCases();
-  for (const OpCase& op_case : FactorCases()) all.push_back(op_case);
-  return all;
-}
+std::vector<OpCase> LinalgGradientCases() { return Joined({LinalgSolverCases(), LinalgFactorCases()}); }
 
 namespace {
+
+TEST(LinalgGradients, Solver) { CheckCases(LinalgSolverCases()); }
+TEST(LinalgGradients, Factor) { CheckCases(LinalgFactorCases()); }
 
 class FactorGradientsTest : public ::testing::Test {
  protected:
@@ -106,8 +99,4 @@ TEST_F(FactorGradientsTest, Eigenvectors) {
 }
 
 }  // namespace
-
-TEST(LinearGradients, Solvers) { CheckCases(SolverCases()); }
-TEST(LinearGradients, Factors) { CheckCases(FactorCases()); }
-
 }  // namespace weir

@@ -25,8 +25,8 @@ double Slope(const Distribution& f, std::vector<double> at, size_t i) {
 }
 
 // The sum of all samples by each parameter, `last` of the op's inputs, of shape [n], for samples [m, n].
-void Check(const std::string& op, const std::vector<Tensor>& inputs, const std::vector<Tensor>& parameters,
-           const Attrs& attrs, const Distribution& distribution) {
+void CheckSamples(const std::string& op, const std::vector<Tensor>& inputs, const std::vector<Tensor>& parameters,
+                  const Attrs& attrs, const Distribution& distribution) {
   SCOPED_TRACE(op);
   const Scope scope = Scope::NewRoot();
   std::vector<InputList> arguments;
@@ -73,24 +73,25 @@ TEST(RandomGradients, Gamma) {
   const Tensor alpha = Tensor::Vector<double>({0.7, 1.8, 6.5});
   const Tensor two = Tensor::Vector<int32_t>({2}), shape = Tensor::Vector<int32_t>({2, 3});
   const Attrs seeds = Attrs().Set("seed", int64_t{3}).Set("seed2", int64_t{5});
-  Check("RandomGamma", {two}, {alpha}, seeds, LowerGamma);
+  CheckSamples("RandomGamma", {two}, {alpha}, seeds, LowerGamma);
   const Tensor seed = Tensor::Vector<int64_t>({7, 11});
-  Check("StatelessRandomGammaV2", {shape, seed}, {alpha}, {}, LowerGamma);
+  CheckSamples("StatelessRandomGammaV2", {shape, seed}, {alpha}, {}, LowerGamma);
   const Tensor key = Tensor::Vector<uint64_t>({7}), counter = Tensor::Vector<uint64_t>({11, 13});
-  Check("StatelessRandomGammaV3", {shape, key, counter, Tensor::Scalar<int32_t>(1)}, {alpha}, {}, LowerGamma);
+  CheckSamples("StatelessRandomGammaV3", {shape, key, counter, Tensor::Scalar<int32_t>(1)}, {alpha}, {}, LowerGamma);
 }
 
-double Below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+double BelowNormal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 TEST(RandomGradients, TruncatedNormal) {
   const Distribution distribution = [](const std::vector<double>& at) {
-    const auto below = [&](double x) { return Below((x - at[0]) / at[1]); };
+    const auto below = [&](double x) { return BelowNormal((x - at[0]) / at[1]); };
     return (below(at[4]) - below(at[2])) / (below(at[3]) - below(at[2]));
   };
-  Check("StatelessParameterizedTruncatedNormal", {Tensor::Vector<int32_t>({4, 3}), Tensor::Vector<int64_t>({7, 11})},
-        {Tensor::Vector<double>({0, 1, -2}), Tensor::Vector<double>({1, 2, 0.5}), Tensor::Vector<double>({-1, 0.5, -3}),
-         Tensor::Vector<double>({1.5, 4, -1.8})},
-        {}, distribution);
+  CheckSamples("StatelessParameterizedTruncatedNormal",
+               {Tensor::Vector<int32_t>({4, 3}), Tensor::Vector<int64_t>({7, 11})},
+               {Tensor::Vector<double>({0, 1, -2}), Tensor::Vector<double>({1, 2, 0.5}),
+                Tensor::Vector<double>({-1, 0.5, -3}), Tensor::Vector<double>({1.5, 4, -1.8})},
+               {}, distribution);
 }
 
 }  // namespace
