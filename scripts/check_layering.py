@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every file includes only what its folder may use.
+"""Checks that every file includes only what its folder may use, and that names and sizes of folders say something.
 
     scripts/check_layering.py [file…]      (all of git's C++ files, by default)
 
@@ -7,8 +7,12 @@ LAYERS is the order: a folder may use itself and what stands to its left. ROOMS 
 distribute/, so that none of them include each other in a circle. NEVER holds what a folder may not use although the
 order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*)
 may use everything; nothing uses them.
+No folder has one of FOLDER_NAMES, no source file one of FILE_WORDS in its name, and no folder more than MOST_SOURCES sources
+of its own; LARGE lists the folders that are larger today, each with the number it may not exceed.
 """
 
+import collections
+import posixpath
 import re
 import subprocess
 import sys
@@ -66,6 +70,18 @@ NEVER = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 TEST_FILE = re.compile(r"^tests/|_test\.(cc|cu|h)$|_testing\.(cc|cu|h)$|/testing(/|\.h$)")
 SOURCE = re.compile(r"\.(cc|h|cu|cuh|inc)$")
+
+FOLDER_NAMES = {"rare", "misc", "util", "utils", "helper", "helpers", "common2", "former", "numeric", "domain", "inspection"}
+FILE_WORDS = {"rare", "misc", "former", "domain", "util", "utils", "helper", "helpers"}
+NAMED_SOURCE = re.compile(r"\.(cc|h|cu|cuh|inc|py|proto)$")
+FOREIGN = "protos/"  # its paths are TensorFlow's
+MOST_SOURCES = 60
+# Folders that still ask for rooms. A number only goes down, and a line goes once it is not needed.
+LARGE = {
+    "core": 137,
+    "graph": 65,
+    "worker": 63,
+}
 
 
 def folder_of(path, folders=RANK):
@@ -130,15 +146,39 @@ def errors_of(path, text, exists):
                 yield number, f"{own} never uses {what}: {include}"
 
 
+def place_errors(paths):
+    """Yields (path, message) of folders and files whose names say nothing, and of folders with too many sources."""
+    ours = [path for path in paths if not path.startswith(FOREIGN)]
+    folders = {str(folder) for path in ours for folder in Path(path).parents if str(folder) != "."}
+    for folder in sorted(folders):
+        if posixpath.basename(folder) in FOLDER_NAMES:
+            yield folder, "the folder's name does not say what is in it"
+    for path in sorted(ours):
+        found = FILE_WORDS & set(re.split(r"[_.-]", posixpath.basename(path)))
+        if NAMED_SOURCE.search(path) and found:
+            yield path, f"the file's name does not say what is in it: {min(found)}"
+    counts = collections.Counter(posixpath.dirname(path) for path in ours if SOURCE.search(path))
+    for folder, count in sorted(counts.items()):
+        most = LARGE.get(folder, MOST_SOURCES)
+        if count > most:
+            yield folder, f"{count} sources in one folder, {most} at most: make rooms"
+    for folder in sorted(LARGE):
+        if counts[folder] <= MOST_SOURCES:
+            yield "scripts/check_layering.py", f"LARGE need not list {folder} any more"
+
+
 def main(arguments):
     root = Path(__file__).resolve().parent.parent
-    paths = arguments
+    paths, count = arguments, 0
     if not paths:
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=root, check=True, capture_output=True, text=True)
-        paths = [path for path in listed.stdout.split("\0") if SOURCE.search(path)]
-    count = 0
+        there = [path for path in listed.stdout.split("\0") if path and (root / path).is_file()]
+        for path, message in place_errors(there):
+            print(f"{path}: {message}")
+            count += 1
+        paths = [path for path in there if SOURCE.search(path)]
     for path in sorted(paths):
         if not (root / path).is_file():
             continue

@@ -3,7 +3,8 @@
 
 import unittest
 
-from check_layering import errors_of
+import check_layering
+from check_layering import errors_of, place_errors
 
 
 def messages(path, *includes, exists=True):
@@ -90,6 +91,35 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(len(messages("core/a.cc", '"a.h"')), 1)
         self.assertEqual(len(messages("core/a.cc", '"../graph/a.h"')), 1)
         self.assertEqual(len(messages("core/a.cc", "<core/a.h>")), 1)
+
+
+class PlacesTest(unittest.TestCase):
+
+    def setUp(self):
+        listed = check_layering.LARGE
+        check_layering.LARGE = {}
+        self.addCleanup(setattr, check_layering, "LARGE", listed)
+
+    def test_names_that_say_nothing(self):
+        self.assertEqual([path for path, _ in place_errors(["core/util/a.cc", "kernels/rare/b.h"])], ["core/util", "kernels/rare"])
+        self.assertEqual([path for path, _ in place_errors(["core/file_util.cc", "core/misc.h", "tests/table_domain.py"])],
+                         ["core/file_util.cc", "core/misc.h", "tests/table_domain.py"])
+
+    def test_parts_of_words_and_tensorflows_paths_are_allowed(self):
+        self.assertEqual(list(place_errors(["core/utilization.cc", "core/transformer.h", "protos/tensorflow/core/util/event.proto",
+                                            "docs/helper.md"])), [])
+
+    def test_large_folders(self):
+        sixty = [f"core/a{i}.cc" for i in range(60)]
+        self.assertEqual(list(place_errors(sixty + ["core/README.md", "core/gpu/b.cc"])), [])
+        self.assertIn("61 sources", list(place_errors(sixty + ["core/b.h"]))[0][1])
+
+    def test_the_list_of_large_folders_shrinks(self):
+        check_layering.LARGE = {"core": 61}
+        more = [f"core/a{i}.cc" for i in range(61)]
+        self.assertEqual(list(place_errors(more)), [])
+        self.assertIn("62 sources", list(place_errors(more + ["core/b.h"]))[0][1])
+        self.assertIn("need not list core", list(place_errors(more[:60]))[0][1])
 
 
 if __name__ == "__main__":

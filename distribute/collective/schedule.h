@@ -31,7 +31,7 @@ struct Move {
 
 // Moves that start together, copies and divisions first. A step ends when its receives end. A message's tag is its lane
 // and round, so two ranks exchange at most one message in each direction per lane and round.
-struct Step {
+struct ScheduleStep {
   int round = 0;
   uint32_t first_move = 0, num_moves = 0;
 };
@@ -43,7 +43,7 @@ struct Lane {
 
 struct Schedule {
   std::vector<Move> moves;
-  std::vector<Step> steps;
+  std::vector<ScheduleStep> steps;
   std::vector<Lane> lanes;
   int64_t scratch_elements = 0;
   bool divides = false;  // results are divided before they are passed on; else the caller divides at the end

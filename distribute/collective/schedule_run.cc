@@ -91,7 +91,7 @@ void ScheduleRun::Start() {
   Release();
 }
 
-bool ScheduleRun::Overwrites(const LaneState& state, const Step& step) const {
+bool ScheduleRun::Overwrites(const LaneState& state, const ScheduleStep& step) const {
   if (state.sending.empty()) return false;
   for (uint32_t m = step.first_move; m < step.first_move + step.num_moves; ++m) {
     const Move& move = options_.schedule.moves[m];
@@ -108,7 +108,7 @@ bool ScheduleRun::Overwrites(const LaneState& state, const Step& step) const {
 void ScheduleRun::Advance(int lane) {
   LaneState& state = lanes_[lane];
   for (;;) {
-    const Step* step = nullptr;
+    const ScheduleStep* step = nullptr;
     {
       MutexLock lock(state.mu);
       if (failed_.load(std::memory_order_acquire)) return;
@@ -146,7 +146,7 @@ void ScheduleRun::MoveHere(const Move& move) {
   }
 }
 
-void ScheduleRun::Post(int lane, const Step& step, uint32_t move_index) {
+void ScheduleRun::Post(int lane, const ScheduleStep& step, uint32_t move_index) {
   const Move& move = options_.schedule.moves[move_index];
   if (move.kind == Move::Kind::kCopy || move.kind == Move::Kind::kDivide) return;
   const MessageTag tag{options_.sequence, lane, step.round};
@@ -172,7 +172,7 @@ void ScheduleRun::PostReceive(int lane, const MessageTag& tag, uint32_t move_ind
                                  });
 }
 
-void ScheduleRun::PostReceiveOfLength(int lane, const Step& step, uint32_t move_index) {
+void ScheduleRun::PostReceiveOfLength(int lane, const ScheduleStep& step, uint32_t move_index) {
   const Move& move = options_.schedule.moves[move_index];
   const MessageTag tag{options_.sequence, lane, step.round};
   auto learned = [self = shared_from_this(), lane, move_index, tag](absl::StatusOr<ReceivedBytes> length) {
@@ -189,7 +189,7 @@ void ScheduleRun::PostReceiveOfLength(int lane, const Step& step, uint32_t move_
   options_.communicator->Receive(move.peer, LengthTag(tag), kLengthBytes, std::move(learned));
 }
 
-void ScheduleRun::PostPacked(int lane, const Step& step, uint32_t move_index) {
+void ScheduleRun::PostPacked(int lane, const ScheduleStep& step, uint32_t move_index) {
   const Move& move = options_.schedule.moves[move_index];
   const MessageTag tag{options_.sequence, lane, step.round};
   const int64_t length_bytes = options_.codec.MayCompress(move.count) ? kLengthBytes : 0;

@@ -68,11 +68,11 @@ class ScheduleRun : public std::enable_shared_from_this<ScheduleRun> {
   void MoveHere(const Move& move);
   // Runs the lane as far as possible without waiting.
   void Advance(int lane);
-  bool Overwrites(const LaneState& state, const Step& step) const REQUIRES(state.mu);
-  void Post(int lane, const Step& step, uint32_t move_index);
-  void PostPacked(int lane, const Step& step, uint32_t move_index);
+  bool Overwrites(const LaneState& state, const ScheduleStep& step) const REQUIRES(state.mu);
+  void Post(int lane, const ScheduleStep& step, uint32_t move_index);
+  void PostPacked(int lane, const ScheduleStep& step, uint32_t move_index);
   // Receives the message's length, then the message.
-  void PostReceiveOfLength(int lane, const Step& step, uint32_t move_index);
+  void PostReceiveOfLength(int lane, const ScheduleStep& step, uint32_t move_index);
   void PostReceive(int lane, const MessageTag& tag, uint32_t move_index, int64_t num_bytes);
   void Sent(int lane, uint32_t move_index, const absl::Status& status);
   void Received(int lane, uint32_t move_index, absl::StatusOr<ReceivedBytes> received);

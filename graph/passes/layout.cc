@@ -81,7 +81,7 @@ class Conversion {
   }
 
   bool IsSensitive(const Node& node) const {
-    const LayoutRule* rule = FindLayoutRule(node.op());
+    const OpLayoutRule* rule = FindLayoutRule(node.op());
     if (rule == nullptr || !MayChange(node)) return false;
     std::string format;
     if (!GetNodeAttr(node.def(), "data_format", &format).ok() || format != options_.from) return false;
@@ -172,7 +172,7 @@ class Conversion {
   }
 
   absl::Status Convert(Node* node) {
-    const LayoutRule& rule = *FindLayoutRule(node->op());
+    const OpLayoutRule& rule = *FindLayoutRule(node->op());
     SetLayout(options_.from, options_.to, node->mutable_def());
     for (int input : rule.images) {
       ASSIGN_OR_RETURN(const Output image, Forward(Source(*node, input), *node));

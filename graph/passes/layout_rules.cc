@@ -7,8 +7,8 @@
 namespace weir {
 namespace {
 
-const std::vector<LayoutRule>& Rules() {
-  static const auto* const rules = new std::vector<LayoutRule>{
+const std::vector<OpLayoutRule>& Rules() {
+  static const auto* const rules = new std::vector<OpLayoutRule>{
       {"Conv2D", {0}, {0}, {}},
       {"Conv2DBackpropInput", {2}, {0}, {0}},
       {"Conv2DBackpropFilter", {0, 2}, {}, {}},
@@ -47,8 +47,8 @@ void Permute(const std::vector<int>& permutation, absl::string_view attr, int wi
 
 }  // namespace
 
-const LayoutRule* FindLayoutRule(absl::string_view op) {
-  for (const LayoutRule& rule : Rules()) {
+const OpLayoutRule* FindLayoutRule(absl::string_view op) {
+  for (const OpLayoutRule& rule : Rules()) {
     if (rule.op == op) return &rule;
   }
   return nullptr;

@@ -11,14 +11,14 @@
 namespace weir {
 
 // For ops with an attribute data_format.
-struct LayoutRule {
+struct OpLayoutRule {
   absl::string_view op;
   std::vector<int> images, results;  // indices of inputs and outputs that are images of four dimensions
   std::vector<int> shapes;           // indices of inputs that hold an image's shape
 };
 
 // nullptr if the pass does not convert the op.
-const LayoutRule* FindLayoutRule(absl::string_view op);
+const OpLayoutRule* FindLayoutRule(absl::string_view op);
 // Element-wise, so it accepts images in either layout. It has one output.
 bool IsLayoutAgnostic(absl::string_view op);
 

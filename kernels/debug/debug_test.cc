@@ -1,4 +1,4 @@
-// tests/differential/table_saved.py has more cases.
+// differential.py has more cases.
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"
 #include "kernels/library.h"

@@ -30,12 +30,12 @@ absl::StatusOr<FixedLengthFormat> ReadFormat(const OpKernelConstruction& ctx) {
   return format;
 }
 
-absl::StatusOr<Compression> ReadCompression(const OpKernelConstruction& ctx) {
+absl::StatusOr<RecordCompression> ReadCompression(const OpKernelConstruction& ctx) {
   std::string type;
   RETURN_IF_ERROR(ctx.GetAttr("compression_type", &type));
-  if (type.empty()) return Compression::kNone;
-  if (type == "ZLIB") return Compression::kZlib;
-  if (type == "GZIP") return Compression::kGzip;
+  if (type.empty()) return RecordCompression::kNone;
+  if (type == "ZLIB") return RecordCompression::kZlib;
+  if (type == "GZIP") return RecordCompression::kGzip;
   return errors::Unimplemented("Unsupported compression_type '", type, "' of ", ctx.op());
 }
 
@@ -70,7 +70,7 @@ class ReaderKernel : public ResourceKernel<Reader> {
   std::string kind_, node_;
   int64_t skip_header_lines_ = 0;
   FixedLengthFormat format_;
-  Compression compression_ = Compression::kNone;
+  RecordCompression compression_ = RecordCompression::kNone;
 };
 
 // ReaderRead and, with a number of records, ReaderReadUpTo.

@@ -8,11 +8,11 @@ namespace weir {
 namespace {
 
 absl::StatusOr<std::unique_ptr<BufferedFile>> OpenFile(const FileSystemRegistry& file_systems, const std::string& path,
-                                                       Compression compression = Compression::kNone) {
+                                                       RecordCompression compression = RecordCompression::kNone) {
   ASSIGN_OR_RETURN(FileSystem * files, file_systems.Find(path));
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, files->NewReadableFile(path));
-  if (compression != Compression::kNone) {
-    file = NewInflatedFile(std::move(file), compression == Compression::kGzip);
+  if (compression != RecordCompression::kNone) {
+    file = NewInflatedFile(std::move(file), compression == RecordCompression::kGzip);
   }
   return std::make_unique<BufferedFile>(std::move(file));
 }
@@ -55,7 +55,8 @@ class FixedLengthSource : public RecordSource {
   }
 
   absl::Status Open(const FileSystemRegistry& file_systems, const std::string& work) override {
-    ASSIGN_OR_RETURN(file_, OpenFile(file_systems, work, format_.zlib ? Compression::kZlib : Compression::kNone));
+    ASSIGN_OR_RETURN(file_,
+                     OpenFile(file_systems, work, format_.zlib ? RecordCompression::kZlib : RecordCompression::kNone));
     work_ = work;
     record_ = 0;
     ahead_.clear();
@@ -100,7 +101,7 @@ class FixedLengthSource : public RecordSource {
 // TFRecord: length, its checksum, the bytes, their checksum.
 class RecordFileSource : public RecordSource {
  public:
-  explicit RecordFileSource(Compression compression) : compression_(compression) {}
+  explicit RecordFileSource(RecordCompression compression) : compression_(compression) {}
 
   absl::Status Open(const FileSystemRegistry& file_systems, const std::string& work) override {
     ASSIGN_OR_RETURN(file_, OpenFile(file_systems, work, compression_));
@@ -153,7 +154,7 @@ class RecordFileSource : public RecordSource {
                             " in ", work_);
   }
 
-  const Compression compression_;
+  const RecordCompression compression_;
   std::unique_ptr<BufferedFile> file_;
   std::string work_;
   absl::Status failure_;
@@ -210,7 +211,7 @@ std::unique_ptr<RecordSource> NewTextLineSource(int64_t skip_header_lines) {
 std::unique_ptr<RecordSource> NewFixedLengthSource(FixedLengthFormat format) {
   return std::make_unique<FixedLengthSource>(format);
 }
-std::unique_ptr<RecordSource> NewRecordFileSource(Compression compression) {
+std::unique_ptr<RecordSource> NewRecordFileSource(RecordCompression compression) {
   return std::make_unique<RecordFileSource>(compression);
 }
 std::unique_ptr<RecordSource> NewWholeFileSource() { return std::make_unique<WholeFileSource>(); }

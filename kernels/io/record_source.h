@@ -28,11 +28,11 @@ struct FixedLengthFormat {
 };
 
 // Compression of record files; NONE or as their names say.
-enum class Compression { kNone, kZlib, kGzip };
+enum class RecordCompression { kNone, kZlib, kGzip };
 
 std::unique_ptr<RecordSource> NewTextLineSource(int64_t skip_header_lines);
 std::unique_ptr<RecordSource> NewFixedLengthSource(FixedLengthFormat format);
-std::unique_ptr<RecordSource> NewRecordFileSource(Compression compression);
+std::unique_ptr<RecordSource> NewRecordFileSource(RecordCompression compression);
 std::unique_ptr<RecordSource> NewWholeFileSource();
 std::unique_ptr<RecordSource> NewIdentitySource();
 

@@ -67,7 +67,7 @@ TEST_F(RecordSourceTest, CompressedFilesAreReadAsTheyWere) {
 }
 
 TEST_F(RecordSourceTest, ABadRecordIsMetAgain) {
-  const std::unique_ptr<RecordSource> source = NewRecordFileSource(Compression::kNone);
+  const std::unique_ptr<RecordSource> source = NewRecordFileSource(RecordCompression::kNone);
   for (const std::string& bad : {std::string(5, 'x'), std::string(40, 'x')}) {
     ASSERT_THAT(source->Open(*file_systems_, Write("bad", bad)), IsOk());
     std::string key, value;

@@ -1,4 +1,4 @@
-// tests/differential/table_parsing.py compares these kernels with TensorFlow; what needs files is here.
+// differential.py compares these kernels with TensorFlow; what needs files is here.
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
 #include "core/op_kernel_testing.h"

@@ -1,4 +1,4 @@
-// tests/differential/table_saved.py compares these kernels with TensorFlow on fields of all types.
+// differential.py compares these kernels with TensorFlow on fields of all types.
 #include <google/protobuf/descriptor.pb.h>
 
 #include "core/op_kernel_testing.h"

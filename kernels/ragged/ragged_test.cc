@@ -1,4 +1,4 @@
-// Ragged kernels, and errors on bad splits. tests/differential/table_ragged.py compares them with TensorFlow.
+// Ragged kernels, and errors on bad splits. differential.py compares them with TensorFlow.
 #include "core/op_kernel_testing.h"
 #include "kernels/library.h"
 #include "kernels/ragged/ragged_variant.h"

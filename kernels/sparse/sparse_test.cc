@@ -1,4 +1,4 @@
-// Sparse kernels: results, and errors on hostile inputs. tests/differential/table_sparse.py
+// Sparse kernels: results, and errors on hostile inputs. differential.py
 // compares every type with TensorFlow.
 #include <cmath>
 

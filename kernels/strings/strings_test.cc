@@ -1,4 +1,4 @@
-// tests/differential/table_text.py compares these kernels with TensorFlow.
+// differential.py compares these kernels with TensorFlow.
 #include "core/op_kernel_testing.h"
 #include "kernels/library.h"
 

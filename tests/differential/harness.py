@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every op of the tables in TensorFlow and on a Weir server, through the same client, and compares the answers.
+"""Runs every op of kernels/**/differential.py in TensorFlow and on a Weir server, through the same client, and compares the answers.
 
   harness.py compare WEIR [OP...]     values, types, shapes and error codes; static shapes. WEIR is the weir program
   harness.py coverage WEIR            ops in Weir's registry without a row, and those that no case of any row gets a result of
@@ -34,7 +34,7 @@ def parse_arguments():
     parser.add_argument("mode", choices=["compare", "gradients", "hostile", "coverage"])
     parser.add_argument("weir")
     parser.add_argument("ops", nargs="*")
-    parser.add_argument("--table", help="only ops of table_TABLE.py")
+    parser.add_argument("--table", help="only ops of kernels/TABLE/differential.py: softmax, array/slicing; array means all its rooms")
     parser.add_argument("--cases", type=int, default=60, help="at most so many of each op, spread over its rows; 0: all")
     parser.add_argument("--varied", type=int, default=0, help="compare: so many variations of each op's cases instead of them")
     parser.add_argument("--seed", type=int, default=0, help="of the values in cases")
@@ -207,7 +207,10 @@ def main():
         sys.exit("no table has a row for " + " ".join(unknown))
     ops = options.ops or sorted(op for op in rows if op in listed and (rows[op].cases or rows[op].programs))
     if options.table:
-        ops = [op for op in ops if "table_" + options.table in rows[op].tables]
+        wanted = options.table.strip("/")
+        ops = [op for op in ops if any((name + "/").startswith(wanted + "/") for name in rows[op].tables)]
+        if not ops:
+            sys.exit("no kernels/%s/differential.py" % wanted)
     ops = list(dict.fromkeys(op if rows[op].cases or rows[op].programs else rows[op].covered_by or op for op in ops))
     total, failed, accepted, succeeded = 0, [], 0, set()
 

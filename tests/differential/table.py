@@ -13,11 +13,10 @@ for bit.
 """
 import functools
 import glob
-import importlib
+import importlib.util
 import inspect
 import itertools
 import os
-import sys
 import zlib
 
 import numpy as np
@@ -26,6 +25,7 @@ from tensorflow.python.framework import kernels
 from tensorflow.python.framework import op_def_registry
 
 tf1 = tf.compat.v1
+raw = tf.raw_ops
 HALF, BF16, F32, F64 = tf.float16, tf.bfloat16, tf.float32, tf.float64
 I8, I16, I32, I64 = tf.int8, tf.int16, tf.int32, tf.int64
 U8, U16, U32, U64 = tf.uint8, tf.uint16, tf.uint32, tf.uint64
@@ -41,6 +41,7 @@ ALL = NUMBERS + [BOOL, STRING]
 SHAPES = [(), (0,), (1,), (7,), (2, 0, 3), (3, 4, 5), (300,)]
 PAIRS = [((), ()), ((5,), (5,)), ((3, 4), ()), ((), (3, 4)), ((3, 4), (4,)), ((3, 1, 5), (2, 1)), ((0,), (1,)),
          ((2, 0), (1, 1)), ((2, 3), (4,)), ((40, 50), (40, 50))]
+NOTYPE = [None]  # of programs without a type
 SAME = [((7,), (7,)), ((0,), (0,)), ((), ()), ((3, 5), (3, 5))]
 
 rng = np.random.RandomState(20)
@@ -49,6 +50,7 @@ ELSEWHERE = {}  # op: why no result of it is compared
 KNOWN = []  # (op, part of the difference's text, why it is accepted)
 SEED = 0  # of the values
 _current = None  # the op whose cases are being made
+_table = None  # the table that is being loaded
 
 
 class Words(int):
@@ -65,7 +67,7 @@ class Row:
         self.cases = []  # (bound in ulps, function that makes dicts of arguments)
         self.programs = []  # (bound in ulps, function that builds the graph, types or None)
         self.covered_by = None  # the op whose programs use this one
-        self.tables = set()  # the modules that speak of it
+        self.tables = set()  # the families that speak of it
 
 
 class Fed:
@@ -78,7 +80,7 @@ class Fed:
 
 def _row(op):
     found = ROWS.setdefault(op, Row())
-    found.tables.add(sys._getframe(2).f_globals["__name__"])  # pylint: disable=protected-access
+    found.tables.add(_table)
     return found
 
 
@@ -267,6 +269,27 @@ def ids(*value):
     return Fed(np.array(value), I32)
 
 
+def longs(value):
+    return Fed(np.array(value, np.int64), I64)
+
+
+def text(*values, shape=None):  # pylint: disable=redefined-outer-name
+    """A tensor of strings."""
+    made = np.empty(len(values), object)
+    made[:] = [v if isinstance(v, bytes) else v.encode() for v in values]
+    return Fed(made.reshape(shape if shape is not None else (len(values),)), STRING)
+
+
+def one(value):
+    """A string."""
+    return text(value, shape=())
+
+
+def unique(name):
+    """A name that no other node of the graph has."""
+    return tf1.get_default_graph().unique_name(name)
+
+
 def each(*makes, types=None):
     """Cases written out: functions from a type to the op's arguments."""
     return lambda: (make(t) for t, make in itertools.product(_types(types), makes))
@@ -376,7 +399,12 @@ def fed(value, dtype=None):
 
 
 def load():
-    """Imports every table_*.py beside this file."""
-    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "table_*.py"))):
-        importlib.import_module(os.path.basename(path)[:-3])
+    """Runs differential.py of every op family: the table of kernels/softmax/ is "softmax", that of kernels/array/moving/ "array/moving"."""
+    global _table
+    kernels_folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kernels")
+    for path in sorted(glob.glob(os.path.join(kernels_folder, "**", "differential.py"), recursive=True)):
+        _table = os.path.relpath(os.path.dirname(path), kernels_folder)
+        rng.seed(zlib.crc32(_table.encode()))  # some rows draw their values here
+        spec = importlib.util.spec_from_file_location("differential_" + _table.replace("/", "_"), path)
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
     return ROWS

@@ -4,7 +4,7 @@
 #include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
-#include "tests/gradients/op_case.h"
+#include "tests/gradients/family_cases.h"
 
 namespace weir {
 namespace {
@@ -94,11 +94,11 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
   OpRegistry ops;
   ASSERT_THAT(RegisterAllOps(ops), IsOk());
   std::set<std::string> checked = {
-      // In variable_gradients_test.cc.
+      // Tests of kernels/state/gradients_test.cc.
       "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
-      // In optional_gradients_test.cc.
+      // Of kernels/data/iterators.
       "OptionalFromValue", "OptionalGetValue",
-      // In container_gradients_test.cc.
+      // Of kernels/containers, ragged and sparse/csr.
       "RaggedTensorToVariant", "RaggedTensorFromVariant", "TensorListConcat", "TensorListConcatV2",
       "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListPopBack", "TensorListPushBack",
       "TensorListResize", "TensorListScatter", "TensorListScatterIntoExistingList", "TensorListScatterV2",
@@ -109,11 +109,11 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
       // In call_gradients_test.cc.
       "Case", "If", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
       "StatelessWhile", "SymbolicGradient", "While",
-      // In random_gradients_test.cc.
+      // Of kernels/random.
       "RandomGamma", "StatelessParameterizedTruncatedNormal", "StatelessRandomGammaV2", "StatelessRandomGammaV3",
-      // In linear_gradients_test.cc, of matrices that have what they give.
+      // Of kernels/linalg, of matrices that have what they give.
       "Cholesky", "MatrixSquareRoot",
-      // In nn_gradients_test.cc: the maxima's own, and by the second order of FusedBatchNorm.
+      // Of kernels/pooling: the maxima's own, and by the second order of FusedBatchNorm.
       "MaxPoolGrad", "MaxPoolGradV2", "MaxPoolGradGrad", "MaxPool3DGrad", "MaxPool3DGradGrad", "FusedBatchNormGrad",
       "FusedBatchNormGradV2", "FusedBatchNormGradV3",
       // Straight-through, which no difference quotient shows; the differential tests compare them with TensorFlow's.
@@ -122,13 +122,10 @@ TEST(GradientCoverage, EveryOpIsAccountedFor) {
       // Their input, passed on: one prints, the others want a reference.
       "Print", "RefIdentity", "DebugGradientRefIdentity"};
   for (const char* op : {"Concat", "Gather", "Read", "Scatter", "Split", "Write"}) {
-    // In container_gradients_test.cc; the first version differs in its reference to a handle.
+    // Of kernels/containers; the first version differs in its reference to a handle.
     for (const char* version : {"", "V2", "V3"}) checked.insert(absl::StrCat("TensorArray", op, version));
   }
-  for (const auto& cases :
-       {MathCases(), ArrayCases(), NnCases(), SpecialCases(), LinearCases(), VolumeCases(), RecordCases()}) {
-    for (const OpCase& op_case : cases) checked.insert(op_case.op);
-  }
+  for (const OpCase& op_case : AllGradientCases()) checked.insert(op_case.op);
   for (const OpRegistration* registration : ops.All()) {
     const std::string& op = registration->op_def->name();
     if (!MayCarryGradient(*registration->op_def) || WithoutGradient().count(op) > 0) continue;

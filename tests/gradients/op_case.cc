@@ -68,6 +68,26 @@ OpArgument List(const std::vector<OpArgument>& parts) {
   return argument;
 }
 
+OpArgument IntRows(std::vector<int32_t> values, int64_t rows) {
+  const int64_t columns = static_cast<int64_t>(values.size()) / rows;
+  return C(AsTensor<int32_t>(std::move(values), TensorShape({rows, columns})));
+}
+
+OpArgument LongRows(std::vector<int64_t> values, int64_t columns) {
+  const int64_t rows = static_cast<int64_t>(values.size()) / columns;
+  return C(AsTensor<int64_t>(std::move(values), TensorShape({rows, columns})));
+}
+
+Attrs WindowAttrs(const Ints64& strides, const std::string& padding, const std::string& format) {
+  return Attrs().Set("strides", strides).Set("padding", padding).Set("data_format", format);
+}
+
+std::vector<OpCase> Joined(const std::vector<std::vector<OpCase>>& tables) {
+  std::vector<OpCase> all;
+  for (const std::vector<OpCase>& table : tables) all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
 void CheckCases(const std::vector<OpCase>& cases) {
   int number = 0;
   for (const OpCase& op_case : cases) {

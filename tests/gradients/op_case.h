@@ -1,4 +1,4 @@
-// Tables of ops whose gradients are checked.
+// Ops whose gradients are checked: one line of a family's table each.
 #pragma once
 
 #include <string>
@@ -25,9 +25,17 @@ OpArgument X(const TensorShape& shape, double low = -1.9, double high = 1.9);
 // A constant one.
 OpArgument C(const Tensor& value);
 inline OpArgument Ints(std::vector<int32_t> values) { return C(Tensor::Vector<int32_t>(values)); }
+inline OpArgument Longs(std::vector<int64_t> values) { return C(Tensor::Vector<int64_t>(values)); }
+// Matrices: of so many rows, and of rows of so many columns.
+OpArgument IntRows(std::vector<int32_t> values, int64_t rows);
+OpArgument LongRows(std::vector<int64_t> values, int64_t columns);
 inline OpArgument Int(int32_t value) { return C(Tensor::Scalar<int32_t>(value)); }
 // A list of values as one argument.
 OpArgument List(const std::vector<OpArgument>& parts);
+
+using Ints64 = std::vector<int64_t>;
+// Attributes of what slides over an image.
+Attrs WindowAttrs(const Ints64& strides, const std::string& padding, const std::string& format = "NHWC");
 
 struct OpCase {
   std::string op;
@@ -56,16 +64,9 @@ inline OpCase Outputs(std::vector<int> which, OpCase op_case) {
 }
 inline OpCase FirstOutput(OpCase op_case) { return Outputs({0}, std::move(op_case)); }
 
+std::vector<OpCase> Joined(const std::vector<std::vector<OpCase>>& tables);
+
 // The gradients of each case agree with numeric ones; so do the gradients' gradients where asked for.
 void CheckCases(const std::vector<OpCase>& cases);
-
-// Every table.
-std::vector<OpCase> MathCases();
-std::vector<OpCase> ArrayCases();
-std::vector<OpCase> NnCases();
-std::vector<OpCase> SpecialCases();
-std::vector<OpCase> LinearCases();
-std::vector<OpCase> VolumeCases();
-std::vector<OpCase> RecordCases();
 
 }  // namespace weir

@@ -7,14 +7,14 @@
 namespace weir {
 
 // The arguments of a call. The direction's result is written, the others are read.
-struct ConvolutionBuffers {
+struct GpuConvolutionBuffers {
   void* in = nullptr;
   void* filter = nullptr;
   void* out = nullptr;
 };
 
-using ConvolutionPlan = LibraryPlan<ConvolutionProblem, ConvolutionBuffers>;
-using ConvolutionLibrary = GpuLibrary<ConvolutionProblem, ConvolutionBuffers>;
-using ConvolutionPlanner = LibraryPlanner<ConvolutionProblem, ConvolutionBuffers>;
+using ConvolutionPlan = LibraryPlan<ConvolutionProblem, GpuConvolutionBuffers>;
+using ConvolutionLibrary = GpuLibrary<ConvolutionProblem, GpuConvolutionBuffers>;
+using ConvolutionPlanner = LibraryPlanner<ConvolutionProblem, GpuConvolutionBuffers>;
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 
 namespace weir {
 
-template class LibraryPlanner<ConvolutionProblem, ConvolutionBuffers>;
+template class LibraryPlanner<ConvolutionProblem, GpuConvolutionBuffers>;
 template absl::StatusOr<std::shared_ptr<ConvolutionPlanner>> PlannerOf(
     GpuDevice&, bool, absl::StatusOr<std::shared_ptr<ConvolutionLibrary>> (*)(GpuRuntime&, const GpuMathSettings&));
 

@@ -17,7 +17,7 @@ class FakePlan : public ConvolutionPlan {
   const ConvolutionProblem& problem() const override { return problem_; }
   const LibraryRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return workspace_; }
-  absl::Status Enqueue(GpuStream&, const ConvolutionBuffers&, void*) override { return absl::OkStatus(); }
+  absl::Status Enqueue(GpuStream&, const GpuConvolutionBuffers&, void*) override { return absl::OkStatus(); }
 
  private:
   const ConvolutionProblem problem_;

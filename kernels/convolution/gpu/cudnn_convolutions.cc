@@ -9,9 +9,9 @@
 namespace weir {
 namespace {
 
-using CudnnConvolutionLibrary = CudnnLibrary<ConvolutionProblem, ConvolutionBuffers>;
+using CudnnConvolutionLibrary = CudnnLibrary<ConvolutionProblem, GpuConvolutionBuffers>;
 
-CudnnArguments ArgumentsOf(const ConvolutionProblem&, const ConvolutionBuffers& buffers) {
+CudnnArguments ArgumentsOf(const ConvolutionProblem&, const GpuConvolutionBuffers& buffers) {
   return {.names = {kCudnnIn, kCudnnFilter, kCudnnOut}, .pointers = {buffers.in, buffers.filter, buffers.out}};
 }
 

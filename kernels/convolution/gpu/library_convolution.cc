@@ -49,7 +49,7 @@ Places FilterPlaces(const ConvolutionShape& shape) {
 class LibraryCall {
  public:
   LibraryCall(OpKernelContext& ctx, GpuStream& stream, const ConvolutionShape& shape, const PaddedConvolution& padded,
-       const ConvolutionTensors& tensors)
+              const ConvolutionTensors& tensors)
       : ctx_(ctx),
         stream_(stream),
         direction_(padded.problem.direction),
@@ -149,7 +149,7 @@ absl::StatusOr<std::shared_ptr<ConvolutionLibrary>> LibraryFor(GpuRuntime& gpu, 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ConvolutionPlanner>> ConvolutionPlannerOf(GpuDevice& gpu) {
-  return PlannerOf<ConvolutionProblem, ConvolutionBuffers>(gpu, true, &LibraryFor);
+  return PlannerOf<ConvolutionProblem, GpuConvolutionBuffers>(gpu, true, &LibraryFor);
 }
 
 absl::StatusOr<bool> ConvolveByLibrary(OpKernelContext& ctx, GpuStream& stream, ConvolutionPlanner& planner,

@@ -11,7 +11,7 @@ namespace {
 
 struct Args {
   ConvolutionProblem problem;
-  ConvolutionBuffers buffers;
+  GpuConvolutionBuffers buffers;
   void* workspace;
   size_t workspace_bytes;
 };
@@ -107,7 +107,7 @@ class Loops {
   }
 
   const ConvolutionProblem& p_;
-  const ConvolutionBuffers& b_;
+  const GpuConvolutionBuffers& b_;
   const ConvolutionSteps steps_;
 };
 
@@ -132,7 +132,7 @@ class SimulatedPlan : public ConvolutionPlan {
   const LibraryRecipe& recipe() const override { return recipe_; }
   size_t workspace_bytes() const override { return workspace_bytes_; }
 
-  absl::Status Enqueue(GpuStream& stream, const ConvolutionBuffers& buffers, void* workspace) override {
+  absl::Status Enqueue(GpuStream& stream, const GpuConvolutionBuffers& buffers, void* workspace) override {
     static const GpuKernel kKernel = {.name = "simulated convolution", .simulate = &Simulate};
     const auto access = [this](void* data, int64_t elements, ConvolutionDirection made_by) {
       const size_t bytes = static_cast<size_t>(elements) * DataTypeSize(problem_.dtype);

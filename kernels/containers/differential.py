@@ -1,0 +1,235 @@
+"""Stacks, tensor arrays, tensor lists and tensor maps."""
+from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+
+def stack(t):
+    handle = raw.StackV2(max_size=fed(2, I32), elem_type=t, stack_name=unique("s"))
+    first = raw.StackPushV2(handle=handle, elem=fed(V((3,), t)))
+    with tf1.control_dependencies([first]):
+        second = raw.StackPushV2(handle=handle, elem=fed(V((2, 2), t)))
+    with tf1.control_dependencies([second]):
+        popped = raw.StackPopV2(handle=handle, elem_type=t)
+    with tf1.control_dependencies([popped]):
+        closed = raw.StackCloseV2(handle=handle)
+    return [[first, second, popped, closed]]
+
+
+program("StackV2 StackPushV2 StackPopV2 StackCloseV2", 0, stack, [F32, I32, BOOL, STRING])
+
+
+def stack_misuse(t):
+    handle = raw.StackV2(max_size=fed(1, I32), elem_type=t, stack_name=unique("s"))
+    with tf1.control_dependencies([raw.StackPushV2(handle=handle, elem=fed(V((3,), t)))]):
+        return [raw.StackPushV2(handle=handle, elem=fed(V((3,), t)))]
+
+
+program("StackV2", 0, stack_misuse, [F32])
+
+
+def stack_empty(t):
+    return [raw.StackPopV2(handle=raw.StackV2(max_size=-1, elem_type=t, stack_name=unique("s")), elem_type=t)]
+
+
+program("StackV2", 0, stack_empty, [F32])
+
+
+def array_scatter_beyond(t):
+    handle, flow = raw.TensorArrayV3(size=fed(3, I32), dtype=t, tensor_array_name=unique("a"))
+    flow = raw.TensorArrayScatterV3(handle=handle, indices=fed([0, 3], I32), value=fed(V((2,), t)), flow_in=flow)
+    return [raw.TensorArraySizeV3(handle=handle, flow_in=flow)]
+
+
+program("TensorArrayV3", 0, array_scatter_beyond, [F32])
+
+
+def array(t):
+    handle, flow = raw.TensorArrayV3(size=fed(3, I32), dtype=t, tensor_array_name=unique("a"), clear_after_read=False)
+    flow = raw.TensorArrayScatterV3(handle=handle, indices=fed([0, 2], I32), value=fed(V((2, 3), t)), flow_in=flow)
+    flow = raw.TensorArrayWriteV3(handle=handle, index=fed(1, I32), value=fed(V((3,), t)), flow_in=flow)
+    return [[raw.TensorArrayGatherV3(handle=handle, indices=fed([2, 0, 1], I32), flow_in=flow, dtype=t),
+             raw.TensorArrayReadV3(handle=handle, index=fed(2, I32), flow_in=flow, dtype=t),
+             raw.TensorArraySizeV3(handle=handle, flow_in=flow),
+             raw.TensorArrayConcatV3(handle=handle, flow_in=flow, dtype=t)], raw.TensorArrayCloseV3(handle=handle)]
+
+
+program("TensorArrayV3 TensorArrayScatterV3 TensorArrayWriteV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArraySizeV3 TensorArrayConcatV3 "
+        "TensorArrayCloseV3", 0, array, [F32, F64, I32, BOOL, STRING, HALF])
+
+
+def array_split(t):
+    handle, flow = raw.TensorArrayV3(size=fed(2, I32), dtype=t, tensor_array_name=unique("a"))
+    flow = raw.TensorArraySplitV3(handle=handle, value=fed(V((5, 2), t)), lengths=fed([2, 3], I64), flow_in=flow)
+    return [[raw.TensorArrayReadV3(handle=handle, index=fed(1, I32), flow_in=flow, dtype=t)]]
+
+
+program("TensorArrayV3 TensorArraySplitV3", 0, array_split, [F32, I32, STRING])
+
+
+def array_grad(t):
+    handle, flow = raw.TensorArrayV3(size=fed(2, I32), dtype=t, tensor_array_name=unique("a"), clear_after_read=False)
+    flow = raw.TensorArrayWriteV3(handle=handle, index=fed(1, I32), value=fed(V((3,), t)), flow_in=flow)
+    grad, gflow = raw.TensorArrayGradV3(handle=handle, flow_in=flow, source="g")
+    gflow = raw.TensorArrayWriteV3(handle=grad, index=fed(1, I32), value=fed(V((3,), t)), flow_in=gflow)
+    gflow = raw.TensorArrayWriteV3(handle=grad, index=fed(1, I32), value=fed(V((3,), t)), flow_in=gflow)
+    shaped, sflow = raw.TensorArrayGradWithShape(handle=handle, flow_in=flow, shape_to_prepend=fed([2], I32), source="h")
+    sflow = raw.TensorArrayWriteV3(handle=shaped, index=fed(1, I32), value=fed(V((2, 3), t)), flow_in=sflow)
+    return [[raw.TensorArrayReadV3(handle=grad, index=fed(1, I32), flow_in=gflow, dtype=t),
+             raw.TensorArrayReadV3(handle=shaped, index=fed(1, I32), flow_in=sflow, dtype=t)]]
+
+
+program("TensorArrayV3 TensorArrayGradV3 TensorArrayGradWithShape", 0, array_grad, [F32, F64])
+
+
+def array_wrong(index, size=2, value=(3,), write_type=None, twice=False):
+    def build(t):
+        handle, flow = raw.TensorArrayV3(size=fed(size, I32), dtype=t, element_shape=[3], tensor_array_name=unique("a"))
+        for _ in range(2 if twice else 1):
+            flow = raw.TensorArrayWriteV3(handle=handle, index=fed(index, I32), value=fed(V(value, write_type or t)), flow_in=flow)
+        return [raw.TensorArrayReadV3(handle=handle, index=fed(0, I32), flow_in=flow, dtype=t)]
+
+    build.__name__ = "array_wrong(%s, %s, %s)" % (index, size, value)
+    return build
+
+
+for _arguments in [dict(index=5), dict(index=-1), dict(index=0, value=(2,)), dict(index=0, write_type=F64), dict(index=0, size=-1),
+                   dict(index=0, twice=True), dict(index=1)]:
+    program("TensorArrayV3", 0, array_wrong(**_arguments), [F32])
+
+
+def tensor_list_unequal(t):
+    made = raw.EmptyTensorList(element_shape=fed(-1, I32), max_num_elements=fed(-1, I32), element_dtype=t)
+    for n in range(3):
+        made = raw.TensorListPushBack(input_handle=made, tensor=fed(V((n,), t)))
+    return [raw.TensorListGather(input_handle=made, indices=fed(np.array(i, int), I32), element_shape=fed(-1, I32), element_dtype=t) for i in ([2, 2], [2, 1], [5], [])]
+
+
+program("EmptyTensorList TensorListPushBack TensorListGather", 0, tensor_list_unequal, [F32, STRING])
+
+
+def tensor_list_reserved(t):
+    made = raw.TensorListReserve(element_shape=fed([2], I32), num_elements=fed(3, I32), element_dtype=t)
+    empty = raw.EmptyTensorList(element_shape=fed([-1], I32), max_num_elements=fed(1, I32), element_dtype=t)
+    once = raw.TensorListPushBack(input_handle=empty, tensor=fed(V((4,), t)))
+    old = raw.TensorListScatter(tensor=fed(V((2, 2), t)), indices=fed([1, 0], I32), element_shape=fed([2], I32))
+    return [raw.TensorListStack(input_handle=made, element_shape=fed([2], I32), element_dtype=t),
+            raw.TensorListStack(input_handle=old, element_shape=fed([2], I32), element_dtype=t),
+            raw.TensorListLength(input_handle=once), raw.TensorListLength(input_handle=raw.TensorListPushBack(input_handle=once, tensor=fed(V((4,), t))))]
+
+
+program("TensorListReserve EmptyTensorList TensorListScatter", 0, tensor_list_reserved, [F32, I32, STRING])
+
+
+def tensor_list(t):
+    made = raw.TensorListFromTensor(tensor=fed(V((3, 2), t)), element_shape=fed([2], I32))
+    made = raw.TensorListPushBack(input_handle=made, tensor=fed(V((2,), t)))
+    made = raw.TensorListSetItem(input_handle=made, index=fed(1, I32), item=fed(V((2,), t)))
+    popped, item = raw.TensorListPopBack(input_handle=made, element_shape=fed([2], I32), element_dtype=t)
+    wider = raw.TensorListResize(input_handle=popped, size=fed(5, I32))
+    shape = fed([2], I32)
+    scattered = raw.TensorListScatterV2(tensor=fed(V((2, 2), t)), indices=fed([3, 0], I32), element_shape=shape, num_elements=fed(-1, I32))
+    both = raw.TensorListConcatLists(input_a=made, input_b=popped, element_dtype=t)
+    split = raw.TensorListSplit(tensor=fed(V((5, 2), t)), element_shape=fed([-1, 2], I32), lengths=fed([2, 3], I64))
+    into = raw.TensorListScatterIntoExistingList(input_handle=made, tensor=fed(V((2, 2), t)), indices=fed([1, 2], I32))
+    stacked = [raw.TensorListStack(input_handle=h, element_shape=shape, element_dtype=t) for h in (made, popped, scattered, both, into)]
+    return [[item, raw.TensorListLength(input_handle=made), raw.TensorListElementShape(input_handle=made, shape_type=I32), *stacked,
+             raw.TensorListGather(input_handle=made, indices=fed([2, 0], I32), element_shape=shape, element_dtype=t),
+             raw.TensorListGetItem(input_handle=made, index=fed(1, I32), element_shape=shape, element_dtype=t),
+             *raw.TensorListConcatV2(input_handle=split, element_shape=fed([-1, 2], I32), leading_dims=fed(np.array([], int), I64), element_dtype=t)],
+            raw.TensorListGetItem(input_handle=wider, index=fed(4, I32), element_shape=shape, element_dtype=t),
+            *raw.TensorListConcat(input_handle=split, element_dtype=t)]
+
+
+program("TensorListFromTensor TensorListPushBack TensorListSetItem TensorListPopBack TensorListResize TensorListScatterV2 TensorListConcatLists "
+        "TensorListSplit TensorListScatterIntoExistingList TensorListStack TensorListLength TensorListElementShape TensorListGather TensorListGetItem "
+        "TensorListConcatV2 TensorListConcat", 0, tensor_list, NUMBERS + [BOOL, STRING])
+
+
+def list_wrong(name, **arguments):
+    def build(t):
+        made = raw.TensorListFromTensor(tensor=fed(V((3, 2), t)), element_shape=fed([2], I32))
+        inputs = {key: fed(value) if isinstance(value, Fed) else value for key, value in arguments.items()}
+        out = getattr(raw, name)(input_handle=made, **inputs)
+        return [out if not isinstance(out, tf.Tensor) or out.dtype != tf.variant else raw.TensorListLength(input_handle=out)]
+
+    build.__name__ = "%s(%s)" % (name, arguments.keys())
+    return build
+
+
+_SHAPE = lambda *dims: Fed(list(dims), I32)
+for _name, _arguments in [
+        ("TensorListGetItem", dict(index=Fed(3, I32), element_shape=_SHAPE(2), element_dtype=F32)),
+        ("TensorListGetItem", dict(index=Fed(-1, I32), element_shape=_SHAPE(2), element_dtype=F32)),
+        ("TensorListGetItem", dict(index=Fed(0, I32), element_shape=_SHAPE(3), element_dtype=F32)),
+        ("TensorListGetItem", dict(index=Fed(0, I32), element_shape=_SHAPE(2), element_dtype=F64)),
+        ("TensorListSetItem", dict(index=Fed(3, I32), item=V((2,), F32))),
+        ("TensorListSetItem", dict(index=Fed(0, I32), item=V((3,), F32))),
+        ("TensorListPushBack", dict(tensor=V((3,), F32))), ("TensorListPushBack", dict(tensor=V((2,), I32))),
+        ("TensorListResize", dict(size=Fed(-1, I32))), ("TensorListGather", dict(indices=_SHAPE(9), element_shape=_SHAPE(2), element_dtype=F32)),
+        ("TensorListStack", dict(element_shape=_SHAPE(2), element_dtype=F32, num_elements=7)),
+        ("TensorListStack", dict(element_shape=_SHAPE(2, 2), element_dtype=F32)), ("TensorListStack", dict(element_shape=_SHAPE(2), element_dtype=I32))]:
+    program("TensorListFromTensor", 0, list_wrong(_name, **_arguments), [F32])
+
+
+def pushed_batch(t):
+    lists = raw.Pack(values=[raw.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=t)] * 2)
+    return [raw.TensorListLength(input_handle=raw.Unpack(value=raw.TensorListPushBackBatch(input_handles=lists, tensor=fed(V((2, 3), t))), num=2)[1])]
+
+
+program("TensorListPushBackBatch", 0, pushed_batch, [F32, I32])
+
+
+def misused_lists(_):
+    """Rows that have no place, or no list."""
+    empty = raw.EmptyTensorList(element_shape=fed(Fed([], I32)), max_num_elements=fed(Fed(-1, I32)), element_dtype=F32)
+    length = lambda handle: raw.TensorListLength(input_handle=handle)
+    pushed = raw.TensorListPushBackBatch(input_handles=tf.stack([empty, empty]), tensor=fed(V((3,), F32)))
+    return [length(raw.TensorListScatterV2(tensor=fed(V((2,), F32)), indices=fed(Fed(i, I32)), element_shape=fed(Fed([], I32)), num_elements=fed(Fed(-1, I32))))
+            for i in ([0, -3], [0, 3, 4], [0, 3])] + [length(pushed[0])]
+
+
+program("TensorListScatterV2 TensorListPushBackBatch", WORDS, misused_lists, [None])
+elsewhere("TensorArrayConcatV2", "TensorFlow's client makes it only with a kernel that it does not have")
+
+
+def stacks(t):
+    stack = raw.Stack(elem_type=t)
+    with tf.control_dependencies([raw.StackPush(handle=stack, elem=fed(V((2,), t)))]):
+        pop = raw.StackPop(handle=stack, elem_type=t)
+    with tf.control_dependencies([pop]):
+        empty = raw.StackPop(handle=stack, elem_type=t)
+    return [pop, empty, raw.StackClose(handle=stack)]
+
+
+program("Stack StackPush StackPop StackClose", 0, stacks, [F32, STRING])
+_RAGGED, _SPARSE = b"\x0a\x02\x08\x03", b"\x0a\x02\x08\x01"  # CompositeTensorVariantMetadata of these classes
+
+
+def composites(t):
+    made = raw.CompositeTensorVariantFromComponents(components=[fed(V((3,), t)), fed([0, 2, 3], I64)], metadata=_RAGGED)
+    nothing = raw.CompositeTensorVariantFromComponents(components=[], metadata=_SPARSE)
+    apart = lambda encoded, types, metadata=_RAGGED: list(raw.CompositeTensorVariantToComponents(encoded=encoded, metadata=metadata, Tcomponents=types))
+    return [apart(made, [t, I64]), apart(made, [t, t]), apart(made, [t]), apart(made, [t, I64], _SPARSE),
+            apart(raw.EmptyTensorList(element_shape=fed(-1, I32), max_num_elements=fed(-1, I32), element_dtype=t), [t]),
+            apart(raw.CompositeTensorVariantFromComponents(components=[nothing], metadata=_RAGGED), [tf.variant])[0]]
+
+
+program("CompositeTensorVariantFromComponents CompositeTensorVariantToComponents", 0, composites, [F32, I32, STRING])
+
+
+def maps(t):
+    insert = lambda made, key, value: raw.TensorMapInsert(input_handle=made, key=key, value=value)
+    look = lambda made, key: raw.TensorMapLookup(input_handle=made, key=key, value_dtype=t)
+    one, two = fed(1, I32), fed(2, I32)
+    made = insert(raw.EmptyTensorMap(), one, fed(V((3, 2), t)))
+    both = insert(made, two, fed(V((2,), t)))
+    replaced = insert(both, one, fed(V((4,), t)))
+    erased = raw.TensorMapErase(input_handle=both, key=one, value_dtype=t)
+    has = [raw.TensorMapHasKey(input_handle=m, key=k) for m in (made, both, erased) for k in (one, two)]
+    sizes = [raw.TensorMapSize(input_handle=m) for m in (made, both, replaced, erased)]
+    return [[look(both, one), look(both, two), look(replaced, one), look(erased, two), *has, *sizes,
+             raw.TensorMapStackKeys(input_handle=made, key_dtype=I32)],
+            look(erased, one), raw.TensorMapSize(input_handle=raw.TensorMapErase(input_handle=made, key=two, value_dtype=t)),
+            raw.TensorMapStackKeys(input_handle=made, key_dtype=I64), raw.TensorMapStackKeys(input_handle=raw.EmptyTensorMap(), key_dtype=I64)]
+
+
+program("EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup TensorMapSize TensorMapStackKeys", 0, maps, [F32, I32, STRING])

@@ -1,0 +1,70 @@
+"""Convolutions of images and volumes, and their gradients."""
+from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+IMAGE = (2, 6, 7, 3)
+CONVS = [dict(strides=[1, 1, 1, 1], padding="SAME"), dict(strides=[1, 2, 2, 1], padding="VALID"),
+         dict(strides=[1, 1, 1, 1], padding="SAME", dilations=[1, 2, 2, 1]), dict(strides=[1, 2, 1, 1], padding="SAME")]
+row("Conv2D", 512, each(*[lambda t, c=c, f=f: {"input": V(IMAGE, t), "filter": V(f, t), **c}
+                          for c in CONVS for f in [(3, 3, 3, 4), (1, 1, 3, 5), (3, 3, 2, 4)]]))
+CONVOLVED = dict(strides=[1, 1, 1, 1], padding="SAME")
+row("Conv2D", 512, plain(*[{"input": V((1, 4, 4, 2), F32), "filter": V((2, 2, 2, 2), F32), **CONVOLVED, "strides": s}
+                           for s in ([2, 1, 1, 1], [1, 1, 1, 2])]))
+# Windows that a stride would bring back fit nowhere; those beyond it have no size.
+BEYOND = [{"strides": [1, s, s, 1], "padding": "VALID"} for s in (1, 2, 3)]
+row("Conv2D", 512, plain(*[{"input": V((1, 6, 6, 2), F32), "filter": V((9, 3, 2, 2), F32), **b} for b in BEYOND]))
+row("DepthwiseConv2dNative", 512, each(*[
+    lambda t, c=c: {"input": V(IMAGE, t), "filter": V((3, 3, 3, 2), t), **c} for c in CONVS[:1] + CONVS[2:3]]))
+known("DepthwiseConv2dNative", "does not support dilations", "Weir can")
+_OUT = [(2, 6, 7, 4), (2, 2, 3, 4), (2, 6, 7, 4), (2, 3, 7, 4)]
+row("Conv2DBackpropFilter", 512, each(*[lambda t, c=c, o=o, f=f: {"input": V(IMAGE, t), "filter_sizes": ids(*f), "out_backprop": V(o, t), **c}
+                                        for c, o in zip(CONVS, _OUT) for f in [(3, 3, 3, 4), (3, 3, 3, 5)]]))
+known("Conv2DBackpropFilter", "do not yet support dilation rates", "Weir can")
+row("Conv2DBackpropFilter", WORDS, plain(*[
+    {"input": V(i, F64), "filter_sizes": Fed(s, I32), "out_backprop": V(g, F64), **CONVOLVED} for i, s, g in [
+        ((1, 4, 4), [2, 2, 2, 3], (1, 4, 4, 3)), ((1, 4, 4, 2), [2, 2, 2], (1, 4, 4, 3)), ((1, 4, 4, 2), [2, 2, 2, 3], (2, 4, 4, 3)),
+        ((1, 4, 4, 2), [[2, 2, 2, 3]], (1, 4, 4, 3))]]))
+row("Conv2DBackpropInput", 512, each(*[lambda t, c=c, o=o, s=s: {"input_sizes": ids(*s), "filter": V((3, 3, 3, 4), t), "out_backprop": V(o, t), **c}
+                                       for c, o in zip(CONVS, _OUT) for s in [IMAGE, (2, 6, 7, 5)]]))
+known("Conv2DBackpropInput", "do not yet support dilation rates", "Weir can")
+row("Conv2DBackpropInput", 512, plain(*[
+    {"input_sizes": Fed(s, I32), "filter": V((2, 2, 2, 3), F32), "out_backprop": V(g, F32), **CONVOLVED}
+    for s, g in [([1, 4, 4, 2], (1, 3, 4, 3)), ([1, 4, 4, 2], (2, 4, 4, 3)), ([1, 4, 4], (1, 4, 4, 3)),
+                 ([1, 4, 4, 2], (1, 4, 4, 2))]]))
+row("Conv2DBackpropInput", WORDS, plain(*[
+    {"input_sizes": Fed(s, I32), "filter": V(f, F64), "out_backprop": V(g, F64), **CONVOLVED} for s, f, g in [
+        ([1, 4, 4, 2], (2, 2, 2), (1, 4, 4, 3)), ([1, 4, 4, 2], (2, 2, 2, 3), (2, 4, 4, 3)),
+        ([1, 4, 4, 2], (2, 2, 2, 3), (1, 4, 4, 4))]]))
+row("DepthwiseConv2dNativeBackpropFilter", 512, each(*[
+    lambda t, f=f: {"input": V(IMAGE, t), "filter_sizes": ids(*f), "out_backprop": V((2, 6, 7, 6), t), **CONVS[0]} for f in [(3, 3, 3, 2), (3, 3, 2, 2)]]))
+row("DepthwiseConv2dNativeBackpropInput", 512, each(*[
+    lambda t, s=s: {"input_sizes": ids(*s), "filter": V((3, 3, 3, 2), t), "out_backprop": V((2, 6, 7, 6), t), **CONVS[0]} for s in [IMAGE, (2, 6, 7, 2)]]))
+row("DepthwiseConv2dNativeBackpropInput", WORDS, plain(*[
+    {"input_sizes": Fed(s, I32), "filter": V(f, F32), "out_backprop": V(g, F32), **CONVOLVED} for s, f, g in [
+        ([1, 4, 4, 2], (2, 2, 2), (1, 4, 4, 2)), ([1, 4, 4, 2], (2, 2, 2, 1), (1, 4, 4)), ([1, 4, 4, 2], (2, 2, 2, 1), (2, 4, 4, 2)),
+        ([1, 4, 4, 2], (2, 2, 3, 1), (1, 4, 4, 3)), ([[1, 4, 4, 2]], (2, 2, 2, 1), (1, 4, 4, 2))]]))
+VOLUME = (2, 3, 4, 5, 2)
+VOLUME_CONVS = [dict(strides=[1, 1, 1, 1, 1], padding="SAME"), dict(strides=[1, 2, 1, 2, 1], padding="VALID")]
+row("Conv3D", 512, each(*[lambda t, c=c, f=f: {"input": V(VOLUME, t), "filter": V(f, t), **c}
+                          for c in VOLUME_CONVS for f in [(2, 2, 3, 2, 4), (1, 1, 1, 2, 3), (2, 2, 2, 3, 4)]], types=[F32, F64]))
+row("Conv3DBackpropInputV2", 512, each(*[
+    lambda t, c=c, g=g: {"input_sizes": ids(*VOLUME), "filter": V((2, 2, 3, 2, 4), t), "out_backprop": V(g, t), **c}
+    for c, g in zip(VOLUME_CONVS, [(2, 3, 4, 5, 4), (2, 1, 3, 2, 4)])], types=[F32, F64]))
+CUBE = dict(strides=[1, 1, 1, 1, 1], padding="SAME")
+row("Conv3DBackpropInputV2", WORDS, plain(*[
+    {"input_sizes": Fed(s, I32), "filter": V((1, 1, 1, 2, 3), F32), "out_backprop": V(g, F32), **CUBE} for s, g in [
+        ([1, 2, 2, 2], (1, 2, 2, 2, 3)), ([1, 2, 2, 2, 2], (2, 2, 2, 3)), ([1, 2, 2, 2, 2], (2, 2, 2, 2, 3)),
+        ([1, 2, 2, 2, 3], (1, 2, 2, 2, 3)), ([1, 2, 2, 2, 2], (1, 2, 2, 2, 4))]]))
+row("Conv3DBackpropFilterV2", 512, each(*[
+    lambda t, c=c, g=g: {"input": V(VOLUME, t), "filter_sizes": ids(2, 2, 3, 2, 4), "out_backprop": V(g, t), **c}
+    for c, g in zip(VOLUME_CONVS, [(2, 3, 4, 5, 4), (2, 1, 3, 2, 4)])], types=[F32, F64]))
+row("Conv", 512, each(*[lambda t, p=p: {"input": V(IMAGE, t), "filter": V((3, 3, 3, 4), t), "strides": [1, 1, 1, 1], "padding": p}
+                        for p in ("SAME", "VALID")], types=[F32, F64]))
+SMALL = (2, 4, 5, 3)
+ONE = (1,) + SMALL[1:]  # of a second image TensorFlow's fused kernels make something else than of one alone
+row("FusedResizeAndPadConv2D", 512, each(*[
+    lambda t, m=m, p=p, a=a: {"input": Shaped(V(ONE, t)), "size": Shaped(ids(7, 6)), "paddings": Shaped(Fed([[0, 0], p, [1, 1], [0, 0]], I32)), "filter": Shaped(V((3, 2, 3, 2), t)),
+                              "resize_align_corners": a, "mode": m, "strides": [1, 1, 1, 1], "padding": "VALID"}
+    for m in ("REFLECT", "SYMMETRIC") for p in ([2, 1], [0, 0], [9, 0]) for a in (False, True)], types=[F32]))
+row("FusedPadConv2D", 512, each(*[
+    lambda t, m=m: {"input": Shaped(V(ONE, t)), "paddings": Shaped(Fed([[0, 0], [2, 1], [1, 1], [0, 0]], I32)), "filter": Shaped(V((3, 2, 3, 2), t)),
+                    "mode": m, "strides": [1, 1, 1, 1], "padding": "VALID"} for m in ("REFLECT", "SYMMETRIC")], types=[F32]))

@@ -1,0 +1,23 @@
+"""Conversions between types."""
+from tensorflow.python.framework import op_def_library
+
+from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+row("Bitcast", 0, lambda: ({"input": V((2, 4), a), "type": b} for a in [F32, I32, I64, U8] for b in [I32, U8, F64, HALF]))
+row("Cast", 0, plain(*[{"x": Fed([-3.7, 0, 1.5, 30], F32), "DstT": t} for t in (tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32)]))
+row("Cast", 0, lambda: ({"x": V((9,), a, (0, 9)), "DstT": b} for a in ALL[:-1] for b in ALL[:-1]))
+
+
+def rounded_by_chance(t):
+    """The client has no function for this op."""
+    values = np.concatenate([np.random.RandomState(5).uniform(-100, 100, 71), [3, -4, 0, np.inf, -np.inf, np.nan, 126.5, -127.5, 200, 40000, -40000, 3e9, -3e9]])
+    steps = []
+    for n in (len(values), 1, 8, 13, 16, 0):
+        for key, counter, algorithm in (((12345678901,), (77, 88), 1), ((3,), (1 << 60, 5, 6), 3), ((3,), (1, 2), 2), ((3,), (1, 2), 9), ((3, 4), (1, 2), 1), ((3,), ((1, 2),), 1), ((3,), (1, 2), [1])):
+            for to in (tf.int8, tf.int16, I32):
+                steps.append([op_def_library.apply_op("StochasticCastToInt", input=fed(values[:n], t), key=fed(np.array(key), tf.uint64), counter=fed(np.array(counter), tf.uint64),
+                                                      alg=fed(np.array(algorithm), I32), Tout=to)])
+    return steps
+
+
+program("StochasticCastToInt", 0, rounded_by_chance, [HALF, BF16, F32, F64])
