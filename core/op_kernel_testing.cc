@@ -28,7 +28,8 @@ absl::StatusOr<int> ArgLength(const OpDef& op_def, const OpDef::ArgDef& arg, con
   }
   const int left = num_inputs - (op_def.input_arg_size() - variadic);
   if (left % variadic != 0) {
-    return errors::InvalidArgument("Set the attributes of argument '", arg.name(), "': inputs do not tell its length");
+    return errors::InvalidArgument("Set the attributes of argument '", arg.name(),
+                                   "': its length does not follow from the inputs");
   }
   return left / variadic;
 }
