@@ -160,7 +160,7 @@ class Body {
   absl::Status Check(const OutputList& results) const {
     RETURN_IF_ERROR(scope_.status());
     if (scope_.variables().size() != variables_) {
-      return errors::InvalidArgument("The function '", scope_.name(), "' makes a variable: make it outside");
+      return errors::InvalidArgument("The function '", scope_.name(), "' creates a variable: create it outside");
     }
     for (const Output& result : results) {
       if (!result.valid()) return errors::InvalidArgument("A result of '", scope_.name(), "' was never built");

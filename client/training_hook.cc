@@ -51,7 +51,7 @@ class Nan : public TrainingHook {
     ASSIGN_OR_RETURN(double value, FloatFetch(report, index_));
     if (std::isfinite(value)) return false;
     return errors::InvalidArgument("The loss is ", value, " at step ", report.global_step,
-                                   ": training diverged. Lower the learning rate or look at the input.");
+                                   ": training diverged. Lower the learning rate or check the input.");
   }
 
  private:

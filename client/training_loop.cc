@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kMaxPause = absl::Seconds(1);
 
 bool IsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
@@ -85,7 +85,7 @@ absl::Status TrainingLoop::Start(Session& session) {
 // Tasks, or the chief, may still be starting.
 absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_from) {
   const absl::Time deadline = absl::Now() + options_.recovery_timeout;
-  for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+  for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
     const absl::Status status = state_.Establish(session, restored_from);
     if (!IsTaskLoss(status)) return status;
     if (absl::Now() + pause > deadline) return status;
@@ -143,7 +143,7 @@ absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure
           " after: ", recovery_->report.cause.message(), ". Last error: ", status.message());
     }
     absl::SleepFor(recovery_->pause);
-    recovery_->pause = std::min(recovery_->pause * 2, kLongestPause);
+    recovery_->pause = std::min(recovery_->pause * 2, kMaxPause);
     status = TryRecover(session, &recovery_->report.restored_from);
     if (!status.ok() && !IsTaskLoss(status)) return status;
   } while (!status.ok());

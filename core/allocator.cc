@@ -16,7 +16,7 @@ namespace weir {
 namespace {
 
 // Linux overcommits memory and kills a process that uses more than there is, so large blocks are checked first.
-bool IsToBeHad(size_t bytes) {
+bool IsAvailable(size_t bytes) {
   constexpr size_t kLarge = size_t{256} << 20;
   return bytes < kLarge || (bytes <= SIZE_MAX / 2 && static_cast<int64_t>(bytes) <= AvailableMemory());
 }
@@ -186,9 +186,9 @@ class PooledCpuAllocator final : public Allocator {
   // Releases the pool's blocks and retries before reporting that memory is exhausted.
   void* FromSystem(size_t bytes) {
     stats_.Largest(static_cast<int64_t>(bytes));
-    if (!IsToBeHad(bytes)) {
+    if (!IsAvailable(bytes)) {
       pool_.ReleaseAll();
-      if (!IsToBeHad(bytes)) return nullptr;
+      if (!IsAvailable(bytes)) return nullptr;
     }
     void* block = SystemAllocate(bytes);
     if (block != nullptr || bytes > SIZE_MAX / 2) return block;
@@ -209,7 +209,7 @@ class SystemCpuAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "cpu"; }
   void* AllocateRaw(size_t bytes) override {
-    if (bytes > (size_t{1} << 38) || !IsToBeHad(bytes)) return nullptr;
+    if (bytes > (size_t{1} << 38) || !IsAvailable(bytes)) return nullptr;
     const size_t rounded = (bytes / kTensorAlignment + 1) * kTensorAlignment;
     void* block = std::aligned_alloc(kTensorAlignment, rounded);
     if (block == nullptr) return nullptr;

@@ -30,7 +30,7 @@ const ComputePool::Owner ComputePool::kAnyone = &kAnyoneTag;
 class ComputePool::Search {
  public:
   // Spins briefly. False: it is time to sleep.
-  bool GoesOn(const ComputePool& pool) {
+  bool KeepSpinning(const ComputePool& pool) {
     for (int i = 0; i < kPausesPerClockRead; ++i) SpinPause();
     const auto spent = steady_clock::now() - start_;
     if (spent < kAlone) return true;
@@ -43,7 +43,7 @@ class ComputePool::Search {
   const steady_clock::time_point start_ = steady_clock::now();
 };
 
-void ComputePool::Worker::KeepOff(int here) {
+void ComputePool::Worker::AvoidCpu(int here) {
   cpu_set_t allowed;
   if (cpu != here || sched_getaffinity(id, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
   allowed_on_waking = allowed;
@@ -74,8 +74,8 @@ void ComputePool::Schedule(Task task, Owner owner) {
     MutexLock lock(mu_);
     if (!stopping_) {
       queue_.push_back({std::exchange(task, nullptr), owner});
-      queued_.store(queue_.size());  // before SummonThread checks for guests, because a leaving guest then checks here
-      summoned = SummonThread();
+      queued_.store(queue_.size());  // before ThreadToWake checks for guests, because a leaving guest then checks here
+      summoned = ThreadToWake();
       if (workers_.empty()) {  // no thread would ever run it
         task = std::move(queue_.back().task);
         queue_.pop_back();
@@ -99,7 +99,7 @@ void ComputePool::GuestLeaves() {
   Worker* summoned = nullptr;
   {
     MutexLock lock(mu_);
-    if (!stopping_) summoned = SummonThread();
+    if (!stopping_) summoned = ThreadToWake();
   }
   if (summoned != nullptr) summoned->wake.notify_one();
 }
@@ -109,20 +109,20 @@ ComputePool::Task ComputePool::FindTask(Owner guest, absl::FunctionRef<bool()> d
   Task task;
   for (Search search; !done();) {
     task = TakeFor(guest);
-    if (task != nullptr || !search.GoesOn(*this)) break;
+    if (task != nullptr || !search.KeepSpinning(*this)) break;
   }
   computing_.fetch_add(1, std::memory_order_relaxed);
   return task;
 }
 
-ComputePool::Worker* ComputePool::SummonThread() {
+ComputePool::Worker* ComputePool::ThreadToWake() {
   if (static_cast<int>(queue_.size()) <= coming_ || Awake() >= Places()) return nullptr;
   if (!asleep_.empty()) {
     ++coming_;
     Worker* const worker = asleep_.back();
     asleep_.pop_back();
     worker->summoned = true;
-    worker->KeepOff(sched_getcpu());
+    worker->AvoidCpu(sched_getcpu());
     return worker;
   }
   if (static_cast<int>(workers_.size()) < num_threads_) StartThread();
@@ -205,7 +205,7 @@ void ComputePool::Spin() {
   spinning_ = true;
   ++coming_;
   mu_.unlock();
-  for (Search search; queued_.load(std::memory_order_acquire) == 0 && search.GoesOn(*this);) {
+  for (Search search; queued_.load(std::memory_order_acquire) == 0 && search.KeepSpinning(*this);) {
   }
   mu_.lock();
   spinning_ = false;

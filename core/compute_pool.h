@@ -32,14 +32,14 @@ class ComputePool {
   using Task = absl::AnyInvocable<void()>;
   // The guests that may run a task, in addition to the pool's threads. Tasks of kAnyone must be short.
   using Owner = const void*;
-  static constexpr Owner kNobody = nullptr;
+  static constexpr Owner kNoOwner = nullptr;
   static const Owner kAnyone;
 
   ComputePool(std::string name, int num_threads) : name_(std::move(name)), num_threads_(num_threads) {}
   ~ComputePool() { Stop(); }
 
   // Runs the task on the calling thread if the pool is stopped or no thread could be started yet.
-  void Schedule(Task task, Owner owner = kNobody);
+  void Schedule(Task task, Owner owner = kNoOwner);
   // Runs all scheduled tasks, then ends the threads.
   void Stop();
   int num_threads() const { return num_threads_; }
@@ -58,13 +58,13 @@ class ComputePool {
   // One of the threads.
   struct Worker {
     // Makes it wake up on another processor than `cpu`, if it fell asleep there and may run elsewhere.
-    void KeepOff(int cpu);
+    void AvoidCpu(int cpu);
 
     pid_t id = 0;
     std::condition_variable wake;
     bool summoned = false;
     int cpu = -1;                                // where it fell asleep
-    std::optional<cpu_set_t> allowed_on_waking;  // set if KeepOff changed its affinity
+    std::optional<cpu_set_t> allowed_on_waking;  // set if AvoidCpu changed its affinity
     std::thread thread;
   };
   // How long an idle thread has been spinning.
@@ -76,7 +76,7 @@ class ComputePool {
   int Awake() const REQUIRES(mu_) { return static_cast<int>(workers_.size() - asleep_.size()); }
   // Ensures that as many threads as there are tasks and places will poll the queue. The caller wakes the returned
   // thread, if any, after releasing the lock.
-  Worker* SummonThread() REQUIRES(mu_);
+  Worker* ThreadToWake() REQUIRES(mu_);
   // Starts one more thread, if the system allows it.
   void StartThread() REQUIRES(mu_);
   // Blocks until there is a task; null when the pool stops. `warm`: the thread has just run a task.

@@ -41,7 +41,8 @@ absl::Status Write(const FileSystemRegistry& files, const std::vector<std::strin
                    int64_t micros, tensorflow::Event event) {
   event.set_wall_time(static_cast<double>(micros));
   std::string bytes;
-  if (!event.SerializeToString(&bytes)) return errors::InvalidArgument("What ", path, " tells is too large for a file");
+  if (!event.SerializeToString(&bytes))
+    return errors::InvalidArgument("The debug event of ", path, " is too large to serialise");
   for (const std::string& url : urls) {
     ASSIGN_OR_RETURN(FileSystem * file_system, files.Find(url));
     const std::string full = JoinPath(url, absl::StrCat(path, "_", micros));
@@ -79,7 +80,7 @@ absl::StatusOr<DebugKey> DebugKey::Parse(absl::string_view device, absl::string_
   DebugKey key;
   const size_t colon = tensor.rfind(':');
   if (colon == absl::string_view::npos || !absl::SimpleAtoi(tensor.substr(colon + 1), &key.slot)) {
-    return errors::InvalidArgument("tensor_name is '", tensor, "'; what is to be published is called node:slot");
+    return errors::InvalidArgument("tensor_name is '", tensor, "'; expected node:slot");
   }
   key.device = std::string(device);
   key.node = std::string(tensor.substr(0, colon));

@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
     for (const std::string& dir : matches) {
       RETURN_IF_ERROR(go_on());
       if (next.size() > kMaxMatches) {
-        return errors::ResourceExhausted("The pattern ", pattern, " leads to more than ", kMaxMatches,
-                                         " paths: name more of what is wanted");
+        return errors::ResourceExhausted("The pattern ", pattern, " matches more than ", kMaxMatches,
+                                         " paths: use a more specific one");
       }
       if (!HasWildcard(part)) {
         next.push_back(JoinPath(dir, part));

@@ -28,7 +28,8 @@ absl::StatusOr<int> ArgLength(const OpDef& op_def, const OpDef::ArgDef& arg, con
   }
   const int left = num_inputs - (op_def.input_arg_size() - variadic);
   if (left % variadic != 0) {
-    return errors::InvalidArgument("Set the attributes of argument '", arg.name(), "': inputs do not tell its length");
+    return errors::InvalidArgument("Set the attributes of argument '", arg.name(),
+                                   "': its length does not follow from the inputs");
   }
   return left / variadic;
 }
@@ -54,7 +55,7 @@ absl::Status CheckInputTypes(const NodeDef& node, const OpDef& op_def, const std
   DataTypeVector expected, outputs;
   RETURN_IF_ERROR(InOutTypesForNode(node, op_def, &expected, &outputs));
   for (size_t i = 0; i < expected.size() && i < inputs.size(); ++i) {
-    if (inputs[i].dead || TypesCompatible(expected[i], TypeOf(inputs[i]))) continue;
+    if (TypesCompatible(expected[i], TypeOf(inputs[i]))) continue;
     return errors::InvalidArgument("Input ", i, " of ", SummarizeNodeDef(node), " is ", DataTypeName(TypeOf(inputs[i])),
                                    ", expected ", DataTypeName(expected[i]));
   }
@@ -119,9 +120,7 @@ std::unique_ptr<KernelTest::Call> KernelTest::MakeCall(std::vector<TestInput> in
   auto call = std::make_unique<Call>();
   call->inputs = std::move(inputs);
   for (TestInput& input : call->inputs) {
-    if (input.dead) {
-      call->values.push_back({});
-    } else if (input.ref != nullptr) {
+    if (input.ref != nullptr) {
       call->values.push_back({input.ref, input.ref_mutex});
     } else {
       call->values.push_back({&input.tensor, nullptr});

@@ -31,7 +31,7 @@ class Attrs {
   tensorflow::NodeDef node_;
 };
 
-// An input of the node under test: a tensor, a reference to one, or nothing (dead).
+// An input of the node under test: a tensor or a reference to one.
 struct TestInput {
   TestInput(Tensor value) : tensor(std::move(value)) {}  // NOLINT(google-explicit-constructor)
   static TestInput Ref(Tensor* variable, std::mutex* mutex) {
@@ -40,16 +40,10 @@ struct TestInput {
     input.ref_mutex = mutex;
     return input;
   }
-  static TestInput Dead() {
-    TestInput input{Tensor()};
-    input.dead = true;
-    return input;
-  }
 
   Tensor tensor;
   Tensor* ref = nullptr;
   std::mutex* ref_mutex = nullptr;
-  bool dead = false;
 };
 
 // Runs single ops on a CPU device through the registries, as an executor would:

@@ -64,7 +64,7 @@ std::string Local(const std::string& path) { return std::string(absl::StripPrefi
 // The system would treat the part before a NUL byte as the whole name.
 absl::Status CheckName(const std::string& path) {
   if (path.find('\0') == std::string::npos) return absl::OkStatus();
-  return errors::InvalidArgument(absl::CEscape(path), "; a file's name cannot have the byte 0");
+  return errors::InvalidArgument(absl::CEscape(path), "; a file name cannot contain a NUL byte");
 }
 
 // Readers need a file with an end; /dev/null counts as an empty one.
@@ -74,8 +74,7 @@ absl::Status CheckReadable(const std::string& path, int fd) {
   if (S_ISDIR(info.st_mode)) return ErrnoStatus(path, EISDIR);
   const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
   if (S_ISREG(info.st_mode) || is_null) return absl::OkStatus();
-  return errors::FailedPrecondition(path,
-                                    "; not a file but a pipe, a socket or a device: copy what it gives to a file");
+  return errors::FailedPrecondition(path, "; a pipe, socket or device, not a regular file: copy its content to a file");
 }
 
 class PosixReadableFile : public ReadableFile {
@@ -151,7 +150,7 @@ class PosixWritableFile : public WritableFile {
       if (n < 0 && errno == EAGAIN) {
         pollfd room = {.fd = fd_, .events = POLLOUT};
         if (poll(&room, 1, kPatienceMillis) > 0) continue;
-        return errors::Unavailable(path_, "; a pipe that is full, and nobody reads it");
+        return errors::Unavailable(path_, "; the pipe is full and nothing reads it");
       }
       if (n < 0) return LastError(path_);
       data.remove_prefix(n);
@@ -258,7 +257,7 @@ class PosixFileSystem : public FileSystem {
     RETURN_IF_ERROR(CheckName(path));
     const int fd = open(Local(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0644);
     if (fd < 0 && errno == ENXIO) {
-      return errors::FailedPrecondition(path, "; a pipe that nobody reads, or a socket: give a file");
+      return errors::FailedPrecondition(path, "; a pipe without a reader, or a socket: use a file");
     }
     if (fd < 0) return LastError(path);
     return std::make_unique<PosixWritableFile>(path, fd);

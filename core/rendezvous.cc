@@ -26,7 +26,8 @@ class LocalRendezvous : public Rendezvous, public std::enable_shared_from_this<L
         return absl::OkStatus();
       }
       Slot& slot = found->second;
-      if (slot.sent) return errors::Aborted("Duplicate send under the key '", key, "', which nobody received yet");
+      if (slot.sent)
+        return errors::Aborted("Duplicate send under the key '", key, "', whose first tensor has not been received");
       waiter = std::move(slot.waiters.front());
       slot.waiters.erase(slot.waiters.begin());
       if (slot.waiters.empty()) slots_.erase(found);

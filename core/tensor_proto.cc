@@ -226,7 +226,7 @@ template <typename Message>
 absl::StatusOr<Message> ParsePart(absl::string_view part) {
   Message message;
   if (part.size() <= INT32_MAX && message.ParseFromArray(part.data(), static_cast<int>(part.size()))) return message;
-  return errors::InvalidArgument("TensorProto has content that is no ", message.GetTypeName());
+  return errors::InvalidArgument("TensorProto has content that is not a ", message.GetTypeName());
 }
 
 absl::Status ReadContent(const std::string& content, const Reader& reader, Tensor* tensor) {

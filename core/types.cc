@@ -108,7 +108,6 @@ bool IsPlainType(DataType type) { return IsValidDataType(type) && !HasKind(type,
 bool IsFloating(DataType type) { return HasKind(type, kFloating); }
 bool IsComplex(DataType type) { return HasKind(type, kComplex); }
 bool IsInteger(DataType type) { return HasKind(type, kSigned) || HasKind(type, kUnsigned); }
-bool IsUnsigned(DataType type) { return HasKind(type, kUnsigned); }
 bool IsQuantized(DataType type) { return HasKind(type, kQuantized); }
 
 }  // namespace weir

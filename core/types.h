@@ -122,7 +122,6 @@ bool IsPlainType(DataType type);
 bool IsFloating(DataType type);  // half, bfloat16, float, double and float8
 bool IsComplex(DataType type);
 bool IsInteger(DataType type);  // signed and unsigned, not quantised, not bool
-bool IsUnsigned(DataType type);
 bool IsQuantized(DataType type);
 
 // DataType of a C++ type: DataTypeOf<float>() == DT_FLOAT.

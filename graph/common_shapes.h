@@ -28,20 +28,17 @@ absl::Status FromShapeInput(InferenceContext& c);  // output 0's shape is input 
 absl::Status FromShapeAttr(InferenceContext& c);   // output 0's shape is the attribute `shape`
 absl::Status Range(InferenceContext& c);
 absl::Status LinSpace(InferenceContext& c);
-absl::Status Eye(InferenceContext& c);  // unknown except for the common case: MatrixDiag over the last dimension
 absl::Status OneHot(InferenceContext& c);
 
 // --- Mathematics ---
-absl::Status MatMul(InferenceContext& c);            // transpose_a, transpose_b
-absl::Status BatchMatMul(InferenceContext& c);       // adj_x, adj_y; batch dimensions broadcast
-absl::Status BroadcastTernary(InferenceContext& c);  // SelectV2, ClipByValue: output 0 is inputs 0, 1 and 2 broadcast
-absl::Status Select(InferenceContext& c);            // version 1: the condition is a scalar, a vector, or of full shape
-absl::Status Reduction(InferenceContext& c);         // Sum, Mean, Max …: axes in input 1, keep_dims
-absl::Status ArgReduction(InferenceContext& c);      // ArgMax, ArgMin: axis in input 1
+absl::Status MatMul(InferenceContext& c);        // transpose_a, transpose_b
+absl::Status BatchMatMul(InferenceContext& c);   // adj_x, adj_y; batch dimensions broadcast
+absl::Status Select(InferenceContext& c);        // version 1: the condition is a scalar, a vector, or of full shape
+absl::Status Reduction(InferenceContext& c);     // Sum, Mean, Max …: axes in input 1, keep_dims
+absl::Status ArgReduction(InferenceContext& c);  // ArgMax, ArgMin: axis in input 1
 absl::Status SegmentSum(InferenceContext& c);
 absl::Status UnsortedSegmentSum(InferenceContext& c);
 absl::Status BroadcastGradientArgs(InferenceContext& c);
-absl::Status SameAsFirst(InferenceContext& c);  // output 0 is inputs 0 and 1, merged: ReluGrad, TanhGrad …
 
 // --- Arrays ---
 absl::Status ShapeOf(InferenceContext& c);  // Shape, ShapeN

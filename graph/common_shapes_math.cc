@@ -124,14 +124,6 @@ absl::Status LinSpace(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status Eye(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRankAtLeast(c.input(0), 1));
-  if (!in.unknown_rank()) {
-    c.set_output(0, InferenceContext::Concatenate(in, InferenceContext::Vector(InferenceContext::Dim(in, -1))));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status OneHot(InferenceContext& c) {
   int64_t axis = -1;
   RETURN_IF_ERROR(c.GetAttr("axis", &axis));
@@ -172,13 +164,6 @@ absl::Status BatchMatMul(InferenceContext& c) {
   ASSIGN_OR_RETURN(PartialTensorShape batch, Broadcast(batch_a, batch_b));
   c.set_output(0, InferenceContext::Concatenate(
                       batch, InferenceContext::Matrix(dim(a, adj_x ? -1 : -2), dim(b, adj_y ? -2 : -1))));
-  return absl::OkStatus();
-}
-
-absl::Status BroadcastTernary(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, Broadcast(c.input(0), c.input(1)));
-  ASSIGN_OR_RETURN(shape, Broadcast(shape, c.input(2)));
-  c.set_output(0, shape);
   return absl::OkStatus();
 }
 
@@ -246,12 +231,6 @@ absl::Status UnsortedSegmentSum(InferenceContext& c) {
 absl::Status BroadcastGradientArgs(InferenceContext& c) {
   for (int i : {0, 1}) RETURN_IF_ERROR(c.WithRank(c.input(i), 1).status());
   for (int i : {0, 1}) c.set_output(i, InferenceContext::Vector(-1));
-  return absl::OkStatus();
-}
-
-absl::Status SameAsFirst(InferenceContext& c) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, c.Merge(c.input(0), c.input(1)));
-  c.set_output(0, shape);
   return absl::OkStatus();
 }
 

@@ -244,11 +244,11 @@ std::string Importer::DescribeCycle(const std::vector<int>& pending) const {
       break;
     }
   }
-  constexpr size_t kMostNames = 10;
+  constexpr size_t kMaxNames = 10;
   std::vector<std::string> names = {node->name()};
   const size_t start = position[node];
-  for (size_t i = path.size(); i-- > start && names.size() <= kMostNames;) names.push_back(path[i]->name());
-  if (path.size() - start > kMostNames) names.push_back("...");
+  for (size_t i = path.size(); i-- > start && names.size() <= kMaxNames;) names.push_back(path[i]->name());
+  if (path.size() - start > kMaxNames) names.push_back("...");
   return absl::StrJoin(names, " -> ");
 }
 

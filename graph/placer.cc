@@ -321,12 +321,12 @@ class Placer {
     const std::string name = device.ToString();
     for (Node* node : group->members) {
       node->set_assigned_device(name);
-      if (options_.moved != nullptr) TellIfMoved(*node, device);
+      if (options_.moved != nullptr) ReportIfMoved(*node, device);
     }
   }
 
   // Nodes that follow others of their group are reported only if they have no kernel on the requested device.
-  void TellIfMoved(const Node& node, const DeviceName& device) const {
+  void ReportIfMoved(const Node& node, const DeviceName& device) const {
     const absl::StatusOr<DeviceName> asked = DeviceName::Parse(node.requested_device());
     if (!asked.ok() || !asked->type || asked->type == device.type) return;
     if (!options_.kernels->Find(node.def(), *asked->type).ok()) options_.moved(node, *asked->type, device);

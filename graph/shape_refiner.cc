@@ -209,18 +209,6 @@ absl::Status ShapeRefiner::Update(const Node& node) {
   return absl::OkStatus();
 }
 
-absl::Status ShapeRefiner::Refine(const Node& node, int output, const PartialTensorShape& shape) {
-  std::vector<Output>& outputs = OutputsOf(node);
-  if (static_cast<int>(outputs.size()) < node.num_outputs()) outputs.resize(node.num_outputs());
-  if (output < 0 || output >= node.num_outputs()) {
-    return errors::InvalidArgument("Node '", node.name(), "' has no output ", output);
-  }
-  auto merged = outputs[output].shape.MergeWith(shape);
-  if (!merged.ok()) return Annotate(merged.status(), absl::StrCat(node.name(), ":", output));
-  outputs[output].shape = *std::move(merged);
-  return absl::OkStatus();
-}
-
 // Updates a Merge with the shape from its back edge. True if its output changed.
 bool ShapeRefiner::Widen(const Node& node, bool give_up) {
   std::vector<Output> outputs(node.num_outputs());

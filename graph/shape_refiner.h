@@ -28,8 +28,6 @@ class ShapeRefiner {
 
   // Infers the outputs of `node`. An error names node, op and input shapes.
   absl::Status Update(const Node& node);
-  // Requires the output to have this shape (a feed, a hint): InvalidArgument if it contradicts the known one.
-  absl::Status Refine(const Node& node, int output, const PartialTensorShape& shape);
 
   const PartialTensorShape& shape(const Node& node, int output) const;
   const InferenceContext::HandleData& handle(const Node& node, int output) const;

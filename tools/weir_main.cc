@@ -72,11 +72,11 @@ void OccupyStandardFiles() {
 // A task has one file per connection, but shells limit files for programs that use select(). Without the files that it
 // needs itself, gRPC would abort the process.
 absl::Status RaiseFileLimit() {
-  constexpr rlim_t kFewest = 16;
+  constexpr rlim_t kMinFiles = 16;
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
-  if (limit.rlim_max < kFewest) {
-    return errors::ResourceExhausted("A server needs at least ", kFewest, " open files, but the limit is ",
+  if (limit.rlim_max < kMinFiles) {
+    return errors::ResourceExhausted("A server needs at least ", kMinFiles, " open files, but the limit is ",
                                      limit.rlim_max, ": raise it (ulimit -n)");
   }
   limit.rlim_cur = limit.rlim_max;

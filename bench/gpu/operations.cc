@@ -49,7 +49,7 @@ absl::StatusOr<Figure> SmallKernelsAs(const Machine& machine, bool is_replayed) 
   Output y = x;
   for (int i = 0; i < kernels; ++i) y = ops::AddV2(scope, y, x);
   tensorflow::ConfigProto config;
-  if (is_replayed) AskFor(kGpuGraphsOptimizer, &config);
+  if (is_replayed) Enable(kGpuGraphsOptimizer, &config);
   ASSIGN_OR_RETURN(const LocalSession local, OpenSession(machine, root, std::move(config)));
   ASSIGN_OR_RETURN(const auto step, local.session->MakeCallable({x}, {y}));
   Tensor one(DT_FLOAT, TensorShape({1}));

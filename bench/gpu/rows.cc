@@ -22,7 +22,7 @@ absl::StatusOr<LocalSession> OpenSession(const Machine& machine, const Scope& sc
   return opened;
 }
 
-void AskFor(const std::string& custom_optimizer, tensorflow::ConfigProto* config) {
+void Enable(const std::string& custom_optimizer, tensorflow::ConfigProto* config) {
   config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(custom_optimizer);
 }
 

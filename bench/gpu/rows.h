@@ -34,7 +34,7 @@ struct LocalSession {
 absl::StatusOr<LocalSession> OpenSession(const Machine& machine, const Scope& scope, tensorflow::ConfigProto config);
 
 // Enables an option by its name in RewriterConfig's custom_optimizers.
-void AskFor(const std::string& custom_optimizer, tensorflow::ConfigProto* config);
+void Enable(const std::string& custom_optimizer, tensorflow::ConfigProto* config);
 
 // The average time in seconds of a step, after `warm_ups` steps that are not counted.
 absl::StatusOr<double> SecondsPerStep(Session::Callable& step, int warm_ups, int steps);

@@ -46,10 +46,10 @@ absl::StatusOr<Figure> Train(const Machine& machine, const Workload& workload, b
   const Step step = workload.build(scope);
   const Operation initialize = InitializeAll(root);
   tensorflow::ConfigProto config;
-  AskFor(std::string(MixedPrecisionModeName(MixedPrecisionMode::kBfloat16OnGpu)), &config);
+  Enable(std::string(MixedPrecisionModeName(MixedPrecisionMode::kBfloat16OnGpu)), &config);
   if (is_rewritten) {
-    AskFor(kGpuFusionOptimizer, &config);
-    AskFor(kGpuGraphsOptimizer, &config);
+    Enable(kGpuFusionOptimizer, &config);
+    Enable(kGpuGraphsOptimizer, &config);
   }
   ASSIGN_OR_RETURN(const LocalSession local, OpenSession(machine, root, std::move(config)));
   RETURN_IF_ERROR(local.session->RunTargets({initialize}));

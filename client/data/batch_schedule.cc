@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 56;
+constexpr int64_t kMaxElements = int64_t{1} << 56;
 
 // The batch size of each stage and, for each but the last, the number of elements up to its end.
 struct Stages {
@@ -25,7 +25,7 @@ absl::StatusOr<Stages> Measure(const BatchSchedule& schedule) {
   for (size_t i = 0; i < schedule.size(); ++i) {
     const auto& [batches, size] = schedule[i];
     const bool last = i + 1 == schedule.size();
-    if (size < 1 || (!last && (batches < 1 || batches > (kMostElements - end) / size))) {
+    if (size < 1 || (!last && (batches < 1 || batches > (kMaxElements - end) / size))) {
       return errors::InvalidArgument("Stage ", i, " of a batch schedule has ", batches, " batches of ", size);
     }
     stages.sizes.push_back(size);

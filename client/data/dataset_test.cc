@@ -270,7 +270,7 @@ TEST_F(DatasetTest, AFunctionMakesNoVariable) {
                            [](const Scope& v, const TensorShape&, DataType) { return v.Constant(0.0f); });
     return x;
   });
-  EXPECT_THAT(scope_.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("makes a variable")));
+  EXPECT_THAT(scope_.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("creates a variable")));
 }
 
 TEST_F(DatasetTest, TheErrorOfAnElementNamesItsFunction) {

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kMostRecordBytes = int64_t{1} << 31;
+constexpr int64_t kMaxRecordBytes = int64_t{1} << 31;
 
 struct IdxHead {
   DataType type = DT_INVALID;
@@ -52,7 +52,7 @@ absl::StatusOr<IdxHead> ParseHead(ByteStream& stream) {
     for (int byte = 0; byte < 4; ++byte) size = size << 8 | static_cast<uint8_t>(sizes[4 * i + byte]);
     head.dims.push_back(size);
     if (i == 0) continue;
-    if (size == 0 || record > kMostRecordBytes / size) return errors::DataLoss("has slices of an invalid size");
+    if (size == 0 || record > kMaxRecordBytes / size) return errors::DataLoss("has slices of an invalid size");
     record *= size;
   }
   return head;

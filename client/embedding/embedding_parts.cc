@@ -26,8 +26,8 @@ struct Connection {
     Connection made;
     made.variable = EmbeddingVariable::Make(made.scope.WithName(name), options);
     if (!made.variable.moves()) {
-      return errors::InvalidArgument(
-          "Embedding '", name, "' has no parts that move: give it EmbeddingVariableOptions::", "parts from the start");
+      return errors::InvalidArgument("Embedding '", name,
+                                     "' has no movable parts: set EmbeddingVariableOptions::parts when creating it");
     }
     RETURN_IF_ERROR(made.scope.status());
     ASSIGN_OR_RETURN(made.session, connect(made.scope));
@@ -59,7 +59,7 @@ absl::StatusOr<PartsState> ReadState(const Connection& connection) {
     const auto found = std::find(variable.tasks().begin(), variable.tasks().end(), task);
     if (found == variable.tasks().end()) {
       return errors::FailedPrecondition("A part of embedding '", variable.name(), "' is on ", task,
-                                        ", which is none of its devices here");
+                                        ", which is not one of its devices in this program");
     }
     state.owners.push_back(static_cast<int32_t>(found - variable.tasks().begin()));
     const int64_t* const load = read[kMap + state.owners.back()].data<int64_t>() + kColumns * (state.owners.size() - 1);
@@ -253,7 +253,7 @@ absl::StatusOr<MoveReport> EmbeddingParts::Move(const std::vector<int32_t>& owne
       std::all_of(owners.begin(), owners.end(), [devices](int32_t owner) { return owner >= 0 && owner < devices; });
   if (static_cast<int64_t>(owners.size()) != variable_options_.parts || !in_range) {
     return errors::InvalidArgument("Embedding '", name_, "' has ", variable_options_.parts, " parts on ", devices,
-                                   " devices; the owners that were given are not those of so many");
+                                   " devices; the given owners do not match them");
   }
   ASSIGN_OR_RETURN(Connection connection, Connection::Open(name_, variable_options_, connect_));
   ASSIGN_OR_RETURN(PartsState now, ReadState(connection));
@@ -263,8 +263,8 @@ absl::StatusOr<MoveReport> EmbeddingParts::Move(const std::vector<int32_t>& owne
 absl::StatusOr<MoveReport> EmbeddingParts::Balance(const std::vector<bool>& may_have, LoadMeasure measure) {
   if (may_have.size() != variable_options_.devices.size() ||
       std::none_of(may_have.begin(), may_have.end(), [](bool may) { return may; })) {
-    return errors::InvalidArgument("Of the ", variable_options_.devices.size(), " devices of embedding '", name_,
-                                   "' at least one must be allowed to have parts, and each be told of");
+    return errors::InvalidArgument("At least one of the ", variable_options_.devices.size(), " devices of embedding '",
+                                   name_, "' must be allowed to have parts, and each needs an entry");
   }
   ASSIGN_OR_RETURN(const PartsState now, Read());
   std::vector<double> loads;

@@ -116,12 +116,12 @@ void EmbeddingPrefetch::PullAll(Session& session, const Feeds& feeds, int64_t st
   }
   if (stopping_) return;
   status_ = status;
-  if (!absl::IsOutOfRange(status)) Tell(session, status);
+  if (!absl::IsOutOfRange(status)) FailNextStep(session, status);
   session.RunTargets({close_}).IgnoreError();
 }
 
 // If the queue were closed without it, a step would mistake the failure for the end of input.
-void EmbeddingPrefetch::Tell(Session& session, const absl::Status& status) const {
+void EmbeddingPrefetch::FailNextStep(Session& session, const absl::Status& status) const {
   constexpr absl::Duration kPause = absl::Milliseconds(50);
   const std::string message = absl::StrCat("The pull of a batch failed: ", status.message());
   const FeedList feeds = {{code_, Tensor::Scalar<int32_t>(status.raw_code())},

@@ -53,7 +53,7 @@ class EmbeddingPrefetch {
  private:
   void PullAll(Session& session, const Feeds& feeds, int64_t step);
   // Makes the step after the last batch fail with `status`.
-  void Tell(Session& session, const absl::Status& status) const;
+  void FailNextStep(Session& session, const absl::Status& status) const;
 
   std::vector<EmbeddingPull> pulls_;
   std::vector<Output> others_;

@@ -111,7 +111,7 @@ void EmbeddingVariable::MakeMap(const Scope& scope, const std::vector<Operation>
   const int initial = options_.initial_devices == 0 ? count : options_.initial_devices;
   if (initial < 0 || initial > count) {
     return scope.UpdateStatus(
-        errors::InvalidArgument("Embedding '", name_, "' cannot begin on ", initial, " of ", count, " devices"));
+        errors::InvalidArgument("Embedding '", name_, "' cannot start on ", initial, " of ", count, " devices"));
   }
   const std::string& device = options_.map_device.empty() ? options_.devices[0] : options_.map_device;
   const Scope home = scope.WithDevice(device);
@@ -183,12 +183,13 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
                                   const Output& global_step, int worker) const {
   if (!gradient.valid()) {
     scope.UpdateStatus(errors::InvalidArgument("No gradient of embedding '", name_,
-                                               "' was given. Does the loss depend on what was pulled?"));
+                                               "' was given. Does the loss depend on the pulled rows?"));
     return Operation();
   }
   if (worker < 0 || worker >= std::max(1, options_.synchronous_workers)) {
-    scope.UpdateStatus(errors::InvalidArgument("Embedding '", name_, "' has pushes of ", options_.synchronous_workers,
-                                               " synchronous workers, and none of worker ", worker));
+    scope.UpdateStatus(errors::InvalidArgument("Embedding '", name_, "' expects pushes of ",
+                                               options_.synchronous_workers,
+                                               " synchronous workers; there is no worker ", worker));
     return Operation();
   }
   const Scope inner = scope.SubScope("push");

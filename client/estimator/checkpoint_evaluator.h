@@ -18,8 +18,6 @@ class CheckpointEvaluator {
   // Evaluates the newest checkpoint if it is new, writes events and runs the exporters. False if there was nothing new,
   // or if the trainer deleted it in the meantime. A checkpoint deleted after its evaluation is not exported.
   absl::StatusOr<bool> EvaluateNewest();
-  // The global step of the last evaluation; -1 before the first.
-  int64_t evaluated_step() const { return evaluated_step_; }
   // Calls EvaluateNewest for each new checkpoint until one of `last_step` was evaluated. Unavailable if none arrives in
   // time.
   absl::Status Follow(int64_t last_step);
@@ -33,7 +31,7 @@ class CheckpointEvaluator {
   const std::shared_ptr<FileSystemRegistry> files_ = FileSystemRegistry::Default();
   std::shared_ptr<EventWriter> events_;
   std::string evaluated_;
-  int64_t evaluated_step_ = -1;
+  int64_t evaluated_step_ = -1;  // global step of the last evaluation
 };
 
 }  // namespace weir

@@ -107,7 +107,7 @@ absl::Status SplitBatch(const Mesh& mesh, const std::string& axis, const std::ve
     PartialTensorShape shape;
     if (!GetNodeAttr(tensor.node()->def(), "shape", &shape).ok() || shape.dims() < 1) {
       return errors::InvalidArgument("The batch '", tensor.name(),
-                                     "' is no placeholder of known rank; give it the attribute shape");
+                                     "' is not a placeholder of known rank; set its attribute shape");
     }
     std::vector<std::string> specs(shape.dims(), Mesh::kUnsharded);
     specs[0] = axis;

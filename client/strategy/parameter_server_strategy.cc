@@ -36,13 +36,14 @@ absl::Status CheckOptions(const ParameterServerOptions& options, int num_workers
   }
   if (between && options.steps == WorkerSteps::kTogether) {
     return errors::InvalidArgument(kName,
-                                   ": workers with graphs of their own cannot take steps together: choose "
+                                   ": workers with separate graphs cannot step together: choose "
                                    "WorkerSteps::kSynchronous or kAsynchronous");
   }
   if (options.backup_workers < 0 || options.backup_workers >= num_workers ||
       (options.backup_workers > 0 && options.steps != WorkerSteps::kSynchronous)) {
-    return errors::InvalidArgument(kName, ": ", options.backup_workers, " backup workers of ", num_workers,
-                                   "; some worker must be no backup, and WorkerSteps::kSynchronous alone has them");
+    return errors::InvalidArgument(
+        kName, ": ", options.backup_workers, " backup workers of ", num_workers,
+        "; at least one must not be a backup, and only WorkerSteps::kSynchronous has backups");
   }
   if (options.staleness_bound < -1 || (options.staleness_bound >= 0 && options.steps != WorkerSteps::kAsynchronous)) {
     return errors::InvalidArgument(kName, ": the staleness bound ", options.staleness_bound,
@@ -107,7 +108,7 @@ Operation ParameterServerStrategy::Apply(Optimizer& optimizer, const std::vector
   if (options_.steps == WorkerSteps::kTogether) return ApplyTogether(optimizer, by_variable, global_step, op);
   if (!global_step.valid()) {
     Scope().UpdateStatus(errors::InvalidArgument(
-        kName, " counts updates by the global step, by which it tells late gradients: give ApplyGradients one"));
+        kName, " counts updates by the global step, which identifies late gradients: pass one to ApplyGradients"));
     return {};
   }
   if (!worker_steps_.empty()) {

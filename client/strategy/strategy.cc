@@ -60,8 +60,8 @@ std::vector<PerReplica> Strategy::Run(const ReplicaFunction& function, const std
 
 absl::Status Strategy::ResolveReductions(const PendingReductions& reductions, const ReplicaWrites& writes) {
   if (!layout_.in_step && !reductions.empty()) {
-    return errors::InvalidArgument("ReplicaContext::AllReduce needs replicas that take each step together; under ",
-                                   name(), " workers were given steps of their own");
+    return errors::InvalidArgument("ReplicaContext::AllReduce needs replicas that step together; under ", name(),
+                                   " workers step independently");
   }
   const auto all_reduce = [this](ReduceOp op, const OutputList& values) { return AllReduce(op, values); };
   RETURN_IF_ERROR(reductions.Resolve(scope_, all_reduce));

@@ -47,7 +47,8 @@ Operation AccumulateGradients(const Scope& scope, Optimizer& optimizer,
                               const std::vector<GradientAndVariable>& gradients, int64_t steps,
                               const ResourceVariable& global_step) {
   if (steps < 1) {
-    scope.UpdateStatus(errors::InvalidArgument("Gradients are accumulated over ", steps, " steps; 1 at least"));
+    scope.UpdateStatus(
+        errors::InvalidArgument("Gradients are accumulated over ", steps, " steps; expected at least 1"));
     return Operation();
   }
   std::vector<Accumulated> accumulated;

@@ -35,7 +35,7 @@ class FixedScaling : public Optimizer {
   std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, const Output& loss,
                                                     std::vector<ResourceVariable> variables) const override {
     if (!(scale_ >= 1)) {
-      scope.UpdateStatus(errors::InvalidArgument("A loss scale of ", scale_, "; 1 at least"));
+      scope.UpdateStatus(errors::InvalidArgument("A loss scale of ", scale_, "; expected at least 1"));
       return {};
     }
     const Scope own = scope.SubScope("loss_scale");

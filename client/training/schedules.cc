@@ -23,7 +23,7 @@ Output HalfCosine(const Scope& scope, const Output& fraction) {
   return ops::Mul(scope, ops::AddV2(scope, ops::Cos(scope, ops::Mul(scope, fraction, kPi)), 1.0), 0.5);
 }
 
-Output Refuse(const Scope& scope, const char* what) {
+Output InvalidSchedule(const Scope& scope, const char* what) {
   scope.UpdateStatus(errors::InvalidArgument("A learning rate schedule: ", what));
   return Output();
 }
@@ -67,7 +67,8 @@ Schedule PolynomialDecay(double initial, double decay_steps, double end, double 
 
 Schedule PiecewiseConstant(std::vector<int64_t> boundaries, std::vector<double> values) {
   return [boundaries = std::move(boundaries), values = std::move(values)](const Scope& scope, const Output& step) {
-    if (values.size() != boundaries.size() + 1) return Refuse(scope, "expected one value more than boundaries");
+    if (values.size() != boundaries.size() + 1)
+      return InvalidSchedule(scope, "expected one value more than boundaries");
     const std::vector<float> rates(values.begin(), values.end());
     const Output passed = ops::Greater(scope, ops::Cast(scope, step, DT_INT64), Tensor::Vector<int64_t>(boundaries));
     const Output index = ops::Sum(scope, ops::Cast(scope, passed, DT_INT32), Tensor::Scalar<int32_t>(0));
@@ -92,7 +93,7 @@ Schedule CosineDecay(double initial, double decay_steps, double alpha) {
 
 Schedule CosineDecayRestarts(double initial, double first_decay_steps, double t_mul, double m_mul, double alpha) {
   return [=](const Scope& scope, const Output& step) {
-    if (t_mul < 1) return Refuse(scope, "t_mul must be at least 1");
+    if (t_mul < 1) return InvalidSchedule(scope, "t_mul must be at least 1");
     const Period period = PeriodOf(scope, Quotient(scope, step, first_decay_steps, false), t_mul);
     const Output height = ops::Pow(scope, m_mul, period.number);
     const Output cosine = ops::Mul(scope, height, HalfCosine(scope, period.fraction));

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kMostCombinations = 1'000'000;
+constexpr size_t kMaxCombinations = 1'000'000;
 // Doubles represent all integers below it exactly.
 constexpr double kInexactInteger = 0x1p53;
 
@@ -80,12 +80,12 @@ absl::StatusOr<std::vector<HyperParameters>> GridSearch(const SearchSpace& space
   for (const auto& [name, parameter] : space) {
     RETURN_IF_ERROR(parameter.Check(name));
     std::vector<double> values = parameter.values_;
-    if (parameter.kind_ == Parameter::Kind::kInteger && parameter.most_ - parameter.least_ < kMostCombinations) {
+    if (parameter.kind_ == Parameter::Kind::kInteger && parameter.most_ - parameter.least_ < kMaxCombinations) {
       for (double value = parameter.least_; value <= parameter.most_; ++value) values.push_back(value);
     }
     if (values.empty()) return errors::InvalidArgument("Parameter '", name, "' has no grid: give a choice of values");
-    if (combinations.size() > kMostCombinations / values.size()) {
-      return errors::InvalidArgument("A grid of more than ", kMostCombinations, " combinations");
+    if (combinations.size() > kMaxCombinations / values.size()) {
+      return errors::InvalidArgument("A grid of more than ", kMaxCombinations, " combinations");
     }
     std::vector<HyperParameters> extended;
     for (const HyperParameters& combination : combinations) {
@@ -100,8 +100,8 @@ absl::StatusOr<std::vector<HyperParameters>> GridSearch(const SearchSpace& space
 }
 
 absl::StatusOr<std::vector<HyperParameters>> RandomSearch(const SearchSpace& space, int trials, uint64_t seed) {
-  if (trials < 0 || trials > static_cast<int>(kMostCombinations)) {
-    return errors::InvalidArgument("There cannot be ", trials, " trials");
+  if (trials < 0 || trials > static_cast<int>(kMaxCombinations)) {
+    return errors::InvalidArgument("The number of trials is ", trials);
   }
   // The standard library's distributions differ between implementations; its generators do not.
   std::mt19937_64 random(seed);

@@ -17,14 +17,14 @@ absl::Status MergeIndex(const std::string& prefix, const BundleIndex& part, int 
     auto [found, is_new] = merged->entries.try_emplace(key, moved);
     if (is_new) continue;
     BundleEntry& whole = found->second;
-    if (whole.slices.empty() || entry.slices.empty()) return Clash(prefix, key, "is in another one too");
+    if (whole.slices.empty() || entry.slices.empty()) return Clash(prefix, key, "is also in another checkpoint");
     if (whole.dtype != entry.dtype || whole.shape != entry.shape) {
-      return Clash(prefix, key, "has another dtype or shape in another one");
+      return Clash(prefix, key, "has a different dtype or shape in another checkpoint");
     }
     for (const TensorSlice& slice : entry.slices) {
       const TensorSlice resolved = slice.Resolved(whole.shape);
       for (const TensorSlice& other : whole.slices) {
-        if (other.Resolved(whole.shape).Intersect(resolved)) return Clash(prefix, key, "has slices that overlap");
+        if (other.Resolved(whole.shape).Intersect(resolved)) return Clash(prefix, key, "has overlapping slices");
       }
     }
     whole.slices.insert(whole.slices.end(), entry.slices.begin(), entry.slices.end());

@@ -18,7 +18,7 @@ absl::Status Poll(absl::Time deadline, absl::string_view what, const IsDone& is_
     ASSIGN_OR_RETURN(const bool done, is_done());
     if (done) return absl::OkStatus();
     const absl::Time now = absl::Now();
-    if (now >= deadline) return errors::DeadlineExceeded(what, " does not end");
+    if (now >= deadline) return errors::DeadlineExceeded(what, " timed out");
     if (pause == kShortest) {
       std::this_thread::yield();
     } else {

@@ -11,12 +11,12 @@ namespace weir {
 namespace {
 
 constexpr char kChannelsFirst[] = "NCHW";
-constexpr size_t kLongestStep = 256;
-constexpr size_t kMostAddends = 16;
-constexpr size_t kMostAxes = 254;  // the maximum rank of a tensor
+constexpr size_t kMaxStepLength = 256;
+constexpr size_t kMaxAddends = 16;
+constexpr size_t kMaxAxes = 254;  // the maximum rank of a tensor
 
-absl::Status Refuse(absl::string_view text, absl::string_view why) {
-  return errors::InvalidArgument("'", text.substr(0, kLongestStep), "' is no step of a fused expression: ", why);
+absl::Status InvalidStep(absl::string_view text, absl::string_view why) {
+  return errors::InvalidArgument("'", text.substr(0, kMaxStepLength), "' is not a step of a fused expression: ", why);
 }
 
 // A parsed "AddV2:x(0, 3)": op, detail (after the colon), operands.
@@ -26,10 +26,11 @@ struct StepText {
 };
 
 absl::StatusOr<StepText> Split(absl::string_view text, int num_values) {
-  if (text.size() > kLongestStep) return Refuse(text, "it is too long");
+  if (text.size() > kMaxStepLength) return InvalidStep(text, "it is too long");
   StepText step;
   const size_t open = text.find('(');
-  if (open == absl::string_view::npos || text.back() != ')') return Refuse(text, "it has no operands in parentheses");
+  if (open == absl::string_view::npos || text.back() != ')')
+    return InvalidStep(text, "it has no operands in parentheses");
   const std::pair<absl::string_view, absl::string_view> head =
       absl::StrSplit(text.substr(0, open), absl::MaxSplits(':', 1));
   step.op = head.first;
@@ -37,7 +38,7 @@ absl::StatusOr<StepText> Split(absl::string_view text, int num_values) {
   for (const absl::string_view operand : absl::StrSplit(text.substr(open + 1, text.size() - open - 2), ", ")) {
     int value = 0;
     if (!absl::SimpleAtoi(operand, &value) || value < 0 || value >= num_values) {
-      return Refuse(text, absl::StrCat("its operands are values before it, 0 to ", num_values - 1));
+      return InvalidStep(text, absl::StrCat("its operands must be values before it, 0 to ", num_values - 1));
     }
     step.operands.push_back(value);
   }
@@ -58,37 +59,37 @@ absl::Status Resolve(absl::string_view text, absl::string_view detail, const Dat
     step->kind = FusedStep::Kind::kCast;
     step->type = ParseDataType(detail).value_or(DT_INVALID);
     if (!takes(1) || !IsFusedType(step->type) || step->type == first)
-      return Refuse(text, "it casts one value to another type");
+      return InvalidStep(text, "expected a cast of one value to another type");
     return absl::OkStatus();
   }
   if (step->op == "BiasAdd") {
     step->kind = FusedStep::Kind::kBias;
     step->channels_first = detail == kChannelsFirst;
-    if (!detail.empty() && !step->channels_first) return Refuse(text, "its layout is NCHW, or not given");
+    if (!detail.empty() && !step->channels_first) return InvalidStep(text, "its layout must be NCHW or unset");
     if (takes(2) && IsFusedFloat(first) && AllOf(operands, values, first)) return absl::OkStatus();
-    return Refuse(text, "it takes two values of one type of floats");
+    return InvalidStep(text, "it takes two values of one type of floats");
   }
-  if (!detail.empty()) return Refuse(text, "it has no variants");
+  if (!detail.empty()) return InvalidStep(text, "it has no variants");
   if (step->op == "Select" || step->op == "SelectV2") {
     step->kind = FusedStep::Kind::kSelect;
-    if (!takes(3) || first != DT_BOOL) return Refuse(text, "it takes a condition and two values");
+    if (!takes(3) || first != DT_BOOL) return InvalidStep(text, "it takes a condition and two values");
     step->type = values[operands[1]];
     if (step->type == DT_INT32 || values[operands[2]] != step->type)
-      return Refuse(text, "it selects from values of one type");
+      return InvalidStep(text, "it selects from values of one type");
     return absl::OkStatus();
   }
   if (step->op == "AddN") {
     step->kind = FusedStep::Kind::kAddN;
     const bool is_number = IsFusedFloat(first) || first == DT_INT64;
-    if (operands.size() < 2 || operands.size() > kMostAddends || !is_number || !AllOf(operands, values, first)) {
-      return Refuse(text, absl::StrCat("it takes 2 to ", kMostAddends, " numbers of one type"));
+    if (operands.size() < 2 || operands.size() > kMaxAddends || !is_number || !AllOf(operands, values, first)) {
+      return InvalidStep(text, absl::StrCat("it takes 2 to ", kMaxAddends, " numbers of one type"));
     }
     return absl::OkStatus();
   }
   const ScalarOp* const op = FindScalarOp(step->op);
-  if (op == nullptr) return Refuse(text, "there is no such op");
-  if (!takes(op->operands)) return Refuse(text, absl::StrCat("it takes ", op->operands, " operands"));
-  if (!op->Takes(first) || !AllOf(operands, values, first)) return Refuse(text, "it does not take these types");
+  if (op == nullptr) return InvalidStep(text, "there is no such op");
+  if (!takes(op->operands)) return InvalidStep(text, absl::StrCat("it takes ", op->operands, " operands"));
+  if (!op->Takes(first) || !AllOf(operands, values, first)) return InvalidStep(text, "it does not take these types");
   step->type = op->Gives(first);
   return absl::OkStatus();
 }
@@ -104,7 +105,7 @@ absl::Status CheckUses(const FusedExpression& expression) {
     if (step.kind != FusedStep::Kind::kBias) continue;
     const int bias = step.operands[1];
     if (expression.step_of(bias) != nullptr || uses[bias] != 1) {
-      return Invalid(absl::StrCat("has a bias that is no input of its own: ", step.ToString()));
+      return Invalid(absl::StrCat("has a bias that is not a separate input: ", step.ToString()));
     }
   }
   for (const int output : expression.outputs) ++uses[output];
@@ -119,10 +120,10 @@ absl::Status CheckOutputs(const FusedExpression& expression) {
   std::sort(outputs.begin(), outputs.end());
   if (outputs.empty() || outputs.size() > FusedExpression::kMostOutputs ||
       std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end()) {
-    return Invalid(absl::StrCat("has 1 to ", FusedExpression::kMostOutputs, " outputs, each once"));
+    return Invalid(absl::StrCat("must have 1 to ", FusedExpression::kMostOutputs, " outputs, each once"));
   }
   if (outputs.front() < static_cast<int>(expression.inputs.size()) || outputs.back() >= expression.num_values()) {
-    return Invalid("gives what its steps make");
+    return Invalid("must output results of its steps");
   }
   return absl::OkStatus();
 }
@@ -131,12 +132,12 @@ absl::Status CheckFold(const FusedExpression& expression) {
   if (expression.fold.empty()) {
     return expression.axes.empty() && !expression.keep_dims
                ? absl::OkStatus()
-               : Invalid("without a reduction has no axes and no keep_dims");
+               : Invalid("without a reduction must have no axes and no keep_dims");
   }
   if (!IsFusedFold(expression.fold))
     return Invalid(absl::StrCat("has no reduction '", expression.fold.substr(0, 64), "'"));
-  if (expression.outputs.size() != 1) return Invalid("with a reduction has one output");
-  if (expression.axes.size() > kMostAxes) return Invalid("has more axes than a tensor has dimensions");
+  if (expression.outputs.size() != 1) return Invalid("with a reduction must have one output");
+  if (expression.axes.size() > kMaxAxes) return Invalid("has more axes than a tensor has dimensions");
   const DataType type = expression.type_of(expression.outputs[0]);
   if (FoldTakes(expression.fold, type)) return absl::OkStatus();
   return Invalid(absl::StrCat("has no ", expression.fold, " of ", DataTypeName(type)));
@@ -176,18 +177,20 @@ absl::StatusOr<FusedStep> ParseFusedStep(absl::string_view text, const DataTypeV
 
 absl::Status CheckFusedExpression(const FusedExpression& expression) {
   if (expression.inputs.empty() || expression.inputs.size() > FusedExpression::kMostInputs) {
-    return Invalid(absl::StrCat("has 1 to ", FusedExpression::kMostInputs, " inputs, not ", expression.inputs.size()));
+    return Invalid(
+        absl::StrCat("must have 1 to ", FusedExpression::kMostInputs, " inputs, not ", expression.inputs.size()));
   }
   if (expression.steps.empty() || expression.steps.size() > FusedExpression::kMostSteps) {
-    return Invalid(absl::StrCat("has 1 to ", FusedExpression::kMostSteps, " steps, not ", expression.steps.size()));
+    return Invalid(
+        absl::StrCat("must have 1 to ", FusedExpression::kMostSteps, " steps, not ", expression.steps.size()));
   }
   if (!std::all_of(expression.inputs.begin(), expression.inputs.end(), IsFusedType)) {
-    return Invalid("takes float, double, half, bfloat16, int32, int64 and bool");
+    return Invalid("only supports float, double, half, bfloat16, int32, int64 and bool");
   }
   DataTypeVector values = expression.inputs;
   for (const FusedStep& step : expression.steps) {
     ASSIGN_OR_RETURN(const FusedStep again, ParseFusedStep(step.ToString(), values));
-    if (again != step) return Invalid(absl::StrCat("has a step that is not what it says: ", step.ToString()));
+    if (again != step) return Invalid(absl::StrCat("has an inconsistent step: ", step.ToString()));
     values.push_back(step.type);
   }
   RETURN_IF_ERROR(CheckOutputs(expression));

@@ -64,9 +64,9 @@ TEST(FusedStepTest, RefusesWhatIsNone) {
   EXPECT_THAT(Parse("Add(0, 1)", values), IsRefused("these types"));
   EXPECT_THAT(Parse("Add(3, 3)", values), IsRefused("these types"));
   EXPECT_THAT(Parse("MatMul(0, 0)", values), IsRefused("no such op"));
-  EXPECT_THAT(Parse("Cast:string(0)", values), IsRefused("casts"));
-  EXPECT_THAT(Parse("Cast:float(0)", values), IsRefused("casts"));
-  EXPECT_THAT(Parse("Cast(0)", values), IsRefused("casts"));
+  EXPECT_THAT(Parse("Cast:string(0)", values), IsRefused("a cast of one value"));
+  EXPECT_THAT(Parse("Cast:float(0)", values), IsRefused("a cast of one value"));
+  EXPECT_THAT(Parse("Cast(0)", values), IsRefused("a cast of one value"));
   EXPECT_THAT(Parse("BiasAdd:NDHWC(0, 0)", values), IsRefused("its layout"));
   EXPECT_THAT(Parse("BiasAdd(0, 1)", values), IsRefused("one type of floats"));
   EXPECT_THAT(Parse("Select(0, 0, 0)", values), IsRefused("a condition"));
@@ -106,8 +106,8 @@ TEST(FusedNodeTest, RefusesAttributesThatAreNoExpression) {
   EXPECT_THAT(with("outputs", Integers{4, 4}), IsRefused("1 to 4 outputs"));
   EXPECT_THAT(with("outputs", Integers{-1}), IsRefused("no value -1"));
   EXPECT_THAT(with("outputs", Integers{int64_t{1} << 32}), IsRefused("no value 4294967296"));
-  EXPECT_THAT(with("outputs", Integers{0}), IsRefused("what its steps make"));
-  EXPECT_THAT(with("outputs", Integers{4, 3}), IsRefused("with a reduction has one output"));
+  EXPECT_THAT(with("outputs", Integers{0}), IsRefused("results of its steps"));
+  EXPECT_THAT(with("outputs", Integers{4, 3}), IsRefused("with a reduction must have one output"));
   EXPECT_THAT(with("nodes", Strings{"x"}), IsRefused("4 names of nodes, not 1"));
   EXPECT_THAT(with("fold", "Argmax"), IsRefused("no reduction 'Argmax'"));
   EXPECT_THAT(with("fold", ""), IsRefused("no axes"));
@@ -122,7 +122,7 @@ TEST(FusedNodeTest, ABiasIsAnInputOfItsOwn) {
   EXPECT_THAT(CheckFusedExpression(expression), IsOk());
   expression.steps.push_back(*Parse("Add(2, 1)", {DT_FLOAT, DT_FLOAT, DT_FLOAT}));
   expression.outputs = {3};
-  EXPECT_THAT(CheckFusedExpression(expression), IsRefused("a bias that is no input of its own"));
+  EXPECT_THAT(CheckFusedExpression(expression), IsRefused("a bias that is not a separate input"));
 }
 
 }  // namespace

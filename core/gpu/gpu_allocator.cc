@@ -103,7 +103,7 @@ absl::Status GpuAllocator::WaitFor(absl::Span<GpuStream* const> streams, absl::T
 absl::StatusOr<void*> GpuAllocator::TryAllocate(size_t bytes, GpuStream* stream, Remedy* remedy) {
   if (stream != nullptr && stream->IsCapturing()) {
     return errors::FailedPrecondition("Allocation of ", bytes, " bytes for '", allocation_scope, "' while stream '",
-                                      stream->name(), "' captures: take memory before");
+                                      stream->name(), "' captures: allocate before the capture");
   }
   if (bytes > options_.limit) return OutOfMemory(bytes, absl::OkStatus());
   const size_t size = BfcArena::RoundUp(std::max<size_t>(bytes, 1));

@@ -59,7 +59,7 @@ void GpuCompletionQueue::Sweep(std::vector<Pending>* pending) {
     } else if (absl::Now() >= entry.deadline) {
       entry.callback(errors::DeadlineExceeded(
           "Stream '", entry.stream->name(), "' of ", entry.stream->runtime()->properties().name,
-          " has not come to a point within ", absl::FormatDuration(options_.patience), ": the device seems to hang"));
+          " did not complete its work within ", absl::FormatDuration(options_.patience), ": the device seems to hang"));
     } else {
       kept.push_back(std::move(entry));
     }

@@ -66,10 +66,10 @@ bool UsesUnifiedMemory(const tensorflow::GPUOptions& options) {
 // One limit per part of the device, in bytes.
 absl::Status Divide(const VirtualDevices& parts, GpuDeviceConfig config, std::vector<GpuDeviceConfig>* configs) {
   const int id = config.physical_id;
-  constexpr double kMost = 1e18;  // more than the device has is allowed: its allocator takes what there is
+  constexpr double kMaxBytes = 1e18;  // more than the device has is allowed: its allocator takes what there is
   for (int i = 0; i < parts.memory_limit_mb_size(); ++i) {
     const double bytes = parts.memory_limit_mb(i) * static_cast<double>(kMiB);
-    if (!(bytes >= 1 && bytes <= kMost)) {
+    if (!(bytes >= 1 && bytes <= kMaxBytes)) {
       return errors::InvalidArgument("memory_limit_mb of virtual device ", i, " on GPU# ", id, " is ",
                                      parts.memory_limit_mb(i));
     }
@@ -130,9 +130,9 @@ absl::StatusOr<size_t> GpuMemoryLimit(const tensorflow::GPUOptions& options, con
   const int64_t kept_mb = options.experimental().gpu_system_memory_size_in_mb();
   if (kept_mb > 0 && kept_mb * kMiB <= memory.free) return memory.free - kept_mb * kMiB;
   if (fraction > 0) {
-    constexpr double kMost = 1e18;
+    constexpr double kMaxBytes = 1e18;
     const double bytes = fraction * static_cast<double>(memory.total);
-    if (bytes <= kMost) return static_cast<size_t>(bytes);
+    if (bytes <= kMaxBytes) return static_cast<size_t>(bytes);
     return errors::InvalidArgument("per_process_gpu_memory_fraction is ", fraction, ", which is ", bytes, " bytes");
   }
   const size_t reserved = ReservedGpuMemory(memory.free, properties.compute_major);

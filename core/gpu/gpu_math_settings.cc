@@ -13,7 +13,7 @@ absl::Status ReadFlag(const FindVariable& find, const char* name, bool* value) {
   if (text == nullptr) return absl::OkStatus();
   const std::string lower = absl::AsciiStrToLower(text);
   if (lower != "0" && lower != "1" && lower != "false" && lower != "true") {
-    return errors::InvalidArgument("Environment variable ", name, " is '", text, "'; it is 0, 1, false or true");
+    return errors::InvalidArgument("Environment variable ", name, " is '", text, "'; expected 0, 1, false or true");
   }
   *value = lower == "1" || lower == "true";
   return absl::OkStatus();
@@ -30,11 +30,11 @@ absl::StatusOr<GpuMathSettings> GpuMathSettings::FromEnvironment(const FindVaria
   settings.deterministic = cudnn || ops;
   RETURN_IF_ERROR(ReadFlag(find, "NVIDIA_TF32_OVERRIDE", &settings.allow_tf32));
   if (const char* const text = find("TF_CUDNN_WORKSPACE_LIMIT_IN_MB"); text != nullptr) {
-    constexpr int64_t kMostMegabytes = int64_t{1} << 30;
+    constexpr int64_t kMaxMegabytes = int64_t{1} << 30;
     int64_t megabytes = 0;
-    if (!absl::SimpleAtoi(text, &megabytes) || megabytes < 0 || megabytes > kMostMegabytes) {
+    if (!absl::SimpleAtoi(text, &megabytes) || megabytes < 0 || megabytes > kMaxMegabytes) {
       return errors::InvalidArgument("Environment variable TF_CUDNN_WORKSPACE_LIMIT_IN_MB is '", text,
-                                     "'; it is a number of megabytes, at most ", kMostMegabytes);
+                                     "'; expected a number of megabytes, at most ", kMaxMegabytes);
     }
     settings.workspace_limit = static_cast<size_t>(megabytes) << 20;
   }

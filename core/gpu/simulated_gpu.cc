@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<GpuTimer>> SimulatedGpu::CreateTimer() {
   return std::make_unique<SimulatedTimer>(this);
 }
 
-void SimulatedGpu::TellTime(std::optional<absl::Duration> elapsed) {
+void SimulatedGpu::SetElapsedTime(std::optional<absl::Duration> elapsed) {
   MutexLock lock(mu_);
   told_time_ = elapsed;
 }

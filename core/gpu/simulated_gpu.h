@@ -58,13 +58,13 @@ class SimulatedGpu : public GpuRuntime {
   absl::Status FreePinned(void* data) override;
   absl::StatusOr<std::unique_ptr<GpuStream>> CreateStream(absl::string_view name) override;
   absl::StatusOr<std::unique_ptr<GpuEvent>> CreateEvent() override;
-  // Measures host time, unless TellTime set a value.
+  // Measures host time, unless SetElapsedTime set a value.
   absl::StatusOr<std::unique_ptr<GpuTimer>> CreateTimer() override;
   bool Reaches(const GpuRuntime& peer) override { return dynamic_cast<const SimulatedGpu*>(&peer) != nullptr; }
   void HostAccess(absl::string_view what, const GpuAccess& access) override;
 
   // Sets the value that timers return from now on; nullopt: host time.
-  void TellTime(std::optional<absl::Duration> elapsed);
+  void SetElapsedTime(std::optional<absl::Duration> elapsed);
   // Makes the next `count` allocations of device or pinned memory fail.
   void FailAllocations(int count);
   // Makes the next operation that runs break the device with a sticky error.

@@ -255,7 +255,7 @@ absl::Status SimulatedGpu::WaitUntil(absl::Time deadline, absl::string_view what
                                             REQUIRES(mu_) { return stream->busy_ || CanRun(*stream, true); });
     const bool never = seeded && !may_change && pending_exchanges_ == 0 && deadline == absl::InfiniteFuture();
     if (never || absl::Now() >= deadline) {
-      return errors::DeadlineExceeded(what, " does not end: ", Obstacle());
+      return errors::DeadlineExceeded(what, " timed out: ", Obstacle());
     }
     if (deadline == absl::InfiniteFuture()) {
       lock.Wait(changed_);

@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 // An LZ4 match of n bytes takes n / 255 bytes; a Snappy copy expands 3 bytes to 64.
-constexpr size_t kMostExpansion = 255;
+constexpr size_t kMaxExpansion = 255;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ size_t CompressBlock(WireCompression compression, absl::Span<const char> in, abs
 
 bool CanExpandTo(WireCompression compression, size_t compressed_bytes, size_t num_bytes) {
   return compression != WireCompression::kNone && num_bytes <= LZ4_MAX_INPUT_SIZE &&
-         num_bytes / kMostExpansion <= compressed_bytes;
+         num_bytes / kMaxExpansion <= compressed_bytes;
 }
 
 absl::Status ExpandBlock(WireCompression compression, absl::Span<const char> in, absl::Span<char> out) {
@@ -45,8 +45,8 @@ absl::Status ExpandBlock(WireCompression compression, absl::Span<const char> in,
               snappy::RawUncompress(in.data(), in.size(), out.data());
   }
   if (is_good) return absl::OkStatus();
-  return errors::DataLoss("A compressed block of ", in.size(), " bytes does not hold the ", out.size(),
-                          " that it is said to hold");
+  return errors::DataLoss("A compressed block of ", in.size(), " bytes does not expand to the expected ", out.size(),
+                          " bytes");
 }
 
 }  // namespace weir

@@ -102,7 +102,7 @@ absl::Status WireCodec::CheckSize(int64_t message_bytes, int64_t count) const {
   const int64_t cast_bytes = CastBytes(count);
   if (message_bytes == cast_bytes) return absl::OkStatus();
   if (!MayCompress(count)) {
-    return errors::DataLoss("A message of ", cast_bytes, " bytes is said to have ", message_bytes);
+    return errors::DataLoss("A message of ", cast_bytes, " bytes cannot have size ", message_bytes);
   }
   if (message_bytes > 0 && message_bytes < cast_bytes && CanExpandTo(compression_, message_bytes, cast_bytes)) {
     return absl::OkStatus();

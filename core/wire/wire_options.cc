@@ -54,9 +54,10 @@ absl::StatusOr<WireOptions> WireOptions::Parse(absl::string_view text) {
   if (text.empty()) return options;
   for (const absl::string_view word : absl::StrSplit(text, '+')) {
     if (!Take(word, &options)) {
-      return errors::InvalidArgument("'", text,
-                                     "' is no wire option: bf16, fp16, lz4, snappy, or a cast and a compression "
-                                     "joined by '+', such as bf16+lz4");
+      return errors::InvalidArgument(
+          "'", text,
+          "' is not a wire option; expected bf16, fp16, lz4, snappy, or a cast and a compression "
+          "joined by '+', such as bf16+lz4");
     }
   }
   return options;

@@ -21,8 +21,8 @@ struct Head {
 static_assert(sizeof(Head) == 5);
 
 absl::Status NotEncoded(const Tensor& encoded, absl::string_view why) {
-  return errors::DataLoss("What came over the wire, ", DataTypeName(encoded.dtype()), " ", encoded.shape().ToString(),
-                          ", is no encoded tensor: ", why);
+  return errors::DataLoss("The received tensor, ", DataTypeName(encoded.dtype()), " ", encoded.shape().ToString(),
+                          ", is not in the wire encoding: ", why);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Builder {
 
   absl::StatusOr<Program> Run() {
     if (options_.model.width % options_.model.heads != 0) {
-      return errors::InvalidArgument("The width ", options_.model.width, " is no multiple of the ",
+      return errors::InvalidArgument("The width ", options_.model.width, " is not a multiple of the ",
                                      options_.model.heads, " heads");
     }
     const std::vector<Mesh::Axis>& axes = Forms().at(options_.parallel);

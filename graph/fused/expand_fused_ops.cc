@@ -25,7 +25,7 @@ absl::Status BatchMatMul(E& e) {
 
 absl::Status Conv2D(E& e) {
   if (e.Attr<int64_t>("num_host_args") != 0 || e.Attr<std::string>("filter_format") != "HWIO") {
-    e.Refuse(errors::Unimplemented("GPU variants are not supported"));
+    e.Fail(errors::Unimplemented("GPU variants are not supported"));
   }
   const Output product =
       e.Add(e.Op("Conv2D", {"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"}),
@@ -69,7 +69,7 @@ absl::Status BatchNormGrad(E& e) {
   if (const auto mode = e.Attr<std::string>("activation_mode"); mode == "Relu") {
     dy = e.Add("ReluGrad", {{dy}, {e.Input(7)}});
   } else if (mode != "Identity") {
-    e.Refuse(errors::Unimplemented("there is no gradient of the activation '", mode, "'"));
+    e.Fail(errors::Unimplemented("there is no gradient of the activation '", mode, "'"));
   }
   const Output normal = e.Add(e.Op("FusedBatchNormGradV3", {"epsilon", "data_format", "is_training"}),
                               {{dy}, {e.Input(1)}, {e.Input(2)}, {e.Input(3)}, {e.Input(4)}, {e.Input(5)}});
@@ -103,10 +103,10 @@ absl::Status UnaryComposition(E& e) {
                                           "Selu",  "Sigmoid", "Sin",        "Sinh", "Sqrt",  "Square", "Tan",   "Tanh"};
   Output x = e.Input(0);
   const auto names = e.Attr<std::vector<std::string>>("op_names");
-  if (names.empty()) e.Refuse(errors::InvalidArgument("op_names is empty"));
+  if (names.empty()) e.Fail(errors::InvalidArgument("op_names is empty"));
   for (const std::string& name : names) {
     const bool is_known = std::find(std::begin(kUnary), std::end(kUnary), name) != std::end(kUnary);
-    x = is_known ? e.Add(name, {{x}}) : e.Refuse(errors::Unimplemented("there is no unary op '", name, "'"));
+    x = is_known ? e.Add(name, {{x}}) : e.Fail(errors::Unimplemented("there is no unary op '", name, "'"));
   }
   return e.Finish({x});
 }

@@ -11,7 +11,7 @@ FusedExpansion::FusedExpansion(Node* node, Graph* graph) : node_(node), graph_(g
 
 Output FusedExpansion::Input(int i) {
   const Edge* edge = i < node_->num_inputs() ? node_->input_edge(i) : nullptr;
-  if (edge == nullptr) return Refuse(errors::InvalidArgument("input ", i, " is not connected"));
+  if (edge == nullptr) return Fail(errors::InvalidArgument("input ", i, " is not connected"));
   return Output(edge->src, edge->src_output);
 }
 
@@ -41,7 +41,7 @@ Output FusedExpansion::Add(tensorflow::NodeDef def, const std::vector<InputList>
   def.set_name(first_ == nullptr ? name_ : graph_->UniqueName(absl::StrCat(name_, "/", def.op())));
   def.set_device(node_->requested_device());
   absl::StatusOr<Operation> added = AddOperation(graph_, std::move(def), inputs);
-  if (!added.ok()) return Refuse(added.status());
+  if (!added.ok()) return Fail(added.status());
   Node* const node = added->node();
   if (first_ == nullptr) {
     first_ = node;
@@ -52,7 +52,7 @@ Output FusedExpansion::Add(tensorflow::NodeDef def, const std::vector<InputList>
   return Output(node, 0);
 }
 
-Output FusedExpansion::Refuse(absl::Status error) {
+Output FusedExpansion::Fail(absl::Status error) {
   status_.Update(Annotate(std::move(error), absl::StrCat("Node '", name_, "' (", node_->op(), ")")));
   return Output();
 }

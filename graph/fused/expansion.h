@@ -31,7 +31,7 @@ class FusedExpansion {
   Output Add(tensorflow::NodeDef def, const std::vector<InputList>& inputs);
   Output Add(absl::string_view op, const std::vector<InputList>& inputs) { return Add(Op(op), inputs); }
   // Records `error` with the node's name and op prepended.
-  Output Refuse(absl::Status error);
+  Output Fail(absl::Status error);
 
   // Redirects consumers of output i of the node to results[i], and removes the node.
   absl::Status Finish(const std::vector<Output>& results);

@@ -96,7 +96,7 @@ Output ApplyActivation(E& e, const std::string& name, const Output& x) {
   if (name == "_MklSwish") composite = Swish;
   if (name == "Mish" || name == "_MklFusedMish") composite = Mish;
   if (name == "_FusedHardSwish") composite = HardSwish;
-  if (composite == nullptr) return e.Refuse(errors::Unimplemented("there is no fused op '", name, "'"));
+  if (composite == nullptr) return e.Fail(errors::Unimplemented("there is no fused op '", name, "'"));
   return InFloat(e, x, [&](const Output& wide) { return composite(e, wide); });
 }
 
@@ -108,8 +108,8 @@ Output ApplyFusedSteps(E& e, Output x, int first_arg) {
     x = args.empty() ? ApplyActivation(e, step, x) : ApplyWithArgs(e, step, x, args);
   }
   if (next == e.num_inputs()) return x;
-  return e.Refuse(errors::InvalidArgument("fused_ops take ", next - first_arg, " arguments, but there are ",
-                                          e.num_inputs() - first_arg));
+  return e.Fail(errors::InvalidArgument("fused_ops take ", next - first_arg, " arguments, but there are ",
+                                        e.num_inputs() - first_arg));
 }
 
 Output Normalize(E& e, const Output& x, const std::vector<int32_t>& axes, const Output& scale, const Output& offset) {

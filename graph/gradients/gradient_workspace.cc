@@ -14,7 +14,7 @@ bool IsDifferentiableType(DataType type) {
 }
 
 // Functions that call others more than once can expand exponentially.
-constexpr int kMostNodes = 2'000'000;
+constexpr int kMaxNodes = 2'000'000;
 
 }  // namespace
 
@@ -43,8 +43,8 @@ absl::Status GradientWorkspace::WriteOutCalls(const std::vector<Output>& ys, con
                             return Flows(*edge) && IsBetween(*edge->src);
                           });
       if (!wanted || staying.contains(node->id()) || !IsDifferentiatedByBody(*node, graph_->functions())) continue;
-      if (graph_->num_nodes() > kMostNodes) {
-        return errors::ResourceExhausted("The function calls on a gradient's path expand to more than ", kMostNodes,
+      if (graph_->num_nodes() > kMaxNodes) {
+        return errors::ResourceExhausted("The function calls on a gradient's path expand to more than ", kMaxNodes,
                                          " nodes");
       }
       ASSIGN_OR_RETURN(const bool written, WriteOutCall(node, graph_));

@@ -107,9 +107,9 @@ class Finder {
   bool TakeIdle(Node* node, int depth) {
     static const auto* const ops =
         new absl::flat_hash_set<std::string>{"Mul", "Neg", "RealDiv", "Div", "Sum", "Reshape", "Identity"};
-    constexpr int kMostDepth = 8;
+    constexpr int kMaxDepth = 8;
     if (idle_.contains(node)) return true;
-    if (depth > kMostDepth || !ops->contains(node->op()) || fixed_.contains(node->name())) return false;
+    if (depth > kMaxDepth || !ops->contains(node->op()) || fixed_.contains(node->name())) return false;
     const std::vector<Edge*>& readers = node->out_edges();
     const bool is_idle = std::all_of(readers.begin(), readers.end(), [&](const Edge* edge) {
       return edge->is_control() ? IsGate(*edge->dst) : TakeIdle(edge->dst, depth + 1);

@@ -44,7 +44,7 @@ absl::StatusOr<Mesh::Axis> ParseAxis(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, '=');
   Mesh::Axis axis;
   if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &axis.size)) {
-    return errors::InvalidArgument("'", text, "' is no axis of a mesh; expected name=size");
+    return errors::InvalidArgument("'", text, "' is not a mesh axis; expected name=size");
   }
   axis.name = parts[0];
   return axis;
@@ -70,7 +70,7 @@ absl::StatusOr<Mesh> Mesh::Create(std::vector<Axis> axes, std::vector<std::strin
 absl::StatusOr<Mesh> Mesh::Parse(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, '|');
   if (parts.size() < 5) {
-    return errors::InvalidArgument("'", text, "' is no mesh; expected name|axis=size,…|ids|ids|devices");
+    return errors::InvalidArgument("'", text, "' is not a mesh; expected name|axis=size,…|ids|ids|devices");
   }
   std::vector<Axis> axes;
   for (absl::string_view axis : absl::StrSplit(parts[1], ',', absl::SkipEmpty())) {
@@ -149,7 +149,8 @@ absl::StatusOr<Layout> Layout::Parse(absl::string_view text) {
   const absl::string_view whole = text;
   const size_t mesh_at = text.find(kMeshPrefix);
   if (!absl::ConsumePrefix(&text, kSpecsPrefix) || mesh_at == absl::string_view::npos) {
-    return errors::InvalidArgument("'", whole, "' is no layout; expected ", kSpecsPrefix, "axis,…,", kMeshPrefix, "…");
+    return errors::InvalidArgument("'", whole, "' is not a layout; expected ", kSpecsPrefix, "axis,…,", kMeshPrefix,
+                                   "…");
   }
   ASSIGN_OR_RETURN(Mesh mesh, Mesh::Parse(whole.substr(mesh_at + sizeof(kMeshPrefix) - 1)));
   const absl::string_view specs = whole.substr(sizeof(kSpecsPrefix) - 1, mesh_at - (sizeof(kSpecsPrefix) - 1));

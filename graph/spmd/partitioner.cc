@@ -73,8 +73,7 @@ class Partitioner {
 
   absl::Status Emit(const Node& node) {
     if (node.IsControlFlow()) {
-      return errors::Unimplemented(
-          "A mesh has no conditionals and loops of Switch and Merge; use If and While, or run ", "without a mesh");
+      return errors::Unimplemented("Meshes do not support Switch and Merge; use If and While, or run without a mesh");
     }
     emitted_[node.id()].mesh = MeshIndex(node);
     if (MeshIndex(node) == MeshAssignment::kNone || fed_.contains(node.name()) ||
@@ -82,7 +81,7 @@ class Partitioner {
       return EmitOnce(node);
     }
     if (HasReferences(node)) {
-      return errors::Unimplemented("A mesh has no reference variables; use resource variables");
+      return errors::Unimplemented("Meshes do not support reference variables; use resource variables");
     }
     if (node.op() == "VarHandleOp") return EmitVariable(node);
     if (node.op() == "VarIsInitializedOp") return EmitIsInitialized(node);
@@ -101,8 +100,9 @@ class Partitioner {
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Output old(node.input_edge(i)->src, node.input_edge(i)->src_output);
       if (node.input_type(i) != DT_RESOURCE || table_.Get(old).mesh < 0) continue;
-      return errors::Unimplemented("No rule says how it works on the variable '", old.node()->name(),
-                                   "', which is on a mesh, with these shapes; keep the op out of the mesh by a device");
+      return errors::Unimplemented(
+          "It has no sharding rule for the variable '", old.node()->name(),
+          "', which is on a mesh, with these shapes; assign it a device to keep it out of the mesh");
     }
     return absl::OkStatus();
   }

@@ -7,10 +7,6 @@
 
 namespace weir::spmd {
 
-bool Sharding::IsReplicated() const {
-  return partial == 0 && std::all_of(dims.begin(), dims.end(), [](int axis) { return axis == kWhole; });
-}
-
 int Sharding::DimOf(int axis) const {
   const auto found = std::find(dims.begin(), dims.end(), axis);
   return found == dims.end() ? -1 : static_cast<int>(found - dims.begin());

@@ -19,7 +19,6 @@ struct Sharding {
   uint32_t partial = 0;   // bit a: the tensor is the sum of the values along axis a
 
   static Sharding Replicated(int rank) { return Sharding{std::vector<int>(rank, kWhole), 0}; }
-  bool IsReplicated() const;
   bool IsPartial(int axis) const { return (partial >> axis & 1) != 0; }
   // -1 if the axis splits no dimension.
   int DimOf(int axis) const;

@@ -165,7 +165,7 @@ absl::Status AppendToList(Scanner& scanner, const AttrValue& item, AttrValue::Li
       *list->add_func() = item.func();
       break;
     default:
-      return scanner.Error("what came before this cannot be in a list");
+      return scanner.Error("the preceding value cannot be in a list");
   }
   return absl::OkStatus();
 }

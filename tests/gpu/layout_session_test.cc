@@ -35,7 +35,7 @@ class LayoutSessionTest : public RewrittenSessionTest {
     platform.count = [] { return 1; };
     platform.open = [&](int) -> absl::StatusOr<std::shared_ptr<GpuRuntime>> {
       gpus_.push_back(std::make_shared<SimulatedGpu>(SimulatedGpu::Options{.bytes_per_second = 1e12}));
-      gpus_.back()->TellTime(elapsed);
+      gpus_.back()->SetElapsedTime(elapsed);
       return gpus_.back();
     };
     platform.math = [this] { return GpuMathSettings{.plan_cache = directory_.path()}; };

@@ -171,7 +171,7 @@ TEST(SpmdPass, RefusesWhatItCannotSplit) {
   EXPECT_THAT(Apply(Input("x", "4,4", "q,unsharded,") + "%y:f32 = Neg(%x)\n"),
               HasSubstr("Node 'x': The mesh x=2 has no axis 'q'; name one of its axes"));
   EXPECT_THAT(Apply("%x:f32 = Placeholder() {_layout=[\"nonsense\"]}\n%y:f32 = Neg(%x)\n"),
-              HasSubstr("Node 'x': 'nonsense' is no layout"));
+              HasSubstr("Node 'x': 'nonsense' is not a layout"));
   EXPECT_THAT(Apply(Input("x", "4,4", "x,unsharded,") + "%y:f32 = Neg(%x) {_mesh=\"|x=2|0,1|0,1|/job:a\"}\n"),
               HasSubstr("Node 'y': The axes of the mesh make 2 devices, but 1 are named"));
   EXPECT_THAT(Apply(Input("x", "4,4", "x,unsharded,") +

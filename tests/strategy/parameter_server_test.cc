@@ -5,11 +5,11 @@
 #include "absl/synchronization/notification.h"
 #include "client/initializers.h"
 #include "client/ops.h"
-#include "core/testing.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/chief_thread.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
+#include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {
@@ -52,7 +52,7 @@ TEST(ParameterServerStrategyTest, NamesWhatIsWrongWithItsOptions) {
   EXPECT_THAT(error({.cluster = Spec(1, 2), .worker_job = "trainer"}), StatusIs(kInvalid, HasSubstr("'trainer'")));
   EXPECT_THAT(error({.cluster = Spec(1, 2), .worker = 2, .steps = WorkerSteps::kAsynchronous}),
               StatusIs(kInvalid, HasSubstr("no worker 2; job 'worker' has 2 tasks")));
-  EXPECT_THAT(error({.cluster = Spec(1, 2), .worker = 0}), StatusIs(kInvalid, HasSubstr("cannot take steps together")));
+  EXPECT_THAT(error({.cluster = Spec(1, 2), .worker = 0}), StatusIs(kInvalid, HasSubstr("cannot step together")));
   EXPECT_THAT(error({.cluster = Spec(1, 2), .steps = WorkerSteps::kSynchronous, .backup_workers = 2}),
               StatusIs(kInvalid, HasSubstr("2 backup workers of 2")));
   EXPECT_THAT(error({.cluster = Spec(1, 2), .staleness_bound = 3}), StatusIs(kInvalid, HasSubstr("staleness bound 3")));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNoGroup = -1;
 // A search for a path gives up beyond this and assumes that there is one.
-constexpr size_t kLongestSearch = 4096;
+constexpr size_t kMaxSearch = 4096;
 
 // Whether the node may wait for external events. Feeds are available when the step begins, and variables are read when
 // needed.
@@ -146,7 +146,7 @@ class GroupFinder {
       const Node& at = *open.back();
       open.pop_back();
       const int group = group_of_[at.id()];
-      if (group == index || seen.size() > kLongestSearch) return true;
+      if (group == index || seen.size() > kMaxSearch) return true;
       if (at.IsNextIteration() || position_.at(&at) > end) continue;
       if (group != kNoGroup) {  // it will be one node, before all of its readers
         for (const Node* member : groups_[group].nodes) {
