@@ -163,9 +163,9 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
     on_gpus += on_gpu ? 1 : 0;
     const std::string gpu_types = Support::TextOf(support.gpu_types);
     const std::string& family = family_of.at(op.name());
-    rows << "| `" << op.name() << "` | [" << family << "](../kernels/" << family << ") | " << absl::StrJoin(support.devices, ", ") << " | "
-         << Support::TextOf(support.types) << " | " << (on_gpu && gpu_types.empty() ? "all" : gpu_types) << " | "
-         << support.gradient << " |\n";
+    rows << "| `" << op.name() << "` | [" << family << "](../kernels/" << family << ") | "
+         << absl::StrJoin(support.devices, ", ") << " | " << Support::TextOf(support.types) << " | "
+         << (on_gpu && gpu_types.empty() ? "all" : gpu_types) << " | " << support.gradient << " |\n";
   }
   out << "# Ops\n\n"
       << count << " ops, " << differentiable << " with a gradient in C++ and " << on_gpus

@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kBlockSize = 256 << 10;  // TensorFlow's
-constexpr size_t kHandlesSize = 40;  // of the footer, padded
+constexpr size_t kHandlesSize = 40;       // of the footer, padded
 
 size_t CommonPrefix(absl::string_view a, absl::string_view b) {
   return std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin()).first - a.begin();

@@ -3,12 +3,12 @@
 
 #include "absl/strings/str_join.h"
 #include "core/index_tensor.h"
-#include "kernels/indexing/nd_indices.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/indexing/args_one_hot.h"
 #include "kernels/indexing/family.h"
+#include "kernels/indexing/nd_indices.h"
 
 namespace weir {
 namespace {

@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "core/index_tensor.h"
-#include "kernels/indexing/nd_indices.h"
 #include "kernels/device/elements.h"
 #include "kernels/indexing/args_scatter.h"
 #include "kernels/indexing/family.h"
+#include "kernels/indexing/nd_indices.h"
 #include "kernels/state/update_loops.h"
 
 namespace weir {

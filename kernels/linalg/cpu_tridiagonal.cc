@@ -47,8 +47,8 @@ class TridiagonalMatMulKernel : public LinearKernel {
   WEIR_RUN_BOTH
 };
 
-// Inputs: the three diagonals as rows, upper first, and right-hand sides. The solution for a singular matrix is NaN, or,
-// with perturb_singular, that for a regular matrix close to it, as in LAPACK's xLAGTS.
+// Inputs: the three diagonals as rows, upper first, and right-hand sides. The solution for a singular matrix is NaN,
+// or, with perturb_singular, that for a regular matrix close to it, as in LAPACK's xLAGTS.
 class TridiagonalSolveKernel : public LinearKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {

@@ -1,5 +1,7 @@
 #include "kernels/sparse/family.h"
 
+#include "core/tensor_variant.h"
+
 namespace weir {
 
 OpFamily SparseFamily() {
@@ -14,7 +16,7 @@ OpFamily SparseFamily() {
                   RegisterSparseToDenseKernels, RegisterCsrCholeskyKernels, RegisterCsrConversionKernels,
                   RegisterCsrProductKernels, RegisterGpuSparseProductKernels, RegisterEditDistanceKernels},
       .gradients = {RegisterSparseNotDifferentiable, RegisterCsrGradients, RegisterSparseGradients},
-      .variants = {RegisterCsrVariants},
+      .variants = {RegisterCsrVariants, RegisterTensorVariants},
   };
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "client/session.h"
-#include "client/variables.h"
 #include "client/strategy/pipeline.h"
+#include "client/variables.h"
 
 namespace weir {
 

@@ -1,12 +1,12 @@
 // Every strategy trains as one device does: the same losses, variables, slots, statistics.
-#include "client/training/loss_scaling.h"
-#include "core/gpu/simulated_platform.h"
-#include "core/testing.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/central_storage_strategy.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
+#include "client/training/loss_scaling.h"
+#include "core/gpu/simulated_platform.h"
+#include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
 #include "tests/gpu/local_session.h"
 #include "tests/strategy/training_run.h"
 

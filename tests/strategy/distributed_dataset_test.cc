@@ -2,11 +2,11 @@
 #include "client/strategy/distributed_dataset.h"
 #include "client/ops.h"
 #include "client/session.h"
-#include "core/testing.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
+#include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
 
 namespace weir {
 namespace {

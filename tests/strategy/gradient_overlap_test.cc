@@ -6,8 +6,8 @@
 #include "client/gradients.h"
 #include "client/initializers.h"
 #include "client/ops.h"
-#include "core/testing.h"
 #include "client/strategy/mirrored_strategy.h"
+#include "core/testing.h"
 #include "graph/ancestors_testing.h"
 
 namespace weir {

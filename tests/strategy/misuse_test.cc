@@ -4,9 +4,9 @@
 #include "client/cond.h"
 #include "client/layers.h"
 #include "client/ops.h"
-#include "core/testing.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
+#include "core/testing.h"
 #include "graph/function_library.h"
 
 namespace weir {

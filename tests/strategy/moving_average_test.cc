@@ -4,8 +4,8 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/session.h"
-#include "core/testing.h"
 #include "client/strategy/mirrored_strategy.h"
+#include "core/testing.h"
 
 namespace weir {
 namespace {

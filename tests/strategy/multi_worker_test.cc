@@ -1,10 +1,10 @@
 // One client, graph and master a worker, with collectives between them.
 #include <future>
 
-#include "core/testing.h"
-#include "distribute/cluster/process_cluster.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
+#include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {

@@ -4,10 +4,10 @@
 
 #include "client/layers.h"
 #include "client/ops.h"
-#include "core/testing.h"
 #include "client/strategy/chief_thread.h"
 #include "client/strategy/parameter_server_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
+#include "core/testing.h"
 
 namespace weir {
 namespace {
