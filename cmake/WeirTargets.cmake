@@ -18,17 +18,18 @@ function(weir_unity name role size)
   endforeach()
 endfunction()
 
-# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …]): one static library from the folder's sources,
+# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …] [BATCH_EXCLUDE …]): one static library from the folder's sources,
 # and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
 
 set(WEIR_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
     absl::inlined_vector absl::span absl::time absl::any_invocable absl::hash absl::cord absl::btree absl::cleanup)
 
 function(weir_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ROLES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ROLES;BATCH_EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_testing\\.cc$|_main\\.cc$")
+  set(batched ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$|_testing\\.cc$")
   foreach(pattern ${ARG_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX ${pattern})
@@ -39,14 +40,21 @@ function(weir_library name)
     target_include_directories(weir_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(weir_${name} PUBLIC ${ARG_DEPS} ${WEIR_ABSL} Threads::Threads PRIVATE weir_warnings)
     weir_precompile(weir_${name} library)
+    # BATCH_EXCLUDE, the EXCLUDE of another configuration, makes the batches of both alike, for ccache.
+    if(NOT ARG_BATCH_EXCLUDE)
+      set(ARG_BATCH_EXCLUDE ${ARG_EXCLUDE})
+    endif()
+    foreach(pattern ${ARG_BATCH_EXCLUDE})
+      list(FILTER batched EXCLUDE REGEX ${pattern})
+    endforeach()
     # Sources of different roles may use the same names: a CPU and a GPU kernel of one op, say.
     foreach(role ${ARG_ROLES})
-      set(of_role ${sources})
+      set(of_role ${batched})
       list(FILTER of_role INCLUDE REGEX "/${role}_[^/]*$")
-      list(FILTER sources EXCLUDE REGEX "/${role}_[^/]*$")
+      list(FILTER batched EXCLUDE REGEX "/${role}_[^/]*$")
       weir_unity(weir_${name} ${role} 4 ${of_role})
     endforeach()
-    weir_unity(weir_${name} source 8 ${sources})
+    weir_unity(weir_${name} source 8 ${batched})
   else()
     add_library(weir_${name} INTERFACE)
     target_include_directories(weir_${name} INTERFACE ${PROJECT_SOURCE_DIR})

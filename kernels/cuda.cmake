@@ -2,7 +2,16 @@
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cu)
 add_library(weir_cuda_kernels STATIC ${cuda_sources})
 target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE weir_cuda_headers CUDA::cublasLt)
+target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE $<LINK_ONLY:CUDA::cublasLt>)
+# Only these see the toolkit's headers: everything else is compiled as without a toolkit, so both builds share ccache
+# entries.
+file(GLOB_RECURSE toolkit_users CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc
+     ${CMAKE_CURRENT_SOURCE_DIR}/cudnn_*.cc)
+set(toolkit_options)
+foreach(folder ${CUDAToolkit_INCLUDE_DIRS} ${WEIR_CUDNN_INCLUDE_DIR})
+  list(APPEND toolkit_options "SHELL:-isystem ${folder}")
+endforeach()
+set_source_files_properties(${toolkit_users} PROPERTIES COMPILE_OPTIONS "${toolkit_options}")
 
 set(exact_cuda
   kernels/convolution/device_volume_cuda.cu
@@ -23,8 +32,8 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/sparse/gpu/cusparse_cu
   COMPILE_DEFINITIONS WEIR_CUSPARSE_LIBRARY="$<$<BOOL:${WEIR_CUSPARSE_LIBRARY}>:${WEIR_CUSPARSE_LIBRARY}>")
 if(WEIR_CUDNN_INCLUDE_DIR)
   target_include_directories(weir_cuda_headers SYSTEM INTERFACE ${WEIR_CUDNN_INCLUDE_DIR})
-  target_compile_definitions(
-    weir_kernels PRIVATE WEIR_CUDNN_LIBRARY="$<$<BOOL:${WEIR_CUDNN_LIBRARY}>:${WEIR_CUDNN_LIBRARY}>")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/device/cudnn/cudnn_functions.cc PROPERTIES
+    COMPILE_DEFINITIONS WEIR_CUDNN_LIBRARY="$<$<BOOL:${WEIR_CUDNN_LIBRARY}>:${WEIR_CUDNN_LIBRARY}>")
 endif()
 
 if(WEIR_BUILD_TESTS)
