@@ -9,7 +9,7 @@ file(GLOB_RECURSE toolkit_users CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_
      ${CMAKE_CURRENT_SOURCE_DIR}/cudnn_*.cc)
 set(toolkit_options)
 foreach(folder ${CUDAToolkit_INCLUDE_DIRS} ${WEIR_CUDNN_INCLUDE_DIR})
-  list(APPEND toolkit_options "SHELL:-isystem ${folder}")
+  list(APPEND toolkit_options -isystem${folder})
 endforeach()
 set_source_files_properties(${toolkit_users} PROPERTIES COMPILE_OPTIONS "${toolkit_options}")
 
