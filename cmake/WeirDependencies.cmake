@@ -8,8 +8,8 @@ find_package(absl REQUIRED)
 find_package(gRPC REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(dnnl REQUIRED CONFIG)
-# The reference LAPACK, over BLIS. The archive, because liblapack.so may be OpenBLAS's, which 0.3.21 makes unsafe: its
-# serial build shares buffers between threads, and zgemv reads behind its matrix. BLIS starts no threads by default.
+# The reference LAPACK, over BLIS. The archive, because liblapack.so may be OpenBLAS's: 0.3.21 shares buffers between
+# threads in its serial build, and the zgemv of its threaded one reads behind the matrix. BLIS starts no threads.
 find_library(WEIR_LAPACK_LIBRARY NAMES liblapack_pic.a REQUIRED)
 find_library(WEIR_BLIS_LIBRARY NAMES blis PATH_SUFFIXES blis-serial REQUIRED)
 find_library(WEIR_GFORTRAN_LIBRARY NAMES gfortran libgfortran.so.5 REQUIRED)
