@@ -8,8 +8,11 @@ find_package(absl REQUIRED)
 find_package(gRPC REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(dnnl REQUIRED CONFIG)
-# LAPACK and BLAS. The serial build, because kernels split work over the runtime's own threads.
-find_library(WEIR_OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-serial REQUIRED)
+# The reference LAPACK, over BLIS. The archive, because liblapack.so may be OpenBLAS's: 0.3.21 shares buffers between
+# threads in its serial build, and the zgemv of its threaded one reads behind the matrix. BLIS starts no threads.
+find_library(WEIR_LAPACK_LIBRARY NAMES liblapack_pic.a REQUIRED)
+find_library(WEIR_BLIS_LIBRARY NAMES blis PATH_SUFFIXES blis-serial REQUIRED)
+find_library(WEIR_GFORTRAN_LIBRARY NAMES gfortran libgfortran.so.5 REQUIRED)
 find_path(WEIR_LAPACK_INCLUDE_DIR lapack.h REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(ICU REQUIRED COMPONENTS uc)

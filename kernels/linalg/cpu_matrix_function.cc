@@ -35,28 +35,32 @@ class ComplexMatrix {
   std::vector<Complex> data_;
 };
 
+// y -= factor * x for n elements, without the checks for infinities that std::complex multiplies with.
+void SubtractMultiple(int64_t n, Complex factor, const Complex* x, Complex* y) {
+  const double re = factor.real(), im = factor.imag();
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = {y[i].real() - (re * x[i].real() - im * x[i].imag()), y[i].imag() - (re * x[i].imag() + im * x[i].real())};
+  }
+}
+
 // The root of an upper triangular matrix, column by column (Björck and Hammarling, 1983).
-ComplexMatrix TriangularRoot(const ComplexMatrix& t) {
-  const int64_t n = t.size();
-  ComplexMatrix root(n);
-  for (int64_t j = 0; j < n; ++j) {
-    root(j, j) = std::sqrt(t(j, j));
+ComplexMatrix TriangularRoot(ComplexMatrix t) {
+  for (int64_t j = 0; j < t.size(); ++j) {
+    t(j, j) = std::sqrt(t(j, j));
     for (int64_t i = j - 1; i >= 0; --i) {
-      Complex sum = t(i, j);
-      for (int64_t k = i + 1; k < j; ++k) sum -= root(i, k) * root(k, j);
-      root(i, j) = sum == Complex(0) ? Complex(0) : sum / (root(i, i) + root(j, j));
+      if (t(i, j) != Complex(0)) t(i, j) /= t(i, i) + t(j, j);
+      SubtractMultiple(i, t(i, j), &t(0, i), &t(0, j));
     }
   }
-  return root;
+  return t;
 }
 
 // X with A X = B for upper triangular A, B and X.
-ComplexMatrix SolveTriangular(const ComplexMatrix& a, ComplexMatrix b) {
-  const int64_t n = a.size();
-  for (int64_t j = 0; j < n; ++j) {
+ComplexMatrix SolveTriangular(ComplexMatrix a, ComplexMatrix b) {
+  for (int64_t j = 0; j < a.size(); ++j) {
     for (int64_t i = j; i >= 0; --i) {
-      for (int64_t k = i + 1; k <= j; ++k) b(i, j) -= a(i, k) * b(k, j);
       b(i, j) /= a(i, i);
+      SubtractMultiple(i, b(i, j), &a(0, i), &b(0, j));
     }
   }
   return b;
@@ -80,7 +84,7 @@ ComplexMatrix TriangularLogarithm(ComplexMatrix t) {
   constexpr int kMostRoots = 100;
   double scale = 1;
   for (int roots = 0; roots < kMostRoots && far_from_identity(); ++roots) {
-    t = TriangularRoot(t);
+    t = TriangularRoot(std::move(t));
     scale *= 2;
   }
   if (far_from_identity()) {  // zero stays zero: a singular matrix has no logarithm
@@ -95,7 +99,7 @@ ComplexMatrix TriangularLogarithm(ComplexMatrix t) {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = i; j < n; ++j) a(i, j) = at * x(i, j) + Complex(i == j ? 1 : 0);
     }
-    const ComplexMatrix part = SolveTriangular(a, x);
+    const ComplexMatrix part = SolveTriangular(std::move(a), x);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = i; j < n; ++j) sum(i, j) += scale * weight * part(i, j);
     }
@@ -148,12 +152,10 @@ class MatrixFunctionKernel : public LinearKernel {
   absl::Status Run(const MatrixArgs<Complex>& args) const override { return RunAs(args); }
 };
 
-ComplexMatrix Root(ComplexMatrix t) { return TriangularRoot(t); }
-
 }  // namespace
 
 absl::Status RegisterMatrixFunctionKernels(KernelRegistry& kernels) {
-  RETURN_IF_ERROR(kernels.Register<MatrixFunctionKernel<Root>>(
+  RETURN_IF_ERROR(kernels.Register<MatrixFunctionKernel<TriangularRoot>>(
       Kernel("MatrixSquareRoot").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128})));
   return kernels.Register<MatrixFunctionKernel<TriangularLogarithm>>(
       Kernel("MatrixLogarithm").Cpu().Types("T", {DT_COMPLEX64, DT_COMPLEX128}));

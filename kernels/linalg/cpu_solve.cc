@@ -2,6 +2,8 @@
 // Cholesky and its gradient, MatrixTriangularSolve, BandedTriangularSolve.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "kernels/linalg/family.h"
 #include "kernels/linalg/lapack.h"
@@ -15,11 +17,18 @@ namespace {
   absl::Status Run(const MatrixArgs<double>& args) const override { return RunAs(args); } \
   absl::Status Run(const MatrixArgs<std::complex<double>>& args) const override { return RunAs(args); }
 
-// The LU factors of the transpose of a row-major square matrix, which is what LAPACK sees.
+// Up to this size plain loops are faster than calls of LAPACK.
+constexpr int64_t kSmallMatrix = 16;
+
+// The LU factors of F, the transpose of a row-major square matrix, which is what LAPACK sees.
 template <typename Scalar>
 struct LuFactors {
   LuFactors(const Scalar* matrix, int64_t size) : n(size), lu(matrix, matrix + n * n), pivots(n) {
-    lapack::Getrf(n, n, lu.data(), n, pivots.data());
+    if (n > kSmallMatrix) {
+      lapack::Getrf(n, n, lu.data(), n, pivots.data());
+    } else {
+      Factorise();
+    }
   }
   Scalar pivot(int64_t i) const { return lu[i * n + i]; }
   bool IsSingular() const {
@@ -27,10 +36,95 @@ struct LuFactors {
     for (int64_t i = 1; i < n; ++i) least = std::min(least, std::abs(pivot(i)));
     return !(least > 0);
   }
+  // Solves F x = b, or F^T x = b, in place for column-major right-hand sides.
+  void Solve(bool transposed, int64_t sides, Scalar* x) const {
+    if (n > kSmallMatrix) {
+      lapack::Getrs(transposed ? 'T' : 'N', n, sides, lu.data(), n, pivots.data(), x, n);
+      return;
+    }
+    for (int64_t c = 0; c < sides; ++c, x += n) {
+      if (transposed) {
+        SubstituteTransposed(x);
+      } else {
+        Substitute(x);
+      }
+    }
+  }
+  // F^-1, column-major.
+  std::vector<Scalar> Inverse() const {
+    std::vector<Scalar> inverse = lu;
+    if (n > kSmallMatrix) {
+      lapack::Getri(n, inverse.data(), n, pivots.data());
+      return inverse;
+    }
+    std::fill(inverse.begin(), inverse.end(), Scalar(0));
+    for (int64_t i = 0; i < n; ++i) inverse[i * n + i] = Scalar(1);
+    Solve(false, n, inverse.data());
+    return inverse;
+  }
+
   const int64_t n;
   std::vector<Scalar> lu;
-  std::vector<int> pivots;
+  std::vector<int> pivots;  // row i was exchanged with row pivots[i] - 1
+
+ private:
+  void Factorise() {
+    for (int64_t k = 0; k < n; ++k) {
+      Scalar* const column = lu.data() + k * n;
+      int64_t best = k;
+      for (int64_t i = k + 1; i < n; ++i) {
+        if (std::abs(column[i]) > std::abs(column[best])) best = i;
+      }
+      pivots[k] = static_cast<int>(best + 1);
+      if (column[best] == Scalar(0)) continue;
+      if (best != k) {
+        for (int64_t j = 0; j < n; ++j) std::swap(lu[j * n + k], lu[j * n + best]);
+      }
+      for (int64_t i = k + 1; i < n; ++i) column[i] /= column[k];
+      for (int64_t j = k + 1; j < n; ++j) {
+        for (int64_t i = k + 1; i < n; ++i) lu[j * n + i] -= column[i] * lu[j * n + k];
+      }
+    }
+  }
+  void Substitute(Scalar* x) const {
+    for (int64_t i = 0; i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = j + 1; i < n; ++i) x[i] -= lu[j * n + i] * x[j];
+    }
+    for (int64_t j = n - 1; j >= 0; --j) {
+      x[j] /= pivot(j);
+      for (int64_t i = 0; i < j; ++i) x[i] -= lu[j * n + i] * x[j];
+    }
+  }
+  void SubstituteTransposed(Scalar* x) const {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < j; ++i) x[j] -= lu[j * n + i] * x[i];
+      x[j] /= pivot(j);
+    }
+    for (int64_t j = n - 1; j >= 0; --j) {
+      for (int64_t i = j + 1; i < n; ++i) x[j] -= lu[j * n + i] * x[i];
+    }
+    for (int64_t i = n - 1; i >= 0; --i) std::swap(x[i], x[pivots[i] - 1]);
+  }
 };
+
+// Replaces the lower triangle of a row-major matrix by its Cholesky factor; false if it is not positive definite.
+template <typename Scalar>
+bool FactoriseSmall(int64_t n, Scalar* a) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      Scalar sum = a[i * n + j];
+      for (int64_t k = 0; k < j; ++k) sum -= a[i * n + k] * lapack::Conj(a[j * n + k]);
+      if (j < i) {
+        a[i * n + j] = sum / a[j * n + j];
+      } else {
+        if (!(std::real(sum) > 0)) return false;
+        a[i * n + i] = Scalar(std::sqrt(std::real(sum)));
+      }
+    }
+  }
+  return true;
+}
 
 class MatrixInverseKernel : public LinearKernel {
  public:
@@ -45,14 +139,14 @@ class MatrixInverseKernel : public LinearKernel {
   absl::Status RunAs(const MatrixArgs<Scalar>& args) const {
     const int64_t n = args.in_sizes[0].rows;
     if (n == 0) return absl::OkStatus();
-    LuFactors<Scalar> factors(args.in[0], n);
+    const LuFactors<Scalar> factors(args.in[0], n);
     if (factors.IsSingular()) return errors::InvalidArgument("Input is not invertible.");
-    lapack::Getri(n, factors.lu.data(), n, factors.pivots.data());
+    const std::vector<Scalar> inverse = factors.Inverse();
     if (!adjoint_) {
-      std::copy(factors.lu.begin(), factors.lu.end(), args.out[0]);
+      std::copy(inverse.begin(), inverse.end(), args.out[0]);
       return absl::OkStatus();
     }
-    lapack::Transpose(factors.lu.data(), n, n, args.out[0]);
+    lapack::Transpose(inverse.data(), n, n, args.out[0]);
     for (int64_t i = 0; i < n * n; ++i) args.out[0][i] = lapack::Conj(args.out[0][i]);
     return absl::OkStatus();
   }
@@ -89,7 +183,7 @@ class MatrixSolveKernel : public LinearKernel {
       if (adjoint_) std::transform(x.begin(), x.end(), x.begin(), [](Scalar v) { return lapack::Conj(v); });
     };
     conjugate();
-    lapack::Getrs(adjoint_ ? 'N' : 'T', n, sides, factors.lu.data(), n, factors.pivots.data(), x.data(), n);
+    factors.Solve(!adjoint_, sides, x.data());
     conjugate();
     lapack::Transpose(x.data(), sides, n, args.out[0]);
     return absl::OkStatus();
@@ -151,7 +245,7 @@ class CholeskyKernel : public LinearKernel {
       std::fill(l + i * n + i + 1, l + (i + 1) * n, Scalar(0));
     }
     // The transpose of A = L L^H is U^H U, where U is the transpose of L.
-    if (lapack::Potrf('U', n, l, n) != 0) {
+    if (n <= kSmallMatrix ? !FactoriseSmall(n, l) : lapack::Potrf('U', n, l, n) != 0) {
       // As in TensorFlow the step continues, with NaN for the factor.
       for (int64_t i = 0; i < n; ++i) std::fill_n(l + i * n, i + 1, Scalar(NAN));
     }
@@ -289,7 +383,6 @@ class TriangularSolveKernel : public LinearKernel {
 }  // namespace
 
 absl::Status RegisterSolverKernels(KernelRegistry& kernels) {
-  lapack::UseCallingThread();
   const DataTypeVector types = {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_COMPLEX64, DT_COMPLEX128};
   DataTypeVector with_bfloat = types;
   with_bfloat.push_back(DT_BFLOAT16);

@@ -131,6 +131,24 @@ TEST_F(DecompositionTest, LuHasTheRowsInTheirNewOrder) {
       AsTensor<complex128>(std::move(rows), shape));
 }
 
+// The items of a batch run on several threads, which some builds of BLAS do not support.
+TEST_F(DecompositionTest, ItemsOfABatchDoNotDisturbEachOther) {
+  constexpr int64_t kItems = 64, kSize = 30, kElements = kSize * kSize;
+  const Tensor rows = Random<complex128>(kItems * kSize, kSize);
+  std::vector<complex128> values(rows.data<complex128>(), rows.data<complex128>() + kItems * kElements);
+  const Tensor batch = AsTensor<complex128>(std::move(values), {kItems, kSize, kSize});
+  for (const char* op : {"Qr", "Svd", "Lu", "MatrixInverse"}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> together, RunOp(op, {batch}));
+    for (int64_t i = 0; i < kItems; ++i) {
+      const complex128* const item = rows.data<complex128>() + i * kElements;
+      const Tensor one = AsTensor<complex128>(std::vector<complex128>(item, item + kElements), {kSize, kSize});
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> alone, RunOp(op, {one}));
+      const complex128* const expected = together[0].data<complex128>() + i * alone[0].NumElements();
+      EXPECT_TRUE(std::equal(expected, expected + alone[0].NumElements(), alone[0].data<complex128>())) << op << i;
+    }
+  }
+}
+
 TEST_F(DecompositionTest, LeastSquaresLeaveAnOrthogonalRest) {
   for (const bool fast : {true, false}) {
     const Tensor a = Random<double>(50, 20), x = Random<double>(20, 3), zero = AsScalar<double>(0);

@@ -7,10 +7,8 @@
 #define lapack_complex_double std::complex<double>
 #include <lapack.h>
 
-// OpenBLAS has these beyond what lapack.h declares: rotations, BLAS by its Fortran names, and the number of threads.
+// Routines that lapack.h does not declare.
 extern "C" {
-void openblas_set_num_threads(int threads);
-
 #define WEIR_DECLARE_BLAS(T, Real, rot, gemm, trsm, trmm, herk)                                                     \
   void rot##_(const int* n, T* x, const int* x_step, T* y, const int* y_step, const Real* c, const T* s);           \
   void gemm##_(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k, const T* alpha,  \
@@ -48,8 +46,6 @@ int WithWorkspace(Routine routine) {
 }
 
 }  // namespace
-
-void UseCallingThread() { openblas_set_num_threads(1); }
 
 // One definition for each type. `un` and `he` stand for the names that real types spell `or` and `sy`.
 #define WEIR_DEFINE(T, p, un, he, rk)                                                                                  \

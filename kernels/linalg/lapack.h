@@ -14,9 +14,6 @@ namespace weir::lapack {
 template <typename T>
 using RealOf = decltype(std::real(T()));
 
-// Keeps OpenBLAS from starting threads of its own, which builds other than the serial one do.
-void UseCallingThread();
-
 // Orthogonal factors.
 template <typename T>
 void Gelqf(int64_t m, int64_t n, T* a, int64_t lda, T* tau);
