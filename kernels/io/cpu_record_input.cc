@@ -94,7 +94,7 @@ class RecordInputKernel : public BlockingKernel {
   std::string pattern_;
   float shift_ = 0;
   int64_t buffer_size_ = 1, batch_ = 1;
-  Compression compression_ = RecordCompression::kNone;
+  Compression compression_ = Compression::kNone;
   Mutex mu_;
   std::mt19937_64 generator_ GUARDED_BY(mu_);
   std::vector<std::string> files_ GUARDED_BY(mu_), buffer_ GUARDED_BY(mu_);
