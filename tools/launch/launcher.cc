@@ -21,7 +21,7 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kRestartPause = absl::Milliseconds(100);
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
+constexpr absl::Duration kKillTimeout = absl::Seconds(5);
 constexpr int kColors[] = {32, 36, 33, 35, 34, 31};
 constexpr size_t kReadBytes = 64 << 10;
 constexpr int kReadsOfAPipe = 16;
@@ -72,7 +72,7 @@ int Launcher::Run() {
     code_ = 1;
   }
   while (signals_ >= 0 && !AllEnded()) Turn();
-  KillDescendants({}, kKillPatience);
+  KillDescendants({}, kKillTimeout);
   if (!guarded_.IsAlone()) Flush();
   if (!output_.empty() && !code_.has_value()) code_ = 1;
   return code_.value_or(0);
