@@ -122,10 +122,10 @@ Support SupportOf(const OpRegistries& registries, const std::string& op) {
 // The family of each op, by the folder of kernels/ that defines it.
 absl::StatusOr<std::map<std::string, std::string>> FamilyOfEachOp() {
   std::map<std::string, std::string> family_of;
+  OpRegistry ops;
   for (const OpFamily& family : AllFamilies()) {
-    OpRegistry ops;
     for (const auto& part : family.ops) RETURN_IF_ERROR(part(ops));
-    for (const OpRegistration* registration : ops.All()) family_of[registration->op_def->name()] = family.name;
+    for (const OpRegistration* registration : ops.All()) family_of.emplace(registration->op_def->name(), family.name);
   }
   return family_of;
 }
