@@ -3,6 +3,7 @@
 
 #include "core/op_kernel_testing.h"
 #include "core/variant.h"
+#include "kernels/coordination/family.h"
 
 namespace weir {
 namespace {

@@ -4,6 +4,8 @@
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
 #include "core/variable.h"
+#include "kernels/state/family.h"
+#include "kernels/training/family.h"
 
 namespace weir {
 namespace {
