@@ -17,7 +17,7 @@ namespace {
 constexpr char kChain[] = "embedding_chain", kDirectory[] = "embeddings", kIndex[] = ".index";
 constexpr char kOwners[] = "-owners", kTasks[] = "-tasks", kPartitions[] = "-partitions";
 // Attempts to save; a concurrent move invalidates one.
-constexpr int kAttempts = 3;
+constexpr int kSaveAttempts = 3;
 
 // The path of the embedding rows of a checkpoint.
 std::string PathBeside(const std::string& checkpoint) {
@@ -169,7 +169,7 @@ absl::StatusOr<bool> EmbeddingSaver::IsWhole(Session& session) {
 
 absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoint) {
   const std::string path = PathBeside(checkpoint);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kSaveAttempts; ++attempt) {
     ASSIGN_OR_RETURN(const std::vector<MapState> maps, ReadMaps(session));
     RETURN_IF_ERROR(SaveOnce(session, path, maps));
     // A part that moved in the meantime may be missing in the files of both tasks.
@@ -177,7 +177,7 @@ absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoin
     if (after == maps) return absl::OkStatus();
     chain_.clear();
   }
-  return errors::Aborted("Parts of the embeddings moved during each of ", kAttempts, " attempts to save them as ",
+  return errors::Aborted("Parts of the embeddings moved during each of ", kSaveAttempts, " attempts to save them as ",
                          path);
 }
 

@@ -13,12 +13,12 @@
 namespace weir {
 namespace {
 
-constexpr char kName[] = "ParameterServerStrategy";
+constexpr char kStrategyName[] = "ParameterServerStrategy";
 
 absl::StatusOr<std::vector<std::string>> DevicesOf(const ClusterSpec& cluster, const std::string& job) {
   const auto found = cluster.jobs().find(job);
   if (found == cluster.jobs().end() || found->second.empty()) {
-    return errors::InvalidArgument(kName, " needs tasks of job '", job, "'; the cluster has ",
+    return errors::InvalidArgument(kStrategyName, " needs tasks of job '", job, "'; the cluster has ",
                                    cluster.empty() ? "no tasks" : absl::StrJoin(cluster.TaskNames(), ", "));
   }
   std::vector<std::string> devices;
@@ -31,25 +31,25 @@ absl::StatusOr<std::vector<std::string>> DevicesOf(const ClusterSpec& cluster, c
 absl::Status CheckOptions(const ParameterServerOptions& options, int num_workers) {
   const bool between = options.worker >= 0;
   if (options.worker < -1 || options.worker >= num_workers) {
-    return errors::InvalidArgument(kName, ": there is no worker ", options.worker, "; job '", options.worker_job,
+    return errors::InvalidArgument(kStrategyName, ": there is no worker ", options.worker, "; job '", options.worker_job,
                                    "' has ", num_workers, " tasks (-1: all of them in one graph)");
   }
   if (between && options.steps == WorkerSteps::kTogether) {
-    return errors::InvalidArgument(kName,
+    return errors::InvalidArgument(kStrategyName,
                                    ": workers with separate graphs cannot step together: choose "
                                    "WorkerSteps::kSynchronous or kAsynchronous");
   }
   if (options.backup_workers < 0 || options.backup_workers >= num_workers ||
       (options.backup_workers > 0 && options.steps != WorkerSteps::kSynchronous)) {
     return errors::InvalidArgument(
-        kName, ": ", options.backup_workers, " backup workers of ", num_workers,
+        kStrategyName, ": ", options.backup_workers, " backup workers of ", num_workers,
         "; at least one must not be a backup, and only WorkerSteps::kSynchronous has backups");
   }
   if (options.staleness_bound < -1 || (options.staleness_bound >= 0 && options.steps != WorkerSteps::kAsynchronous)) {
-    return errors::InvalidArgument(kName, ": the staleness bound ", options.staleness_bound,
+    return errors::InvalidArgument(kStrategyName, ": the staleness bound ", options.staleness_bound,
                                    " needs WorkerSteps::kAsynchronous, and is -1 for none");
   }
-  return Annotate(WireOptions::Parse(options.wire).status(), absl::StrCat(kName, ": wire"));
+  return Annotate(WireOptions::Parse(options.wire).status(), absl::StrCat(kStrategyName, ": wire"));
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   ASSIGN_OR_RETURN(std::vector<std::string> workers, DevicesOf(options.cluster, options.worker_job));
   const int num_workers = static_cast<int>(workers.size());
   RETURN_IF_ERROR(CheckOptions(options, num_workers));
-  Layout layout{.name = kName, .devices = std::move(workers), .num_replicas = num_workers, .all_replicas = num_workers};
+  Layout layout{.name = kStrategyName, .devices = std::move(workers), .num_replicas = num_workers, .all_replicas = num_workers};
   layout.in_step = options.steps == WorkerSteps::kTogether;
   if (options.worker >= 0) {
     layout.devices = {layout.devices[options.worker]};
@@ -108,11 +108,11 @@ Operation ParameterServerStrategy::Apply(Optimizer& optimizer, const std::vector
   if (options_.steps == WorkerSteps::kTogether) return ApplyTogether(optimizer, by_variable, global_step, op);
   if (!global_step.valid()) {
     Scope().UpdateStatus(errors::InvalidArgument(
-        kName, " counts updates by the global step, which identifies late gradients: pass one to ApplyGradients"));
+        kStrategyName, " counts updates by the global step, which identifies late gradients: pass one to ApplyGradients"));
     return {};
   }
   if (!worker_steps_.empty()) {
-    Scope().UpdateStatus(errors::InvalidArgument(kName,
+    Scope().UpdateStatus(errors::InvalidArgument(kStrategyName,
                                                  ": ApplyGradients was called before in this graph; with steps of "
                                                  "their own workers have one optimizer"));
     return {};
