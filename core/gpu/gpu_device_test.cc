@@ -110,7 +110,7 @@ TEST_P(GpuDeviceTest, CopiesAreRefusedDuringCaptureAndSpoilNone) {
   ASSERT_THAT(device_->compute().BeginCapture(GpuCaptureMode::kThreadLocal), IsOk());
   ASSERT_THAT(Increment(device), IsOk());
   EXPECT_THAT(device_->ToDevice(AsTensor<float>({2})),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a graph is captured")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("captures a graph")));
   EXPECT_THAT(Fetch(*device_, device), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(device_->compute().EndCapture(), IsOk());
 }

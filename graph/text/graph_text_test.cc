@@ -117,7 +117,7 @@ TEST(GraphText, SaysWhereTextIsWrong) {
       {"%a = Placeholder() {dtype=f32, shape=shape[99999999999999999999]}", "expected a dimension"},
       {"%\"a = NoOp()", "without closing quote"},
       {"%a = NoOp() @nowhere", "expected a device"},
-      {"%a:i32 = Placeholder() {dtype=f32}", "of other types than its op"},
+      {"%a:i32 = Placeholder() {dtype=f32}", "differ from those of its op"},
       {"%a:f32 = Neg(%b)", "Unknown input node 'b'"},
       {"%a = Neg(%a:-1)", "negative output"},
       {"%a = NoOp() {x=tensor{dtype: 1 dtype: }}", "malformed tensor"},
