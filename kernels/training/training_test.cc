@@ -4,8 +4,7 @@
 #include "core/numeric_types.h"
 #include "core/op_kernel_testing.h"
 #include "core/variable.h"
-#include "kernels/state/family.h"
-#include "kernels/training/family.h"
+#include "kernels/library.h"
 
 namespace weir {
 namespace {
@@ -119,10 +118,7 @@ double Tolerance(DataType type) { return type == DT_BFLOAT16 ? 3e-2 : type == DT
 
 class TrainingTest : public KernelTest {
  protected:
-  void SetUp() override {
-    Register(RegisterStateOps, RegisterStateKernels);
-    Register(RegisterTrainingOps, RegisterTrainingKernels);
-  }
+  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   Tensor MakeVariable(const std::string& name, const Tensor& value) {
     auto variable = std::make_shared<Variable>(value.dtype());
