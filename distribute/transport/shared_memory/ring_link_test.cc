@@ -96,21 +96,22 @@ TEST_F(RingLinkTest, AThreadThatStaysTakesInTheRestWhenItRests) {
 // Counts the frames read on this thread, inside and outside Await.
 class AwaitRecorder : public FrameRecorder {
  public:
-  AwaitRecorder(const LinkPoller& poller, std::thread::id thread) : poller_(poller), thread_(thread) {}
+  // `poller` is set before the first frame.
+  AwaitRecorder(const std::unique_ptr<LinkPoller>& poller, std::thread::id thread) : poller_(poller), thread_(thread) {}
   void OnFrame(const FrameHead& head, ReceivedBytes bytes) override {
-    if (std::this_thread::get_id() == thread_) (poller_.IsInAwait() ? in_await : outside)++;
+    if (std::this_thread::get_id() == thread_) (poller_->IsInAwait() ? in_await : outside)++;
     FrameRecorder::OnFrame(head, std::move(bytes));
   }
   std::atomic<int> in_await{0}, outside{0};
 
  private:
-  const LinkPoller& poller_;
+  const std::unique_ptr<LinkPoller>& poller_;
   const std::thread::id thread_;
 };
 
 // Work deferred by RunElsewhere rings the doorbell, because this thread has other work.
 TEST_F(RingLinkTest, AThreadThatRestsTakesInWhatHasComeAsOneThatAwaits) {
-  auto at_asker = std::make_shared<AwaitRecorder>(*asker_poller_, std::this_thread::get_id());
+  auto at_asker = std::make_shared<AwaitRecorder>(asker_poller_, std::this_thread::get_id());
   auto at_answerer = std::make_shared<FrameRecorder>();
   Connect(at_asker, at_answerer);
   for (int i = 0, before = 0; i < 100 && before == at_asker->in_await + at_asker->outside; ++i) {
