@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<std::string>> DevicesOf(const ClusterSpec& cluster, c
 absl::Status CheckOptions(const ParameterServerOptions& options, int num_workers) {
   const bool between = options.worker >= 0;
   if (options.worker < -1 || options.worker >= num_workers) {
-    return errors::InvalidArgument(kStrategyName, ": there is no worker ", options.worker, "; job '", options.worker_job,
-                                   "' has ", num_workers, " tasks (-1: all of them in one graph)");
+    return errors::InvalidArgument(kStrategyName, ": there is no worker ", options.worker, "; job '",
+                                   options.worker_job, "' has ", num_workers, " tasks (-1: all of them in one graph)");
   }
   if (between && options.steps == WorkerSteps::kTogether) {
     return errors::InvalidArgument(kStrategyName,
@@ -60,7 +60,8 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   ASSIGN_OR_RETURN(std::vector<std::string> workers, DevicesOf(options.cluster, options.worker_job));
   const int num_workers = static_cast<int>(workers.size());
   RETURN_IF_ERROR(CheckOptions(options, num_workers));
-  Layout layout{.name = kStrategyName, .devices = std::move(workers), .num_replicas = num_workers, .all_replicas = num_workers};
+  Layout layout{
+      .name = kStrategyName, .devices = std::move(workers), .num_replicas = num_workers, .all_replicas = num_workers};
   layout.in_step = options.steps == WorkerSteps::kTogether;
   if (options.worker >= 0) {
     layout.devices = {layout.devices[options.worker]};
@@ -108,7 +109,8 @@ Operation ParameterServerStrategy::Apply(Optimizer& optimizer, const std::vector
   if (options_.steps == WorkerSteps::kTogether) return ApplyTogether(optimizer, by_variable, global_step, op);
   if (!global_step.valid()) {
     Scope().UpdateStatus(errors::InvalidArgument(
-        kStrategyName, " counts updates by the global step, which identifies late gradients: pass one to ApplyGradients"));
+        kStrategyName,
+        " counts updates by the global step, which identifies late gradients: pass one to ApplyGradients"));
     return {};
   }
   if (!worker_steps_.empty()) {
