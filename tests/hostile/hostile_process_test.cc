@@ -83,7 +83,7 @@ TEST_F(HostileProcess, LimitsOfTheSystemAreTold) {
                                           "--ready-file ", Path("ready"));
   const Ended files = Run(server, "ulimit -n 14");
   EXPECT_EQ(files.code, 1);
-  EXPECT_THAT(files.errors, HasSubstr("needs 16 open files"));
+  EXPECT_THAT(files.errors, HasSubstr("needs at least 16 open files"));
   const Ended threads = Run(server, "ulimit -d 50000");
   EXPECT_EQ(threads.code, 1);
   EXPECT_THAT(threads.errors, HasSubstr("threads"));
