@@ -176,7 +176,7 @@ TEST(SpmdPass, RefusesWhatItCannotSplit) {
               HasSubstr("Node 'y': The axes of the mesh make 2 devices, but 1 are named"));
   EXPECT_THAT(Apply(Input("x", "4,4", "x,unsharded,") +
                     "%p:bool = Placeholder() {shape=shape[]}\n%s:(f32, f32) = Switch(%x, %p)\n%y:f32 = Neg(%s)\n"),
-              HasSubstr("Node 's' (Switch): A mesh has no conditionals"));
+              HasSubstr("Node 's' (Switch): Meshes do not support Switch and Merge"));
 }
 
 TEST(Mesh, IsWrittenAsDTensorDoes) {
