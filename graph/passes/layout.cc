@@ -225,7 +225,8 @@ class Conversion {
   }
 
   absl::Status MoveReaders(Node* from, const Output& to) {
-    const std::vector<Edge*> readers = from->out_edges();
+    // A copy: ReplaceInput changes out_edges.
+    const std::vector<const Edge*> readers(from->out_edges().begin(), from->out_edges().end());
     for (const Edge* edge : readers) {
       if (edge->is_control()) continue;
       RETURN_IF_ERROR(graph_->ReplaceInput(edge->dst, edge->dst_input, to.node(), to.index()));

@@ -193,9 +193,8 @@ TEST_F(CoordinationTest, AKeyThatIsRefusedTakesNoMemory) {
 }
 
 TEST_F(CoordinationTest, ABarrierIsSharedByThoseThatAskForTheSame) {
-  const auto make = [this](DataTypeVector types, std::vector<PartialTensorShape> shapes, const char* name) {
-    return RunOp1("Barrier", {},
-                  Attrs().Set("component_types", types).Set("shapes", std::move(shapes)).Set("shared_name", name))
+  const auto make = [this](DataTypeVector types, const std::vector<PartialTensorShape>& shapes, const char* name) {
+    return RunOp1("Barrier", {}, Attrs().Set("component_types", types).Set("shapes", shapes).Set("shared_name", name))
         .status();
   };
   EXPECT_THAT(make({DT_FLOAT}, {TensorShape()}, "one"), IsOk());
