@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,18 +36,23 @@ absl::Status OpRegistry::Register(const Op& op) {
   for (const std::string& spec : op.outputs_) {
     RETURN_IF_ERROR(Annotate(AddArgFromSpec(spec, /*is_output=*/true, &def), context));
   }
-  return Register(def, op.shape_fn_);
+  ASSIGN_OR_RETURN(OpRegistration * added, Add(def, op.shape_fn_));
+  added->may_block = op.may_block_;
+  added->elementwise = op.elementwise_;
+  return absl::OkStatus();
 }
 
-absl::Status OpRegistry::Register(const tensorflow::OpDef& op_def, ShapeFn shape_fn) {
+absl::StatusOr<OpRegistration*> OpRegistry::Add(const tensorflow::OpDef& op_def, ShapeFn shape_fn) {
   RETURN_IF_ERROR(ValidateOpDef(op_def));
   OpRegistration registration;
   registration.op_def = std::make_unique<tensorflow::OpDef>(op_def);
   registration.shape_fn = std::move(shape_fn);
-  if (!ops_.try_emplace(op_def.name(), std::move(registration)).second) {
-    return errors::AlreadyExists("Op with name ", op_def.name(), " is already registered");
-  }
-  return absl::OkStatus();
+  registration.has_functions = std::any_of(op_def.attr().begin(), op_def.attr().end(), [](const auto& attr) {
+    return attr.type() == "func" || attr.type() == "list(func)";
+  });
+  const auto [added, is_new] = ops_.try_emplace(op_def.name(), std::move(registration));
+  if (!is_new) return errors::AlreadyExists("Op with name ", op_def.name(), " is already registered");
+  return &added->second;
 }
 
 absl::StatusOr<OpRegistration*> OpRegistry::WithoutGradient(absl::string_view op) {

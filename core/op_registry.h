@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -42,6 +43,11 @@ class Op {
   Op& Aggregate() { return Set(aggregate_); }
   Op& AllowsUninitializedInput() { return Set(allows_uninitialized_input_); }
   Op& DistributedCommunication() { return Set(distributed_communication_); }
+  // Waits for an op that no edge orders before it, or may end such a wait (queues, barriers, mutexes, collectives).
+  // Ops that call functions need not say so: they block if a function of theirs does.
+  Op& MayBlock() { return Set(may_block_); }
+  // An element of the output depends on the elements at its index, after broadcasting.
+  Op& Elementwise() { return Set(elementwise_); }
   Op& Deprecated(int version, absl::string_view explanation) {
     deprecated_version_ = version;
     deprecation_ = std::string(explanation);
@@ -63,7 +69,7 @@ class Op {
   std::vector<std::string> inputs_, outputs_, attrs_;
   ShapeFn shape_fn_;
   bool stateful_ = false, commutative_ = false, aggregate_ = false, allows_uninitialized_input_ = false,
-       distributed_communication_ = false;
+       distributed_communication_ = false, may_block_ = false, elementwise_ = false;
   int deprecated_version_ = 0;
   std::string deprecation_;
 };
@@ -73,6 +79,9 @@ struct OpRegistration {
   ShapeFn shape_fn;               // empty: every output's shape is unknown
   GradientFn gradient = nullptr;  // null: none is registered, or nothing flows through the op
   bool differentiable = true;     // false: nothing flows through the op (Shape, comparisons, StopGradient)
+  bool may_block = false;         // as in Op
+  bool elementwise = false;       // as in Op
+  bool has_functions = false;     // an attribute is a function or a list of them
 
   OpRegistration();
   ~OpRegistration();
@@ -85,7 +94,9 @@ class OpRegistry {
  public:
   // InvalidArgument for a malformed specification, AlreadyExists for a second op of that name.
   absl::Status Register(const Op& op);
-  absl::Status Register(const tensorflow::OpDef& op_def, ShapeFn shape_fn);
+  absl::Status Register(const tensorflow::OpDef& op_def, ShapeFn shape_fn) {
+    return Add(op_def, std::move(shape_fn)).status();
+  }
   // Registers the gradient function of a registered op. NotFound if there is no such op, AlreadyExists for a second
   // one.
   absl::Status RegisterGradient(absl::string_view op, GradientFn fn);
@@ -99,6 +110,7 @@ class OpRegistry {
   std::vector<const OpRegistration*> All() const;
 
  private:
+  absl::StatusOr<OpRegistration*> Add(const tensorflow::OpDef& op_def, ShapeFn shape_fn);
   absl::StatusOr<OpRegistration*> WithoutGradient(absl::string_view op);
 
   absl::btree_map<std::string, OpRegistration> ops_;

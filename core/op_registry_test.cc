@@ -128,6 +128,20 @@ TEST(OpRegistryTest, DuplicatesAreErrors) {
   EXPECT_THAT(registry.Register(Op("")), StatusIs(kInvalid));
 }
 
+TEST(OpRegistryTest, TraitsAreFactsOfARegistration) {
+  OpRegistry registry;
+  ASSERT_THAT(registry.Register(Op("Dequeue").MayBlock()), IsOk());
+  ASSERT_THAT(registry.Register(Op("Neg").Elementwise()), IsOk());
+  ASSERT_THAT(registry.Register(Op("If").Attr("then_branch: func")), IsOk());
+  ASSERT_THAT(registry.Register(Op("Case").Attr("branches: list(func) >= 1")), IsOk());
+  EXPECT_TRUE(registry.Find("Dequeue")->may_block);
+  EXPECT_TRUE(registry.Find("Neg")->elementwise);
+  for (const char* name : {"If", "Case"}) EXPECT_TRUE(registry.Find(name)->has_functions) << name;
+  EXPECT_FALSE(registry.Find("Neg")->may_block);
+  EXPECT_FALSE(registry.Find("Dequeue")->elementwise);
+  EXPECT_FALSE(registry.Find("Dequeue")->has_functions);
+}
+
 TEST(OpRegistryTest, LookUpNamesWhatIsMissing) {
   OpRegistry registry;
   ASSERT_THAT(registry.Register(Op("B").Stateful().Commutative().Deprecated(8, "Use C")), IsOk());

@@ -3,6 +3,7 @@
 #include "core/memory_types.h"
 #include "core/op_kernel_testing.h"
 #include "gtest/gtest.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,37 @@ TEST_F(RegisterAllTest, EveryOpHasAShapeFunction) {
   for (const OpRegistration* op : ops().All()) {
     EXPECT_TRUE(op->shape_fn != nullptr) << op->op_def->name();
   }
+}
+
+// An asynchronous kernel waits for other nodes, or for functions; a BlockingKernel only for files.
+bool Waits(const KernelRegistry::Registration& registration) {
+  const std::unique_ptr<OpKernel> kernel = registration.factory();
+  return dynamic_cast<AsyncOpKernel*>(kernel.get()) != nullptr &&
+         dynamic_cast<BlockingKernel*>(kernel.get()) == nullptr;
+}
+
+TEST_F(RegisterAllTest, OpsThatBlockSaySo) {
+  int count = 0;
+  for (const OpRegistration* op : ops().All()) {
+    const std::string& name = op->op_def->name();
+    for (const KernelRegistry::Registration* registration : kernels().ForOp(name)) {
+      if (registration->kernel.device_type() != kDeviceCpu || !Waits(*registration)) continue;
+      ++count;
+      EXPECT_TRUE(op->may_block || op->has_functions) << name;
+    }
+  }
+  EXPECT_GT(count, 60);
+}
+
+TEST_F(RegisterAllTest, ElementwiseOpsHaveOneOutput) {
+  int count = 0;
+  for (const OpRegistration* op : ops().All()) {
+    if (!op->elementwise) continue;
+    ++count;
+    EXPECT_EQ(op->op_def->output_arg_size(), 1) << op->op_def->name();
+    EXPECT_FALSE(op->may_block) << op->op_def->name();
+  }
+  EXPECT_GT(count, 100);
 }
 
 }  // namespace

@@ -51,18 +51,11 @@ bool IsUpdate(const Node& node) {
   return true;
 }
 
-// Whether nodes here or on another device may wait for this node other than through an edge: through a queue, say, or
-// as a member of a collective.
+// Whether other nodes may wait for this one without an edge. A node without a registration calls a function, whose body
+// may contain any op.
 bool MayBeAwaited(const Node& node) {
-  if (absl::StartsWith(node.op(), "Collective")) return true;
-  if (node.op() == "Batch" || absl::StartsWith(node.op(), "Unbatch")) return true;
-  for (const char* what :
-       {"Queue", "Barrier", "Stage", "Unstage", "MapClear", "Mutex", "Reader", "Accumulator", "PyFunc"}) {
-    if (absl::StrContains(node.op(), what)) return true;
-  }
-  // A function's body may contain any of these.
-  return std::any_of(node.def().attr().begin(), node.def().attr().end(),
-                     [](const auto& attr) { return attr.second.has_func() || attr.second.list().func_size() > 0; });
+  const OpRegistration* const op = node.registration();
+  return op == nullptr || op->may_block || op->has_functions;
 }
 
 // An update's inputs: variables first; then scalars and the gradient.

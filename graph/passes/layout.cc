@@ -68,10 +68,11 @@ class Conversion {
     return DeviceOf(node).type == options_.device_type && !kept_.contains(node.name());
   }
 
-  int RankOf(const Output& tensor) const {
+  int RankOf(const Output& tensor) const { return RankOf(*tensor.node(), tensor.index()); }
+  int RankOf(const Node& node, int output) const {
     // All nodes that the pass added are images.
-    if (tensor.node()->id() >= first_new_) return 4;
-    const PartialTensorShape& shape = shapes_.shape(*tensor.node(), tensor.index());
+    if (node.id() >= first_new_) return 4;
+    const PartialTensorShape& shape = shapes_.shape(node, output);
     return shape.unknown_rank() ? -1 : shape.dims();
   }
 
@@ -186,9 +187,11 @@ class Conversion {
     return absl::OkStatus();
   }
 
-  // Whether all inputs were just transposed back, or are scalars.
+  // Whether the op is element-wise, and all its inputs were just transposed back or are scalars.
   bool IsPassedThrough(const Node& node) const {
-    if (node.id() >= first_new_ || !IsLayoutAgnostic(node.op()) || !MayChange(node)) return false;
+    if (node.id() >= first_new_ || !MayChange(node)) return false;
+    if (node.registration() == nullptr || !node.registration()->elementwise) return false;
+    if (RankOf(node, 0) != 4) return false;
     bool any = false;
     for (int i = 0; i < node.num_inputs(); ++i) {
       if (node.input_edge(i) == nullptr || IsRefType(node.input_type(i))) return false;

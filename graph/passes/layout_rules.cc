@@ -1,6 +1,5 @@
 #include "graph/passes/layout_rules.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "core/attr_value.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
@@ -52,18 +51,6 @@ const OpLayoutRule* FindLayoutRule(absl::string_view op) {
     if (rule.op == op) return &rule;
   }
   return nullptr;
-}
-
-bool IsLayoutAgnostic(absl::string_view op) {
-  static const auto* const ops = new absl::flat_hash_set<absl::string_view>{
-      "Abs",          "Add",         "AddN",      "AddV2",        "Cast",      "Ceil",      "Elu",
-      "EluGrad",      "Erf",         "Exp",       "Floor",        "Identity",  "LeakyRelu", "LeakyReluGrad",
-      "Log",          "Maximum",     "Minimum",   "Mul",          "Neg",       "OnesLike",  "RealDiv",
-      "Relu",         "Relu6",       "Relu6Grad", "ReluGrad",     "Rsqrt",     "Selu",      "SeluGrad",
-      "Sigmoid",      "SigmoidGrad", "Softplus",  "SoftplusGrad", "Sqrt",      "Square",    "SquaredDifference",
-      "StopGradient", "Sub",         "Tanh",      "TanhGrad",     "ZerosLike",
-  };
-  return ops->contains(op);
 }
 
 std::vector<int> LayoutPermutation(absl::string_view from, absl::string_view to) {

@@ -19,8 +19,6 @@ struct OpLayoutRule {
 
 // nullptr if the pass does not convert the op.
 const OpLayoutRule* FindLayoutRule(absl::string_view op);
-// Element-wise, so it accepts images in either layout. It has one output.
-bool IsLayoutAgnostic(absl::string_view op);
 
 // The position in `from` of each dimension of `to`: {0, 3, 1, 2} for NHWC and NCHW.
 std::vector<int> LayoutPermutation(absl::string_view from, absl::string_view to);

@@ -29,9 +29,10 @@ void OpRules::Add(std::initializer_list<const char*> ops, RuleFn rule) {
   for (const char* op : ops) rules_[op] = rule;
 }
 
-RuleFn OpRules::Find(const std::string& op) const {
-  const auto found = rules_.find(op);
-  return found == rules_.end() ? nullptr : found->second;
+RuleFn OpRules::Find(const Node& node) const {
+  const auto found = rules_.find(node.op());
+  if (found != rules_.end()) return found->second;
+  return node.registration() != nullptr && node.registration()->elementwise ? elementwise_ : nullptr;
 }
 
 const OpRules& OpRules::All() {

@@ -69,10 +69,13 @@ class OpRules {
   // All rules of this build.
   static const OpRules& All();
   void Add(std::initializer_list<const char*> ops, RuleFn rule);
-  RuleFn Find(const std::string& op) const;  // nullptr if there is none
+  // For element-wise ops without a rule of their own.
+  void SetElementwise(RuleFn rule) { elementwise_ = rule; }
+  RuleFn Find(const Node& node) const;  // nullptr if there is none
 
  private:
   absl::flat_hash_map<std::string, RuleFn> rules_;
+  RuleFn elementwise_ = nullptr;
 };
 
 void AddElementwiseRules(OpRules& rules);

@@ -85,7 +85,7 @@ class Partitioner {
     }
     if (node.op() == "VarHandleOp") return EmitVariable(node);
     if (node.op() == "VarIsInitializedOp") return EmitIsInitialized(node);
-    const spmd::RuleFn rule = spmd::OpRules::All().Find(node.op());
+    const spmd::RuleFn rule = spmd::OpRules::All().Find(node);
     if (rule != nullptr) {
       spmd::RuleContext context{node, {}, {}, {}};
       if (shapes_.Describe(node, &context)) {

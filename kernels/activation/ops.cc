@@ -11,6 +11,7 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
                                      .Input("features: T")
                                      .Output("activations: T")
                                      .Attr("T: {half, bfloat16, float, double}")
+                                     .Elementwise()
                                      .Shape(shapes::Unchanged)));
   }
   for (const char* name : {"EluGrad", "SeluGrad"}) {
@@ -19,6 +20,7 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
                                      .Input("outputs: T")
                                      .Output("backprops: T")
                                      .Attr("T: {half, bfloat16, float, double}")
+                                     .Elementwise()
                                      .Shape(shapes::MergeAll)));
   }
   for (const char* name : {"SoftplusGrad", "SoftsignGrad"}) {
@@ -27,6 +29,7 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
                                      .Input("features: T")
                                      .Output("backprops: T")
                                      .Attr("T: {half, bfloat16, float, double}")
+                                     .Elementwise()
                                      .Shape(shapes::MergeAll)));
   }
   RETURN_IF_ERROR(ops.Register(
@@ -34,14 +37,20 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
           .Input("features: T")
           .Output("activations: T")
           .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
+          .Elementwise()
           .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("Relu6").Input("features: T").Output("activations: T").Attr("T: realnumbertype").Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(Op("Relu6")
+                                   .Input("features: T")
+                                   .Output("activations: T")
+                                   .Attr("T: realnumbertype")
+                                   .Elementwise()
+                                   .Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("LeakyRelu")
                                    .Input("features: T")
                                    .Output("activations: T")
                                    .Attr("alpha: float = 0.20000000298023224")
                                    .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
+                                   .Elementwise()
                                    .Shape(shapes::Unchanged)));
   for (const char* name : {"ReluGrad", "Relu6Grad"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -49,6 +58,7 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
                                      .Input("features: T")
                                      .Output("backprops: T")
                                      .Attr("T: realnumbertype")
+                                     .Elementwise()
                                      .Shape(shapes::MergeAll)));
   }
   RETURN_IF_ERROR(ops.Register(Op("LeakyReluGrad")
@@ -57,6 +67,7 @@ absl::Status RegisterElementActivationOps(OpRegistry& ops) {
                                    .Output("backprops: T")
                                    .Attr("alpha: float = 0.20000000298023224")
                                    .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
+                                   .Elementwise()
                                    .Shape(shapes::MergeAll)));
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ constexpr char kFinalOp[] = "final_op: {'Id', 'Div'}";
 
 Op Collective(const std::string& name) {
   Op op(name);
-  op.Stateful().DistributedCommunication();
+  op.Stateful().MayBlock().DistributedCommunication();
   return op;
 }
 
@@ -152,6 +152,7 @@ absl::Status RegisterCollectiveOps(OpRegistry& ops) {
                           .Output("group_size: int32")
                           .Output("group_key: int32")
                           .Stateful()
+                          .MayBlock()
                           .DistributedCommunication()
                           .Shape(GroupShape));
 }

@@ -19,17 +19,21 @@ absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
   const auto user = [kind](const std::string& name) {
     return kind.User((kind.resource ? "ResourceAccumulator" : "Accumulator") + name, "handle");
   };
-  RETURN_IF_ERROR(ops.Register(user("NumAccumulated").Output("num_accumulated: int32").Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(user("SetGlobalStep").Input("new_global_step: int64").Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(
+      ops.Register(user("NumAccumulated").Output("num_accumulated: int32").MayBlock().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(
+      ops.Register(user("SetGlobalStep").Input("new_global_step: int64").MayBlock().Shape(shapes::NoOutputs)));
   RETURN_IF_ERROR(ops.Register(user("ApplyGradient")
                                    .Input("local_step: int64")
                                    .Input("gradient: dtype")
                                    .Attr("dtype: numbertype")
+                                   .MayBlock()
                                    .Shape(shapes::NoOutputs)));
   return ops.Register(user("TakeGradient")
                           .Input("num_required: int32")
                           .Output("average: dtype")
                           .Attr("dtype: numbertype")
+                          .MayBlock()
                           .Shape(shapes::Unknown));
 }
 
@@ -49,6 +53,7 @@ absl::Status RegisterAccumulatorOps(OpRegistry& ops) {
                                    .Input("gradient_shape: int64")
                                    .Attr("dtype: numbertype")
                                    .Attr("has_known_shape: bool")
+                                   .MayBlock()
                                    .Shape(shapes::NoOutputs)));
   return ops.Register(reference.User("SparseAccumulatorTakeGradient", "handle")
                           .Input("num_required: int32")
@@ -56,6 +61,7 @@ absl::Status RegisterAccumulatorOps(OpRegistry& ops) {
                           .Output("values: dtype")
                           .Output("shape: int64")
                           .Attr("dtype: numbertype")
+                          .MayBlock()
                           .Shape(shapes::Unknown));
 }
 

@@ -33,6 +33,7 @@ absl::Status RegisterBarrierOps(OpRegistry& ops) {
                                    .Input("values: T")
                                    .Attr("T: type")
                                    .Attr("component_index: int")
+                                   .MayBlock()
                                    .Shape(InsertShape)));
   RETURN_IF_ERROR(ops.Register(reference.User("BarrierTakeMany", "handle")
                                    .Input("num_elements: int32")
@@ -43,11 +44,15 @@ absl::Status RegisterBarrierOps(OpRegistry& ops) {
                                    .Attr("allow_small_batch: bool = false")
                                    .Attr("wait_for_incomplete: bool = false")
                                    .Attr("timeout_ms: int = -1")
+                                   .MayBlock()
                                    .Shape(TakeShape)));
-  RETURN_IF_ERROR(ops.Register(
-      reference.User("BarrierClose", "handle").Attr("cancel_pending_enqueues: bool = false").Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(reference.User("BarrierClose", "handle")
+                                   .Attr("cancel_pending_enqueues: bool = false")
+                                   .MayBlock()
+                                   .Shape(shapes::NoOutputs)));
   for (const char* name : {"BarrierReadySize", "BarrierIncompleteSize"}) {
-    RETURN_IF_ERROR(ops.Register(reference.User(name, "handle").Output("size: int32").Shape(shapes::Scalar)));
+    RETURN_IF_ERROR(
+        ops.Register(reference.User(name, "handle").Output("size: int32").MayBlock().Shape(shapes::Scalar)));
   }
   return absl::OkStatus();
 }

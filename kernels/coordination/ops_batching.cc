@@ -49,6 +49,7 @@ absl::Status RegisterBatchingOps(OpRegistry& ops) {
                                    .Attr("batching_queue: string = ''")
                                    .Attr("T: list(type) >= 1")
                                    .DistributedCommunication()
+                                   .MayBlock()
                                    .Shape(BatchShape)));
   RETURN_IF_ERROR(ops.Register(Op("Unbatch")
                                    .Input("batched_tensor: T")
@@ -59,6 +60,7 @@ absl::Status RegisterBatchingOps(OpRegistry& ops) {
                                    .Attr("container: string = ''")
                                    .Attr("shared_name: string = ''")
                                    .Attr("T: type")
+                                   .MayBlock()
                                    .Shape(UnbatchShape)));
   RETURN_IF_ERROR(ops.Register(Op("UnbatchGrad")
                                    .Input("original_input: T")
@@ -69,6 +71,7 @@ absl::Status RegisterBatchingOps(OpRegistry& ops) {
                                    .Attr("container: string = ''")
                                    .Attr("shared_name: string = ''")
                                    .Attr("T: type")
+                                   .MayBlock()
                                    .Shape(UnbatchGradShape)));
   RETURN_IF_ERROR(ops.Register(
       Op("BatchFunction")
@@ -97,6 +100,7 @@ absl::Status RegisterBatchingOps(OpRegistry& ops) {
           .Attr("Tout: list(type) >= 1")
           .Attr("enable_large_batch_splitting: bool = false")
           .DistributedCommunication()
+          .MayBlock()
           .Shape(shapes::Unknown)));
   return absl::OkStatus();
 }

@@ -40,12 +40,14 @@ absl::Status RegisterQueueUsers(OpRegistry& ops, HandleKind kind) {
                                      .Input("components: Tcomponents")
                                      .Attr("Tcomponents: list(type) >= 1")
                                      .Attr("timeout_ms: int = -1")
+                                     .MayBlock()
                                      .Shape(shapes::NoOutputs)));
   }
   RETURN_IF_ERROR(ops.Register(user("QueueDequeue")
                                    .Output("components: component_types")
                                    .Attr("component_types: list(type) >= 1")
                                    .Attr("timeout_ms: int = -1")
+                                   .MayBlock()
                                    .Shape(shapes::Unknown)));
   for (const char* base : {"QueueDequeueMany", "QueueDequeueUpTo"}) {
     const bool exactly = base == std::string("QueueDequeueMany");
@@ -54,12 +56,13 @@ absl::Status RegisterQueueUsers(OpRegistry& ops, HandleKind kind) {
                                      .Output("components: component_types")
                                      .Attr("component_types: list(type) >= 1")
                                      .Attr("timeout_ms: int = -1")
+                                     .MayBlock()
                                      .Shape(exactly ? DequeueManyShape : shapes::Unknown)));
   }
-  RETURN_IF_ERROR(
-      ops.Register(user("QueueClose").Attr("cancel_pending_enqueues: bool = false").Shape(shapes::NoOutputs)));
-  RETURN_IF_ERROR(ops.Register(user("QueueIsClosed").Output("is_closed: bool").Shape(shapes::Scalar)));
-  return ops.Register(user("QueueSize").Output("size: int32").Shape(shapes::Scalar));
+  RETURN_IF_ERROR(ops.Register(
+      user("QueueClose").Attr("cancel_pending_enqueues: bool = false").MayBlock().Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(user("QueueIsClosed").Output("is_closed: bool").MayBlock().Shape(shapes::Scalar)));
+  return ops.Register(user("QueueSize").Output("size: int32").MayBlock().Shape(shapes::Scalar));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ Op Area(Op op, const char* types) {
 }
 
 absl::Status Finish(OpRegistry& ops, Op op, const ShapeFn& shape) {
-  return ops.Register(op.Attr("container: string = ''").Attr("shared_name: string = ''").Stateful().Shape(shape));
+  return ops.Register(
+      op.Attr("container: string = ''").Attr("shared_name: string = ''").Stateful().MayBlock().Shape(shape));
 }
 
 constexpr char kSome[] = "dtypes: list(type) >= 1", kAny[] = "dtypes: list(type)";
@@ -56,9 +57,14 @@ absl::Status RegisterStagingOps(OpRegistry& ops) {
                                    .Attr("shared_name: string = ''")
                                    .Stateful()
                                    .Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(
-      Op("MutexLock").Input("mutex: resource").Output("mutex_lock: variant").Stateful().Shape(shapes::Scalar)));
-  return ops.Register(Op("ConsumeMutexLock").Input("mutex_lock: variant").Stateful().Shape(shapes::NoOutputs));
+  RETURN_IF_ERROR(ops.Register(Op("MutexLock")
+                                   .Input("mutex: resource")
+                                   .Output("mutex_lock: variant")
+                                   .Stateful()
+                                   .MayBlock()
+                                   .Shape(shapes::Scalar)));
+  return ops.Register(
+      Op("ConsumeMutexLock").Input("mutex_lock: variant").Stateful().MayBlock().Shape(shapes::NoOutputs));
 }
 
 }  // namespace weir

@@ -23,6 +23,7 @@ absl::Status RegisterDescribed(OpRegistry& ops, const std::vector<OpDescription>
     for (const char* output : described.outputs) op.Output(output);
     for (const char* attr : described.attrs) op.Attr(attr);
     if (described.stateful) op.Stateful();
+    if (described.may_block) op.MayBlock();
     RETURN_IF_ERROR(ops.Register(op.Shape(shape)));
   }
   return absl::OkStatus();

@@ -18,6 +18,7 @@ inline constexpr char kDeterministic[] = "deterministic: string = 'default'";
 inline constexpr char kInput[] = "input_dataset: variant";
 inline constexpr char kOthers[] = "other_arguments: Targuments";
 inline constexpr bool kStateful = true;
+inline constexpr bool kMayBlock = true;
 
 // An op whose one output is a dataset.
 struct DatasetOp {
@@ -30,7 +31,7 @@ absl::Status RegisterDatasets(OpRegistry& ops, const std::vector<DatasetOp>& lis
 struct OpDescription {
   const char* name;
   std::vector<const char*> inputs, outputs, attrs;
-  bool stateful = false;
+  bool stateful = false, may_block = false;
 };
 absl::Status RegisterDescribed(OpRegistry& ops, const std::vector<OpDescription>& list, const ShapeFn& shape);
 

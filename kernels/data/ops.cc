@@ -12,9 +12,11 @@ using dataset_ops::ElementShape;
 using dataset_ops::kArguments;
 using dataset_ops::kFunction;
 using dataset_ops::kInput;
+using dataset_ops::kMayBlock;
 using dataset_ops::kMetadata;
 using dataset_ops::kOthers;
 using dataset_ops::kShapes;
+using dataset_ops::kStateful;
 using dataset_ops::kTypes;
 using dataset_ops::OpDescription;
 using dataset_ops::RegisterDatasets;
@@ -33,7 +35,8 @@ const std::vector<OpDescription>& DatasetElements() {
        {"dataset: variant", "index: int64"},
        {"components: output_types"},
        {kTypes, kShapes},
-       false},
+       /*stateful=*/false,
+       kMayBlock},
       {"ReduceDataset",
        {kInput, "initial_state: Tstate", kOthers},
        {"components: output_types"},
@@ -44,7 +47,8 @@ const std::vector<OpDescription>& DatasetElements() {
        {"dataset: variant"},
        {"components: output_types"},
        {kTypes, kShapes, kMetadata},
-       true},
+       kStateful,
+       kMayBlock},
   };
   return list;
 }
@@ -64,7 +68,7 @@ const std::vector<OpDescription>& DatasetScalars() {
        {"graph: string"},
        {"external_state_policy: int = 0", "strip_device_assignment: bool = false"},
        false},
-      {"InitializeTableFromDataset", {"table_handle: resource", "dataset: variant"}, {}, {}, true},
+      {"InitializeTableFromDataset", {"table_handle: resource", "dataset: variant"}, {}, {}, kStateful, kMayBlock},
       {"DummySeedGenerator", {}, {"handle: resource"}, {}, true},
       {"AnonymousSeedGenerator",
        {"seed: int64", "seed2: int64", "reshuffle: bool"},

@@ -110,6 +110,7 @@ absl::Status RegisterDebugOps(OpRegistry& ops) {
                                      .Attr("T: {bfloat16, half, float, double}")
                                      .Attr("message: string")
                                      .Stateful()
+                                     .Elementwise()
                                      .Shape(shapes::Unchanged)));
   }
   return absl::OkStatus();

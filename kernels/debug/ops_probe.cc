@@ -77,6 +77,7 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Shape(shapes::FromShapeAttr)));
   // Python functions cannot be called: these ops have no kernel.
   RETURN_IF_ERROR(ops.Register(Op("PyFunc")
+                                   .MayBlock()
                                    .Input("input: Tin")
                                    .Output("output: Tout")
                                    .Attr("token: string")
@@ -85,6 +86,7 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Stateful()
                                    .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(Op("PyFuncStateless")
+                                   .MayBlock()
                                    .Input("input: Tin")
                                    .Output("output: Tout")
                                    .Attr("token: string")
@@ -92,6 +94,7 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Attr("Tout: list(type) >= 0")
                                    .Shape(shapes::Unknown)));
   RETURN_IF_ERROR(ops.Register(Op("EagerPyFunc")
+                                   .MayBlock()
                                    .Input("input: Tin")
                                    .Output("output: Tout")
                                    .Attr("token: string")

@@ -28,6 +28,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
           .Input("y: T")
           .Output("z: T")
           .Attr("T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, string}")
+          .Elementwise()
           .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(
       Op("AddV2")
@@ -39,6 +40,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
               "complex128}")
           .Commutative()
           .Aggregate()
+          .Elementwise()
           .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(
       Op("Sub")
@@ -47,6 +49,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
           .Output("z: T")
           .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, complex128, "
                 "uint32, uint64}")
+          .Elementwise()
           .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(
       Op("Mul")
@@ -57,6 +60,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
               "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, "
               "complex128}")
           .Commutative()
+          .Elementwise()
           .Shape(shapes::BroadcastBinary)));
   for (const char* name : {"Div", "RealDiv", "FloorDiv", "TruncateDiv"}) {
     RETURN_IF_ERROR(ops.Register(
@@ -66,6 +70,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
             .Output("z: T")
             .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
                   "complex64, complex128}")
+            .Elementwise()
             .Shape(shapes::BroadcastBinary)));
   }
   RETURN_IF_ERROR(ops.Register(Op("DivNoNan")
@@ -73,6 +78,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Input("y: T")
                                    .Output("z: T")
                                    .Attr("T: {half, float, bfloat16, double, complex64, complex128}")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(
       Op("FloorMod")
@@ -80,18 +86,21 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
           .Input("y: T")
           .Output("z: T")
           .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}")
+          .Elementwise()
           .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("Mod")
                                    .Input("x: T")
                                    .Input("y: T")
                                    .Output("z: T")
                                    .Attr("T: {int32, int64, half, half, bfloat16, float, double}")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("TruncateMod")
                                    .Input("x: T")
                                    .Input("y: T")
                                    .Output("z: T")
                                    .Attr("T: {int32, int64, bfloat16, half, float, double}")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(
       ops.Register(Op("Pow")
@@ -99,6 +108,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                        .Input("y: T")
                        .Output("z: T")
                        .Attr("T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}")
+                       .Elementwise()
                        .Shape(shapes::BroadcastBinary)));
   for (const char* name : {"Maximum", "Minimum"}) {
     RETURN_IF_ERROR(ops.Register(
@@ -107,6 +117,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
             .Input("y: T")
             .Output("z: T")
             .Attr("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}")
+            .Elementwise()
             .Shape(shapes::BroadcastBinary)));
   }
   RETURN_IF_ERROR(ops.Register(Op("SquaredDifference")
@@ -115,12 +126,14 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Output("z: T")
                                    .Attr("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
                                    .Commutative()
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("MulNoNan")
                                    .Input("x: T")
                                    .Input("y: T")
                                    .Output("z: T")
                                    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   for (const char* name : {"Xlogy", "Xdivy", "Xlog1py"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -128,6 +141,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                      .Input("y: T")
                                      .Output("z: T")
                                      .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
+                                     .Elementwise()
                                      .Shape(shapes::BroadcastBinary)));
   }
   RETURN_IF_ERROR(ops.Register(Op("Atan2")
@@ -135,6 +149,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Input("x: T")
                                    .Output("z: T")
                                    .Attr("T: {bfloat16, half, float, double}")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   for (const char* name : {"Less", "LessEqual", "Greater", "GreaterEqual"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -142,11 +157,13 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                      .Input("y: T")
                                      .Output("z: bool")
                                      .Attr("T: realnumbertype")
+                                     .Elementwise()
                                      .Shape(shapes::BroadcastBinary)));
   }
   for (const char* name : {"LogicalAnd", "LogicalOr"}) {
-    RETURN_IF_ERROR(ops.Register(
-        Op(name).Input("x: bool").Input("y: bool").Output("z: bool").Commutative().Shape(shapes::BroadcastBinary)));
+    RETURN_IF_ERROR(
+        ops.Register(Op(name).Input("x: bool").Input("y: bool").Output("z: bool").Commutative().Elementwise().Shape(
+            shapes::BroadcastBinary)));
   }
   for (const char* name : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -155,6 +172,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                      .Output("z: T")
                                      .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
                                      .Commutative()
+                                     .Elementwise()
                                      .Shape(shapes::BroadcastBinary)));
   }
   for (const char* name : {"LeftShift", "RightShift"}) {
@@ -163,6 +181,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                      .Input("y: T")
                                      .Output("z: T")
                                      .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+                                     .Elementwise()
                                      .Shape(shapes::BroadcastBinary)));
   }
   RETURN_IF_ERROR(ops.Register(Op("NextAfter")
@@ -170,6 +189,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Input("x2: T")
                                    .Output("output: T")
                                    .Attr("T: {double, float} = DT_FLOAT")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("Complex")
                                    .Input("real: T")
@@ -177,6 +197,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Output("out: Tout")
                                    .Attr("T: {float, double} = DT_FLOAT")
                                    .Attr("Tout: {complex64, complex128} = DT_COMPLEX64")
+                                   .Elementwise()
                                    .Shape(shapes::BroadcastBinary)));
   for (const char* name : {"Equal", "NotEqual"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -186,6 +207,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                      .Attr("T: type")
                                      .Attr("incompatible_shape_error: bool = true")
                                      .Commutative()
+                                     .Elementwise()
                                      .Shape(EqualityShape)));
   }
   RETURN_IF_ERROR(ops.Register(Op("ApproximateEqual")
@@ -195,6 +217,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                                    .Attr("T: numbertype")
                                    .Attr("tolerance: float = 9.999999747378752e-06")
                                    .Commutative()
+                                   .Elementwise()
                                    .Shape(shapes::MergeAll)));
   RETURN_IF_ERROR(ops.Register(
       Op("AddN")
@@ -205,6 +228,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
                 "qint16, quint16, uint16, complex128, half, uint32, uint64, variant}")
           .Commutative()
           .Aggregate()
+          .Elementwise()
           .Shape(shapes::MergeAll)));
   RETURN_IF_ERROR(ops.Register(
       Op("AccumulateNV2")
@@ -216,6 +240,7 @@ absl::Status RegisterBinaryOps(OpRegistry& ops) {
           .Attr("shape: shape")
           .Commutative()
           .Aggregate()
+          .Elementwise()
           .Shape(shapes::FromShapeAttr)));
   return absl::OkStatus();
 }

@@ -79,6 +79,7 @@ absl::Status RegisterSelectOps(OpRegistry& ops) {
                                    .Input("clip_value_max: T")
                                    .Output("output: T")
                                    .Attr("T: numbertype")
+                                   .Elementwise()
                                    .Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("Select")
                                    .Input("condition: bool")
@@ -93,6 +94,7 @@ absl::Status RegisterSelectOps(OpRegistry& ops) {
                                    .Input("e: T")
                                    .Output("output: T")
                                    .Attr("T: type")
+                                   .Elementwise()
                                    .Shape(SelectV2Shape)));
   RETURN_IF_ERROR(ops.Register(Op("BroadcastTo")
                                    .Input("input: T")

@@ -112,6 +112,7 @@ absl::Status RegisterUpdates(OpRegistry& ops) {
       {"EmbeddingTableApplyFtrl", {"lr", "l1", "l2", "lr_power"}}};
   for (const auto& [name, scalars] : rules) {
     Op op = OnTable(name);
+    op.MayBlock();  // updates labelled "together" wait for those of the other workers
     for (const char* scalar : scalars) op.Input(absl::StrCat(scalar, ": float"));
     RETURN_IF_ERROR(ops.Register(op.Input("keys: int64")
                                      .Input("grad: float")
@@ -208,8 +209,9 @@ absl::Status RegisterParts(OpRegistry& ops) {
       on_map("EmbeddingMapSet").Input("owners: int32").Input("tasks: string").Shape([](InferenceContext& c) {
         return ScalarInputs(c, 0, 1);
       })));
-  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapSeal").Input("epoch: int64").Shape(ScalarsShape)));
+  RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapSeal").MayBlock().Input("epoch: int64").Shape(ScalarsShape)));
   RETURN_IF_ERROR(ops.Register(on_map("EmbeddingMapCommit")
+                                   .MayBlock()
                                    .Input("owners: int32")
                                    .Input("tasks: string")
                                    .Output("pause_micros: int64")
@@ -218,6 +220,7 @@ absl::Status RegisterParts(OpRegistry& ops) {
                                      return ScalarInputs(c, 0, 1);
                                    })));
   RETURN_IF_ERROR(ops.Register(on_map("EmbeddingRoute")
+                                   .MayBlock()
                                    .Output("owners: int32")
                                    .Output("epoch: int64")
                                    .Attr("tasks: list(string) >= 1")

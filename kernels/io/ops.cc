@@ -61,6 +61,7 @@ absl::Status MatchingFilesShape(InferenceContext& c) {
 
 absl::Status RegisterIoOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("SaveV2")
+                                   .MayBlock()
                                    .Input("prefix: string")
                                    .Input("tensor_names: string")
                                    .Input("shape_and_slices: string")

@@ -58,20 +58,22 @@ absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
                                    .Input("queue_handle: " + kind.type())
                                    .Output("key: string")
                                    .Output("value: string")
+                                   .MayBlock()
                                    .Shape(ReadShape)));
   RETURN_IF_ERROR(ops.Register(user("ReaderReadUpTo")
                                    .Input("queue_handle: " + kind.type())
                                    .Input("num_records: int64")
                                    .Output("keys: string")
                                    .Output("values: string")
+                                   .MayBlock()
                                    .Shape(ReadUpToShape)));
-  RETURN_IF_ERROR(
-      ops.Register(user("ReaderNumRecordsProduced").Output("records_produced: int64").Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(
-      ops.Register(user("ReaderNumWorkUnitsCompleted").Output("units_completed: int64").Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(user("ReaderSerializeState").Output("state: string").Shape(shapes::Scalar)));
-  RETURN_IF_ERROR(ops.Register(user("ReaderRestoreState").Input("state: string").Shape(RestoreShape)));
-  return ops.Register(user("ReaderReset").Shape(shapes::NoOutputs));
+  RETURN_IF_ERROR(ops.Register(
+      user("ReaderNumRecordsProduced").Output("records_produced: int64").MayBlock().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(
+      user("ReaderNumWorkUnitsCompleted").Output("units_completed: int64").MayBlock().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(user("ReaderSerializeState").Output("state: string").MayBlock().Shape(shapes::Scalar)));
+  RETURN_IF_ERROR(ops.Register(user("ReaderRestoreState").Input("state: string").MayBlock().Shape(RestoreShape)));
+  return ops.Register(user("ReaderReset").MayBlock().Shape(shapes::NoOutputs));
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ absl::Status RestoreSlicesShape(InferenceContext& c) {
 
 absl::Status RegisterSliceTableOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("Save")
+                                   .MayBlock()
                                    .Input("filename: string")
                                    .Input("tensor_names: string")
                                    .Input("data: T")
@@ -39,6 +40,7 @@ absl::Status RegisterSliceTableOps(OpRegistry& ops) {
                                    .Stateful()
                                    .Shape(SaveShape<2>)));
   RETURN_IF_ERROR(ops.Register(Op("SaveSlices")
+                                   .MayBlock()
                                    .Input("filename: string")
                                    .Input("tensor_names: string")
                                    .Input("shapes_and_slices: string")

@@ -179,7 +179,8 @@ absl::Status RegisterShapeOps(OpRegistry& ops) {
                                    .Attr("T: type")
                                    .Attr("index_type: {int32, int64} = DT_INT32")
                                    .Shape(FillShape)));
-  RETURN_IF_ERROR(ops.Register(Op("ZerosLike").Input("x: T").Output("y: T").Attr("T: type").Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("ZerosLike").Input("x: T").Output("y: T").Attr("T: type").Elementwise().Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(
       Op("OnesLike")
           .Input("x: T")
@@ -187,9 +188,10 @@ absl::Status RegisterShapeOps(OpRegistry& ops) {
           .Attr(
               "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, "
               "complex128, bool}")
+          .Elementwise()
           .Shape(shapes::Unchanged)));
-  RETURN_IF_ERROR(
-      ops.Register(Op("Snapshot").Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("Snapshot").Input("input: T").Output("output: T").Attr("T: type").Elementwise().Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(
       ops.Register(Op("DeepCopy").Input("x: T").Output("y: T").Attr("T: type").Stateful().Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("EnsureShape")

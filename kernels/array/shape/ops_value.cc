@@ -51,8 +51,8 @@ absl::Status RegisterValueOps(OpRegistry& ops) {
   RETURN_IF_ERROR(
       ops.Register(Op("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type").Shape(ConstShape)));
   RETURN_IF_ERROR(ops.Register(Op("NoOp").Shape(shapes::NoOutputs)));
-  RETURN_IF_ERROR(
-      ops.Register(Op("Identity").Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("Identity").Input("input: T").Output("output: T").Attr("T: type").Elementwise().Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("RefIdentity")
                                    .Input("input: Ref(T)")
                                    .Output("output: Ref(T)")
@@ -61,13 +61,14 @@ absl::Status RegisterValueOps(OpRegistry& ops) {
                                    .Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(
       ops.Register(Op("IdentityN").Input("input: T").Output("output: T").Attr("T: list(type) >= 1").Shape(PassOnEach)));
-  RETURN_IF_ERROR(
-      ops.Register(Op("StopGradient").Input("input: T").Output("output: T").Attr("T: type").Shape(shapes::Unchanged)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("StopGradient").Input("input: T").Output("output: T").Attr("T: type").Elementwise().Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("PreventGradient")
                                    .Input("input: T")
                                    .Output("output: T")
                                    .Attr("T: type")
                                    .Attr("message: string = ''")
+                                   .Elementwise()
                                    .Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(Op("Placeholder")
                                    .Output("output: dtype")

@@ -8,15 +8,27 @@ namespace weir {
 namespace {
 
 using dataset_ops::ElementShape;
+using dataset_ops::kMayBlock;
 using dataset_ops::kShapes;
+using dataset_ops::kStateful;
 using dataset_ops::kTypes;
 using dataset_ops::OpDescription;
 using dataset_ops::RegisterDescribed;
 
 const std::vector<OpDescription>& IteratorElements() {
   static const std::vector<OpDescription> list = {
-      {"IteratorGetNext", {"iterator: resource"}, {"components: output_types"}, {kTypes, kShapes}, true},
-      {"IteratorGetNextSync", {"iterator: resource"}, {"components: output_types"}, {kTypes, kShapes}, true},
+      {"IteratorGetNext",
+       {"iterator: resource"},
+       {"components: output_types"},
+       {kTypes, kShapes},
+       kStateful,
+       kMayBlock},
+      {"IteratorGetNextSync",
+       {"iterator: resource"},
+       {"components: output_types"},
+       {kTypes, kShapes},
+       kStateful,
+       kMayBlock},
   };
   return list;
 }
@@ -25,8 +37,13 @@ const std::vector<OpDescription>& IteratorScalars() {
   static const std::vector<OpDescription> list = {
       {"IteratorV2", {}, {"handle: resource"}, {"shared_name: string", "container: string", kTypes, kShapes}, true},
       {"Iterator", {}, {"handle: resource"}, {"shared_name: string", "container: string", kTypes, kShapes}, true},
-      {"MakeIterator", {"dataset: variant", "iterator: resource"}, {}, {}, true},
-      {"IteratorGetNextAsOptional", {"iterator: resource"}, {"optional: variant"}, {kTypes, kShapes}, true},
+      {"MakeIterator", {"dataset: variant", "iterator: resource"}, {}, {}, kStateful, kMayBlock},
+      {"IteratorGetNextAsOptional",
+       {"iterator: resource"},
+       {"optional: variant"},
+       {kTypes, kShapes},
+       kStateful,
+       kMayBlock},
       {"OneShotIterator",
        {},
        {"handle: resource"},
@@ -47,7 +64,7 @@ const std::vector<OpDescription>& IteratorScalars() {
       {"AnonymousIteratorV2", {}, {"handle: resource", "deleter: variant"}, {kTypes, kShapes}, true},
       {"AnonymousIteratorV3", {}, {"handle: resource"}, {kTypes, kShapes}, true},
       {"DeleteIterator", {"handle: resource", "deleter: variant"}, {}, {}, true},
-      {"DeserializeIterator", {"resource_handle: resource", "serialized: variant"}, {}, {}, true},
+      {"DeserializeIterator", {"resource_handle: resource", "serialized: variant"}, {}, {}, kStateful, kMayBlock},
       {"IteratorGetDevice", {"resource: resource"}, {"device: string"}, {}, true},
       {"ExperimentalIteratorGetDevice", {"resource: resource"}, {"device: string"}, {}, true},
   };
@@ -65,6 +82,7 @@ absl::Status RegisterIteratorOps(OpRegistry& ops) {
   RETURN_IF_ERROR(RegisterDescribed(ops, IteratorElements(), ElementShape));
   RETURN_IF_ERROR(RegisterDescribed(ops, IteratorScalars(), shapes::Scalar));
   RETURN_IF_ERROR(ops.Register(Op("SerializeIterator")
+                                   .MayBlock()
                                    .Input("resource_handle: resource")
                                    .Output("serialized: variant")
                                    .Attr("external_state_policy: int = 0")

@@ -22,6 +22,7 @@ absl::Status RegisterMultiDeviceIteratorOps(OpRegistry& ops) {
                                    .Stateful()
                                    .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(Op("MultiDeviceIteratorInit")
+                                   .MayBlock()
                                    .Input("dataset: variant")
                                    .Input("multi_device_iterator: resource")
                                    .Input("max_buffer_size: int64")
@@ -56,6 +57,7 @@ absl::Status RegisterMultiDeviceIteratorOps(OpRegistry& ops) {
                                    .Stateful()
                                    .Shape(shapes::Scalar)));
   RETURN_IF_ERROR(ops.Register(Op("MultiDeviceIteratorGetNextFromShard")
+                                   .MayBlock()
                                    .Input("multi_device_iterator: resource")
                                    .Input("shard_num: int32")
                                    .Input("incarnation_id: int64")

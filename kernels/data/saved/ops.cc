@@ -82,6 +82,7 @@ absl::Status RegisterSavedDatasetOps(OpRegistry& ops) {
                                    .Shape(shapes::Scalar)));
   for (const char* name : {"DatasetToTFRecord", "ExperimentalDatasetToTFRecord"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .MayBlock()
                                      .Input("input_dataset: variant")
                                      .Input("filename: string")
                                      .Input("compression_type: string")

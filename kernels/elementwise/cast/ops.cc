@@ -44,6 +44,7 @@ absl::Status RegisterCastOps(OpRegistry& ops) {
                                    .Attr("SrcT: type")
                                    .Attr("DstT: type")
                                    .Attr("Truncate: bool = false")
+                                   .Elementwise()
                                    .Shape(shapes::Unchanged)));
   RETURN_IF_ERROR(ops.Register(
       Op("Bitcast")

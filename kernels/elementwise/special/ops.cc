@@ -26,12 +26,20 @@ absl::Status BetaincShape(InferenceContext& c) {
 absl::Status RegisterSpecialOps(OpRegistry& ops) {
   for (const char* name : {"BesselI0", "BesselI1", "BesselK0", "BesselK1", "BesselJ0", "BesselJ1", "BesselY0",
                            "BesselY1", "Dawsn", "Expint", "Spence"}) {
-    RETURN_IF_ERROR(ops.Register(
-        Op(name).Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("x: T")
+                                     .Output("y: T")
+                                     .Attr("T: {bfloat16, half, float, double}")
+                                     .Elementwise()
+                                     .Shape(shapes::Unchanged)));
   }
   for (const char* name : {"BesselI0e", "BesselI1e", "BesselK0e", "BesselK1e", "FresnelCos", "FresnelSin"}) {
-    RETURN_IF_ERROR(ops.Register(
-        Op(name).Input("x: T").Output("y: T").Attr("T: {bfloat16, half, float, double}").Shape(shapes::Unchanged)));
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("x: T")
+                                     .Output("y: T")
+                                     .Attr("T: {bfloat16, half, float, double}")
+                                     .Elementwise()
+                                     .Shape(shapes::Unchanged)));
   }
   for (const char* name : {"Igamma", "Igammac"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -39,20 +47,32 @@ absl::Status RegisterSpecialOps(OpRegistry& ops) {
                                      .Input("x: T")
                                      .Output("z: T")
                                      .Attr("T: {bfloat16, half, float, double}")
+                                     .Elementwise()
                                      .Shape(shapes::BroadcastBinary)));
   }
   for (const char* name : {"IgammaGradA", "Polygamma"}) {
-    RETURN_IF_ERROR(ops.Register(
-        Op(name).Input("a: T").Input("x: T").Output("z: T").Attr("T: {float, double}").Shape(shapes::BroadcastBinary)));
+    RETURN_IF_ERROR(ops.Register(Op(name)
+                                     .Input("a: T")
+                                     .Input("x: T")
+                                     .Output("z: T")
+                                     .Attr("T: {float, double}")
+                                     .Elementwise()
+                                     .Shape(shapes::BroadcastBinary)));
   }
-  RETURN_IF_ERROR(ops.Register(
-      Op("Zeta").Input("x: T").Input("q: T").Output("z: T").Attr("T: {float, double}").Shape(shapes::BroadcastBinary)));
+  RETURN_IF_ERROR(ops.Register(Op("Zeta")
+                                   .Input("x: T")
+                                   .Input("q: T")
+                                   .Output("z: T")
+                                   .Attr("T: {float, double}")
+                                   .Elementwise()
+                                   .Shape(shapes::BroadcastBinary)));
   RETURN_IF_ERROR(ops.Register(Op("Betainc")
                                    .Input("a: T")
                                    .Input("b: T")
                                    .Input("x: T")
                                    .Output("z: T")
                                    .Attr("T: {float, double}")
+                                   .Elementwise()
                                    .Shape(BetaincShape)));
   return absl::OkStatus();
 }
