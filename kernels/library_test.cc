@@ -1,16 +1,14 @@
 #include "kernels/library.h"
 
 #include "core/memory_types.h"
-#include "core/op_kernel_testing.h"
 #include "gtest/gtest.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
-class RegisterAllTest : public KernelTest {
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class RegisterAllTest : public OpTest {};
 
 // A kernel's constraints name attributes of its op, and types that the op allows.
 void ExpectFits(const Kernel& kernel, const tensorflow::OpDef& op_def) {

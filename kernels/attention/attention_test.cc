@@ -2,8 +2,7 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -50,10 +49,8 @@ std::vector<Case> Cases() {
   };
 }
 
-class FusedAttentionTest : public KernelTest {
+class FusedAttentionTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   Tensor Run(absl::string_view op, std::vector<TestInput> inputs, const Attrs& attrs = {}) {
     absl::StatusOr<std::vector<Tensor>> out = RunOp(op, std::move(inputs), attrs);
     EXPECT_THAT(out, IsOk()) << op;

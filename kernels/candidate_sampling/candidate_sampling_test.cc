@@ -1,15 +1,11 @@
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-class CandidateSamplingTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class CandidateSamplingTest : public OpTest {};
 
 TEST_F(CandidateSamplingTest, SamplersKeepToTheirRange) {
   const Tensor classes = AsTensor<int64_t>({0}, {1, 1});

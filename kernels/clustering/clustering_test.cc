@@ -1,16 +1,14 @@
 #include <set>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-class ClustersTest : public KernelTest {
+class ClustersTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   const Tensor points_ = AsTensor<float>({0, 0, 3, 4, 10, 0}, {3, 2});
 };
 

@@ -1,11 +1,11 @@
 // Stacks, tensor arrays and tensor lists.
-#include "core/op_kernel_testing.h"
 #include "kernels/containers/stack.h"
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/variant_arithmetic.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/device/variant_nesting.h"
 #include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -17,10 +17,8 @@ Tensor V(std::vector<float> values) { return AsTensor<float>(std::move(values));
 Tensor I(int32_t value) { return AsScalar<int32_t>(value); }
 Tensor Is(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(values)); }
 
-class SequenceTest : public KernelTest {
+class SequenceTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   const Tensor flow_ = AsScalar<float>(0);
 
   Tensor Array(int size, Attrs attrs = {}) {

@@ -1,17 +1,16 @@
 #include "kernels/containers/tensor_map.h"
 
-#include "core/op_kernel_testing.h"
 #include "kernels/device/variant_nesting.h"
 #include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-class TensorMapTest : public KernelTest {
+class TensorMapTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   Tensor Empty() { return Tensor::Scalar(Variant(std::make_shared<TensorMap>())); }
   absl::StatusOr<Tensor> Insert(const Tensor& map, const Tensor& key, const Tensor& value) {
     return RunOp1("TensorMapInsert", {map, key, value});

@@ -1,7 +1,6 @@
 #include <atomic>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -9,13 +8,10 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-Tensor F(float value) { return AsScalar<float>(value); }
 Tensor Number(int32_t value) { return AsScalar<int32_t>(value); }
 
-class QueueTest : public KernelTest {
+class QueueTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   const Attrs out_ = Attrs().Set("component_types", DataTypeVector{DT_FLOAT});
 
   // A queue of float scalars.
@@ -25,7 +21,7 @@ class QueueTest : public KernelTest {
     EXPECT_THAT(queue, IsOk());
     return *queue;
   }
-  absl::Status Enqueue(const Tensor& queue, float value) { return RunOp("QueueEnqueueV2", {queue, F(value)}).status(); }
+  absl::Status Enqueue(const Tensor& queue, float value) { return RunOp("QueueEnqueueV2", {queue, One(value)}).status(); }
   absl::StatusOr<Tensor> Dequeue(const Tensor& queue) { return RunOp1("QueueDequeueV2", {queue}, out_); }
 
   // An op that may have to wait.
@@ -55,7 +51,7 @@ TEST_F(QueueTest, FirstInFirstOut) {
   ASSERT_OK_AND_ASSIGN(Tensor size, RunOp1("QueueSizeV2", {queue}));
   ExpectTensorEqual(size, Number(4));
   ASSERT_OK_AND_ASSIGN(Tensor one, Dequeue(queue));
-  ExpectTensorEqual(one, F(1));
+  ExpectTensorEqual(one, One(1));
   ASSERT_OK_AND_ASSIGN(Tensor two, RunOp1("QueueDequeueManyV2", {queue, Number(2)}, out_));
   ExpectTensorEqual(two, AsTensor<float>({2, 3}));
   ASSERT_OK_AND_ASSIGN(Tensor none, RunOp1("QueueDequeueManyV2", {queue, Number(0)}, out_));
@@ -78,7 +74,7 @@ TEST_F(QueueTest, AProducerWaitsForRoom) {
   EXPECT_FALSE(producer->done);
   for (float expected : {1.0f, 2.0f}) {
     ASSERT_OK_AND_ASSIGN(Tensor value, Dequeue(queue));
-    ExpectTensorEqual(value, F(expected));
+    ExpectTensorEqual(value, One(expected));
   }
   ASSERT_TRUE(producer->done);
   EXPECT_THAT(producer->outputs, IsOk());
@@ -115,8 +111,8 @@ TEST_F(QueueTest, ClosingWaitsForPendingProducersUnlessTold) {
   const Tensor patient = MakeQueue("patient", 1), hasty = MakeQueue("hasty", 1);
   ASSERT_THAT(Enqueue(patient, 1), IsOk());
   ASSERT_THAT(Enqueue(hasty, 1), IsOk());
-  auto waits = Start("QueueEnqueueV2", {patient, F(2)});
-  auto fails = Start("QueueEnqueueV2", {hasty, F(2)});
+  auto waits = Start("QueueEnqueueV2", {patient, One(2)});
+  auto fails = Start("QueueEnqueueV2", {hasty, One(2)});
   auto closes = Start("QueueCloseV2", {patient});
   EXPECT_FALSE(closes->done);
   ASSERT_THAT(Dequeue(patient), IsOk());
@@ -166,9 +162,9 @@ TEST_F(QueueTest, BadInputsAreErrors) {
   error(RunOp("QueueEnqueueV2", {queue, AsTensor<float>({1})}).status(),
         "Shape mismatch in tuple component 0. Expected [], got [1]");
   error(RunOp("QueueEnqueueV2", {queue, Number(1)}).status(), "Type mismatch");
-  error(RunOp("QueueEnqueueV2", {queue, F(1), F(2)}).status(),
+  error(RunOp("QueueEnqueueV2", {queue, One(1), One(2)}).status(),
         "Wrong number of components in tuple. Expected 1, got 2");
-  error(RunOp("QueueEnqueueManyV2", {queue, F(1)}).status(), "same size in the 0th dimension");
+  error(RunOp("QueueEnqueueManyV2", {queue, One(1)}).status(), "same size in the 0th dimension");
   error(RunOp("QueueDequeueManyV2", {queue, Number(-1)}, out_).status(), "requested -1 < 0 elements");
   error(RunOp("QueueDequeueManyV2", {shapeless, Number(1)}, out_).status(),
         "require the components to have specified shapes");

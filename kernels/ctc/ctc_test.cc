@@ -1,17 +1,13 @@
 #include <cmath>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-class CtcTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class CtcTest : public OpTest {};
 
 TEST_F(CtcTest, BeamsFindWhatGreedySearchMisses) {
   // Each moment favours the blank, but the label over both moments is more probable.

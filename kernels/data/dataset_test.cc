@@ -3,7 +3,6 @@
 #include <atomic>
 #include <set>
 
-#include "core/op_kernel_testing.h"
 #include "core/resource_handle.h"
 #include "core/variant_registry.h"
 #include "gmock/gmock.h"
@@ -13,7 +12,7 @@
 #include "kernels/data/index_shuffle.h"
 #include "kernels/data/iterators/optional.h"
 #include "kernels/data/seed_generator.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -23,10 +22,8 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kHuge = int64_t{1} << 62;
 
-class DatasetTest : public KernelTest {
+class DatasetTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   static Tensor Int(int64_t value) { return Tensor::Scalar<int64_t>(value); }
   static Attrs Types(DataType dtype = DT_INT64) {
     Attrs attrs;

@@ -1,18 +1,15 @@
 // What tests of datasets share.
 #pragma once
 
-#include "core/op_kernel_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 
 // Runs dataset ops and iterates over what they make.
-class DatasetPipelineTest : public KernelTest {
+class DatasetPipelineTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   static Tensor Int(int64_t value) { return Tensor::Scalar<int64_t>(value); }
   static Attrs Types(DataTypeVector types = {DT_INT64}) {
     Attrs attrs;

@@ -1,7 +1,6 @@
 // differential.py has more cases.
 #include "core/file_system.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -9,10 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-class InspectionTest : public KernelTest {
+class InspectionTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   absl::StatusOr<Tensor> Summary(const Tensor& of, int64_t mode, int64_t id = 7) {
     return RunOp1("DebugNumericSummaryV2", {of},
                   Attrs().Set("tensor_debug_mode", mode).Set("tensor_id", id).Set("output_dtype", DT_DOUBLE));

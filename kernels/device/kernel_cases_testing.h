@@ -1,4 +1,4 @@
-// A fixture for tests that list an op's inputs beside its expected outputs or errors. Link weir_testing.
+// A fixture for tests that list an op's inputs beside its expected outputs.
 #pragma once
 
 #include <limits>
@@ -6,17 +6,14 @@
 #include <vector>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 
-class KernelCasesTest : public KernelTest {
+class KernelCasesTest : public OpTest {
  protected:
   static constexpr float kInf = std::numeric_limits<float>::infinity();
   static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   struct Case {
     std::string op;
@@ -33,24 +30,10 @@ class KernelCasesTest : public KernelTest {
       }
     }
   }
-  struct BadCase {
-    std::string op;
-    std::vector<TestInput> inputs;
-    std::string message;
-    Attrs attrs = {};
-    absl::StatusCode code = absl::StatusCode::kInvalidArgument;
-  };
-  void ExpectErrors(const std::vector<BadCase>& cases) {
-    for (const BadCase& c : cases) {
-      EXPECT_THAT(RunOp(c.op, c.inputs, c.attrs), StatusIs(c.code, ::testing::HasSubstr(c.message))) << c.op;
-    }
-  }
-
   static Tensor V(std::vector<float> values) { return AsTensor<float>(std::move(values)); }
   static Tensor M(std::vector<float> values, const TensorShape& shape) {
     return AsTensor<float>(std::move(values), shape);
   }
-  static Tensor Ints(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(values)); }
 
   // 0, 1, 2 …
   static Tensor Counting(const TensorShape& shape) {

@@ -4,19 +4,16 @@
 #include <cmath>
 #include <limits>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 
-// Registers all ops and kernels. Random inputs are the same in each run of a test.
-class KernelInputsTest : public KernelTest {
+// Random inputs are the same in each run of a test.
+class KernelInputsTest : public OpTest {
  protected:
   static constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
 
   // 0, 1, 2 …
   static Tensor Counting(const TensorShape& shape) {

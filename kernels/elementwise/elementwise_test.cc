@@ -2,8 +2,7 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -12,9 +11,7 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-class ElementwiseTest : public KernelTest {
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class ElementwiseTest : public OpTest {};
 
 TEST_F(ElementwiseTest, Broadcasts) {
   const Tensor column = AsTensor<float>({1, 2, 3}, {3, 1}), row = AsTensor<float>({10, 20}, {1, 2});

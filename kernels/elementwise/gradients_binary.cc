@@ -1,15 +1,15 @@
 // d(loss)/dx and d(loss)/dy for z = f(x, y) with broadcasting: each is summed over the dimensions along which its
 // operand was broadcast.
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Conj;
 
-Output Conj(G& g, const Output& x) { return IsComplex(x.type()) ? g.Call("Conj", {x}) : x; }
 
 using Broadcast = BroadcastGradient;
 

@@ -1,16 +1,16 @@
 // d(loss)/dx for y = f(x): dy times f'(x), conjugated for complex x.
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Conj;
 
-Output Conjugated(G& g, const Output& x) { return IsComplex(x.type()) ? g.Call("Conj", {x}) : x; }
-Output X(G& g) { return Conjugated(g, g.input(0)); }
-Output Y(G& g) { return Conjugated(g, g.output(0)); }
+Output X(G& g) { return Conj(g, g.input(0)); }
+Output Y(G& g) { return Conj(g, g.output(0)); }
 Output One(G& g) { return g.Call("OnesLike", {g.input(0)}); }
 
 // dy * f', dy / f'.
@@ -90,14 +90,14 @@ constexpr char kTanhGrad[] = "TanhGrad", kSigmoidGrad[] = "SigmoidGrad", kSqrtGr
 
 // TanhGrad = dy * (1 - y^2)
 absl::Status TanhGrad(G& g) {
-  const Output y = X(g), dy = Conjugated(g, g.input(1)), upstream = g.dy();
+  const Output y = X(g), dy = Conj(g, g.input(1)), upstream = g.dy();
   g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {upstream, dy}), y}), -2}));
   g.set_grad(1, g.Call("TanhGrad", {y, upstream}));
   return absl::OkStatus();
 }
 // SigmoidGrad = dy * y * (1 - y)
 absl::Status SigmoidGrad(G& g) {
-  const Output y = X(g), dy = Conjugated(g, g.input(1)), upstream = g.dy();
+  const Output y = X(g), dy = Conj(g, g.input(1)), upstream = g.dy();
   const Output slope = g.Call("Sub", {g.Call("OnesLike", {y}), g.Call("Mul", {y, 2})});
   g.set_grad(0, g.Call("Mul", {g.Call("Mul", {upstream, dy}), slope}));
   g.set_grad(1, g.Call("SigmoidGrad", {y, upstream}));
@@ -109,14 +109,14 @@ absl::Status SigmoidGrad(G& g) {
 // SqrtGrad = dy / (2 conj(y))
 absl::Status SqrtGrad(G& g) {
   const Output ratio = g.Call("RealDiv", {g.dy(), g.input(0)});
-  g.set_grad(0, g.Call("Neg", {g.Call("Mul", {Conjugated(g, ratio), g.output(0)})}));
+  g.set_grad(0, g.Call("Neg", {g.Call("Mul", {Conj(g, ratio), g.output(0)})}));
   g.set_grad(1, g.Call("Mul", {ratio, 0.5}));
   return absl::OkStatus();
 }
 // RsqrtGrad = dy * -0.5 * conj(y)^3
 absl::Status RsqrtGrad(G& g) {
   const Output y = X(g), dy = g.input(1), upstream = g.dy();
-  const Output product = g.Call("Mul", {g.Call("Mul", {Conjugated(g, upstream), dy}), g.Call("Square", {y})});
+  const Output product = g.Call("Mul", {g.Call("Mul", {Conj(g, upstream), dy}), g.Call("Square", {y})});
   g.set_grad(0, g.Call("Mul", {product, -1.5}));
   g.set_grad(1, g.Call("RsqrtGrad", {y, upstream}));
   return absl::OkStatus();
@@ -124,7 +124,7 @@ absl::Status RsqrtGrad(G& g) {
 // ReciprocalGrad = -dy * conj(y)^2
 absl::Status ReciprocalGrad(G& g) {
   const Output y = X(g), dy = g.input(1), upstream = g.dy();
-  g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {Conjugated(g, upstream), dy}), y}), -2}));
+  g.set_grad(0, g.Call("Mul", {g.Call("Mul", {g.Call("Mul", {Conj(g, upstream), dy}), y}), -2}));
   g.set_grad(1, g.Call("ReciprocalGrad", {y, upstream}));
   return absl::OkStatus();
 }

@@ -6,10 +6,9 @@
 #include <random>
 
 #include "core/mutex.h"
-#include "core/op_kernel_testing.h"
 #include "kernels/embedding/embedding_table.h"
 #include "kernels/embedding/key_hash.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -26,10 +25,8 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-class EmbeddingPartsTest : public KernelTest {
+class EmbeddingPartsTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   Tensor MakeTable(const std::string& name, int64_t parts) {
     const Attrs attrs = Attrs()
                             .Set("width", int64_t{2})

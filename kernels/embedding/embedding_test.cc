@@ -5,10 +5,9 @@
 #include "absl/time/clock.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
-#include "core/op_kernel_testing.h"
 #include "core/scratch_directory_testing.h"
 #include "kernels/embedding/key_hash.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -43,10 +42,8 @@ Tensor Step(int64_t step) { return AsScalar<int64_t>(step); }
 // How many of the statistics are of what.
 enum Statistic { kSize, kWidth, kValueBytes, kSlotBytes, kBytes, kPulled, kPushed, kFiltered, kRejected, kEvicted };
 
-class EmbeddingTest : public KernelTest {
+class EmbeddingTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   static Attrs Table(const std::string& name, int64_t width, const std::string& optimizer = "sgd") {
     return Attrs().Set("width", width).Set("optimizer", optimizer).Set("shared_name", name);
   }

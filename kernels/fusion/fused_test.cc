@@ -1,7 +1,6 @@
 // Fused ops give what their parts give one after another.
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -32,10 +31,8 @@ Tensor Scrambled(DataType type, const TensorShape& shape, uint32_t seed, float l
   return tensor;
 }
 
-class FusedTest : public KernelTest {
+class FusedTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   Tensor Run(absl::string_view op, std::vector<TestInput> inputs, const Attrs& attrs = {}) {
     absl::StatusOr<std::vector<Tensor>> out = RunOp(op, std::move(inputs), attrs);
     EXPECT_THAT(out, IsOk()) << op;

@@ -1,15 +1,15 @@
 // The gradient of RGBToHSV.
 
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/image/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Mul;
+using gradients::Sub;
 
-Output Times(G& g, const Output& a, const Output& b) { return g.Call("Mul", {a, b}); }
-Output Minus(G& g, const Output& a, const Output& b) { return g.Call("Sub", {a, b}); }
 Output And(G& g, const Output& a, const Output& b) { return g.Call("LogicalAnd", {a, b}); }
 Output Divide(G& g, const Output& a, const Output& b) { return g.Call("DivNoNan", {a, b}); }
 
@@ -45,26 +45,26 @@ absl::Status RgbToHsv(G& g) {
   const Output rgb[3] = {Channel(g, x, 0), Channel(g, x, 1), Channel(g, x, 2)};
   const Order order(g, rgb);
   const Output zero = g.Call("ZerosLike", {value}), one = g.Call("OnesLike", {value});
-  const Output range = Times(g, Channel(g, g.output(0), 1), value), minimum = Minus(g, value, range);
+  const Output range = Mul(g, Channel(g, g.output(0), 1), value), minimum = Sub(g, value, range);
   const Output reciprocal = Divide(g, one, value);
-  const Output by_largest = Times(g, minimum, g.Call("Square", {reciprocal}));
+  const Output by_largest = Mul(g, minimum, g.Call("Square", {reciprocal}));
   // The difference that the hue measures, and its slopes by the channels.
   Output difference = zero, slopes[3] = {zero, zero, zero};
   for (int i = 0; i < 3; ++i) {
     const int next = (i + 1) % 3, last = (i + 2) % 3;
-    difference = g.Call("AddV2", {difference, Times(g, order.largest[i], Minus(g, rgb[next], rgb[last]))});
+    difference = g.Call("AddV2", {difference, Mul(g, order.largest[i], Sub(g, rgb[next], rgb[last]))});
     slopes[next] = g.Call("AddV2", {slopes[next], order.largest[i]});
-    slopes[last] = Minus(g, slopes[last], order.largest[i]);
+    slopes[last] = Sub(g, slopes[last], order.largest[i]);
   }
   const Output sixth = Divide(g, Divide(g, Channel(g, dy, 0), range), g.Call("Mul", {one, 6}));
   InputList channels;
   for (int i = 0; i < 3; ++i) {
-    const Output range_slope = Minus(g, order.largest[i], order.smallest[i]);
-    const Output hue = Times(g, sixth, Minus(g, slopes[i], Times(g, range_slope, Divide(g, difference, range))));
-    const Output slope = Minus(g, Times(g, order.largest[i], by_largest), Times(g, order.smallest[i], reciprocal));
+    const Output range_slope = Sub(g, order.largest[i], order.smallest[i]);
+    const Output hue = Mul(g, sixth, Sub(g, slopes[i], Mul(g, range_slope, Divide(g, difference, range))));
+    const Output slope = Sub(g, Mul(g, order.largest[i], by_largest), Mul(g, order.smallest[i], reciprocal));
     const Output positive = g.Call("Greater", {rgb[i], zero});
-    const Output saturation = Times(g, Channel(g, dy, 1), g.Call("SelectV2", {positive, slope, zero}));
-    const Output brightness = Times(g, Channel(g, dy, 2), order.largest[i]);
+    const Output saturation = Mul(g, Channel(g, dy, 1), g.Call("SelectV2", {positive, slope, zero}));
+    const Output brightness = Mul(g, Channel(g, dy, 2), order.largest[i]);
     channels.push_back(g.CallWithLists("AddN", {{hue, saturation, brightness}}));
   }
   g.set_grad(0, g.CallWithLists("Pack", {channels}, {G::Set("axis", int64_t{-1})}));

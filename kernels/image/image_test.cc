@@ -1,6 +1,5 @@
-#include "core/op_kernel_testing.h"
 #include "kernels/image/codec/png_codec.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -9,13 +8,8 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-class ImagesTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class ImagesTest : public OpTest {};
 
-Tensor F(std::vector<float> values, const TensorShape& shape) { return AsTensor<float>(std::move(values), shape); }
-Tensor Ints(std::vector<int32_t> values) { return AsTensor<int32_t>(std::move(values)); }
 Tensor Text(std::string text) { return AsScalar<tstring>(std::move(text)); }
 
 // Two pixels with alpha, without loss.

@@ -2,8 +2,7 @@
 #include <filesystem>
 
 #include "core/file_system.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -15,10 +14,8 @@ Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(value
 Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 
 // Nearly everything happens in memory.
-class IoTest : public KernelTest {
+class IoTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   absl::StatusOr<std::vector<Tensor>> Restore(const std::string& prefix, std::vector<tstring> names,
                                               std::vector<tstring> slices, DataTypeVector dtypes) {
     return RunOp("RestoreV2", {Text(prefix), S(names), S(slices)}, Attrs().Set("dtypes", dtypes));

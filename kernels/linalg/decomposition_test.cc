@@ -4,17 +4,14 @@
 #include <random>
 #include <vector>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 // Matrices that are large enough for blocked algorithms, checked by what their factors multiply to.
-class DecompositionTest : public KernelTest {
+class DecompositionTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   template <typename T>
   Tensor Random(int64_t rows, int64_t columns) {
     std::normal_distribution<double> normal;

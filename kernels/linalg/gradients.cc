@@ -1,13 +1,18 @@
 // Gradients of linear algebra.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Add;
+using gradients::Expand;
+using gradients::Mul;
+using gradients::Neg;
+using gradients::Sub;
 
 Output Product(G& g, const Output& a, const Output& b, bool adjoint_a = false, bool adjoint_b = false) {
   return g.Call("BatchMatMulV2", {a, b}, {G::Set("adj_x", adjoint_a), G::Set("adj_y", adjoint_b)});
@@ -21,14 +26,9 @@ Output Adjoint(G& g, const Output& a) {
   const Output order = g.CallWithLists("ConcatV2", {{batch, turned}, {Tensor::Scalar<int32_t>(0)}});
   return g.Call("ConjugateTranspose", {a, order});
 }
-Output Sub(G& g, const Output& a, const Output& b) { return g.Call("Sub", {a, b}); }
-Output Add(G& g, const Output& a, const Output& b) { return g.Call("AddV2", {a, b}); }
-Output Mul(G& g, const Output& a, const Output& b) { return g.Call("Mul", {a, b}); }
-Output Neg(G& g, const Output& a) { return g.Call("Neg", {a}); }
 Output Band(G& g, const Output& a, int64_t lower, int64_t upper) {
   return g.Call("MatrixBandPart", {a, Tensor::Scalar<int64_t>(lower), Tensor::Scalar<int64_t>(upper)});
 }
-Output Expand(G& g, const Output& a, int32_t axis) { return g.Call("ExpandDims", {a, Tensor::Scalar<int32_t>(axis)}); }
 Output Diagonal(G& g, const Output& a) { return g.Call("MatrixDiagPart", {a}); }
 Output WithDiagonal(G& g, const Output& a, const Output& diagonal) { return g.Call("MatrixSetDiag", {a, diagonal}); }
 // 1 / x, or zero where x is zero.

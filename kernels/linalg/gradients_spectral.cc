@@ -1,22 +1,22 @@
 // Gradients of eigenvalues and of matrix functions.
 
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Conj;
+using gradients::Expand;
+using gradients::Mul;
+using gradients::Sub;
 
 Output Product(G& g, const Output& a, const Output& b, bool adjoint_a = false) {
   return g.Call("BatchMatMulV2", {a, b}, {G::Set("adj_x", adjoint_a)});
 }
-Output Mul(G& g, const Output& a, const Output& b) { return g.Call("Mul", {a, b}); }
-Output Sub(G& g, const Output& a, const Output& b) { return g.Call("Sub", {a, b}); }
-Output Expand(G& g, const Output& a, int32_t axis) { return g.Call("ExpandDims", {a, Tensor::Scalar<int32_t>(axis)}); }
 Output Diagonal(G& g, const Output& a) { return g.Call("MatrixDiagPart", {a}); }
 Output DiagonalMatrix(G& g, const Output& a) { return g.Call("MatrixDiag", {a}); }
-Output Conj(G& g, const Output& a) { return IsComplex(a.type()) ? g.Call("Conj", {a}) : a; }
 
 // 1 / (e_j - e_i), and zero on the diagonal.
 Output InverseDifferences(G& g, const Output& e) {

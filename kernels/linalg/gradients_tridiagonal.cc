@@ -1,17 +1,17 @@
 // Gradients of TridiagonalMatMul, TridiagonalSolve and BandedTriangularSolve.
 
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/linalg/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Conj;
+using gradients::Mul;
+using gradients::Neg;
 
-Output Times(G& g, const Output& a, const Output& b) { return g.Call("Mul", {a, b}); }
-Output Negate(G& g, const Output& a) { return g.Call("Neg", {a}); }
-Output Conjugate(G& g, const Output& a) { return IsComplex(a.type()) ? g.Call("Conj", {a}) : a; }
 Output SumLast(G& g, const Output& a) { return g.Call("Sum", {a, Tensor::Vector<int32_t>({-1})}); }
 Output Squeeze(G& g, const Output& a, int64_t axis) {
   return g.Call("Squeeze", {a}, {G::Set("squeeze_dims", std::vector<int64_t>{axis})});
@@ -45,12 +45,12 @@ Output Previous(G& g, const Output& x) {
 
 // y_i = u_i x_(i+1) + d_i x_i + l_i x_(i-1)
 absl::Status TridiagonalMatMul(G& g) {
-  const Output x = Conjugate(g, g.input(3)), dy = g.dy();
+  const Output x = Conj(g, g.input(3)), dy = g.dy();
   const Output shifted[] = {Next(g, x), x, Previous(g, x)};
   Output parts[3];
   for (int i = 0; i < 3; ++i) {
-    g.set_grad(i, AsRow(g, SumLast(g, Times(g, shifted[i], dy))));
-    parts[i] = Times(g, Turned(g, Conjugate(g, g.input(i))), dy);
+    g.set_grad(i, AsRow(g, SumLast(g, Mul(g, shifted[i], dy))));
+    parts[i] = Mul(g, Turned(g, Conj(g, g.input(i))), dy);
   }
   g.set_grad(3, g.CallWithLists("AddN", {{Previous(g, parts[0]), parts[1], Next(g, parts[2])}}));
   return absl::OkStatus();
@@ -58,15 +58,15 @@ absl::Status TridiagonalMatMul(G& g) {
 
 // For A x = b: db solves A^H db = dx, and dA = -db x^H on the three diagonals.
 absl::Status TridiagonalSolve(G& g) {
-  const Output diagonals = Conjugate(g, g.input(0)), x = Conjugate(g, g.output(0));
+  const Output diagonals = Conj(g, g.input(0)), x = Conj(g, g.output(0));
   const auto column = [&](int32_t i) { return Turned(g, Rows(g, diagonals, i, i + 1)); };
   const Output adjoint = Stacked(g, AsRow(g, Squeeze(g, Next(g, column(2)), -1)), Rows(g, diagonals, 1, 2),
                                  AsRow(g, Squeeze(g, Previous(g, column(0)), -1)));
   const Output db = g.Call("TridiagonalSolve", {adjoint, g.dy()},
                            {G::Set("partial_pivoting", g.Attr<bool>("partial_pivoting")),
                             G::Set("perturb_singular", g.Attr<bool>("perturb_singular"))});
-  const auto diagonal = [&](const Output& shifted) { return AsRow(g, SumLast(g, Times(g, db, shifted))); };
-  g.set_grad(0, Negate(g, Stacked(g, diagonal(Next(g, x)), diagonal(x), diagonal(Previous(g, x)))));
+  const auto diagonal = [&](const Output& shifted) { return AsRow(g, SumLast(g, Mul(g, db, shifted))); };
+  g.set_grad(0, Neg(g, Stacked(g, diagonal(Next(g, x)), diagonal(x), diagonal(Previous(g, x)))));
   g.set_grad(1, db);
   return absl::OkStatus();
 }
@@ -77,7 +77,7 @@ absl::Status BandedTriangularSolve(G& g) {
   const Output band = g.input(0), x = g.output(0);
   const Output db =
       g.Call("BandedTriangularSolve", {band, g.dy()}, {G::Set("lower", lower), G::Set("adjoint", !adjoint)});
-  const Output da = Negate(g, g.Call("BatchMatMulV2", {adjoint ? x : db, adjoint ? db : x}, {G::Set("adj_y", true)}));
+  const Output da = Neg(g, g.Call("BatchMatMulV2", {adjoint ? x : db, adjoint ? db : x}, {G::Set("adj_y", true)}));
   const Output height = g.Call("StridedSlice", {g.Call("Shape", {band}), Tensor::Vector<int32_t>({-2}),
                                                 Tensor::Vector<int32_t>({-1}), Tensor::Vector<int32_t>({1})});
   const Output furthest = g.Call("Sub", {height, 1}), main = g.Call("ZerosLike", {height});

@@ -3,8 +3,7 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -15,9 +14,8 @@ using Code = absl::StatusCode;
 Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
 Tensor L(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); }
 
-class LookupTest : public KernelTest {
+class LookupTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   Tensor Table(const std::string& op, DataType key, DataType value, Attrs attrs = {}) {
     absl::StatusOr<Tensor> table =
         RunOp1(op, {}, attrs.Set("key_dtype", key).Set("value_dtype", value).Set("shared_name", op));

@@ -1,8 +1,7 @@
 // differential.py compares these kernels with TensorFlow; what needs files is here.
 #include "core/checkpoint/bundle_writer.h"
 #include "core/file_system.h"
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace weir {
@@ -15,10 +14,8 @@ Tensor Strings(std::vector<tstring> values) { return AsTensor<tstring>(std::move
 Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 Tensor Longs(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); }
 
-class ParsingTest : public KernelTest {
+class ParsingTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   void Write(const std::string& path, const std::string& text) {
     ASSERT_OK_AND_ASSIGN(FileSystem * files, device()->file_systems()->Find(path));
     ASSERT_THAT(WriteStringToFile(files, path, text), IsOk());

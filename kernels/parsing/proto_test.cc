@@ -1,8 +1,7 @@
 // differential.py compares these kernels with TensorFlow on fields of all types.
 #include <google/protobuf/descriptor.pb.h>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -10,9 +9,8 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-class ProtoTest : public KernelTest {
+class ProtoTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   static Attrs Message(std::vector<std::string> fields) {
     return Attrs().Set("message_type", std::string("tensorflow.TensorShapeProto")).Set("field_names", fields);
   }

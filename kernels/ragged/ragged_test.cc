@@ -1,6 +1,5 @@
 // Ragged kernels, and errors on bad splits. differential.py compares them with TensorFlow.
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "kernels/ragged/ragged_variant.h"
 
 namespace weir {
@@ -11,9 +10,8 @@ using Code = absl::StatusCode;
 
 Tensor RaggedLongs(std::vector<int64_t> values) { return AsTensor<int64_t>(std::move(values)); }
 
-class RaggedTest : public KernelTest {
+class RaggedTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   const Tensor values_ = AsTensor<float>({1, 2, 3});
 };
 

@@ -1,7 +1,6 @@
 #include <set>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "kernels/random/philox.h"
 
 namespace weir {
@@ -9,9 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class RandomTest : public KernelTest {
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class RandomTest : public OpTest {};
 
 // The generator's published known answers.
 TEST(PhiloxTest, KnownAnswers) {

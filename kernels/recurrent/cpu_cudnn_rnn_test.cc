@@ -1,6 +1,5 @@
 // Recurrent networks with their parameters in one buffer. Expected values are those of Keras's layers.
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "kernels/recurrent/args_rnn.h"
 
 namespace weir {
@@ -33,10 +32,8 @@ Tensor Swapped(const Tensor& in) {
   return out;
 }
 
-class CudnnRnnTest : public KernelTest {
+class CudnnRnnTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   static Attrs Mode(const std::string& mode, bool is_bidirectional) {
     return Attrs()
         .Set("rnn_mode", mode)

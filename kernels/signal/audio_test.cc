@@ -1,7 +1,6 @@
 #include <cmath>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "kernels/signal/wav.h"
 
 namespace weir {
@@ -9,9 +8,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class AudioTest : public KernelTest {
+class AudioTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
   absl::StatusOr<std::vector<Tensor>> Decode(const std::string& file, const Attrs& attrs = {}) {
     return RunOp("DecodeWav", {AsScalar<tstring>(file)}, attrs);
   }

@@ -2,8 +2,7 @@
 // compares every type with TensorFlow.
 #include <cmath>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -18,10 +17,8 @@ Tensor Rows(std::vector<int64_t> values, int64_t rank) {
 }
 Tensor Floats(std::vector<float> values) { return AsTensor<float>(std::move(values)); }
 
-class SparseTest : public KernelTest {
+class SparseTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   void ExpectError(absl::string_view op, std::vector<TestInput> inputs, absl::string_view message,
                    const Attrs& attrs = Attrs()) {
     EXPECT_THAT(RunOp(op, std::move(inputs), attrs), StatusIs(Code::kInvalidArgument, HasSubstr(std::string(message))))

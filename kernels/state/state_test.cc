@@ -1,7 +1,6 @@
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
 #include "core/variable.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -9,10 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-class StateTest : public KernelTest {
+class StateTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   Tensor Handle(const std::string& name, DataType type = DT_FLOAT) {
     absl::StatusOr<Tensor> handle = RunOp1(
         "VarHandleOp", {}, Attrs().Set("shared_name", name).Set("dtype", type).Set("shape", PartialTensorShape()));

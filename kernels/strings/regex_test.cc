@@ -1,5 +1,4 @@
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -10,10 +9,7 @@ using Code = absl::StatusCode;
 Tensor Strings(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
 Tensor Pattern(tstring value) { return AsScalar<tstring>(std::move(value)); }
 
-class RegexTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class RegexTest : public OpTest {};
 
 TEST_F(RegexTest, MatchesAreOfTheWholeText) {
   ASSERT_OK_AND_ASSIGN(Tensor matched, RunOp1("StaticRegexFullMatch", {Strings({"s3://b/c", "/tmp", "xs3://"})},

@@ -1,6 +1,5 @@
 // differential.py compares these kernels with TensorFlow.
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -11,10 +10,7 @@ using Code = absl::StatusCode;
 Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
 Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 
-class TextTransformTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class TextTransformTest : public OpTest {};
 
 TEST_F(TextTransformTest, WordsAreSplitAsPythonDoes) {
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out,

@@ -1,5 +1,4 @@
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 #include "tensorflow/core/framework/summary.pb.h"
 
 namespace weir {
@@ -7,10 +6,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class SummaryTest : public KernelTest {
+class SummaryTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   static Tensor S(std::vector<tstring> values) { return AsTensor<tstring>(std::move(values)); }
   static Tensor Text(tstring value) { return AsScalar<tstring>(std::move(value)); }
 };

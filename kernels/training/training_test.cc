@@ -2,9 +2,8 @@
 #include <limits>
 
 #include "core/numeric_types.h"
-#include "core/op_kernel_testing.h"
 #include "core/variable.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
@@ -116,10 +115,8 @@ Tensor MakeTensor(DataType type, const std::vector<float>& values, const TensorS
 
 double Tolerance(DataType type) { return type == DT_BFLOAT16 ? 3e-2 : type == DT_HALF ? 4e-3 : 1e-5; }
 
-class TrainingTest : public KernelTest {
+class TrainingTest : public OpTest {
  protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-
   Tensor MakeVariable(const std::string& name, const Tensor& value) {
     auto variable = std::make_shared<Variable>(value.dtype());
     *variable->tensor() = value;

@@ -1,20 +1,20 @@
 // Gradients of special functions.
 #include "graph/gradients/broadcast_gradient.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/terms.h"
 #include "kernels/elementwise/family.h"
 
 namespace weir {
 namespace {
 
 using G = GradientContext;
+using gradients::Mul;
+using gradients::Neg;
+using gradients::Sub;
 
 absl::Status TimesGradient(G& g, const Output& derivative) {
   g.set_grad(0, g.Call("Mul", {g.dy(), derivative}));
   return absl::OkStatus();
 }
-Output Sub(G& g, const Output& a, const Output& b) { return g.Call("Sub", {a, b}); }
-Output Mul(G& g, const Output& a, const Output& b) { return g.Call("Mul", {a, b}); }
-Output Neg(G& g, const Output& a) { return g.Call("Neg", {a}); }
 Output Of(G& g, const char* function) { return g.Call(function, {g.input(0)}); }
 // y / x
 Output Slope(G& g) { return g.Call("RealDiv", {g.output(0), g.input(0)}); }

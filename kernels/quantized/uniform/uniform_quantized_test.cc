@@ -1,17 +1,13 @@
 #include <algorithm>
 
-#include "core/op_kernel_testing.h"
-#include "kernels/library.h"
+#include "kernels/op_testing.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
 
-class UniformQuantizedTest : public KernelTest {
- protected:
-  void SetUp() override { Register(RegisterAllOps, RegisterAllKernels); }
-};
+class UniformQuantizedTest : public OpTest {};
 
 Tensor Q8(const std::vector<int>& values, const TensorShape& shape) {
   Tensor tensor(DT_QINT8, shape);
