@@ -60,6 +60,7 @@ std::vector<OpFamily> AllFamilies() {
       CtcFamily(),
       DataFamily(),
       DebugFamily(),
+      DeviceFamily(),
       ElementwiseFamily(),
       EmbeddingFamily(),
       FusionFamily(),
@@ -85,7 +86,6 @@ std::vector<OpFamily> AllFamilies() {
       StringsFamily(),
       SummaryFamily(),
       TrainingFamily(),
-      DeviceFamily(),  // last: it gives GPUs the host kernels of the families above
   };
   // clang-format on
 }
@@ -103,8 +103,12 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
 }
 
 absl::Status RegisterAllKernels(KernelRegistry& kernels) {
-  for (const OpFamily& family : AllFamilies()) {
+  const std::vector<OpFamily> families = AllFamilies();
+  for (const OpFamily& family : families) {
     for (const auto& part : family.kernels) RETURN_IF_ERROR(part(kernels));
+  }
+  for (const OpFamily& family : families) {
+    for (const auto& part : family.copied_kernels) RETURN_IF_ERROR(part(kernels));
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,8 @@ struct OpFamily {
   const char* name;
   std::vector<absl::Status (*)(OpRegistry&)> ops;
   std::vector<absl::Status (*)(KernelRegistry&)> kernels;
+  // Register CPU kernels under another op or device. They run once the kernels of all families are registered.
+  std::vector<absl::Status (*)(KernelRegistry&)> copied_kernels;
   std::vector<absl::Status (*)(OpRegistry&)> gradients;
   std::vector<absl::Status (*)(VariantRegistry&)> variants;
 };

@@ -5,7 +5,7 @@ namespace weir {
 OpFamily DeviceFamily() {
   return {
       .name = "device",
-      .kernels = {RegisterGpuHostKernels},
+      .copied_kernels = {RegisterGpuHostKernels},
   };
 }
 

@@ -7,11 +7,11 @@ OpFamily LinalgFamily() {
       .name = "linalg",
       .ops = {RegisterLinearAlgebraOps, RegisterDecompositionOps, RegisterDeprecatedOps, RegisterMatrixFunctionOps,
               RegisterFusedMatMulOps},
-      // The deprecated names copy the kernels registered before them.
       .kernels = {RegisterEigKernels, RegisterLeastSquaresKernels, RegisterLuKernels, RegisterMatrixFunctionKernels,
                   RegisterQrKernels, RegisterSelfAdjointKernels, RegisterSolverKernels, RegisterSvdKernels,
                   RegisterTridiagonalKernels, RegisterEinsumKernels, RegisterMatMulKernels, RegisterGpuEinsumKernels,
-                  RegisterGpuMatMulKernels, RegisterBatchMatMulV3Kernels, RegisterDeprecatedKernels},
+                  RegisterGpuMatMulKernels, RegisterBatchMatMulV3Kernels},
+      .copied_kernels = {RegisterDeprecatedKernels},
       .gradients = {RegisterDecompositionGradients, RegisterSpectralGradients, RegisterTridiagonalGradients,
                     RegisterMatMulGradients, RegisterEinsumGradients},
   };
