@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/scope.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

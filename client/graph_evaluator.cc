@@ -1,9 +1,9 @@
 #include "client/graph_evaluator.h"
 
-#include "core/cancellation.h"
-#include "core/device.h"
-#include "core/device_name.h"
-#include "core/work_queue.h"
+#include "core/device/device.h"
+#include "core/device/device_name.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/work_queue.h"
 #include "kernels/library.h"
 #include "master/graph_preparation.h"
 

@@ -1,7 +1,7 @@
 #include "client/recoverable_state.h"
 
 #include "client/ops.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 namespace {

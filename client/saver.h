@@ -8,7 +8,7 @@
 #include "client/saveable.h"
 #include "client/session.h"
 #include "client/variables.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 

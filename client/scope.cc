@@ -4,8 +4,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "client/variables.h"
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/literal.h"
 #include "graph/op_builder.h"
 #include "kernels/library.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
 #include "graph/output.h"
 #include "tensorflow/core/framework/graph.pb.h"

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "client/scope.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "graph/output.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 

@@ -6,7 +6,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/wire/wire_options.h"
 
 namespace weir {

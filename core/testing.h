@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 
@@ -44,7 +44,7 @@ MATCHER_P(StatusIs, code, "") {
   lhs = std::move(var).value()
 
 // AsTensor<float>({1, 2, 3, 4}, {2, 2}); a vector if no shape is given. half and bfloat16 are written as
-// AsTensor<half>({half(1), half(2)}), which needs core/numeric_types.h.
+// AsTensor<half>({half(1), half(2)}), which needs core/tensor/numeric_types.h.
 template <typename T>
 Tensor AsTensor(std::vector<T> values, const TensorShape& shape) {
   Tensor tensor(DataTypeOf<T>(), shape);

@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
-#include "core/tensor.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/tensor_proto.h"
 #include "graph/function_library.h"
 
 namespace weir {

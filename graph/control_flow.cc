@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 namespace {

@@ -3,8 +3,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
-#include "core/rendezvous.h"
+#include "core/op/attr_value.h"
+#include "core/rendezvous/rendezvous.h"
 
 namespace weir {
 namespace {

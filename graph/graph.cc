@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
 #include "tensorflow/core/framework/function.pb.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
 namespace weir {

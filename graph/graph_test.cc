@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/graph_testing.h"
 #include "gtest/gtest.h"
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "graph/graph.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "graph/node_replacement.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/op_builder.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 

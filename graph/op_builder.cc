@@ -1,6 +1,6 @@
 #include "graph/op_builder.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/literal.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/numeric_types.h"
-#include "core/tensor.h"
+#include "core/tensor/numeric_types.h"
+#include "core/tensor/tensor.h"
 #include "graph/graph.h"
 
 namespace weir {

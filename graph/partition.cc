@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
-#include "core/device.h"
+#include "core/device/device.h"
+#include "core/op/attr_value.h"
 #include "graph/control_flow.h"
 #include "graph/control_loop.h"
 #include "graph/function_library.h"

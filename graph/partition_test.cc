@@ -1,7 +1,7 @@
 #include "graph/partition.h"
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "graph/graph_import.h"
 #include "graph/graph_testing.h"

@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "core/attr_value.h"
-#include "core/device.h"
+#include "core/device/device.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
 
 namespace weir {

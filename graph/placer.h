@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/device_name.h"
-#include "core/kernel_registry.h"
+#include "core/device/device_name.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/status.h"
 #include "graph/graph.h"
 

@@ -1,6 +1,6 @@
 #include "graph/placer.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "graph/graph_import.h"
 #include "graph/graph_testing.h"

@@ -1,6 +1,6 @@
 #include "kernels/library.h"
 
-#include "core/memory_types.h"
+#include "core/kernel/memory_types.h"
 #include "gtest/gtest.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/op_testing.h"

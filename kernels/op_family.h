@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
-#include "core/variant_registry.h"
+#include "core/tensor/variant_registry.h"
 
 namespace weir {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/status.h"
-#include "core/timer_queue.h"
+#include "core/threads/timer_queue.h"
 #include "core/wire/wire_options.h"
 #include "graph/graph.h"
 #include "graph/passes/layout.h"

@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/threads/timer_queue.h"
 #include "master/client_graph.h"
 
 namespace weir {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/attr_value.h"
-#include "core/device.h"
-#include "core/op_kernel.h"
-#include "core/out_of_memory.h"
-#include "core/rendezvous.h"
-#include "core/timer_queue.h"
-#include "graph/lower_functions.h"
+#include "core/device/device.h"
+#include "core/kernel/op_kernel.h"
+#include "core/memory/out_of_memory.h"
+#include "core/op/attr_value.h"
+#include "core/rendezvous/rendezvous.h"
+#include "core/threads/timer_queue.h"
+#include "graph/functions/lower_functions.h"
 #include "graph/passes/custom_optimizers.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/mixed_precision.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/cancellation.h"
-#include "core/device.h"
-#include "core/timer_queue.h"
+#include "core/device/device.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/timer_queue.h"
 #include "graph/graph.h"
 #include "graph/passes/layout.h"
 #include "graph/passes/mixed_precision_lists.h"
@@ -32,8 +32,8 @@ struct PreparationOptions {
   std::vector<std::string> kept;
 };
 
-// Inlines functions (graph/lower_functions.h), places the resulting nodes and runs the passes that `graph_options`
-// enables:
+// Inlines functions (graph/functions/lower_functions.h), places the resulting nodes and runs the passes that
+// `graph_options` enables:
 // - at opt_level L1, the default: constant folding and common sub-expressions, unless rewrite_options disable them;
 // - at L0: only those enabled by do_constant_folding and do_common_subexpression_elimination;
 // - mixed precision: only if rewrite_options enable it (auto_mixed_precision…, ON or AGGRESSIVE, or by name in

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_replace.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "graph/text/graph_text.h"
 #include "kernels/library.h"

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/busy_poller.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/health_monitor.h"
 #include "master/master_session.h"

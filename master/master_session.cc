@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "core/debug_publisher.h"
+#include "core/kernel/debug_publisher.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
 #include "distribute/collective/task/task_collectives.h"

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/busy_poller.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/collective/step_sequences.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "core/cancellable_sleep.h"
+#include "core/threads/cancellable_sleep.h"
 #include "core/wire/wire_options.h"
 #include "master/blocking_call.h"
 

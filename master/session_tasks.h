@@ -7,8 +7,8 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/device.h"
-#include "core/device_name.h"
+#include "core/device/device.h"
+#include "core/device/device_name.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"

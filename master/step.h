@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/busy_poller.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
 #include "core/status.h"
-#include "core/timer_queue.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/ended_steps.h"

@@ -3,12 +3,12 @@
 
     scripts/check_layering.py [file…]      (all of git's C++ files, by default)
 
-LAYERS is the order: a folder may use itself and what stands to its left. ROOMS is the same for the rooms inside
+LAYERS is the order: a folder may use itself and what stands above it. ROOMS is the same for the rooms inside core/ and
 distribute/, so that none of them include each other in a circle. NEVER holds what a folder may not use although the
 order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*)
 may use everything; nothing uses them.
 No folder has one of FOLDER_NAMES, no source file one of FILE_WORDS in its name, and no folder more than MOST_SOURCES sources
-of its own; LARGE lists the folders that are larger today, each with the number it may not exceed.
+of its own.
 """
 
 import collections
@@ -37,6 +37,16 @@ RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 
 # Rooms of one row do not use each other.
 ROOMS = [
+    ("core",),
+    ("core/memory", "core/threads"),
+    ("core/files",),
+    ("core/tensor",),
+    ("core/checkpoint", "core/device", "core/op", "core/wire"),
+    ("core/fusion", "core/rendezvous"),
+    ("core/kernel",),
+    ("core/gpu",),
+    ("core/cuda/cupti",),
+    ("core/cuda",),
     ("distribute/cluster",),
     ("distribute/transport",),
     ("distribute/transport/frames",),
@@ -55,7 +65,7 @@ NCCL = r"nccl"
 CUDA = r"(cuda|cublas|cudnn|cusparse|nvrtc|nccl)[^/]*\.h$|core/cuda/|kernels/cuda/"
 TOOLKIT = re.compile(r"(cuda|cublas|cudnn|cusparse|nvrtc|nccl|cupti|cub/|device_launch)[^\"]*$")
 TOOLKIT_FILES = re.compile(r"(core/cuda|distribute/collective/nccl|bench/gpu)/|kernels/.*(cuda|cudnn|cublas|cusparse|nvrtc)[^/]*$")
-THREADS = r"(thread|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)$|core/work_queue\.h$"
+THREADS = r"(thread|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)$|core/threads/work_queue\.h$"
 IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.h)$"
 
 # folder: (pattern of an include, what it is)
@@ -76,12 +86,6 @@ FILE_WORDS = {"rare", "misc", "former", "domain", "util", "utils", "helper", "he
 NAMED_SOURCE = re.compile(r"\.(cc|h|cu|cuh|inc|py|proto)$")
 FOREIGN = "protos/"  # its paths are TensorFlow's
 MOST_SOURCES = 60
-# Folders that still ask for rooms. A number only goes down, and a line goes once it is not needed.
-LARGE = {
-    "core": 137,
-    "graph": 65,
-    "worker": 63,
-}
 
 
 def folder_of(path, folders=RANK):
@@ -91,13 +95,13 @@ def folder_of(path, folders=RANK):
 
 
 def room_of(path):
-    """The folder of `path`, if it is inside distribute/. Every such folder is a room of its own."""
+    """The folder of `path`, if it is inside core/ or distribute/. Every such folder is a room of its own."""
     folder = path.rpartition("/")[0]
-    return folder if folder == "distribute" or folder.startswith("distribute/") else None
+    return folder if folder.split("/")[0] in ("core", "distribute") else None
 
 
 def room_error(path, include):
-    """Why `path` may not include `include` although both are in distribute/; None: it may."""
+    """Why `path` may not include `include` although both are in one of these; None: it may."""
     own, target = room_of(path), room_of(include)
     if own is None or target is None or own == target:
         return None
@@ -159,12 +163,8 @@ def place_errors(paths):
             yield path, f"the file's name does not say what is in it: {min(found)}"
     counts = collections.Counter(posixpath.dirname(path) for path in ours if SOURCE.search(path))
     for folder, count in sorted(counts.items()):
-        most = LARGE.get(folder, MOST_SOURCES)
-        if count > most:
-            yield folder, f"{count} sources in one folder, {most} at most: make rooms"
-    for folder in sorted(LARGE):
-        if counts[folder] <= MOST_SOURCES:
-            yield "scripts/check_layering.py", f"LARGE need not list {folder} any more"
+        if count > MOST_SOURCES:
+            yield folder, f"{count} sources in one folder, {MOST_SOURCES} at most: make rooms"
 
 
 def main(arguments):

@@ -1,5 +1,5 @@
 #include "core/checkpoint/bundle_reader.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "tools/commands.h"
 
 namespace weir {

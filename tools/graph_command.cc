@@ -1,6 +1,6 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "graph/text/graph_text.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tools/commands.h"

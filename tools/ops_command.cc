@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
-#include "core/device.h"
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
+#include "core/device/device.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/attr_value.h"
+#include "core/op/op_registry.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/time/time.h"
 #include "core/gpu/gpu_devices.h"
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
 #include "distribute/cluster/cluster_spec.h"
 #include "graph/passes/mixed_precision_lists.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"

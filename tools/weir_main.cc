@@ -10,9 +10,9 @@
 #include <iostream>
 #include <limits>
 
-#include "core/cpu_info.h"
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
+#include "core/device/cpu_info.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/op_registry.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
 #include "tools/commands.h"

@@ -9,7 +9,7 @@
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/logging.h"
 #include "worker/capture/captured_segment.h"
-#include "worker/node_costs.h"
+#include "worker/executor/node_costs.h"
 
 namespace weir {
 

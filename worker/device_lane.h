@@ -11,7 +11,7 @@
 #include "core/mutex.h"
 #include "graph/graph.h"
 #include "worker/activity_match.h"
-#include "worker/plan.h"
+#include "worker/executor/plan.h"
 
 namespace weir {
 

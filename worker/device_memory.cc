@@ -5,10 +5,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/attr_value.h"
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/gpu_device.h"
-#include "core/memory_types.h"
+#include "core/kernel/memory_types.h"
+#include "core/op/attr_value.h"
 #include "graph/graph.h"
 
 namespace weir {

@@ -1,9 +1,9 @@
 // Places the tensors of a GPU's graph in memory.
 #pragma once
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/status.h"
-#include "worker/plan.h"
+#include "worker/executor/plan.h"
 
 namespace weir {
 

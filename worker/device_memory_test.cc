@@ -4,7 +4,7 @@
 #include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "tensorflow/core/protobuf/config.pb.h"
-#include "worker/executor_testing.h"
+#include "worker/executor/executor_testing.h"
 
 namespace weir {
 namespace {

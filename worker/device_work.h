@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "core/cancellation.h"
 #include "core/gpu/gpu_device.h"
-#include "worker/plan.h"
+#include "core/threads/cancellation.h"
+#include "worker/executor/plan.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
-#include "worker/executor_testing.h"
-#include "worker/node_kernel.h"
+#include "worker/executor/executor_testing.h"
+#include "worker/executor/node_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include "worker/local_function_runtime.h"
 
-#include "core/attr_value.h"
-#include "graph/function_body.h"
+#include "core/op/attr_value.h"
+#include "graph/functions/function_body.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/gradients/function_gradient.h"
 #include "graph/graph.h"

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/function_runtime.h"
+#include "core/kernel/function_runtime.h"
 #include "core/mutex.h"
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "graph/function_library.h"
-#include "worker/executor.h"
+#include "worker/executor/executor.h"
 
 namespace weir {
 

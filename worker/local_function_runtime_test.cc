@@ -3,8 +3,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensorflow/core/framework/function.pb.h"
-#include "worker/executor_testing.h"
-#include "worker/node_kernel.h"
+#include "worker/executor/executor_testing.h"
+#include "worker/executor/node_kernel.h"
 
 namespace weir {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
-#include "core/debug_publisher.h"
 #include "core/gpu/gpu_device.h"
+#include "core/kernel/debug_publisher.h"
+#include "core/op/attr_value.h"
 #include "graph/collectives.h"
 #include "graph/debug_watches.h"
 #include "graph/fused/expand_fused_ops.h"
@@ -16,7 +16,7 @@
 #include "graph/passes/pass_manager.h"
 #include "worker/capture/capture_segments.h"
 #include "worker/device_memory.h"
-#include "worker/node_kernel.h"
+#include "worker/executor/node_kernel.h"
 #include "worker/worker_session.h"
 
 namespace weir {

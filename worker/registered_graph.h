@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"
-#include "worker/executor.h"
+#include "worker/executor/executor.h"
 #include "worker/local_function_runtime.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "worker/session_device.h"
 
-#include "core/device_view.h"
+#include "core/device/device_view.h"
 
 namespace weir {
 namespace {

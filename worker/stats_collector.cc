@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
 #include "core/logging.h"
-#include "core/rendezvous.h"
+#include "core/op/attr_value.h"
+#include "core/rendezvous/rendezvous.h"
 #include "graph/graph.h"
 
 namespace weir {

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/mutex.h"
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 #include "distribute/transport/transfer_log.h"
 #include "tensorflow/core/framework/cost_graph.pb.h"
 #include "tensorflow/core/framework/step_stats.pb.h"
 #include "worker/device_lane.h"
-#include "worker/step_execution.h"
+#include "worker/executor/step_execution.h"
 
 namespace weir {
 

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/mutex.h"
-#include "core/rendezvous.h"
+#include "core/rendezvous/rendezvous.h"
 #include "core/status.h"
 #include "distribute/transport/transfer_log.h"
 

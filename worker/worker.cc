@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
 #include "kernels/control/session_tensors.h"

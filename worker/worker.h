@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/device.h"
-#include "core/kernel_registry.h"
+#include "core/device/device.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/op_registry.h"
-#include "core/timer_queue.h"
-#include "core/variant_registry.h"
+#include "core/op/op_registry.h"
+#include "core/tensor/variant_registry.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/partial_run.h"

@@ -3,7 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/graph.h"
 #include "kernels/control/session_tensors.h"
-#include "worker/node_kernel.h"
+#include "worker/executor/node_kernel.h"
 #include "worker/registered_graph.h"
 #include "worker/session_device.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/device.h"
-#include "core/kernel_registry.h"
+#include "core/device/device.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
 
 namespace weir {

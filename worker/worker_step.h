@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/busy_poller.h"
-#include "core/cancellation.h"
-#include "core/collective.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/rendezvous/collective.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/registered_graph.h"

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensorflow/core/framework/function.pb.h"
-#include "worker/executor_testing.h"
+#include "worker/executor/executor_testing.h"
 
 namespace weir {
 namespace {

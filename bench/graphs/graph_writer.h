@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/step_spec.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
 namespace weir::bench {

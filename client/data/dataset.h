@@ -12,7 +12,7 @@
 #include "client/data/iterator.h"
 #include "client/function_builder.h"
 #include "client/scope.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

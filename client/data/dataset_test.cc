@@ -8,7 +8,7 @@
 #include "client/saver.h"
 #include "client/session.h"
 #include "client/training_loop.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include "client/data/dataset.h"
 #include "client/data/element_specs.h"
 #include "client/ops.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 
 namespace weir {
 namespace {

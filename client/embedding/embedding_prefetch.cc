@@ -3,7 +3,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/ops.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

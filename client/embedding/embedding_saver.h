@@ -8,7 +8,7 @@
 
 #include "client/embedding/embedding_variable.h"
 #include "client/training_state.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 
 #include "client/ops.h"
 #include "client/wire.h"
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

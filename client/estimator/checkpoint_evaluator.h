@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/estimator/train_and_evaluate.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/summary/event_writer.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include "client/ops.h"
 #include "client/training_loop.h"
 #include "core/checkpoint/checkpoint_state.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 namespace {

@@ -7,8 +7,8 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
-#include "core/file_system.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/file_system.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {

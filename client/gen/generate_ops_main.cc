@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/gen/op_wrapper_writer.h"
-#include "core/op_registry.h"
+#include "core/op/op_registry.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "client/scope.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/output.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

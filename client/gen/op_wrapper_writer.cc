@@ -12,8 +12,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
@@ -218,7 +218,7 @@ std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops) {
   std::string text =
       "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes.\n"
       "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <string>\n#include <vector>\n\n"
-      "#include \"client/scope.h\"\n#include \"core/tensor.h\"\n#include \"graph/output.h\"\n"
+      "#include \"client/scope.h\"\n#include \"core/tensor/tensor.h\"\n#include \"graph/output.h\"\n"
       "#include \"tensorflow/core/framework/attr_value.pb.h\"\n\nnamespace weir::ops {\n\n";
   for (const auto* op : ops) text += WrapperDeclaration(*op);
   return text + "}  // namespace weir::ops\n";

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/busy_poller.h"
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/gpu/gpu_devices.h"
-#include "core/kernel_registry.h"
-#include "core/op_registry.h"
-#include "core/timer_queue.h"
-#include "core/variant_registry.h"
-#include "core/work_queue.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/op_registry.h"
+#include "core/tensor/variant_registry.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/timer_queue.h"
+#include "core/threads/work_queue.h"
 #include "distribute/collective/task/task_collectives.h"
 #include "graph/passes/mixed_precision_lists.h"
 #include "master/master.h"

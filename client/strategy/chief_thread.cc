@@ -1,7 +1,7 @@
 #include "client/strategy/chief_thread.h"
 
 #include "absl/time/clock.h"
-#include "core/cancellable_sleep.h"
+#include "core/threads/cancellable_sleep.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "client/session.h"
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 

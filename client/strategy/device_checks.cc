@@ -1,6 +1,6 @@
 #include "client/strategy/device_checks.h"
 
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 #include "client/strategy/distributed_dataset.h"
 
 #include "client/ops.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

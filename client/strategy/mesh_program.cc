@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "client/graph_evaluator.h"
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/graph_import.h"
 #include "graph/passes/pass_manager.h"
 #include "tensorflow/core/framework/attr_value.pb.h"

@@ -5,7 +5,7 @@
 #include "client/strategy/collective_reduction.h"
 #include "client/strategy/device_checks.h"
 #include "client/strategy/replicated_strategy.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 
 namespace weir {
 namespace {

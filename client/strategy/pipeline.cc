@@ -7,7 +7,7 @@
 #include "client/gradients.h"
 #include "client/ops.h"
 #include "client/strategy/mesh_program.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

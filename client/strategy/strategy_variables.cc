@@ -1,7 +1,7 @@
 #include "client/strategy/strategy_variables.h"
 
 #include "absl/strings/str_cat.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 
 namespace weir {
 namespace {

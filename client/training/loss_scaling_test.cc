@@ -7,7 +7,7 @@
 #include "client/ops.h"
 #include "client/saver.h"
 #include "client/session.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {

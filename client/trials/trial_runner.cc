@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 namespace {

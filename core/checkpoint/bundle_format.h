@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/checkpoint/tensor_slice.h"
-#include "core/file_system.h"
-#include "core/tensor.h"
+#include "core/files/file_system.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
-#include "core/tensor_proto.h"
-#include "core/variant.h"
+#include "core/tensor/tensor_proto.h"
+#include "core/tensor/variant.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/checkpoint/bundle_format.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/mutex.h"
-#include "core/tensor.h"
-#include "core/work_queue.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/work_queue.h"
 
 namespace weir {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/match.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
-#include "core/fault_injecting_file_system.h"
-#include "core/tensor_variant.h"
+#include "core/files/fault_injecting_file_system.h"
+#include "core/tensor/tensor_variant.h"
 #include "core/testing.h"
 
 namespace weir {

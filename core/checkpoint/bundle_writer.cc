@@ -7,7 +7,7 @@
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/crc32c.h"
 #include "core/random_bits.h"
-#include "core/tensor_proto.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {

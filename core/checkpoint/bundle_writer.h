@@ -7,8 +7,8 @@
 
 #include "absl/types/span.h"
 #include "core/checkpoint/bundle_format.h"
-#include "core/file_system.h"
-#include "core/tensor.h"
+#include "core/files/file_system.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

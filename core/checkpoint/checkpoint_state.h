@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/status.h"
 
 namespace weir {

@@ -5,8 +5,8 @@
 
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/table.h"
-#include "core/numeric_types.h"
-#include "core/tensor_proto.h"
+#include "core/tensor/numeric_types.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "tensorflow/core/framework/tensor_shape.pb.h"
 #include "tensorflow/core/framework/tensor_slice.pb.h"

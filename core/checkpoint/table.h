@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/status.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace tensorflow {
 class TensorSliceProto;

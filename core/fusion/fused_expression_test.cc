@@ -1,7 +1,7 @@
 #include "core/fusion/fused_expression.h"
 
-#include "core/attr_value.h"
 #include "core/fusion/fused_node.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "core/fusion/fused_node.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

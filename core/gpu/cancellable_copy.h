@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "core/cancellation.h"
 #include "core/gpu/gpu_device.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 

@@ -13,9 +13,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
-#include "core/allocator.h"
 #include "core/gpu/bfc_arena.h"
 #include "core/gpu/stream_timeline.h"
+#include "core/memory/allocator.h"
 #include "core/mutex.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 
 #include "core/gpu/gpu_device.h"
 #include "core/gpu/gpu_memory_pool.h"
-#include "core/variable.h"
+#include "core/kernel/variable.h"
 
 namespace weir {
 

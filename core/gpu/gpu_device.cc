@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "core/device_view.h"
+#include "core/device/device_view.h"
 #include "core/gpu/gpu_capture.h"
 #include "core/gpu/gpu_error.h"
 #include "core/logging.h"

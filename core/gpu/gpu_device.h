@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/device.h"
+#include "core/device/device.h"
+#include "core/device/physical_device.h"
 #include "core/gpu/gpu_allocator.h"
 #include "core/gpu/gpu_completion_queue.h"
 #include "core/gpu/gpu_config.h"
 #include "core/gpu/gpu_math_settings.h"
 #include "core/gpu/gpu_runtime.h"
 #include "core/mutex.h"
-#include "core/physical_device.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/gpu/simulated_gpu.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "core/testing.h"
 
 namespace weir {

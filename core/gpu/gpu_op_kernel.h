@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gpu/gpu_device.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/mutex.h"
-#include "core/variant_tensors.h"
+#include "core/tensor/variant_tensors.h"
 
 namespace weir {
 namespace {

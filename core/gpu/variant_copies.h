@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "core/gpu/gpu_device.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

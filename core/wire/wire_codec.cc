@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/float16.h"
-#include "core/numeric_types.h"
+#include "core/tensor/float16.h"
+#include "core/tensor/numeric_types.h"
 #include "core/wire/block_compression.h"
 
 namespace weir {

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/status.h"
-#include "core/tensor.h"
-#include "core/types.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/types.h"
 #include "core/wire/wire_options.h"
 
 namespace weir {

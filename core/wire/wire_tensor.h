@@ -1,9 +1,9 @@
 // Encodes a whole tensor as bytes for transfer between tasks.
 #pragma once
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "core/wire/wire_options.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <random>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "core/testing.h"
 #include "core/wire/block_compression.h"
 #include "core/wire/wire_codec.h"

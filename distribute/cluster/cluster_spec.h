@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 #include "core/status.h"
 
 namespace tensorflow {

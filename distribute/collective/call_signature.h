@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

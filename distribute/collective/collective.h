@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/cancellation.h"
-#include "core/collective.h"
+#include "core/rendezvous/collective.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
+#include "core/threads/cancellation.h"
 #include "core/wire/wire_options.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/status.h"
 #include "distribute/collective/topology.h"
 #include "weir/peer.pb.h"

@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_join.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 #include "core/random_bits.h"
 #include "distribute/collective/collective_group.h"
 

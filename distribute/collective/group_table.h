@@ -9,7 +9,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/collective/waiting_call.h"
 #include "distribute/transport/worker_interface.h"
 

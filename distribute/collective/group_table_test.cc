@@ -8,7 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "core/testing.h"
-#include "core/work_queue.h"
+#include "core/threads/work_queue.h"
 #include "distribute/collective/collective_group.h"
 #include "distribute/collective/instance_table.h"
 

@@ -5,8 +5,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 #include "distribute/collective/call_signature.h"
 
 namespace weir {

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/collective/group_table.h"
 #include "distribute/collective/waiting_call.h"
 #include "distribute/transport/worker_interface.h"

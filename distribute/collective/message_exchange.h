@@ -7,8 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "distribute/collective/communicator.h"
 
 namespace weir {

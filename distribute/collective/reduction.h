@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/collective.h"
+#include "core/rendezvous/collective.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

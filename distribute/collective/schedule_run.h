@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/busy_poller.h"
 #include "core/mutex.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/work_queue.h"
 #include "core/wire/wire_codec.h"
-#include "core/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
 #include "distribute/collective/reduction.h"

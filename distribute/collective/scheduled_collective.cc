@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "distribute/collective/algorithms.h"
 #include "distribute/collective/call_checks.h"
 #include "distribute/collective/cost_model.h"

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/busy_poller.h"
-#include "core/work_queue.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/work_queue.h"
 #include "distribute/collective/collective.h"
 #include "distribute/collective/communicator.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "distribute/collective/buffer_key.h"
 #include "distribute/collective/collective_group.h"
 #include "distribute/collective/communicator.h"

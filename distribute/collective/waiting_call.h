@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cancellation.h"
-#include "core/timer_queue.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "core/timer_queue.h"
+#include "core/threads/timer_queue.h"
 
 namespace weir::coordination {
 

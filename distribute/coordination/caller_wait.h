@@ -4,9 +4,9 @@
 #include <condition_variable>
 
 #include "absl/time/clock.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
 #include "core/status.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir::coordination {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "core/cancellation.h"
 #include "core/status.h"
+#include "core/threads/cancellation.h"
 #include "distribute/coordination/store.h"
 
 namespace weir::coordination {

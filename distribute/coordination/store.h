@@ -9,8 +9,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "core/cancellation.h"
 #include "core/status.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir::coordination {

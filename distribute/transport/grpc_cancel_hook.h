@@ -5,7 +5,7 @@
 
 #include <grpcpp/client_context.h>
 
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 

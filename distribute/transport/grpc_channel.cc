@@ -10,7 +10,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include "absl/strings/match.h"
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_client_stream.h"
 #include "distribute/transport/grpc_lifetime.h"

@@ -9,7 +9,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include "absl/time/time.h"
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "distribute/transport/message_codec.h"
 #include "distribute/transport/message_method.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/master_interface.h"
 #include "distribute/transport/recent_request_ids.h"

@@ -15,7 +15,7 @@
 #include <grpcpp/support/async_unary_call.h>
 
 #include "absl/time/clock.h"
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "distribute/transport/worker_interface.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "distribute/transport/tensor_codec.h"
 #include "distribute/transport/wire_format.h"
 

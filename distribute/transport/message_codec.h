@@ -8,8 +8,8 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include "core/allocator.h"
-#include "core/rendezvous.h"
+#include "core/memory/allocator.h"
+#include "core/rendezvous/rendezvous.h"
 #include "core/status.h"
 #include "distribute/transport/master_interface.h"
 #include "distribute/transport/worker_interface.h"

@@ -2,7 +2,7 @@
 
 #include <grpcpp/support/slice.h>
 
-#include "core/tensor_proto.h"
+#include "core/tensor/tensor_proto.h"
 #include "core/testing.h"
 #include "distribute/transport/tensor_codec.h"
 #include "distribute/transport/wire_format.h"

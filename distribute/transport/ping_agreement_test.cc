@@ -16,7 +16,7 @@
 #include <grpcpp/server_builder.h>
 
 #include "absl/cleanup/cleanup.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/testing.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_server.h"

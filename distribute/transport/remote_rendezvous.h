@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "core/rendezvous.h"
-#include "core/variant_registry.h"
+#include "core/rendezvous/rendezvous.h"
+#include "core/tensor/variant_registry.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
 

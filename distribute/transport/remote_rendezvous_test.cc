@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "core/rendezvous_conformance_testing.h"
+#include "core/rendezvous/rendezvous_conformance_testing.h"
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_server.h"

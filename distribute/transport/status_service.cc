@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "core/device/resource_manager.h"
 #include "core/gpu/gpu_device.h"
-#include "core/resource_manager.h"
 #include "distribute/transport/message_method.h"
 #include "weir/status.pb.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "distribute/transport/grpc_server.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/tensor_proto.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 
 namespace weir {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "distribute/transport/wire_format.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 
 #include <google/protobuf/message_lite.h>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace google::protobuf {
 class MessageLite;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/rendezvous.h"
+#include "core/rendezvous/rendezvous.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "distribute/transport/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 #include "weir/peer.pb.h"

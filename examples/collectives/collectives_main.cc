@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "client/ops.h"
 #include "client/session.h"
-#include "core/cpu_info.h"
+#include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 
 namespace weir {

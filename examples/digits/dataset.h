@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir::digits {
 

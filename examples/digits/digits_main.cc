@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "client/session.h"
 #include "client/training_loop.h"
-#include "core/cpu_info.h"
+#include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
 #include "examples/digits/model.h"

@@ -13,7 +13,7 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
-#include "core/cpu_info.h"
+#include "core/device/cpu_info.h"
 #include "distribute/cluster/cluster_resolver.h"
 #include "tools/server.h"
 

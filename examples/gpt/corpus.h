@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir::gpt {
 

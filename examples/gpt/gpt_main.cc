@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/session.h"
-#include "core/cpu_info.h"
+#include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 #include "examples/gpt/corpus.h"
 #include "examples/gpt/program.h"

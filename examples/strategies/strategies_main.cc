@@ -17,7 +17,7 @@
 #include "client/strategy/parameter_server_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
 #include "client/training_loop.h"
-#include "core/cpu_info.h"
+#include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/fused/expansion.h"
 #include "graph/fused/fused_steps.h"
 #include "graph/fused/parallel_concat.h"

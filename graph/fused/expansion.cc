@@ -1,6 +1,6 @@
 #include "graph/fused/expansion.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/op_builder.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

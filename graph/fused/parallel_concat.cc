@@ -1,6 +1,6 @@
 #include "graph/fused/parallel_concat.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/fused/expansion.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 #include "graph/gradients/called_functions.h"
 
-#include "graph/function_body.h"
 #include "graph/function_library.h"
-#include "graph/lower_functions.h"
+#include "graph/functions/function_body.h"
+#include "graph/functions/lower_functions.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

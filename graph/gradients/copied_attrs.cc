@@ -1,6 +1,6 @@
 #include "graph/gradients/copied_attrs.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

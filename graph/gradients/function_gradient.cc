@@ -1,6 +1,6 @@
 #include "graph/gradients/function_gradient.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/gradients/gradient_builder.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/status.h"
-#include "graph/function_body.h"
+#include "graph/functions/function_body.h"
 
 namespace tensorflow {
 class NameAttrList;

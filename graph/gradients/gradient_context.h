@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/attr_value.h"
-#include "core/op_registry.h"
+#include "core/op/attr_value.h"
+#include "core/op/op_registry.h"
 #include "core/status.h"
 #include "graph/graph.h"
 #include "graph/output.h"

@@ -1,6 +1,6 @@
 #include "graph/gradients/loop_structure.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

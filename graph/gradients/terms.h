@@ -1,7 +1,7 @@
 // Terms that many gradients are built of.
 #pragma once
 
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "graph/gradients/gradient_context.h"
 
 namespace weir::gradients {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/attention_match.h"
 #include "graph/passes/pass_manager.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "absl/types/span.h"
-#include "core/attr_value.h"
-#include "core/index_tensor.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/tensor_proto.h"
 #include "graph/passes/attention_match.h"
 #include "graph/passes/attention_parts.h"
 

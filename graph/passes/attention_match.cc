@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/attention_parts.h"
 
 namespace weir {

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "core/attr_value.h"
-#include "core/float16.h"
-#include "core/numeric_types.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/float16.h"
+#include "core/tensor/numeric_types.h"
+#include "core/tensor/tensor_proto.h"
 
 namespace weir {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/pass_manager.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/pass_manager.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {

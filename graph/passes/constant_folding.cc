@@ -3,10 +3,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor_proto.h"
 #include "graph/passes/pass_manager.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

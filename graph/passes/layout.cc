@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
-#include "core/device.h"
-#include "core/device_name.h"
+#include "core/device/device.h"
+#include "core/device/device_name.h"
 #include "core/logging.h"
-#include "core/tensor.h"
-#include "core/tensor_proto.h"
-#include "core/tensor_shape.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/tensor_proto.h"
+#include "core/tensor/tensor_shape.h"
 #include "graph/output.h"
 #include "graph/passes/layout_rules.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

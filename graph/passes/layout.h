@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 #include "graph/passes/pass.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "graph/passes/layout_rules.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
-#include "core/device.h"
-#include "core/device_name.h"
+#include "core/device/device.h"
+#include "core/device/device_name.h"
 #include "core/logging.h"
+#include "core/op/attr_value.h"
 #include "graph/output.h"
 #include "graph/passes/mixed_precision_painter.h"
 #include "tensorflow/core/framework/node_def.pb.h"

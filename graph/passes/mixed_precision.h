@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "graph/passes/mixed_precision_lists.h"
 #include "graph/passes/pass.h"
 

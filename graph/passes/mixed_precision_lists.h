@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

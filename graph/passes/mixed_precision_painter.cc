@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

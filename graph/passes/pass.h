@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "graph/graph.h"
 
 namespace weir {

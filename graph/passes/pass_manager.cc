@@ -1,7 +1,7 @@
 #include "graph/passes/pass_manager.h"
 
 #include "absl/strings/str_join.h"
-#include "graph/function_body.h"
+#include "graph/functions/function_body.h"
 #include "graph/graph_import.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/graph_import.h"
 #include "graph/passes/pass_manager.h"
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/pass_manager.h"
 
 namespace weir {

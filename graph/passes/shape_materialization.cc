@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/attr_value.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor_proto.h"
 #include "graph/passes/pass_manager.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 

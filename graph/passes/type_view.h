@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "graph/graph.h"
 
 namespace weir {

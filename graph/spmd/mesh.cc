@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 
 namespace weir {
 namespace {

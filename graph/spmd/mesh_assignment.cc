@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "core/attr_value.h"
-#include "graph/shape_refiner.h"
+#include "core/op/attr_value.h"
+#include "graph/shapes/shape_refiner.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir::spmd {

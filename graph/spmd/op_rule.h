@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "graph/graph.h"
 
 namespace weir::spmd {

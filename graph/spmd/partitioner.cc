@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "graph/spmd/choose_sharding.h"
 #include "graph/spmd/mesh_assignment.h"
 #include "graph/spmd/row_ops.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "graph/spmd/op_rule.h"
 
 namespace weir::spmd {

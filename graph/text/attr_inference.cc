@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 
 namespace weir::graph_text {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir::graph_text {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/status.h"
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 #include "graph/text/text_scanner.h"
 
 namespace tensorflow {

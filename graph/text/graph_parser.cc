@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
 #include "graph/text/attr_inference.h"
 #include "graph/text/attr_text.h"

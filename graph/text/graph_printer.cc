@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "graph/text/attr_inference.h"
 #include "graph/text/attr_text.h"
 #include "graph/text/device_text.h"

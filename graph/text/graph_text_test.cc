@@ -5,11 +5,11 @@
 
 #include <random>
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "gmock/gmock.h"
 #include "graph/function_library.h"
 #include "graph/graph_testing.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "gtest/gtest.h"
 #include "tensorflow/core/framework/function.pb.h"
 

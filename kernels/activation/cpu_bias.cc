@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/activation/family.h"
 #include "kernels/device/parallel.h"
 

@@ -1,5 +1,5 @@
 // Activations, biases and the L2 loss.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/activation/family.h"
 
 namespace weir {

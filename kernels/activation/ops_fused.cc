@@ -1,6 +1,6 @@
 // Activations that TensorFlow's optimizer makes. A worker expands those that its device has no kernel for
 // (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/activation/family.h"
 
 namespace weir {

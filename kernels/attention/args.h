@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

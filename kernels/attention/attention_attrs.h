@@ -1,7 +1,7 @@
 // The attributes of attention and of its gradient, for the kernels of all devices.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "core/status.h"
 #include "kernels/attention/args.h"
 

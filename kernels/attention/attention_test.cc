@@ -1,7 +1,7 @@
 // Attention in one op gives what its parts give one after another.
 #include <limits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/attention/attention_scores.h"
 #include "kernels/attention/cpu_attention.h"
 #include "kernels/attention/family.h"

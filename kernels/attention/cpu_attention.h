@@ -1,8 +1,8 @@
 // The base class of the CPU kernels of attention and of its gradient.
 #pragma once
 
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/attention/args.h"
 #include "kernels/attention/attention_attrs.h"
 #include "kernels/attention/attention_scores.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/attention/cpu_attention.h"
 #include "kernels/attention/family.h"
 #include "kernels/device/parallel.h"

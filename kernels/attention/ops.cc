@@ -1,5 +1,5 @@
 // Attention as one op. Only a worker makes these ops (graph/passes/attention.cc).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/attention/family.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/random_fill.h"
 
 namespace weir {

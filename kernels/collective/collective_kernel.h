@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "core/collective.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
+#include "core/rendezvous/collective.h"
 
 namespace weir {
 

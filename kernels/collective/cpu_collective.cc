@@ -1,8 +1,8 @@
 // Collectives whose group and instance are attributes (the first versions) or inputs (V2).
 #include "kernels/collective/collective_kernel.h"
 
-#include "core/index_tensor.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/collective/family.h"
 
 namespace weir {

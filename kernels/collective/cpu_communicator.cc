@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "kernels/collective/collective_kernel.h"
 #include "kernels/collective/family.h"
 #include "kernels/device/named_resource.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/collective/family.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include "core/gpu/cancellable_copy.h"
 #include "core/gpu/gpu_op_kernel.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/containers/family.h"
 #include "kernels/containers/sequence_memory.h"
 #include "kernels/containers/stack.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/containers/family.h"
 #include "kernels/containers/tensor_array.h"
 #include "kernels/containers/tensor_sequence.h"

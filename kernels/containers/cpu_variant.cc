@@ -1,5 +1,5 @@
 // AddN and ZerosLike of variants.
-#include "core/variant.h"
+#include "core/tensor/variant.h"
 #include "kernels/containers/family.h"
 #include "kernels/containers/variant_arithmetic.h"
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "core/gpu/gpu_op_kernel.h"
-#include "core/memory_types.h"
+#include "core/kernel/memory_types.h"
 #include "kernels/array/moving/device_move.h"
 #include "kernels/containers/sequence_memory.h"
 #include "kernels/device/gpu/strided_source.h"

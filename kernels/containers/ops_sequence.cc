@@ -1,7 +1,7 @@
 // Sequences of tensors that loops build up: stacks, tensor arrays, tensor lists.
 #include "core/status.h"
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/containers/family.h"
 
 namespace weir {

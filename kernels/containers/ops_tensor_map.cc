@@ -1,5 +1,5 @@
 // Tensor maps, as values of type variant.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/containers/family.h"
 
 namespace weir {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/kernel_registry.h"
-#include "core/memory_types.h"
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/memory_types.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

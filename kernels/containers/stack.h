@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
 
 namespace weir {
 

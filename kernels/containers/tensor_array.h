@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
 #include "kernels/containers/sequence_memory.h"
 
 namespace weir {

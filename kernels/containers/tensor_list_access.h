@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/containers/sequence_memory.h"
 #include "kernels/containers/tensor_list.h"
 

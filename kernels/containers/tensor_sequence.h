@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/types/span.h"
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 #include "kernels/containers/sequence_memory.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/variant_registry.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/tensor_map.h"
 #include "kernels/data/iterators/optional.h"

@@ -2,8 +2,8 @@
 // element, ragged tensors by value. Their tensors lie in `memory`.
 #pragma once
 
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 #include "kernels/containers/sequence_memory.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <memory>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "kernels/control/family.h"
 #include "kernels/control/function_call.h"
 #include "kernels/device/blocking_kernel.h"

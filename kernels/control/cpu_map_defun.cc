@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/memory/out_of_memory.h"
 #include "core/mutex.h"
-#include "core/out_of_memory.h"
 #include "kernels/control/family.h"
 #include "kernels/control/function_call.h"
 #include "kernels/data/element_buffer.h"

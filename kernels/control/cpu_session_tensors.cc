@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "absl/strings/str_split.h"
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/control/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

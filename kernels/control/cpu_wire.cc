@@ -1,6 +1,6 @@
 // Encodes tensors for transfer between tasks (cast, compressed) and decodes them.
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "core/wire/wire_tensor.h"
 #include "kernels/control/family.h"
 

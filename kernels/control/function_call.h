@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/function_runtime.h"
-#include "core/op_kernel.h"
+#include "core/kernel/function_runtime.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir::function_call {
 

@@ -2,7 +2,7 @@
 #include "core/fusion/fused_node.h"
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/graph_ops.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/control/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

@@ -1,5 +1,5 @@
 // A function called for each row.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/control/family.h"
 #include "kernels/device/op_shapes.h"
 

@@ -1,5 +1,5 @@
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/control/family.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/status.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "kernels/convolution/args_volume.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/convolution/cpu_convolution.h"
 #include "kernels/convolution/family.h"
 #include "kernels/device/parallel.h"

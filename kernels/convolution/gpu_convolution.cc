@@ -1,6 +1,6 @@
 // Convolutions and depthwise convolutions over rows and columns, with their gradients: by cuDNN if it has a plan, else
 // by plain loops.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/device.h"
 #include "kernels/convolution/family.h"

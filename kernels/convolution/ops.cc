@@ -1,5 +1,5 @@
 // Convolutions over rows and columns.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/convolution/family.h"
 
 namespace weir {

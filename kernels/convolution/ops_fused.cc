@@ -1,6 +1,6 @@
 // A convolution with the ops that follow it, as graph rewrites make it here and in TensorFlow's master. A worker
 // expands those that its device has no kernel for (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/convolution/family.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // Convolutions of images that are resized or padded first.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/convolution/family.h"
 #include "kernels/image/image_shapes.h"
 

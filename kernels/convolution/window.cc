@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 namespace {

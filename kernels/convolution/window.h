@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/op_kernel.h"
-#include "core/tensor_shape.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

@@ -1,6 +1,6 @@
 #include "kernels/convolution/window_shapes.h"
 
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 
 namespace weir {

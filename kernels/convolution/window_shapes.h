@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 
 namespace weir {
 

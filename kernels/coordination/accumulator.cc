@@ -1,6 +1,6 @@
 #include "kernels/coordination/accumulator.h"
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/coordination/queue.h"
 
 namespace weir {

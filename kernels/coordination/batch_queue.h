@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
 
 namespace weir {
 

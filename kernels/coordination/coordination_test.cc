@@ -1,8 +1,8 @@
 // Accumulators, barriers, staging areas and mutexes: what waits, and what ends the waiting.
 #include <atomic>
 
-#include "core/op_kernel_testing.h"
-#include "core/variant.h"
+#include "core/kernel/op_kernel_testing.h"
+#include "core/tensor/variant.h"
 #include "kernels/coordination/family.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Conditional accumulators and what goes in and out of them. Taking is asynchronous.
-#include "core/index_tensor.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/accumulator.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"

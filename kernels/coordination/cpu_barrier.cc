@@ -1,7 +1,7 @@
 // Barriers and what goes in and out of them. Taking is asynchronous.
 #include "absl/algorithm/container.h"
-#include "core/index_tensor.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/barrier.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"

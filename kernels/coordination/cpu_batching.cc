@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <random>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/control/function_call.h"
 #include "kernels/coordination/batch_queue.h"
 #include "kernels/coordination/family.h"

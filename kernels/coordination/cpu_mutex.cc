@@ -1,6 +1,6 @@
 // MutexV2, MutexLock and ConsumeMutexLock. A lock is a value; the mutex is free again when its last copy goes.
-#include "core/kernel_registry.h"
-#include "core/variant.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/variant.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/device/request_line.h"

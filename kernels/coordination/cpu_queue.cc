@@ -1,5 +1,5 @@
 // What goes in and out of queues. Waiting is asynchronous.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
 #include "kernels/device/named_resource.h"

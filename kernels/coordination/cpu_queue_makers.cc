@@ -1,7 +1,7 @@
 // The queues themselves: FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue, PriorityQueue.
 #include <limits>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
 #include "kernels/device/named_resource.h"

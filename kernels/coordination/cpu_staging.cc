@@ -1,7 +1,7 @@
 // Stage, MapStage and OrderedMapStage, and what takes from them. All of an area find it by name; waiting is
 // asynchronous.
-#include "core/index_tensor.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/staging.h"
 #include "kernels/device/named_resource.h"

@@ -1,5 +1,5 @@
 // Calls gathered into batches that are computed together.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/op_shapes.h"
 

@@ -1,6 +1,6 @@
 // Staging areas and mutexes.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/coordination/family.h"
 
 namespace weir {

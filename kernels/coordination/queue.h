@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/cancellation.h"
+#include "core/device/resource_manager.h"
 #include "core/mutex.h"
-#include "core/resource_manager.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/cancellation.h"
 #include "kernels/random/random_fill.h"
 
 namespace weir {

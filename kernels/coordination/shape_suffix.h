@@ -1,7 +1,7 @@
 // Whether one shape ends with another.
 #pragma once
 
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/request_line.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Bincount.
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/counting/family.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/counting/family.h"
 #include "kernels/device/parallel.h"
 

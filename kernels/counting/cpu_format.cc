@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/counting/args_cross.h"
 #include "kernels/counting/family.h"
 #include "kernels/device/parallel.h"

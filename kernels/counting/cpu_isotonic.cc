@@ -1,7 +1,7 @@
 // Isotonic regression by pooling adjacent violators.
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/counting/family.h"
 #include "kernels/device/wide.h"
 

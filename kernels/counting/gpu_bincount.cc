@@ -1,5 +1,5 @@
 // Bincount and DenseBincount.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/counting/family.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/indexing/args_partition.h"

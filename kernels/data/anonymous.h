@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "core/op_kernel.h"
-#include "core/resource_handle.h"
-#include "core/variant.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/resource_handle.h"
+#include "core/tensor/variant.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/function_runtime.h"
+#include "core/kernel/function_runtime.h"
 #include "core/mutex.h"
 #include "kernels/data/dataset.h"
 

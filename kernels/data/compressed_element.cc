@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/tensor_proto.h"
+#include "core/tensor/tensor_proto.h"
 #include "kernels/data/family.h"
 #include "kernels/data/stored_tensor.h"
 #include "tensorflow/core/framework/dataset.pb.h"

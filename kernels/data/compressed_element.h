@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/variant.h"
-#include "core/variant_registry.h"
+#include "core/tensor/variant.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // DatasetToGraph and DatasetFromGraph.
 #include "absl/hash/hash.h"
-#include "core/function_runtime.h"
+#include "core/kernel/function_runtime.h"
 #include "kernels/data/dataset_graph.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"

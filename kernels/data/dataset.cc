@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/out_of_memory.h"
-#include "core/variant_registry.h"
+#include "core/memory/out_of_memory.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/data/captured_function.h"
 #include "kernels/data/element_list.h"
 #include "kernels/device/variant_nesting.h"

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/cancellation.h"
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/status.h"
-#include "core/tensor.h"
-#include "core/variant.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/variant.h"
+#include "core/threads/cancellation.h"
 #include "kernels/data/iterators/iterator_state.h"
 
 namespace tensorflow {

@@ -4,9 +4,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
-#include "core/attr_value.h"
-#include "core/function_runtime.h"
-#include "core/tensor_proto.h"
+#include "core/kernel/function_runtime.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/graph.pb.h"

@@ -1,7 +1,7 @@
 #include "kernels/data/dataset_kernel.h"
 
-#include "core/function_runtime.h"
-#include "core/out_of_memory.h"
+#include "core/kernel/function_runtime.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/data/dataset_output.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"

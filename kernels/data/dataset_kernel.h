@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/data/captured_function.h"
 #include "kernels/data/dataset.h"
 

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <set>
 
-#include "core/resource_handle.h"
-#include "core/variant_registry.h"
+#include "core/tensor/resource_handle.h"
+#include "core/tensor/variant_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/data/background.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/memory_info.h"
-#include "core/resource_handle.h"
+#include "core/memory/memory_info.h"
+#include "core/tensor/resource_handle.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 #include "kernels/data/element_list.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/op_registry.h"
-#include "graph/shape_inference.h"
+#include "core/op/op_registry.h"
+#include "graph/shapes/shape_inference.h"
 
 namespace weir::dataset_ops {
 

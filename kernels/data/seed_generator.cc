@@ -1,7 +1,7 @@
 #include "kernels/data/seed_generator.h"
 
 #include "core/random_bits.h"
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/family.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "core/device/resource_manager.h"
 #include "core/mutex.h"
-#include "core/resource_manager.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/random/philox.h"
 

@@ -1,7 +1,7 @@
 #include "kernels/data/stored_tensor.h"
 
-#include "core/tensor_proto.h"
-#include "core/variant_registry.h"
+#include "core/tensor/tensor_proto.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/library.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

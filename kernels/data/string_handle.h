@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/op_kernel.h"
-#include "core/resource_handle.h"
-#include "core/resource_manager.h"
+#include "core/device/resource_manager.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/resource_handle.h"
 #include "tensorflow/core/framework/resource_handle.pb.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/debug_publisher.h"
-#include "core/device.h"
+#include "core/device/device.h"
+#include "core/kernel/debug_publisher.h"
 #include "kernels/debug/family.h"
 #include "kernels/device/wide.h"
 

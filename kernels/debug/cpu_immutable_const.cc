@@ -1,6 +1,6 @@
 // ImmutableConst: a tensor read from a file.
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 #include "kernels/debug/family.h"
 #include "kernels/device/blocking_kernel.h"
 

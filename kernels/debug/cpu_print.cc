@@ -2,8 +2,8 @@
 #include <atomic>
 #include <cstdio>
 
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 #include "kernels/debug/family.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/summarize.h"

@@ -1,5 +1,5 @@
 // differential.py has more cases.
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

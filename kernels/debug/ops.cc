@@ -1,5 +1,5 @@
 // Ops that debuggers put into graphs.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/debug/family.h"
 
 namespace weir {

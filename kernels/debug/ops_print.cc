@@ -1,5 +1,5 @@
 // Ops that print tensors and assert conditions.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/debug/family.h"
 #include "kernels/device/op_shapes.h"
 

@@ -1,5 +1,5 @@
 // Ops that probe a runtime rather than compute.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/debug/family.h"
 
 namespace weir {

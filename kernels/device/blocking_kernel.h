@@ -1,8 +1,8 @@
 // Kernels that do I/O.
 #pragma once
 
-#include "core/op_kernel.h"
-#include "core/out_of_memory.h"
+#include "core/kernel/op_kernel.h"
+#include "core/memory/out_of_memory.h"
 
 namespace weir {
 

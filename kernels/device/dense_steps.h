@@ -1,7 +1,7 @@
 // How far apart the elements of an array lie.
 #pragma once
 
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

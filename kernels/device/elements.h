@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "core/op_kernel.h"
-#include "core/resource_handle.h"
-#include "core/types.h"
-#include "core/variant.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/resource_handle.h"
+#include "core/tensor/types.h"
+#include "core/tensor/variant.h"
 #include "kernels/device/dense_steps.h"
 
 namespace weir {

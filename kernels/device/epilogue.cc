@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_join.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/activation/activation_functors.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"

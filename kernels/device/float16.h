@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/float16.h"
+#include "core/tensor/float16.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/op_registry.h"
-#include "graph/shape_inference.h"
+#include "core/op/op_registry.h"
+#include "graph/shapes/shape_inference.h"
 
 namespace weir {
 

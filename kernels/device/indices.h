@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 #include "kernels/device/element_name.h"
 
 namespace weir {

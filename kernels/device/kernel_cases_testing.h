@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

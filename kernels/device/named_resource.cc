@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "absl/strings/ascii.h"
-#include "core/shared_handle.h"
+#include "core/device/shared_handle.h"
 
 namespace weir {
 namespace {

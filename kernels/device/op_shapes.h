@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/status.h"
-#include "core/tensor_shape.h"
-#include "graph/shape_inference.h"
+#include "core/tensor/tensor_shape.h"
+#include "graph/shapes/shape_inference.h"
 
 namespace weir::op_shapes {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 // Before a loop in which no iteration reads what another writes, though input and output may be the same memory.
 #define WEIR_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cancellation.h"
 #include "core/mutex.h"
 #include "core/status.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // Computing with 16-bit floats in float: kernels for rare ops are written once for float and once for double.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

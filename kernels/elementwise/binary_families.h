@@ -1,7 +1,7 @@
 // Table entries of the cpu_binary_*.cc files, which are split so that each compiles in seconds.
 #pragma once
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "core/status.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // AddN and AccumulateNV2.
 #include <complex>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/elementwise/family.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/types/span.h"
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/args_broadcast.h"

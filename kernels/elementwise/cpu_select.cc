@@ -3,8 +3,8 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/args_clip.h"

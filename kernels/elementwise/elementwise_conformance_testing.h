@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/gpu/gpu_device.h"
-#include "core/kernel_registry.h"
-#include "core/numeric_types.h"
-#include "core/op_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/op_registry.h"
+#include "core/tensor/numeric_types.h"
 #include "core/testing.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/attr_value.pb.h"

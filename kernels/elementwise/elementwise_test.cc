@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // BroadcastTo.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/broadcast_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/strided_source.h"

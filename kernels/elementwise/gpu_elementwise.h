@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/gpu/gpu_runtime.h"
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 #include "kernels/elementwise/device.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gpu/gpu_runtime.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

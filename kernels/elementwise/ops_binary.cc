@@ -1,5 +1,5 @@
 // Element-wise ops of two operands, and sums of many.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/elementwise/family.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/status.h"
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/elementwise/family.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
 

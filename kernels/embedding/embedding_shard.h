@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "core/mutex.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "kernels/embedding/admission_filter.h"
 #include "kernels/embedding/embedding_options.h"
 #include "kernels/embedding/key_hash.h"

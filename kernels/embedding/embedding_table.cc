@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "absl/time/clock.h"
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/device/parallel.h"
 
 namespace weir {

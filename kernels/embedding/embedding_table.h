@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/embedding/embedding_shard.h"
 #include "kernels/embedding/push_barrier.h"
 

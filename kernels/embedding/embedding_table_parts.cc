@@ -1,5 +1,5 @@
 // Tables in parts, and the parts that move.
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/embedding/embedding_table.h"
 
 namespace weir {

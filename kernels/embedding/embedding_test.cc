@@ -5,7 +5,7 @@
 #include "absl/time/clock.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "kernels/embedding/key_hash.h"
 #include "kernels/op_testing.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/embedding/embedding_shard.h"
 
 namespace weir {

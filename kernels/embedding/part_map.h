@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/op_kernel.h"
-#include "core/resource_manager.h"
+#include "core/device/resource_manager.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/request_line.h"
 
 namespace weir {

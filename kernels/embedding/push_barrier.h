@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/cancellation.h"
 #include "core/mutex.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 

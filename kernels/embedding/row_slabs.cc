@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/memory_info.h"
+#include "core/memory/memory_info.h"
 
 namespace weir {
 namespace {

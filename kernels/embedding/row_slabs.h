@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/status.h"
 
 namespace weir {

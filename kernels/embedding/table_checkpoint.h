@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/checkpoint/bundle_writer.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/embedding/embedding_table.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // How the kernels of embedding tables read their inputs.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/embedding/embedding_table.h"
 

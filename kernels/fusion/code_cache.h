@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/device/resource_manager.h"
 #include "core/gpu/gpu_device.h"
 #include "core/mutex.h"
-#include "core/resource_manager.h"
 #include "kernels/fusion/code_cache.h"
 #include "kernels/fusion/kernel_compiler.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/fusion/fused_node.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 #include "kernels/fusion/fused_args.h"
 #include "kernels/reduction/gpu_fold.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/fusion/scalar_code.h"
 
 namespace weir {

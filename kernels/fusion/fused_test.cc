@@ -1,5 +1,5 @@
 // Fused ops give what their parts give one after another.
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // A chain of element-wise ops that TensorFlow's optimizer makes; a worker expands it (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/fusion/family.h"
 
 namespace weir {

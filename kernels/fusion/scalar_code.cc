@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 namespace {

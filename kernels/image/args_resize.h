@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/parallel.h"
 #include "kernels/image/box_overlap.h"
 #include "kernels/image/family.h"

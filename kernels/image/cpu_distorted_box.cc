@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/image/family.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/stateless_random.h"

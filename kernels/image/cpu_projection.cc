@@ -1,7 +1,7 @@
 // ImageProjectiveTransform: each pixel of the output is looked up where a projection of the plane sends it.
 #include <cmath>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/parallel.h"
 #include "kernels/image/family.h"
 

@@ -1,5 +1,5 @@
 // Images: sizes, colours and crops.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/image/family.h"
 #include "kernels/image/image_shapes.h"
 

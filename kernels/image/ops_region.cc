@@ -1,7 +1,7 @@
 // Patches and glimpses of images, and images resampled and projected.
 #include <limits>
 
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/image/family.h"
 

@@ -1,7 +1,7 @@
 #include "kernels/image/pixels.h"
 
 #include "absl/strings/match.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

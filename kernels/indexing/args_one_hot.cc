@@ -1,6 +1,6 @@
 #include "kernels/indexing/args_one_hot.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // Rows that go to one of several outputs: arguments of DynamicPartition, and groups of rows for GPU kernels.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

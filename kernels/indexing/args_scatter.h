@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/status.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // Argument checks of DynamicStitch for all devices.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // ScatterNd and the TensorScatter family: slices of a tensor replaced by updates, or combined with them.
 #include <utility>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/indexing/args_scatter.h"
 #include "kernels/indexing/family.h"

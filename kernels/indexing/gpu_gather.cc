@@ -1,5 +1,5 @@
 // Gather, GatherV2, GatherNd, ResourceGather and OneHot, with indices on the device.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/moving/device_move.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "absl/strings/match.h"
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/indexing/args_scatter.h"

@@ -1,10 +1,10 @@
 // Indices of slices, as GatherNd and the scatter ops read them.
 #pragma once
 
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -7,8 +7,8 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/slice_table.h"
-#include "core/file_system.h"
-#include "core/out_of_memory.h"
+#include "core/files/file_system.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/io/family.h"
 

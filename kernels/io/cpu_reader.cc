@@ -1,6 +1,6 @@
 // Readers and what asks them for records.
-#include "core/index_tensor.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/io/family.h"
 #include "kernels/io/reader.h"

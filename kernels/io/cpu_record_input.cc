@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 #include "core/mutex.h"
 #include "kernels/data/sources/record_stream.h"
 #include "kernels/device/blocking_kernel.h"

@@ -4,7 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
 #include "core/checkpoint/bundle_reader.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/io/family.h"
 

@@ -1,6 +1,6 @@
 // Save, SaveSlices, Restore, RestoreSlice: checkpoints in the first format.
 #include "core/checkpoint/slice_table.h"
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/io/family.h"
 

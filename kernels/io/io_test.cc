@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Checkpoints and files.
 #include "core/checkpoint/tensor_slice.h"
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/io/family.h"
 
 namespace weir {

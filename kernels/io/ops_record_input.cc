@@ -1,5 +1,5 @@
 // Records from files in random order.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/io/family.h"
 
 namespace weir {

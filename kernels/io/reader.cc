@@ -1,7 +1,7 @@
 #include "kernels/io/reader.h"
 
 #include "absl/strings/escaping.h"
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/device/blocking_kernel.h"
 #include "tensorflow/core/framework/reader_base.pb.h"
 

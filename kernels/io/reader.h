@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/coordination/queue.h"
 #include "kernels/device/request_line.h"
 #include "kernels/io/record_source.h"

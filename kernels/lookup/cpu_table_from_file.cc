@@ -3,7 +3,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/io/buffered_file.h"

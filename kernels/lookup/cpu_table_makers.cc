@@ -1,5 +1,5 @@
 // The tables themselves: HashTable and its mutable kin, named and anonymous.
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/lookup/family.h"
 #include "kernels/lookup/lookup_table.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
 #include "kernels/lookup/dense_buckets.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <fstream>
 #include <limits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

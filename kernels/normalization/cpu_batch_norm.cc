@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/parallel.h"
 #include "kernels/normalization/args.h"
 #include "kernels/normalization/family.h"

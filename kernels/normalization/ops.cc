@@ -1,7 +1,7 @@
 // Batch normalisation and local response normalisation.
-#include "core/attr_value.h"
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "core/op/attr_value.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/normalization/family.h"
 
 namespace weir {

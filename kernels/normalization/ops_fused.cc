@@ -1,6 +1,6 @@
 // Normalisations that TensorFlow's optimizer makes. A worker expands those that its device has no kernel for
 // (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/normalization/family.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "absl/strings/escaping.h"
-#include "core/index_tensor.h"
-#include "core/tensor_proto.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/tensor_proto.h"
 #include "kernels/parsing/family.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 

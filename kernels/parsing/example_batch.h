@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/parsing/features.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 
 namespace tensorflow {
 class Feature;

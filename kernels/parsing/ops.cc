@@ -1,5 +1,5 @@
 // Ops that turn bytes into tensors.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/parsing/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 

@@ -1,5 +1,5 @@
 // Serialised protocol buffers from tensors and back.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/parsing/family.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // differential.py compares these kernels with TensorFlow; what needs files is here.
 #include "core/checkpoint/bundle_writer.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/op_testing.h"
 #include "tensorflow/core/example/example.pb.h"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "absl/strings/strip.h"
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 namespace {

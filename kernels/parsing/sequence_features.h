@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/parsing/features.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/convolution/args.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"

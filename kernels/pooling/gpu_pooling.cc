@@ -1,6 +1,6 @@
 // Maximum and average over windows, and their gradients.
 #include "absl/strings/match.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/window_plan.h"
 #include "kernels/device/gpu/body_kernel.h"

@@ -1,7 +1,7 @@
 // Pooling over three dimensions, pooling with argmax, and second-order gradients: plain loops, a thread for each
 // output.
 #include "absl/strings/match.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/convolution/args_volume.h"
 #include "kernels/convolution/window_plan.h"
 #include "kernels/device/gpu/body_kernel.h"

@@ -1,5 +1,5 @@
 // Grey-scale dilation.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/convolution/window_shapes.h"
 #include "kernels/pooling/family.h"
 

@@ -1,5 +1,5 @@
 // Pooling over three dimensions, pooling with argmax, and second-order gradients of maximum pooling.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/convolution/window_shapes.h"
 #include "kernels/pooling/family.h"
 

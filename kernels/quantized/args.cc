@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 

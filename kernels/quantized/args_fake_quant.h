@@ -1,7 +1,7 @@
 // The arguments of fake quantisation, on whatever device: checked in TensorFlow's words.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/convolution/window.h"
 #include "kernels/device/parallel.h"
 #include "kernels/quantized/family.h"

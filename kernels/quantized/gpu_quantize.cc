@@ -1,5 +1,5 @@
 // QuantizeAndDequantize and its gradient. A given range lies in host memory, as in TensorFlow, which looks at it.
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/array/moving/device.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/quantized/args.h"

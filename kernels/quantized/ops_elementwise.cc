@@ -1,5 +1,5 @@
 // Arithmetic on quantised integers, element by element, and normalised images of them.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/quantized/family.h"
 
 namespace weir {

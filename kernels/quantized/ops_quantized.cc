@@ -1,5 +1,5 @@
 // Real numbers as small integers over a range.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/array/joining/join_shape.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/quantized/family.h"

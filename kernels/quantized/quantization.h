@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/ragged/family.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/ragged/family.h"
 #include "kernels/ragged/row_splits.h"

@@ -1,7 +1,7 @@
 // Ragged tensors into variants and back.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/variant_nesting.h"
 #include "kernels/ragged/family.h"

@@ -1,5 +1,5 @@
 // Ops of ragged tensors: nested row splits and dense values.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/ragged/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
-#include "core/variant.h"
-#include "core/variant_registry.h"
-#include "core/variant_tensors.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/variant.h"
+#include "core/tensor/variant_registry.h"
+#include "core/tensor/variant_tensors.h"
 
 namespace weir {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

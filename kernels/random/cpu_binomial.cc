@@ -1,7 +1,7 @@
 // Binomially distributed numbers: by adding geometric ones where the mean is below 10, else by transformed rejection
 // (Hoermann, 1993). All in double.
 #include "absl/functional/function_ref.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"

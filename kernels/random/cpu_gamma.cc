@@ -1,5 +1,5 @@
 // Gamma-distributed numbers (Marsaglia and Tsang, 2000).
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/random/random_fill.h"
 

@@ -1,7 +1,7 @@
 // Sampling from categories by their unnormalised log-probabilities.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/multinomial.h"
 #include "kernels/random/philox.h"
 

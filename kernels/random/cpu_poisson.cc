@@ -1,7 +1,7 @@
 // Poisson-distributed numbers: by multiplying uniform ones below a rate of 10 (Knuth), else by transformed rejection
 // (Hoermann, 1993).
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"

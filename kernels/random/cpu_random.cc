@@ -1,5 +1,5 @@
 // Random numbers from a generator that each stateful op owns.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/random/cpu_multinomial.h"
 #include "kernels/random/family.h"
 #include "kernels/random/random_fill.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/index_tensor.h"
 #include "core/random_bits.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/random/family.h"
 #include "kernels/random/philox_block.h"

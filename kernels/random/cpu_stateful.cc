@@ -1,5 +1,5 @@
 // Random numbers from a generator whose state is a variable: RngSkip, RngReadAndSkip, StatefulUniform and the like.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/random/family.h"
 #include "kernels/random/generator_state.h"
 #include "kernels/random/random_fill.h"

@@ -1,5 +1,5 @@
 // Random numbers that depend on nothing but the seed, or key and counter, that the op is given.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/random/cpu_multinomial.h"
 #include "kernels/random/family.h"
 #include "kernels/random/random_fill.h"

@@ -1,7 +1,7 @@
 // Normal numbers of given mean and deviation within given bounds.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/coordination/shape_suffix.h"
 #include "kernels/random/family.h"
 #include "kernels/random/random_fill.h"

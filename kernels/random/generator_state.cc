@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/state/variable_access.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/random_stream.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/match.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/random/device.h"
 #include "kernels/random/family.h"

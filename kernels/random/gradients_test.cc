@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "core/attr_value.h"
-#include "core/op_kernel_testing.h"
+#include "core/kernel/op_kernel_testing.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "graph/gradients/gradient_builder.h"
 #include "tests/gradients/graph_function.h"

@@ -1,6 +1,6 @@
 #include "kernels/random/multinomial.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/random/random_stream.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // What sampling from categories takes, on whatever device.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

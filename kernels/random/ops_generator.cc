@@ -1,6 +1,6 @@
 // Random numbers from a generator whose state is a variable.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/random/family.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // Filling tensors from a Philox stream. The numbers do not depend on how the work is split over threads.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/random_stream.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 #include "kernels/random/random_stream.h"
 
-#include "core/index_tensor.h"
 #include "core/random_bits.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 

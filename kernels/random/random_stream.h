@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/philox.h"
 
 namespace weir {

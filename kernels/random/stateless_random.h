@@ -1,7 +1,7 @@
 // The streams of stateless random ops.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/random/philox.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
 #include "kernels/ranking/family.h"

@@ -1,5 +1,5 @@
 // InTopK and InTopKV2.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/moving/device.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/ranking/family.h"

@@ -1,7 +1,7 @@
 #include <bit>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/device/gpu/sort.h"
 #include "kernels/ranking/device.h"

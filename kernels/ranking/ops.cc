@@ -1,5 +1,5 @@
 // The k largest elements, the n-th largest, and whether a class is among the k best.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/ranking/family.h"
 

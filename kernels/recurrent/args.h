@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/recurrent/args_rnn.h"
 
 namespace weir {

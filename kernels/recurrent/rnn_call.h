@@ -1,7 +1,7 @@
 // Checks of the CudnnRNN ops' inputs, for the kernels of all devices.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/recurrent/rnn_attrs.h"
 #include "kernels/recurrent/rnn_loops.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/recurrent/rnn_attrs.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/reduction/cpu_reduction.h"
 #include "kernels/reduction/family.h"

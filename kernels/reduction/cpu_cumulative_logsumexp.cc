@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/wide.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/reduction/family.h"

@@ -1,6 +1,6 @@
 #include "kernels/reduction/cpu_reduction.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/kernel_registry.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
 

@@ -1,7 +1,7 @@
 // Cumsum and Cumprod.
 #include <complex>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/reduction/cpu_reduction.h"
 #include "kernels/reduction/family.h"
 

@@ -1,6 +1,6 @@
 // Reductions along axes.
 #include "kernels/reduction/gpu_fold.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/dense_steps.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/reduction/family.h"

@@ -1,5 +1,5 @@
 // Places of extremes (ArgMax, ArgMin) and running totals (Cumsum, Cumprod).
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/reduction/device_order.h"
 #include "kernels/reduction/family.h"

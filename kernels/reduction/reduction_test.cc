@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/kernel_inputs_testing.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

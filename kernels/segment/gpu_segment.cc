@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/indexing/args_partition.h"
 #include "kernels/indexing/device.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/float16.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"

@@ -1,5 +1,5 @@
 // Softmax, log-softmax, and the cross-entropies computed from logits.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/softmax/family.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // What SparseTensorDenseMatMul takes and gives, on every device.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"

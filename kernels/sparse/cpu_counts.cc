@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"
 

@@ -1,6 +1,6 @@
 // Crosses of categorical features: for each row every combination of one feature of each column.
 #include "core/fingerprint.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/feature_cross.h"
 #include "kernels/sparse/sparse_tensor.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/sparse_tensor.h"
 #include "kernels/state/update_loops.h"

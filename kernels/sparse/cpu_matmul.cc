@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/linalg/matmul/gemm.h"

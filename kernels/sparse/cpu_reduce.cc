@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/sparse/family.h"

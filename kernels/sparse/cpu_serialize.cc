@@ -1,8 +1,8 @@
 // Sparse tensors as three strings or three variants each.
 #include <algorithm>
 
-#include "core/tensor_proto.h"
-#include "core/tensor_variant.h"
+#include "core/tensor/tensor_proto.h"
+#include "core/tensor/tensor_variant.h"
 #include "kernels/device/elements.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_tensor.h"

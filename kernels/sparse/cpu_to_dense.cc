@@ -1,4 +1,4 @@
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/sparse/family.h"

@@ -1,6 +1,6 @@
 #include "kernels/sparse/family.h"
 
-#include "core/tensor_variant.h"
+#include "core/tensor/tensor_variant.h"
 
 namespace weir {
 

@@ -1,5 +1,5 @@
 // Arithmetic of sparse tensors.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/sparse/family.h"
 #include "kernels/sparse/sparse_shapes.h"
 

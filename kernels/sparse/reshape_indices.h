@@ -1,8 +1,8 @@
 // Index rows moved from one dense shape to another of as many elements.
 #pragma once
 
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/op_kernel.h"
-#include "core/tensor.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

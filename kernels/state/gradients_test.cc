@@ -1,5 +1,5 @@
 // Gradients with respect to variables: what reads them is checked against central differences of their values.
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tests/gradients/graph_function.h"

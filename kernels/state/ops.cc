@@ -1,6 +1,6 @@
 // Variables, of both kinds, and what reads and updates them.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/state/family.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // What variables that flow along edges as references (VariableV2) are on every device.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

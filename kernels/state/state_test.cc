@@ -1,5 +1,5 @@
-#include "core/numeric_types.h"
-#include "core/variable.h"
+#include "core/kernel/variable.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -5,9 +5,9 @@
 #include <string>
 #include <type_traits>
 
-#include "core/numeric_types.h"
-#include "core/resource_handle.h"
-#include "core/variant.h"
+#include "core/tensor/numeric_types.h"
+#include "core/tensor/resource_handle.h"
+#include "core/tensor/variant.h"
 
 namespace weir {
 namespace {

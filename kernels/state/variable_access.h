@@ -6,9 +6,9 @@
 #include <shared_mutex>
 
 #include "absl/container/inlined_vector.h"
-#include "core/op_kernel.h"
-#include "core/resource_handle.h"
-#include "core/variable.h"
+#include "core/kernel/op_kernel.h"
+#include "core/kernel/variable.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/state/reference_variables.h"
 #include "kernels/state/variable_kernels.h"
 

@@ -1,7 +1,7 @@
 #include "kernels/state/variable_kernels.h"
 
-#include "core/resource_handle.h"
-#include "core/variable.h"
+#include "core/kernel/variable.h"
+#include "core/tensor/resource_handle.h"
 
 namespace weir {
 namespace {

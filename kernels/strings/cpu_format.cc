@@ -4,7 +4,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "core/variant.h"
+#include "core/tensor/variant.h"
 #include "kernels/device/number_text.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/strings/family.h"

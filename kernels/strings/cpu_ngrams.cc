@@ -1,7 +1,7 @@
 // Runs of neighbouring words, joined.
 #include <algorithm>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/strings/family.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Strings joined along axes and by segment.
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/strings/family.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/device/parallel.h"
 #include "kernels/strings/family.h"
 #include "kernels/strings/unicode_case.h"

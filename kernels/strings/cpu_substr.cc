@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/device/parallel.h"
 #include "kernels/strings/family.h"

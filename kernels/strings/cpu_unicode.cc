@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/strings/family.h"
 
 namespace weir {

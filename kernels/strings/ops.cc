@@ -1,6 +1,6 @@
 // Strings element by element: joined, converted to and from numbers, measured, stripped, and as base64.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/strings/family.h"
 
 namespace weir {

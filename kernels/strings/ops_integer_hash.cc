@@ -1,6 +1,6 @@
 // A hash of integers' decimal text, which TensorFlow's optimizer makes of AsString and StringToHashBucketFast.
 // A worker expands those that its device has no kernel for (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/strings/family.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // Formatting, splitting, joining, hashing and n-grams of strings.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/sparse/sparse_shapes.h"
 #include "kernels/strings/family.h"
 

@@ -1,5 +1,5 @@
 // Code points of strings, and conversions between encodings.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/sparse/sparse_shapes.h"
 #include "kernels/strings/family.h"
 

@@ -1,6 +1,6 @@
 // Summaries: the serialised tensorflow.Summary that TensorBoard's events carry.
 #include "absl/container/flat_hash_set.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/summary/family.h"
 #include "tensorflow/core/framework/summary.pb.h"
 

@@ -1,5 +1,5 @@
 // SummaryWriter, what opens and closes its file, and what writes to it.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/summary/event_writer.h"

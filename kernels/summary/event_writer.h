@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/file_system.h"
+#include "core/device/resource_manager.h"
+#include "core/files/file_system.h"
 #include "core/mutex.h"
-#include "core/resource_manager.h"
 
 namespace tensorflow {
 class Event;

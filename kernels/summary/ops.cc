@@ -1,6 +1,6 @@
 // Summaries of scalars, histograms, images and sounds, and the writer of event files.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/summary/family.h"
 
 namespace weir {

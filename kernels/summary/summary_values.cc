@@ -4,8 +4,8 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/numeric_types.h"
-#include "core/tensor_proto.h"
+#include "core/tensor/numeric_types.h"
+#include "core/tensor/tensor_proto.h"
 #include "kernels/image/codec/png_codec.h"
 #include "kernels/signal/wav.h"
 #include "tensorflow/core/framework/summary.pb.h"

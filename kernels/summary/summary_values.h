@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace tensorflow {
 class HistogramProto;

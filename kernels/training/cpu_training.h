@@ -8,9 +8,9 @@
 #include <string>
 #include <type_traits>
 
-#include "core/kernel_registry.h"
-#include "core/numeric_types.h"
-#include "core/op_kernel.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/op_kernel.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 

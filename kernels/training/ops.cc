@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/training/family.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // An optimizer's step on many variables as one op (graph/passes/fused_updates.h); only a worker makes it.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/training/family.h"
 
 namespace weir {

@@ -1,8 +1,8 @@
 // Every optimizer's update against values that TensorFlow computed, in all forms and types.
 #include <limits>
 
-#include "core/numeric_types.h"
-#include "core/variable.h"
+#include "core/kernel/variable.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/transport/grpc_channel.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/server_process.h"
 #include "distribute/transport/grpc_channel.h"

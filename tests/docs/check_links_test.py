@@ -11,7 +11,7 @@ import check_links
 class CheckLinksTest(unittest.TestCase):
     def problems(self, text):
         with tempfile.TemporaryDirectory() as root:
-            for path in ("core/tensor.h", "docs/other.md", "docs/page.md"):
+            for path in ("core/tensor/tensor.h", "docs/other.md", "docs/page.md"):
                 file = pathlib.Path(root, path)
                 file.parent.mkdir(exist_ok=True)
                 file.write_text("# A heading, in code\n", encoding="utf-8")
@@ -19,8 +19,8 @@ class CheckLinksTest(unittest.TestCase):
             return list(check_links.problems(root))
 
     def test_accepts_what_is_there(self):
-        self.assertEqual(self.problems("[a](other.md) [b](../core/tensor.h#L1) [c](other.md#a-heading-in-code) "
-                                       "[d](https://example.org/x.md) `core/tensor.h` `core/` `core/*.h` `core/tensor`"), [])
+        self.assertEqual(self.problems("[a](other.md) [b](../core/tensor/tensor.h#L1) [c](other.md#a-heading-in-code) "
+                                       "[d](https://example.org/x.md) `core/tensor/tensor.h` `core/` `core/*.h` `core/tensor`"), [])
 
     def test_names_document_line_and_target(self):
         self.assertEqual(self.problems("fine\n`core/tensors.h`"), ["docs/page.md:2: there is no core/tensors.h"])
@@ -30,7 +30,7 @@ class CheckLinksTest(unittest.TestCase):
             self.assertEqual(self.problems(f"[a]({link})"), [f"docs/page.md:1: there is no {link}"])
 
     def test_resolves_parents_from_the_document(self):
-        self.assertEqual(self.problems("`../core/tensor.h` `./other.md`"), [])
+        self.assertEqual(self.problems("`../core/tensor/tensor.h` `./other.md`"), [])
         self.assertEqual(self.problems("`../core/gone.h`"), ["docs/page.md:1: there is no ../core/gone.h"])
 
     def test_leaves_other_code_alone(self):

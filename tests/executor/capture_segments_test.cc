@@ -11,8 +11,8 @@
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tests/gpu/plain_runtime.h"
 #include "worker/device_memory.h"
-#include "worker/executor_testing.h"
-#include "worker/node_kernel.h"
+#include "worker/executor/executor_testing.h"
+#include "worker/executor/node_kernel.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 // What the executor costs by itself: whole steps of graphs whose kernels do next to nothing.
 #include <benchmark/benchmark.h>
 
-#include "worker/executor_testing.h"
+#include "worker/executor/executor_testing.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include "client/cond.h"
 #include "client/while_loop.h"
 #include "tests/executor/executor_worlds_testing.h"
-#include "worker/random_program_testing.h"
+#include "worker/executor/random_program_testing.h"
 
 namespace weir {
 namespace {
@@ -13,8 +13,8 @@ constexpr int kInputs = 3;
 
 using Statement = RandomBlock::Statement;
 
-// What BuildGraph of worker/random_program_testing.h builds, by the client's ops: what waits or burns there is two
-// negations, or adds one.
+// What BuildGraph of worker/executor/random_program_testing.h builds, by the client's ops: what waits or burns there is
+// two negations, or adds one.
 Output Build(const RandomBlock& block, OutputList values, const Scope& scope) {
   for (const Statement& s : block.statements) {
     const Output a = values[s.a], b = values[s.b];

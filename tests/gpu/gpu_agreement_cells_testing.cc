@@ -1,7 +1,7 @@
 // Recurrent cells and their gradients.
 #include <array>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

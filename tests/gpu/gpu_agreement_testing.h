@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/attr_value.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 

@@ -1,6 +1,6 @@
 // Ops that combine elements by index, that look along rows, that change variables, and that draw random numbers.
 #include "absl/strings/match.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

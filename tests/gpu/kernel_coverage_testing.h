@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "graph/graph.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Sessions choose the layout of images by what was measured before, in sessions that came before them.
 #include "client/gradients.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "tests/gpu/local_session.h"
 #include "tests/gpu/rewritten_session_testing.h"
 

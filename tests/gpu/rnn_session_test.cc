@@ -1,6 +1,6 @@
 // Recurrent networks of cuDNN in sessions on GPUs: their gradients, and what they refuse.
 #include "client/gradients.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "kernels/recurrent/args_rnn.h"
 #include "tests/gpu/gpu_session_testing.h"
 

@@ -1,8 +1,8 @@
 #include "tests/gradients/graph_function.h"
 
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
-#include "graph/lower_functions.h"
+#include "graph/functions/lower_functions.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {

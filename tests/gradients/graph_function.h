@@ -6,7 +6,7 @@
 
 #include "client/scope.h"
 #include "graph/output.h"
-#include "worker/executor_testing.h"
+#include "worker/executor/executor_testing.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "client/scope.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "graph/output.h"
 
 namespace weir {

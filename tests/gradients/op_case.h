@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_kernel_testing.h"
+#include "core/kernel/op_kernel_testing.h"
 #include "tests/gradients/numeric_gradient.h"
 
 namespace weir {

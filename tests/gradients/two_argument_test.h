@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/attr_value.h"
-#include "core/op_kernel_testing.h"
+#include "core/kernel/op_kernel_testing.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tests/gradients/graph_function.h"

@@ -5,7 +5,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 

@@ -10,8 +10,8 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_state.h"
-#include "core/numeric_types.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
+#include "core/tensor/numeric_types.h"
 #include "core/testing.h"
 
 namespace weir {

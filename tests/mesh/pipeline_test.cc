@@ -7,7 +7,7 @@
 #include "client/strategy/mesh_program.h"
 #include "gmock/gmock.h"
 #include "graph/ancestors_testing.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "gtest/gtest.h"
 #include "tests/mesh/chain_model.h"
 

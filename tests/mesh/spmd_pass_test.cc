@@ -4,7 +4,7 @@
 #include "gmock/gmock.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_manager.h"
-#include "graph/shape_refiner.h"
+#include "graph/shapes/shape_refiner.h"
 #include "graph/spmd/mesh.h"
 #include "graph/text/graph_text.h"
 #include "gtest/gtest.h"

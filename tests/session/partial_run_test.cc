@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "client/ops.h"
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "client/ops.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {

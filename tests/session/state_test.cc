@@ -8,7 +8,7 @@
 #include "client/ops.h"
 #include "client/saver.h"
 #include "client/variables.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include "client/optimizer.h"
 #include "client/training_loop.h"
 #include "client/variables.h"
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "tests/session/session_suite.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 #include "core/gpu/copy_ops.h"
 #include "core/gpu/gpu_op_kernel.h"
 #include "core/gpu/graph_ops.h"
-#include "core/memory_types.h"
+#include "core/kernel/memory_types.h"
 #include "graph/liveness.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"

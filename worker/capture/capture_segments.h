@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "core/gpu/gpu_device.h"
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "worker/capture/segments.h"
-#include "worker/plan.h"
+#include "worker/executor/plan.h"
 
 namespace weir {
 

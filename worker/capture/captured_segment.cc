@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/logging.h"
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 
 namespace weir {
 namespace {

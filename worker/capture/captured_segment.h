@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
 #include "worker/capture/replayable_graph.h"
-#include "worker/executor.h"
+#include "worker/executor/executor.h"
 
 namespace weir {
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/attr_value.h"
 #include "core/gpu/graph_ops.h"
-#include "core/kernel_registry.h"
-#include "core/memory_types.h"
+#include "core/kernel/kernel_registry.h"
+#include "core/kernel/memory_types.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 namespace {

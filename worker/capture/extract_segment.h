@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/kernel_registry.h"
+#include "core/kernel/kernel_registry.h"
 #include "graph/graph.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "core/resource_handle.h"
-#include "worker/executor.h"
+#include "core/tensor/resource_handle.h"
+#include "worker/executor/executor.h"
 
 namespace weir {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/gpu/gpu_capture.h"
 #include "core/gpu/gpu_memory_pool.h"
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
-#include "worker/plan.h"
+#include "worker/executor/plan.h"
 
 namespace weir {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "core/collective.h"
 #include "core/gpu/gpu_runtime.h"
+#include "core/rendezvous/collective.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/collective.h"
+#include "core/rendezvous/collective.h"
 #include "distribute/collective/task/step_watch.h"
 #include "distribute/collective/task/task_collectives.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "core/cancellation.h"
-#include "core/collective.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
+#include "core/rendezvous/collective.h"
+#include "core/threads/cancellation.h"
+#include "core/threads/timer_queue.h"
 #include "distribute/collective/collective_group.h"
 
 namespace weir {

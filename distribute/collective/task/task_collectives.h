@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/busy_poller.h"
-#include "core/collective.h"
 #include "core/mutex.h"
-#include "core/timer_queue.h"
-#include "core/work_queue.h"
+#include "core/rendezvous/collective.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/timer_queue.h"
+#include "core/threads/work_queue.h"
 #include "distribute/collective/collective_group.h"
 #include "distribute/collective/gpu/gpu_group_member.h"
 #include "distribute/collective/group_table.h"

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "core/cancellable_sleep.h"
+#include "core/threads/cancellable_sleep.h"
 #include "distribute/cluster/address.h"
 #include "distribute/coordination/caller_wait.h"
 #include "distribute/coordination/etcd/etcd_messages.h"

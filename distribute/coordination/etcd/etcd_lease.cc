@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "core/cancellable_sleep.h"
+#include "core/threads/cancellable_sleep.h"
 
 namespace weir::coordination {
 namespace {

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 #include "distribute/coordination/etcd/etcd_client.h"
 #include "distribute/coordination/store.h"
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "distribute/coordination/etcd/etcd_client.h"
 #include "distribute/coordination/store.h"
 

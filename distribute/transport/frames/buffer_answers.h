@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/frames/frame_link.h"
 #include "distribute/transport/worker_interface.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "core/cancellation.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_status.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "core/cancellation.h"
 #include "core/testing.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/frames/call_answers.h"
 #include "distribute/transport/frames/call_requests.h"
 #include "distribute/transport/frames/frame_limits.h"

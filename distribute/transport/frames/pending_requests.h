@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_link.h"
 #include "distribute/transport/worker_interface.h"

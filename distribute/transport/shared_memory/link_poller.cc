@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/compute_pool.h"
+#include "core/threads/compute_pool.h"
 
 namespace weir {
 namespace {

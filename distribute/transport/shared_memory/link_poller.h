@@ -10,9 +10,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "core/busy_poller.h"
-#include "core/cancellation.h"
 #include "core/mutex.h"
+#include "core/threads/busy_poller.h"
+#include "core/threads/cancellation.h"
 #include "distribute/transport/shared_memory/doorbell.h"
 #include "distribute/transport/shared_memory/poll_turn.h"
 #include "weir/transport.pb.h"

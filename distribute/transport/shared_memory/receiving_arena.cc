@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/memory_info.h"
+#include "core/memory/memory_info.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/shared_memory/arena_layout.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/mutex.h"
 #include "core/status.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "weir/shared_memory.pb.h"
 
 namespace weir {

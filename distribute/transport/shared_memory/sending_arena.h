@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "core/status.h"
-#include "core/tensor.h"
-#include "core/timer_queue.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/timer_queue.h"
 #include "weir/shared_memory.pb.h"
 
 namespace weir {

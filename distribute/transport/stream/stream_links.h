@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "core/blocking_pool.h"
 #include "core/mutex.h"
 #include "core/status.h"
-#include "core/timer_queue.h"
+#include "core/threads/blocking_pool.h"
+#include "core/threads/timer_queue.h"
 #include "weir/transport.pb.h"
 
 namespace weir {

@@ -12,8 +12,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "core/cancellation.h"
 #include "core/testing.h"
+#include "core/threads/cancellation.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_master_client.h"

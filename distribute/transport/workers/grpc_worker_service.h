@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "core/mutex.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/message_codec.h"

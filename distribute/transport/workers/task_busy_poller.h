@@ -1,7 +1,7 @@
 // The busy poller of a task's links.
 #pragma once
 
-#include "core/busy_poller.h"
+#include "core/threads/busy_poller.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/stream/stream_links.h"
 

@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "core/attr_value.h"
-#include "core/device_name.h"
+#include "core/device/device_name.h"
 #include "core/fusion/fused_node.h"
+#include "core/op/attr_value.h"
 #include "graph/passes/custom_optimizers.h"
 #include "graph/passes/fusion/fusable_nodes.h"
 #include "graph/passes/fusion/fusion_groups.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
-#include "core/index_tensor.h"
-#include "core/tensor_proto.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace weir {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/attr_value.h"
 #include "core/fusion/fused_expression.h"
+#include "core/op/attr_value.h"
 #include "graph/liveness.h"
 
 namespace weir {

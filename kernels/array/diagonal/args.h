@@ -1,7 +1,7 @@
 // Argument checks of the MatrixDiag family for all devices, with TensorFlow's messages.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/array/diagonal/diagonal_band.h"
 
 namespace weir {

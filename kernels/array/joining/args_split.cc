@@ -1,6 +1,6 @@
 #include "kernels/array/joining/args_split.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 namespace {

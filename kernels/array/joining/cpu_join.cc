@@ -1,6 +1,6 @@
 // Concat, Split, Pack and Unpack: tensors joined and split along one dimension.
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/array/joining/args_split.h"
 #include "kernels/device/elements.h"

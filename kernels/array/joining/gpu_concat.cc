@@ -1,5 +1,5 @@
 // Concat and ConcatV2.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/device/gpu/body_kernel.h"
 

@@ -1,7 +1,7 @@
 // The static shape of tensors that are joined along a dimension.
 #pragma once
 
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 
 namespace weir::op_shapes {
 

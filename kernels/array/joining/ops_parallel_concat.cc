@@ -1,6 +1,6 @@
 // The steps of ParallelConcat, as TensorFlow's optimizer makes them. A worker expands those that its device has no
 // kernel for (graph/fused/expand_fused_ops.h).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/array/family.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include "kernels/array/moving/args_pad.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 

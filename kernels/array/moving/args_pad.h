@@ -1,7 +1,7 @@
 // Argument checks of Pad, MirrorPad and MirrorPadGrad for all devices.
 #pragma once
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -1,6 +1,6 @@
 #include "kernels/array/moving/args_space_batch.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/dense_steps.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 // Argument checks of SpaceToBatch, SpaceToDepth and their inverses for all devices, with TensorFlow's messages.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

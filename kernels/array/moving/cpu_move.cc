@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <complex>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/array/moving/args_move.h"
 #include "kernels/array/moving/args_reverse.h"

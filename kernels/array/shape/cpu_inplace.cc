@@ -1,6 +1,6 @@
 // InplaceUpdate, InplaceAdd and InplaceSub, which update rows in the input's memory if no one else uses it; and
 // ParallelConcat, which joins rows.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/device/elements.h"
 #include "kernels/state/update_loops.h"

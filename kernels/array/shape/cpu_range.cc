@@ -1,7 +1,7 @@
 // Range and LinSpace.
 #include <cmath>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/cpu_elementwise.h"

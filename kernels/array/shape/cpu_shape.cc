@@ -1,7 +1,7 @@
 // Kernels that report, change or check a shape, and those that make tensors of one value.
 #include "absl/strings/str_join.h"
-#include "core/index_tensor.h"
-#include "core/numeric_types.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/array/family.h"
 #include "kernels/containers/variant_arithmetic.h"
 #include "kernels/device/elements.h"

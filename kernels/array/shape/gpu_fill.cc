@@ -1,5 +1,5 @@
 // Tensors of one value.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/device/gpu/body_kernel.h"
 

@@ -1,6 +1,6 @@
 // Updates of rows in place, and joining values as they arrive.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/array/family.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // Constants, placeholders, and ops that pass their inputs on.
-#include "core/attr_value.h"
-#include "graph/shape_inference.h"
+#include "core/op/attr_value.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/array/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

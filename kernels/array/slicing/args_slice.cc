@@ -1,6 +1,6 @@
 #include "kernels/array/slicing/args_slice.h"
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 

@@ -1,7 +1,7 @@
 // Argument checks of StridedSlice, its gradient and its assignments for all devices.
 #pragma once
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/array/slicing/strided_slice_spec.h"
 
 namespace weir {

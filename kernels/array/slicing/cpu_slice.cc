@@ -1,5 +1,5 @@
 // Slice, StridedSlice and its gradient.
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/array/family.h"
 #include "kernels/array/slicing/args_slice.h"
 #include "kernels/array/slicing/args_strided_slice.h"

@@ -1,7 +1,7 @@
 // Assignments to a strided slice of a variable, and of a value.
 #include "core/status.h"
-#include "graph/common_shapes.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/common_shapes.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/array/family.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "core/status.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace weir {
 

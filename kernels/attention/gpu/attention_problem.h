@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "kernels/attention/args.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/attention/gpu/attention_library.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "kernels/convolution/args.h"
 
 namespace weir {

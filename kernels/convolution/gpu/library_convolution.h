@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/gpu/gpu_device.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/gpu/convolution_library.h"
 

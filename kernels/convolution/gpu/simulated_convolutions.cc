@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Ops on iterators.
-#include "core/resource_handle.h"
-#include "core/variant_registry.h"
+#include "core/tensor/resource_handle.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_shapes.h"

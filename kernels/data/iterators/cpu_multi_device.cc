@@ -1,5 +1,5 @@
 // Ops on multi-device iterators.
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/variant_registry.h"
+#include "core/tensor/variant_registry.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/device/variant_nesting.h"

@@ -1,7 +1,7 @@
 // Packing tensors into an optional and taking them out: each is the other's gradient.
 #include <vector>
 
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/data/family.h"
 

@@ -1,5 +1,5 @@
 // What goes through an optional, against central differences.
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tests/gradients/graph_function.h"

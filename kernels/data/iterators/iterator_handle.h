@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/data/iterators/iterator_resource.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/out_of_memory.h"
+#include "core/memory/out_of_memory.h"
 #include "kernels/data/asserted_chain.h"
 
 namespace weir {

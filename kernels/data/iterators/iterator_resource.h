@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "core/device/resource_manager.h"
+#include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
-#include "core/op_kernel.h"
-#include "core/resource_manager.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {

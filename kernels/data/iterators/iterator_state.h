@@ -9,8 +9,8 @@
 
 #include "absl/strings/string_view.h"
 #include "core/status.h"
-#include "core/tensor.h"
-#include "core/variant.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/variant.h"
 
 namespace weir {
 

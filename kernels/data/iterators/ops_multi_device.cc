@@ -1,6 +1,6 @@
 // Iterators that hand the elements of one dataset to several devices.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/data/family.h"
 #include "kernels/data/op_lists.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/variant_tensors.h"
+#include "core/tensor/variant_tensors.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 // DatasetToTFRecord: the elements of a dataset of strings, as records of a file.
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/saved/record_sink.h"

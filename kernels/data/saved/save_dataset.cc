@@ -1,5 +1,5 @@
 // SaveDataset and SaveDatasetV2: elements to files; the second hands them on as it goes.
-#include "core/device.h"
+#include "core/device/device.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_saver.h"
 #include "kernels/data/family.h"

@@ -1,5 +1,5 @@
 // SnapshotDatasetV2: the first complete pass saves the elements of the input, later ones read them.
-#include "core/device.h"
+#include "core/device/device.h"
 #include "kernels/data/dataset_fingerprint.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_saver.h"

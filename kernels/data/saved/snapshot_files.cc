@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "core/random_bits.h"
-#include "core/tensor_proto.h"
+#include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"
 

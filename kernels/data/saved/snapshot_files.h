@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/data/dataset.h"
 #include "kernels/data/saved/record_sink.h"
 

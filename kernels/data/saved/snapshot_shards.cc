@@ -1,7 +1,7 @@
 // The shards of a snapshot as datasets: SnapshotDatasetReader and SnapshotNestedDatasetReader.
 #include <algorithm>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/indexed_dataset.h"

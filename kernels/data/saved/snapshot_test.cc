@@ -1,4 +1,4 @@
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/data/dataset_testing.h"
 #include "kernels/data/saved/snapshot_files.h"
 #include "tensorflow/core/protobuf/snapshot.pb.h"

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
-#include "core/device.h"
-#include "core/file_system.h"
+#include "core/device/device.h"
+#include "core/files/file_system.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/sources/record_stream.h"

@@ -1,7 +1,7 @@
 // LoadDataset: the elements that SaveDataset saved, in the order that a function gives the shards.
 #include <algorithm>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "kernels/data/dataset_output.h"
 #include "kernels/data/family.h"
 #include "kernels/data/saved/snapshot_files.h"

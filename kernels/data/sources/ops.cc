@@ -1,6 +1,6 @@
 // Datasets made from tensors, files, queries and functions.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/data/family.h"
 #include "kernels/data/op_lists.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/logging.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"

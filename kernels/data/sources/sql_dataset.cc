@@ -1,7 +1,7 @@
 // Rows that a query of a database gives.
 #include <algorithm>
 
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/sources/sql_query.h"

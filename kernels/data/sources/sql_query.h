@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "kernels/data/dataset.h"
 
 namespace weir {

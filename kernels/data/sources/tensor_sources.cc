@@ -1,7 +1,7 @@
 // Datasets of numbers and of tensors in memory.
 #include <algorithm>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/indexed_dataset.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "kernels/data/anonymous.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"

@@ -1,7 +1,7 @@
 // global_shuffle: all elements of a dataset with random access, in an order that a cipher of their indices gives.
 #include <array>
 
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/index_shuffle.h"

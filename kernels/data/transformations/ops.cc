@@ -1,6 +1,6 @@
 // Datasets that count, combine, shuffle and cache the elements of others.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/data/family.h"
 #include "kernels/data/op_lists.h"
 

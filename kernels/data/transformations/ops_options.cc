@@ -1,6 +1,6 @@
 // Datasets that yield elements of their input unchanged: options, pauses, samples, thread pools.
 #include "core/status.h"
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/data/family.h"
 #include "kernels/data/op_lists.h"
 

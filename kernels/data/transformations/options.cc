@@ -1,5 +1,5 @@
 // Options, rewrites and models of a pipeline, and GetOptions.
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "tensorflow/core/framework/node_def.pb.h"

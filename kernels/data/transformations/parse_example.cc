@@ -1,7 +1,7 @@
 // parse_example_dataset: batches of serialised examples become their features.
 #include <map>
 
-#include "core/tensor_variant.h"
+#include "core/tensor/tensor_variant.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "kernels/data/map_function.h"

@@ -2,7 +2,7 @@
 #include <deque>
 #include <numeric>
 
-#include "core/resource_handle.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/family.h"

@@ -1,6 +1,6 @@
 // dense_to_sparse_batch: rows of different sizes become one sparse tensor.
-#include "core/index_tensor.h"
-#include "core/tensor_variant.h"
+#include "core/tensor/index_tensor.h"
+#include "core/tensor/tensor_variant.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/element_buffer.h"
 #include "kernels/data/family.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "kernels/device/cudnn/cudnn_target.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include "core/gpu/gpu_math_settings.h"
 #include "core/gpu/gpu_runtime.h"
 #include "core/mutex.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 #include "kernels/device/cudnn/cudnn_target.h"
 #include "kernels/device/plans/library_recipe.h"
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 namespace {

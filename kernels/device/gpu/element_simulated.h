@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/elementwise/binary_functors.h"
 #include "kernels/elementwise/complex_number.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gpu/gpu_op_kernel.h"
-#include "core/variable.h"
+#include "core/kernel/variable.h"
 #include "kernels/state/reference_variables.h"
 #include "kernels/state/variable_kernels.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 
-#include "core/memory_types.h"
+#include "core/kernel/memory_types.h"
 #include "kernels/device/family.h"
 #include "kernels/device/gpu/gpu_variable.h"
 

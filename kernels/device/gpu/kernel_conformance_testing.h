@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/attr_value.h"
-#include "core/memory_types.h"
-#include "core/resource_handle.h"
-#include "core/variable.h"
+#include "core/kernel/memory_types.h"
+#include "core/kernel/variable.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/resource_handle.h"
 #include "kernels/array/moving/device.h"
 #include "kernels/device/gpu/body_kernel.h"
 #include "kernels/elementwise/elementwise_conformance_testing.h"

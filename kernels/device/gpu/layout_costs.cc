@@ -5,9 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "core/attr_value.h"
+#include "core/kernel/op_kernel.h"
 #include "core/logging.h"
-#include "core/op_kernel.h"
+#include "core/op/attr_value.h"
 #include "kernels/convolution/args.h"
 #include "kernels/convolution/gpu/library_convolution.h"
 #include "kernels/normalization/gpu/norm_library.h"

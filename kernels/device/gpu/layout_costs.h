@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "graph/passes/layout.h"
 
 namespace weir {

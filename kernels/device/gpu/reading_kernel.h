@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/gpu/gpu_device.h"
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

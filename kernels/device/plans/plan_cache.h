@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "core/file_system.h"
+#include "core/files/file_system.h"
 #include "core/mutex.h"
 #include "kernels/device/plans/library_recipe.h"
 

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "core/scratch_directory_testing.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {

@@ -1,7 +1,7 @@
 #include "kernels/elementwise/cast/args_bitcast.h"
 
 #include "core/status.h"
-#include "core/types.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

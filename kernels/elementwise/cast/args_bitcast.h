@@ -1,7 +1,7 @@
 // The output shape of Bitcast, for all devices.
 #pragma once
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace weir {
 

@@ -1,5 +1,5 @@
 // Bitcast.
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/elementwise/cast/args_bitcast.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/elementwise/family.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/elementwise/family.h"
 #include "kernels/quantized/uniform/uniform_quantized.h"
 #include "kernels/random/stateless_random.h"

@@ -1,5 +1,5 @@
 // Numbers rounded to one of their two neighbours at random.
-#include "graph/shape_inference.h"
+#include "graph/shapes/shape_inference.h"
 #include "kernels/elementwise/family.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 // differs.
 #include <cstring>
 
-#include "core/index_tensor.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/image/codec/jpeg_codec.h"
 #include "kernels/image/codec/png_codec.h"
 #include "kernels/image/codec/simple_formats.h"

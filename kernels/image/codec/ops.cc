@@ -1,5 +1,5 @@
 // Image files: what reads and writes them.
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
 #include "kernels/image/family.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // Products of double and complex matrices by Eigen, whose kernels each take seconds to compile.
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/linalg/matmul/gemm.h"
 
 namespace weir {

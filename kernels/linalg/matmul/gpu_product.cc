@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "core/device/resource_manager.h"
 #include "core/mutex.h"
-#include "core/resource_manager.h"
 #include "kernels/linalg/matmul/device.h"
 
 namespace weir {

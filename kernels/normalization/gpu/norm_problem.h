@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/tensor_shape.h"
-#include "core/types.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "core/attr_value.h"
+#include "core/op/attr_value.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/util/quantization/uniform_quant_ops_attr.pb.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "core/tensor_shape.h"
+#include "core/tensor/tensor_shape.h"
 
 namespace tensorflow {
 class NodeDef;

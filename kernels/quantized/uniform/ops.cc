@@ -1,5 +1,5 @@
 // Arithmetic on integers that stand for real numbers by an affine rule, scale * (q - zero_point).
-#include "graph/common_shapes.h"
+#include "graph/shapes/common_shapes.h"
 #include "kernels/quantized/family.h"
 #include "kernels/quantized/uniform/args_convolution.h"
 

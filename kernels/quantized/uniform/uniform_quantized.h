@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/op_kernel.h"
+#include "core/kernel/op_kernel.h"
 
 namespace weir {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "core/device/resource_manager.h"
 #include "core/gpu/gpu_device.h"
-#include "core/op_kernel.h"
-#include "core/resource_manager.h"
+#include "core/kernel/op_kernel.h"
 #include "kernels/recurrent/rnn_attrs.h"
 #include "kernels/recurrent/rnn_loops.h"
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/recurrent/gpu/rnn_library.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "core/memory_info.h"
+#include "core/memory/memory_info.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/sparse/csr/csr_matrix.h"
 #include "kernels/sparse/family.h"

@@ -1,4 +1,4 @@
-#include "core/op_kernel_testing.h"
+#include "core/kernel/op_kernel_testing.h"
 #include "kernels/library.h"
 #include "kernels/sparse/csr/csr_matrix.h"
 

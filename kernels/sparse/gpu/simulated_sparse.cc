@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/numeric_types.h"
+#include "core/tensor/numeric_types.h"
 #include "kernels/sparse/gpu/sparse_library.h"
 
 namespace weir {

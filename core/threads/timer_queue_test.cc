@@ -1,0 +1,48 @@
+#include "core/threads/timer_queue.h"
+
+#include <future>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+TEST(TimerQueue, RunsTimersInOrderOfTime) {
+  TimerQueue timers;
+  std::vector<int> ran;
+  std::promise<void> done;
+  const absl::Time now = absl::Now();
+  timers.Schedule(now + absl::Milliseconds(20), [&] {
+    ran.push_back(2);
+    done.set_value();
+  });
+  timers.Schedule(now + absl::Milliseconds(5), [&] { ran.push_back(1); });
+  done.get_future().wait();
+  EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
+TEST(TimerQueue, CancelledTimerNeverRuns) {
+  TimerQueue timers;
+  std::promise<void> done;
+  bool ran = false;
+  const absl::Time now = absl::Now();
+  const auto token = timers.Schedule(now + absl::Milliseconds(5), [&] { ran = true; });
+  timers.Cancel(token);
+  timers.Schedule(now + absl::Milliseconds(20), [&] { done.set_value(); });
+  done.get_future().wait();
+  EXPECT_FALSE(ran);
+}
+
+TEST(TimerQueue, TimerThatComesBeforeThoseWaitedForIsNotLate) {
+  TimerQueue timers;
+  std::promise<void> done;
+  timers.Schedule(absl::Now() + absl::Hours(1), [] {});
+  const auto far = timers.Schedule(absl::Now() + absl::Hours(1), [] {});
+  timers.Cancel(far);
+  timers.Schedule(absl::Now() + absl::Milliseconds(1), [&] { done.set_value(); });
+  done.get_future().wait();
+}
+
+}  // namespace
+}  // namespace weir
