@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "client/ops.h"
 #include "client/session.h"
+#include "core/clock.h"
 
 namespace weir::bench {
 namespace {
@@ -39,7 +40,7 @@ absl::Status Measure(int64_t keys, int64_t width) {
   Tensor ones(DT_FLOAT, TensorShape({kBatch, width}));
   for (float& value : ones.flat<float>()) value = -1;
   const int64_t before = ProcessBytes("VmRSS");
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   Tensor batch(DT_INT64, TensorShape({kBatch}));
   for (int64_t done = 0; done < keys; done += kBatch) {
     batch = Tensor(DT_INT64, TensorShape({kBatch}));
@@ -48,11 +49,11 @@ absl::Status Measure(int64_t keys, int64_t width) {
     }
     RETURN_IF_ERROR(session->Run({{fed, batch}, {gradient, ones}}, {rejected}).status());
   }
-  const double filled = absl::ToDoubleSeconds(absl::Now() - start);
+  const double filled = absl::ToDoubleSeconds(MonotonicNow() - start);
   const int64_t resident = ProcessBytes("VmRSS") - before;
-  const absl::Time again = absl::Now();
+  const absl::Time again = MonotonicNow();
   RETURN_IF_ERROR(session->Run({{fed, batch}}, {rows}).status());
-  const double pulled = absl::ToDoubleSeconds(absl::Now() - again);
+  const double pulled = absl::ToDoubleSeconds(MonotonicNow() - again);
   ASSIGN_OR_RETURN(const std::vector<Tensor> result, session->Run({statistics}));
   const int64_t* const v = result[0].data<int64_t>();
   const auto beyond = [&](int64_t bytes) {

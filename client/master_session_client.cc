@@ -1,4 +1,5 @@
 #include "client/master_session_client.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -15,14 +16,14 @@ int64_t FirstRequestId() { return static_cast<int64_t>((RandomBits() >> 2) | (ui
 // deadline to the call.
 constexpr absl::Duration kPatienceWithMaster = absl::Seconds(2);
 
-CallOptions CallWith(const SessionOptions& options) { return {.deadline = absl::Now() + options.call_timeout}; }
+CallOptions CallWith(const SessionOptions& options) { return {.deadline = MonotonicNow() + options.call_timeout}; }
 
 // For a step with this timeout, or the session's.
 CallOptions StepCallWith(const SessionOptions& options, int64_t timeout_in_ms) {
   CallOptions call = CallWith(options);
   if (timeout_in_ms <= 0) timeout_in_ms = options.config.operation_timeout_in_ms();
   if (timeout_in_ms > 0) {
-    call.deadline = std::min(call.deadline, absl::Now() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
+    call.deadline = std::min(call.deadline, MonotonicNow() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
   }
   return call;
 }
@@ -119,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
   const int node_ids = scope.graph()->num_node_ids();
   *request.mutable_graph_def() = scope.ToGraphDef();
   *request.mutable_config() = session->options_.config;
-  const CallOptions call{.deadline = absl::Now() + session->options_.connect_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + session->options_.connect_timeout};
   absl::Status created = session->master_->CreateSession(call, request, &response);
   if (!created.ok()) {
     session->closed_ = true;
@@ -237,7 +238,7 @@ absl::Status MasterSessionClient::Close() {
   tensorflow::CloseSessionRequest request;
   tensorflow::CloseSessionResponse response;
   request.set_session_handle(handle_);
-  return master_->CloseSession({.deadline = absl::Now() + absl::Seconds(30)}, request, &response);
+  return master_->CloseSession({.deadline = MonotonicNow() + absl::Seconds(30)}, request, &response);
 }
 
 }  // namespace weir

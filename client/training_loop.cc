@@ -1,4 +1,5 @@
 #include "client/training_loop.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -77,18 +78,18 @@ absl::Status TrainingLoop::Start(Session& session) {
   RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = restored_from.empty() ? -1 : global_step_;
-  last_saved_time_ = absl::Now();
+  last_saved_time_ = MonotonicNow();
   // An initial checkpoint: a later failure can then always be recovered from.
   return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
 }
 
 // Tasks, or the chief, may still be starting.
 absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_from) {
-  const absl::Time deadline = absl::Now() + options_.recovery_timeout;
+  const absl::Time deadline = MonotonicNow() + options_.recovery_timeout;
   for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
     const absl::Status status = state_.Establish(session, restored_from);
     if (!IsTaskLoss(status)) return status;
-    if (absl::Now() + pause > deadline) return status;
+    if (MonotonicNow() + pause > deadline) return status;
     absl::SleepFor(pause);
   }
 }
@@ -98,12 +99,12 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
   if (options_.feeds) {
     ASSIGN_OR_RETURN(feeds, options_.feeds(global_step_));
   }
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   StepReport report;
   std::vector<Output> fetches = options_.fetches;
   if (shares_variables()) fetches.push_back(global_step_after_);
   ASSIGN_OR_RETURN(report.fetches, session.Run(feeds, fetches, {options_.train}));
-  report.duration = absl::Now() - start;
+  report.duration = MonotonicNow() - start;
   ++global_step_;
   if (shares_variables()) {
     global_step_ = report.fetches.back().scalar<int64_t>();
@@ -116,28 +117,28 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
   if (!state_.is_saved()) return absl::OkStatus();
   const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_saved_step_ >= options_.checkpoint_steps;
-  const bool by_time = absl::Now() - last_saved_time_ >= options_.checkpoint_interval;
+  const bool by_time = MonotonicNow() - last_saved_time_ >= options_.checkpoint_interval;
   return by_steps || by_time ? Save(session) : absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
   RETURN_IF_ERROR(state_.Save(session, global_step_));
   last_saved_step_ = global_step_;
-  last_saved_time_ = absl::Now();
+  last_saved_time_ = MonotonicNow();
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->AfterSave(session, global_step_));
   return absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure) {
   if (!recovery_.has_value()) {
-    recovery_ = Recovery{.start = absl::Now(), .pause = kFirstPause};
+    recovery_ = Recovery{.start = MonotonicNow(), .pause = kFirstPause};
     recovery_->report.cause = failure;
     recovery_->report.failed_at = global_step_;
     for (const auto& hook : options_.hooks) hook->Failed(failure, global_step_);
   }
   absl::Status status = failure;
   do {
-    if (absl::Now() + recovery_->pause > recovery_->start + options_.recovery_timeout) {
+    if (MonotonicNow() + recovery_->pause > recovery_->start + options_.recovery_timeout) {
       return errors::DeadlineExceeded(
           "The cluster did not come back within ", absl::FormatDuration(options_.recovery_timeout),
           " after: ", recovery_->report.cause.message(), ". Last error: ", status.message());
@@ -153,7 +154,7 @@ absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure
 
 void TrainingLoop::EndRecovery() {
   if (!recovery_.has_value()) return;
-  recovery_->report.duration = absl::Now() - recovery_->start;
+  recovery_->report.duration = MonotonicNow() - recovery_->start;
   for (const auto& hook : options_.hooks) hook->Recovered(recovery_->report);
   recovery_.reset();
 }
@@ -162,7 +163,7 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
   ASSIGN_OR_RETURN(bool whole, state_.IsWhole(session));
   if (!whole) {
     RETURN_IF_ERROR(state_.Establish(session, restored_from));
-    last_saved_time_ = absl::Now();
+    last_saved_time_ = MonotonicNow();
   }
   RETURN_IF_ERROR(ReadGlobalStep(session));
   if (!whole) last_saved_step_ = global_step_;

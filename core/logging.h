@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/clock.h"
 #include "core/mutex.h"
 
 namespace weir {
@@ -87,7 +88,7 @@ class LogMessage {
 class LogLimiter {
  public:
   // The number suppressed since the last admitted one; -1: suppress this one too.
-  int64_t Admit(absl::Duration interval, absl::Time now = absl::Now());
+  int64_t Admit(absl::Duration interval, absl::Time now = MonotonicNow());
 
  private:
   std::atomic<int64_t> next_nanos_{0};

@@ -1,4 +1,5 @@
 #include "master/client_graph.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -107,7 +108,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
 absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,
                                    const std::vector<std::string>& feed_keys,
                                    const absl::flat_hash_map<int, std::string>& fetch_keys) {
-  const CallOptions call{.deadline = absl::Now() + options.call_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options.call_timeout};
   std::vector<Awaited<absl::StatusOr<std::string>>> registered(parts_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
@@ -140,7 +141,7 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
 }
 
 ClientGraph::~ClientGraph() {
-  const CallOptions call{.deadline = absl::Now() + absl::Seconds(5)};
+  const CallOptions call{.deadline = MonotonicNow() + absl::Seconds(5)};
   for (const Part& part : parts_) {
     if (part.graph_handle.empty()) continue;
     struct Call {

@@ -1,4 +1,5 @@
 #include "master/ended_steps.h"
+#include "core/clock.h"
 
 #include <utility>
 
@@ -19,7 +20,7 @@ void EndedSteps::Add(int64_t step_id, std::shared_ptr<const ClientGraph> graph) 
   MutexLock lock(mu_);
   ended_.push_back({step_id, std::move(graph)});
   if (timer_) return;
-  timer_ = timers_->Schedule(absl::Now() + kGather, [this] {
+  timer_ = timers_->Schedule(MonotonicNow() + kGather, [this] {
     {
       MutexLock lock(mu_);
       timer_.reset();
@@ -43,7 +44,7 @@ void EndedSteps::Cleanup(int64_t step_id, const ClientGraph& graph) {
     tensorflow::CleanupGraphResponse response;
     std::shared_ptr<WorkerInterface> worker;
   };
-  const CallOptions call{.deadline = absl::Now() + absl::Seconds(5)};
+  const CallOptions call{.deadline = MonotonicNow() + absl::Seconds(5)};
   for (const auto& part : graph.parts()) {
     auto pending = std::make_shared<Call>();
     pending->worker = part.worker;

@@ -1,4 +1,5 @@
 #include "master/graph_preparation.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <optional>
@@ -158,7 +159,7 @@ class TimeLimit {
  public:
   TimeLimit(TimerQueue* timers, absl::Duration limit) : timers_(timers) {
     if (timers_ == nullptr) return;
-    token_ = timers_->Schedule(absl::Now() + limit,
+    token_ = timers_->Schedule(MonotonicNow() + limit,
                                [this] { over_.StartCancel(errors::DeadlineExceeded("Folding took too long")); });
   }
   ~TimeLimit() {

@@ -1,4 +1,5 @@
 #include "master/health_monitor.h"
+#include "core/clock.h"
 
 #include "absl/time/clock.h"
 
@@ -27,8 +28,8 @@ void HealthMonitor::Loop() {
   while (true) {
     {
       MutexLock lock(mu_);
-      const absl::Time next = absl::Now() + options_.interval;
-      while (!stopping_ && absl::Now() < next) lock.WaitUntil(changed_, absl::ToChronoTime(next));
+      const absl::Time next = MonotonicNow() + options_.interval;
+      while (!stopping_ && MonotonicNow() < next) lock.WaitUntil(changed_, ToSteady(next));
       if (stopping_) return;
     }
     CheckSteps();
@@ -36,7 +37,7 @@ void HealthMonitor::Loop() {
 }
 
 void HealthMonitor::CheckSteps() {
-  for (const auto& step : options_.running_steps(absl::Now() - options_.slow_step)) {
+  for (const auto& step : options_.running_steps(MonotonicNow() - options_.slow_step)) {
     for (const auto& part : step->graph().parts()) {
       if (part.task != options_.local_task) Ask(part.task, part.worker);
     }
@@ -50,7 +51,7 @@ void HealthMonitor::Ask(const std::string& task, std::shared_ptr<WorkerInterface
     MutexLock lock(mu_);
     if (!probes_.emplace(task, probe).second) return;
   }
-  const CallOptions call{.deadline = absl::Now() + options_.answer_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout};
   probe->worker->GetStatusAsync(call, &probe->request, &probe->response, [this, task, probe](absl::Status status) {
     if (!status.ok()) {
       const absl::Status failure =

@@ -1,4 +1,5 @@
 #include "master/master.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ namespace {
 std::string NewSessionHandle() { return absl::StrFormat("%016x", RandomBits()); }
 
 CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
-  options.deadline = std::min(options.deadline, absl::Now() + timeout);
+  options.deadline = std::min(options.deadline, MonotonicNow() + timeout);
   return options;
 }
 

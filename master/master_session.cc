@@ -1,4 +1,5 @@
 #include "master/master_session.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -31,7 +32,7 @@ std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::
 absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
                         const tensorflow::ConfigProto& config) {
   const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
-  return limit_ms > 0 ? std::min(call.deadline, absl::Now() + absl::Milliseconds(limit_ms)) : call.deadline;
+  return limit_ms > 0 ? std::min(call.deadline, MonotonicNow() + absl::Milliseconds(limit_ms)) : call.deadline;
 }
 
 // True if the session records costs for a step that follows `earlier_steps` others of its graph.
@@ -242,7 +243,7 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
   } else {
     ASSIGN_OR_RETURN(const std::shared_ptr<WorkerInterface> worker, options_.tasks.workers->Get(leader));
     CallOptions bounded = call;
-    bounded.deadline = std::min(call.deadline, absl::Now() + kSequencePatience);
+    bounded.deadline = std::min(call.deadline, MonotonicNow() + kSequencePatience);
     RETURN_IF_ERROR(Await([&](auto done) { worker->GetStepSequenceAsync(bounded, &request, &response, done); }));
     sequences->Learn(response);
   }

@@ -1,4 +1,5 @@
 #include "master/master_session.h"
+#include "core/clock.h"
 
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
@@ -62,7 +63,7 @@ class MasterSessionTest : public testing::Test {
     EXPECT_THAT(session_->Create(Soon(), graph), IsOk());
   }
 
-  static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(30)}; }
+  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
   absl::Status RunStep() {
     RunStepArgs args;
     args.feeds = {{"x:0", AsScalar<float>(1)}};

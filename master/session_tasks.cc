@@ -1,4 +1,5 @@
 #include "master/session_tasks.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ absl::StatusOr<SessionTasks::Task> SessionTasks::Ask(const std::string& task) co
   ASSIGN_OR_RETURN(found.worker, options_.workers->Get(task));
   tensorflow::GetStatusRequest request;
   tensorflow::GetStatusResponse response;
-  const CallOptions call{.deadline = absl::Now() + options_.call_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
   RETURN_IF_ERROR(Await([&](auto done) { found.worker->GetStatusAsync(call, &request, &response, done); }));
   if (response.device_attributes().empty()) {
     return errors::FailedPrecondition("Task ", task, " reports no devices");
@@ -63,7 +64,7 @@ absl::Status SessionTasks::OpenWorkerSession(const std::string& task, Task* foun
   request.set_master_task(options_.local_task);
   // Lets a worker detect sessions from before a restart of this master.
   request.set_master_incarnation(static_cast<int64_t>(master_incarnation_));
-  const CallOptions call{.deadline = absl::Now() + options_.call_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
   absl::Status status =
       Await([&](auto done) { found->worker->CreateWorkerSessionAsync(call, &request, &response, done); });
   if (status.ok()) status = Negotiate(call, found);
@@ -91,7 +92,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
     }
     missing = std::move(still_missing);
     if (missing.empty()) return absl::OkStatus();
-    const absl::Time retry = absl::Now() + kRetryPause;
+    const absl::Time retry = MonotonicNow() + kRetryPause;
     if (retry > call.deadline) {
       return errors::DeadlineExceeded(
           "CreateSession still waits for ", absl::StrJoin(missing, ", "),
@@ -146,7 +147,7 @@ void SessionTasks::Disconnect() {
   }
   tensorflow::DeleteWorkerSessionRequest request;
   request.set_session_handle(options_.session_handle);
-  const CallOptions call{.deadline = absl::Now() + options_.call_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
   std::vector<tensorflow::DeleteWorkerSessionResponse> responses(tasks.size());
   std::vector<Awaited<absl::Status>> ended(tasks.size());
   size_t i = 0;

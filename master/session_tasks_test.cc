@@ -1,4 +1,5 @@
 #include "master/session_tasks.h"
+#include "core/clock.h"
 
 #include "absl/time/clock.h"
 #include "core/testing.h"
@@ -32,7 +33,7 @@ class CapableWorkerPool : public WorkerPool {
 
 class SessionTasksTest : public testing::Test {
  protected:
-  absl::Status Connect() { return tasks_.Connect({.deadline = absl::Now() + absl::Seconds(30)}); }
+  absl::Status Connect() { return tasks_.Connect({.deadline = MonotonicNow() + absl::Seconds(30)}); }
 
   CapableWorkerPool pool_;
   SessionTasks tasks_{{.workers = &pool_, .local_task = kCapableTask, .session_handle = "s"}};

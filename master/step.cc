@@ -1,4 +1,5 @@
 #include "master/step.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -36,7 +37,7 @@ class Step::CallerLink {
 };
 
 Step::Step(Options options, std::shared_ptr<const ClientGraph> graph)
-    : options_(std::move(options)), graph_(std::move(graph)), start_(absl::Now()) {
+    : options_(std::move(options)), graph_(std::move(graph)), start_(MonotonicNow()) {
   if (options_.deadline < absl::InfiniteFuture()) {
     has_timer_ = true;
     timer_ = options_.timers->Schedule(options_.deadline, [this] {

@@ -6,7 +6,7 @@
 LAYERS is the order: a folder may use itself and what stands above it. ROOMS is the same for the rooms inside core/ and
 distribute/, so that none of them include each other in a circle. NEVER holds what a folder may not use although the
 order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*)
-may use everything; nothing uses them.
+may use everything; nothing uses them. Only WALL_CLOCK_FILES read the wall clock.
 No folder has one of FOLDER_NAMES, no source file one of FILE_WORDS in its name, and no folder more than MOST_SOURCES sources
 of its own.
 """
@@ -68,6 +68,16 @@ TOOLKIT_FILES = re.compile(r"(core/cuda|distribute/collective/nccl|bench/gpu)/|k
 THREADS = r"(thread|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)$|core/threads/work_queue\.h$"
 IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.h)$"
 
+# The wall clock can jump, so only what people or files read comes from it.
+WALL_CLOCK = re.compile(r"absl::Now\(\)|system_clock|gettimeofday\(|CLOCK_REALTIME")
+WALL_CLOCK_FILES = {
+    "client/estimator/saved_model.cc", "client/saver.cc", "core/clock.cc", "core/files/memory_file_system.cc",
+    "core/kernel/debug_publisher.cc", "core/logging.cc", "distribute/transport/grpc_deadline.h",
+    "distribute/transport/grpc_server.cc", "distribute/transport/workers/grpc_worker_service.cc",
+    "kernels/data/element_saver.cc", "kernels/debug/cpu_probe.cc", "kernels/embedding/embedding_table.cc",
+    "kernels/summary/event_writer.cc", "worker/stats_collector.cc",
+}
+
 # folder: (pattern of an include, what it is)
 NEVER = {
     "core": [(GRPC, "gRPC"), (NCCL, "NCCL")],
@@ -125,6 +135,8 @@ def errors_of(path, text, exists):
     is_test = bool(TEST_FILE.search(path))
     own = folder_of(path)
     for number, line in enumerate(text.splitlines(), 1):
+        if own and not is_test and WALL_CLOCK.search(line) and path not in WALL_CLOCK_FILES:
+            yield number, "the wall clock can jump: use MonotonicNow (core/clock.h)"
         match = INCLUDE.match(line)
         if not match:
             continue

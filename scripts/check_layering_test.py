@@ -92,6 +92,12 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(len(messages("worker/a.cc", '"core/status_testing.h"')), 1)
         self.assertEqual(len(messages("worker/a.cc", '"gtest/gtest.h"')), 1)
 
+    def test_the_wall_clock_is_for_people(self):
+        def found(path):
+            return list(check_layering.errors_of(path, "start_ = absl::Now();\n", lambda include: False))
+        self.assertIn("MonotonicNow", found("master/a.cc")[0][1])
+        self.assertEqual(found("core/logging.cc") + found("master/a_test.cc"), [])
+
     def test_paths_are_from_the_root(self):
         self.assertEqual(len(messages("core/a.cc", '"a.h"')), 1)
         self.assertEqual(len(messages("core/a.cc", '"../graph/a.h"')), 1)

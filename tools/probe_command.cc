@@ -1,5 +1,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/wire_format.h"
@@ -23,7 +24,7 @@ absl::StatusOr<std::string> AddressOf(const std::string& target) {
 
 absl::Status AskOnce(GrpcChannel& channel) {
   ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(tensorflow::GetStatusRequest()));
-  return channel.Call("/tensorflow.WorkerService/GetStatus", {.deadline = absl::Now() + kCallTimeout}, request)
+  return channel.Call("/tensorflow.WorkerService/GetStatus", {.deadline = MonotonicNow() + kCallTimeout}, request)
       .status();
 }
 
@@ -35,11 +36,11 @@ absl::Status ProbeTasks(const std::vector<std::string>& targets, absl::Duration 
     ASSIGN_OR_RETURN(std::string address, AddressOf(target));
     addresses.push_back(std::move(address));
   }
-  const absl::Time deadline = absl::Now() + wait;
+  const absl::Time deadline = MonotonicNow() + wait;
   for (const std::string& address : addresses) {
     GrpcChannel channel({.address = address}, nullptr);
     absl::Status status = AskOnce(channel);
-    while (!status.ok() && absl::Now() + kPause < deadline) {
+    while (!status.ok() && MonotonicNow() + kPause < deadline) {
       absl::SleepFor(kPause);
       status = AskOnce(channel);
     }

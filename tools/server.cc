@@ -1,4 +1,5 @@
 #include "tools/server.h"
+#include "core/clock.h"
 
 #include <utility>
 #include <vector>
@@ -132,7 +133,7 @@ absl::Status Server::Serve(const std::string& address) {
 }
 
 void Server::Shutdown(absl::Duration patience) {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = MonotonicNow() + patience;
   if (transport_service_ != nullptr) transport_service_->RejectCalls();
   if (server_ != nullptr) server_->Drain(deadline);
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);

@@ -1,4 +1,5 @@
 #include "tools/server_command.h"
+#include "core/clock.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -70,10 +71,10 @@ void StartWatchdog() {
   const auto watch = [] {
     sigset_t signals = StopSignals();
     sigdelset(&signals, SIGHUP);  // a closing terminal sends it more than once
-    const absl::Time deadline = absl::Now() + kLimit;
+    const absl::Time deadline = MonotonicNow() + kLimit;
     int signal = 0;
     do {  // retried when interrupted by a debugger or SIGCONT
-      timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - absl::Now()));
+      timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - MonotonicNow()));
       signal = sigtimedwait(&signals, nullptr, &left);
     } while (signal < 0 && errno == EINTR);
     static constexpr char kAsked[] = "weir server: stopped immediately\n";

@@ -1,5 +1,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "core/clock.h"
 #include "core/gpu/gpu_allocator.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
@@ -86,7 +87,7 @@ absl::Status PrintStatus(const std::string& target, bool resources, std::ostream
   ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
   GrpcMasterClient master(GrpcChannelOptions{.address = address.ToString()});
   CallOptions options;
-  options.deadline = absl::Now() + absl::Seconds(10);
+  options.deadline = MonotonicNow() + absl::Seconds(10);
   tensorflow::ListDevicesRequest request;
   tensorflow::ListDevicesResponse response;
   RETURN_IF_ERROR(master.ListDevices(options, request, &response));

@@ -1,4 +1,5 @@
 #include "worker/worker.h"
+#include "core/clock.h"
 
 #include <condition_variable>
 #include <thread>
@@ -277,7 +278,7 @@ TEST_F(WorkerTest, CancellationEndsAStepThatWaits) {
 TEST_F(WorkerTest, DeadlinesEndAStepThatWaits) {
   Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false), {}, "_recv"), "y");
   auto handle = Register({}, {"y"});
-  Fetched result = Run({.graph_handle = *handle, .step_id = 1}, {.deadline = absl::Now() + absl::Milliseconds(20)});
+  Fetched result = Run({.graph_handle = *handle, .step_id = 1}, {.deadline = MonotonicNow() + absl::Milliseconds(20)});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 

@@ -3,6 +3,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/variables.h"
+#include "core/clock.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "worker/capture/capture_segments.h"
 
@@ -56,13 +57,13 @@ absl::StatusOr<Figure> SmallKernelsAs(const Machine& machine, bool is_replayed) 
   one.flat<float>()[0] = 1;
   absl::Time start;
   for (int i = 0; i < warm_ups + steps; ++i) {
-    if (i == warm_ups) start = absl::Now();
+    if (i == warm_ups) start = MonotonicNow();
     ASSIGN_OR_RETURN(const auto out, step->Run({one}));
     if (out[0].flat<float>()[0] != static_cast<float>(kernels + 1))
       return errors::Internal("A step computed a wrong sum");
   }
   return Figure{.form = is_replayed ? "replayed" : "one by one",
-                .value = absl::ToDoubleMicroseconds(absl::Now() - start) / steps / kernels,
+                .value = absl::ToDoubleMicroseconds(MonotonicNow() - start) / steps / kernels,
                 .unit = "us"};
 }
 

@@ -1,4 +1,5 @@
 #include "client/data/input_stream.h"
+#include "core/clock.h"
 
 #include <limits>
 
@@ -86,7 +87,7 @@ bool GeneratorFeed::stopping() const {
 }
 
 bool GeneratorFeed::HasEnded(absl::Duration patience) {
-  const auto deadline = absl::ToChronoTime(absl::Now() + patience);
+  const auto deadline = ToSteady(MonotonicNow() + patience);
   MutexLock lock(mu_);
   while (!has_ended_) {
     if (lock.WaitUntil(ended_, deadline) == std::cv_status::timeout) break;

@@ -1,4 +1,5 @@
 #include "client/estimator/checkpoint_evaluator.h"
+#include "core/clock.h"
 
 #include "absl/time/clock.h"
 #include "tensorflow/core/framework/summary.pb.h"
@@ -29,14 +30,14 @@ absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
 
 absl::Status CheckpointEvaluator::Follow(int64_t last_step) {
   const RunConfig& config = estimator_.config();
-  absl::Time deadline = absl::Now() + config.evaluator_patience;
+  absl::Time deadline = MonotonicNow() + config.evaluator_patience;
   while (evaluated_step_ < last_step) {
     ASSIGN_OR_RETURN(const bool evaluated, EvaluateNewest());
     if (evaluated) {
-      deadline = absl::Now() + config.evaluator_patience;
+      deadline = MonotonicNow() + config.evaluator_patience;
       continue;
     }
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return errors::Unavailable("No new checkpoint in ", config.model_dir, " for ",
                                  absl::FormatDuration(config.evaluator_patience), "; the last evaluated is of step ",
                                  evaluated_step_, " of ", last_step);

@@ -1,4 +1,5 @@
 #include "client/strategy/chief_thread.h"
+#include "core/clock.h"
 
 #include "absl/time/clock.h"
 #include "core/threads/cancellable_sleep.h"
@@ -29,7 +30,7 @@ void ChiefThread::Run(const Operation& update) {
       session_->Close().IgnoreError();  // otherwise the workers' steps would wait for this one's indefinitely
       return;
     }
-    if (!SleepUntil(absl::Now() + kRetryPause, &stop_).ok()) return;
+    if (!SleepUntil(MonotonicNow() + kRetryPause, &stop_).ok()) return;
   }
 }
 

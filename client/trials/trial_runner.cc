@@ -1,4 +1,5 @@
 #include "client/trials/trial_runner.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <atomic>
@@ -74,10 +75,10 @@ void TrialRunner::RunOne(int64_t budget, TrialResult* result) {
     context.directory_ = JoinPath(options_.directory, absl::StrCat("trial-", result->index));
   }
   if (!options_.devices.empty()) context.device_ = options_.devices[result->index % options_.devices.size()];
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   absl::StatusOr<double> objective = function_(context);
   if (!context.error_.ok()) objective = context.error_;
-  result->duration += absl::Now() - start;
+  result->duration += MonotonicNow() - start;
   result->budget = budget;
   result->status = objective.status();
   result->stopped_early = context.stopped_;

@@ -1,4 +1,5 @@
 #include "core/cuda/cuda_stream.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <thread>
@@ -17,7 +18,7 @@ absl::Status Poll(absl::Time deadline, absl::string_view what, const IsDone& is_
   for (absl::Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
     ASSIGN_OR_RETURN(const bool done, is_done());
     if (done) return absl::OkStatus();
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     if (now >= deadline) return errors::DeadlineExceeded(what, " timed out");
     if (pause == kShortest) {
       std::this_thread::yield();

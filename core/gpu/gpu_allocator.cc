@@ -1,4 +1,5 @@
 #include "core/gpu/gpu_allocator.h"
+#include "core/clock.h"
 
 #include <algorithm>
 
@@ -76,11 +77,11 @@ absl::StatusOr<void*> GpuAllocator::AllocateChunk(size_t bytes, GpuStream* strea
       data = TryAllocate(bytes, stream, &remedy);
       if (data.ok() || (!remedy.is_full && remedy.streams.empty())) return data;
       if (remedy.regions.empty()) {
-        if (absl::Now() >= deadline) return data;
+        if (MonotonicNow() >= deadline) return data;
         if (first) ++stats_.num_retries;
         if (remedy.streams.empty()) {
           if (arena_.bytes_in_use() == 0) return data;  // nothing can be freed
-          lock.WaitUntil(freed_, absl::ToChronoTime(std::min(deadline, absl::Now() + absl::Seconds(1))));
+          lock.WaitUntil(freed_, ToSteady(std::min(deadline, MonotonicNow() + absl::Seconds(1))));
         }
       }
     }
@@ -436,7 +437,7 @@ std::string GpuAllocator::CheckInvariants() const {
 void* GpuTensorAllocator::AllocateRaw(size_t bytes) {
   const absl::Duration patience = allocator_->options().retry_for;
   absl::StatusOr<void*> data = allocator_->Allocate(
-      bytes, stream_, patience > absl::ZeroDuration() ? absl::Now() + patience : absl::InfinitePast());
+      bytes, stream_, patience > absl::ZeroDuration() ? MonotonicNow() + patience : absl::InfinitePast());
   return data.ok() ? *data : nullptr;
 }
 

@@ -1,4 +1,5 @@
 #include "core/gpu/gpu_allocator.h"
+#include "core/clock.h"
 
 #include <atomic>
 #include <cstring>
@@ -59,7 +60,7 @@ TEST_F(GpuAllocatorTest, AnotherStreamWaitsForTheLastUse) {
   ASSERT_THAT(Write(*b_, "second", second, 4096), IsOk());
   EXPECT_EQ(allocator.Stats().num_waits, 1);
   EXPECT_THAT(gpu_.Races(), IsEmpty());
-  EXPECT_THAT(b_->Synchronize(absl::Now()), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(b_->Synchronize(MonotonicNow()), StatusIs(absl::StatusCode::kDeadlineExceeded));
   gpu_.Release(a_.get());
   EXPECT_THAT(b_->Synchronize(), IsOk());
   allocator.Free(second);
@@ -214,7 +215,7 @@ TEST_F(GpuAllocatorTest, WaitsForMemoryThatAnotherThreadFrees) {
     while (allocator.Stats().num_retries == 0) std::this_thread::yield();
     allocator.Free(held);
   });
-  ASSERT_OK_AND_ASSIGN(void* data, allocator.Allocate(kMiB, a_.get(), absl::Now() + absl::Seconds(60)));
+  ASSERT_OK_AND_ASSIGN(void* data, allocator.Allocate(kMiB, a_.get(), MonotonicNow() + absl::Seconds(60)));
   other.join();
   allocator.Free(data);
   EXPECT_EQ(allocator.Stats().num_retries, 1);
@@ -223,7 +224,7 @@ TEST_F(GpuAllocatorTest, WaitsForMemoryThatAnotherThreadFrees) {
 TEST_F(GpuAllocatorTest, WaitsNoLongerThanAsked) {
   GpuAllocator allocator(&gpu_, {.limit = kMiB});
   void* const held = *allocator.Allocate(kMiB, a_.get());
-  EXPECT_THAT(allocator.Allocate(kMiB, a_.get(), absl::Now() + absl::Milliseconds(20)),
+  EXPECT_THAT(allocator.Allocate(kMiB, a_.get(), MonotonicNow() + absl::Milliseconds(20)),
               StatusIs(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(allocator.Allocate(2 * kMiB, a_.get(), absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kResourceExhausted));  // never
@@ -276,7 +277,7 @@ TEST_F(GpuAllocatorTest, ABrokenDeviceIsNotOutOfMemoryForTheHostEither) {
     gpu_.FailNextOperation(GpuError::kIllegalAddress);
     gpu_.Release(a_.get());
   });
-  const absl::Status status = pinned.Allocate(4096, nullptr, absl::Now() + absl::Seconds(60)).status();
+  const absl::Status status = pinned.Allocate(4096, nullptr, MonotonicNow() + absl::Seconds(60)).status();
   breaker.join();
   EXPECT_EQ(GpuErrorOf(status), GpuError::kIllegalAddress) << status;
 }
@@ -315,7 +316,7 @@ TEST_F(GpuAllocatorTest, PinnedMemoryIsTheHostsWhenCopiesAreOver) {
   pinned.Free(first);
   EXPECT_THAT(pinned.Allocate(4096, nullptr), StatusIs(absl::StatusCode::kResourceExhausted));
   gpu_.Release(a_.get());
-  ASSERT_OK_AND_ASSIGN(void* second, pinned.Allocate(4096, nullptr, absl::Now() + absl::Seconds(60)));
+  ASSERT_OK_AND_ASSIGN(void* second, pinned.Allocate(4096, nullptr, MonotonicNow() + absl::Seconds(60)));
   EXPECT_EQ(first, second);
   gpu_.HostAccess("fill again", GpuAccess::Write(second, 4096));
   EXPECT_THAT(gpu_.Races(), IsEmpty());
@@ -443,7 +444,7 @@ TEST(GpuAllocatorThreadsTest, AllocateAndFreeTogether) {
       std::mt19937 random(reinterpret_cast<uintptr_t>(stream));
       for (int i = 0; i < 300; ++i) {
         const size_t bytes = 1 + random() % 100000;
-        ASSERT_OK_AND_ASSIGN(void* data, allocator.Allocate(bytes, stream, absl::Now() + absl::Seconds(60)));
+        ASSERT_OK_AND_ASSIGN(void* data, allocator.Allocate(bytes, stream, MonotonicNow() + absl::Seconds(60)));
         const PatternArgs args{static_cast<unsigned char*>(data), bytes, static_cast<unsigned char>(random()),
                                &mismatches};
         ASSERT_THAT(stream->LaunchWith(kWritePattern, args, {GpuAccess::Write(data, bytes)}), IsOk());

@@ -1,4 +1,5 @@
 #include "core/gpu/gpu_completion_queue.h"
+#include "core/clock.h"
 
 #include <iterator>
 
@@ -18,7 +19,7 @@ GpuCompletionQueue::~GpuCompletionQueue() {
 }
 
 void GpuCompletionQueue::Then(GpuStream* stream, Callback callback) {
-  Pending added{RecordOn(stream), stream, absl::Now() + options_.patience, std::move(callback)};
+  Pending added{RecordOn(stream), stream, MonotonicNow() + options_.patience, std::move(callback)};
   MutexLock lock(mu_);
   added_.push_back(std::move(added));
   changed_.notify_all();
@@ -42,7 +43,7 @@ void GpuCompletionQueue::Loop() {
     }
     // Sweep reports an error.
     if (const auto& oldest = pending.front().event; oldest.ok()) {
-      (*oldest)->Synchronize(absl::Now() + options_.interval).IgnoreError();
+      (*oldest)->Synchronize(MonotonicNow() + options_.interval).IgnoreError();
     }
     Sweep(&pending);
   }
@@ -56,7 +57,7 @@ void GpuCompletionQueue::Sweep(std::vector<Pending>* pending) {
       entry.callback(done.status());
     } else if (*done) {
       entry.callback(absl::OkStatus());
-    } else if (absl::Now() >= entry.deadline) {
+    } else if (MonotonicNow() >= entry.deadline) {
       entry.callback(errors::DeadlineExceeded(
           "Stream '", entry.stream->name(), "' of ", entry.stream->runtime()->properties().name,
           " did not complete its work within ", absl::FormatDuration(options_.patience), ": the device seems to hang"));

@@ -1,4 +1,5 @@
 #include "core/gpu/gpu_device.h"
+#include "core/clock.h"
 
 #include <cstring>
 
@@ -127,7 +128,7 @@ void GpuDevice::RemoveGraphCache(GpuGraphCache* cache) {
 
 GpuDevice::~GpuDevice() {
   resources()->Clear();
-  const absl::Time deadline = absl::Now() + options_.completions.patience;
+  const absl::Time deadline = MonotonicNow() + options_.completions.patience;
   for (GpuStream* stream : core_->Streams()) {
     if (const absl::Status status = stream->Synchronize(deadline); !status.ok()) {
       WEIR_LOG(WARNING).With("device", name())
@@ -169,7 +170,7 @@ absl::Status GpuDevice::Order(GpuStream& before, GpuStream& after) {
 
 absl::StatusOr<Tensor> GpuDevice::AllocatePinned(const Tensor& like) {
   const size_t bytes = static_cast<size_t>(like.TotalBytes());
-  ASSIGN_OR_RETURN(void* const data, core_->pinned.Allocate(bytes, nullptr, absl::Now() + options_.retry_for));
+  ASSIGN_OR_RETURN(void* const data, core_->pinned.Allocate(bytes, nullptr, MonotonicNow() + options_.retry_for));
   return Tensor::FromBuffer(like.dtype(), like.shape(), new PinnedBuffer(core_, data, bytes));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/clock.h"
 #include "core/gpu/simulated_stream.h"
 
 namespace weir {
@@ -254,13 +255,13 @@ absl::Status SimulatedGpu::WaitUntil(absl::Time deadline, absl::string_view what
                                         [&](const SimulatedStream* stream)
                                             REQUIRES(mu_) { return stream->busy_ || CanRun(*stream, true); });
     const bool never = seeded && !may_change && pending_exchanges_ == 0 && deadline == absl::InfiniteFuture();
-    if (never || absl::Now() >= deadline) {
+    if (never || MonotonicNow() >= deadline) {
       return errors::DeadlineExceeded(what, " timed out: ", Obstacle());
     }
     if (deadline == absl::InfiniteFuture()) {
       lock.Wait(changed_);
     } else {
-      lock.WaitUntil(changed_, absl::ToChronoTime(deadline));
+      lock.WaitUntil(changed_, ToSteady(deadline));
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "core/threads/cancellable_sleep.h"
+#include "core/clock.h"
 
 #include <condition_variable>
 
@@ -22,7 +23,7 @@ absl::Status SleepUntil(absl::Time until, CancellationManager* cancellation) {
   }
   {
     MutexLock lock(mu);
-    while (!fired && absl::Now() < until) lock.WaitUntil(cancelled, absl::ToChronoTime(until));
+    while (!fired && MonotonicNow() < until) lock.WaitUntil(cancelled, ToSteady(until));
   }
   if (cancellation != nullptr) cancellation->Deregister(token);
   return fired ? cancellation->status() : absl::OkStatus();

@@ -1,4 +1,5 @@
 #include "core/threads/timer_queue.h"
+#include "core/clock.h"
 
 namespace weir {
 
@@ -40,12 +41,12 @@ void TimerQueue::Loop() {
     std::function<void()> callback;
     {
       MutexLock lock(mu_);
-      while (!stopping_ && (timers_.empty() || timers_.begin()->first.first > absl::Now())) {
+      while (!stopping_ && (timers_.empty() || timers_.begin()->first.first > MonotonicNow())) {
         wakes_at_ = timers_.empty() ? absl::InfiniteFuture() : timers_.begin()->first.first;
         if (timers_.empty()) {
           lock.Wait(changed_);
         } else {
-          lock.WaitUntil(changed_, absl::ToChronoTime(wakes_at_));
+          lock.WaitUntil(changed_, ToSteady(wakes_at_));
         }
         wakes_at_ = absl::InfinitePast();
       }

@@ -1,4 +1,5 @@
 #include "core/threads/timer_queue.h"
+#include "core/clock.h"
 
 #include <future>
 #include <vector>
@@ -12,7 +13,7 @@ TEST(TimerQueue, RunsTimersInOrderOfTime) {
   TimerQueue timers;
   std::vector<int> ran;
   std::promise<void> done;
-  const absl::Time now = absl::Now();
+  const absl::Time now = MonotonicNow();
   timers.Schedule(now + absl::Milliseconds(20), [&] {
     ran.push_back(2);
     done.set_value();
@@ -26,7 +27,7 @@ TEST(TimerQueue, CancelledTimerNeverRuns) {
   TimerQueue timers;
   std::promise<void> done;
   bool ran = false;
-  const absl::Time now = absl::Now();
+  const absl::Time now = MonotonicNow();
   const auto token = timers.Schedule(now + absl::Milliseconds(5), [&] { ran = true; });
   timers.Cancel(token);
   timers.Schedule(now + absl::Milliseconds(20), [&] { done.set_value(); });
@@ -37,10 +38,10 @@ TEST(TimerQueue, CancelledTimerNeverRuns) {
 TEST(TimerQueue, TimerThatComesBeforeThoseWaitedForIsNotLate) {
   TimerQueue timers;
   std::promise<void> done;
-  timers.Schedule(absl::Now() + absl::Hours(1), [] {});
-  const auto far = timers.Schedule(absl::Now() + absl::Hours(1), [] {});
+  timers.Schedule(MonotonicNow() + absl::Hours(1), [] {});
+  const auto far = timers.Schedule(MonotonicNow() + absl::Hours(1), [] {});
   timers.Cancel(far);
-  timers.Schedule(absl::Now() + absl::Milliseconds(1), [&] { done.set_value(); });
+  timers.Schedule(MonotonicNow() + absl::Milliseconds(1), [&] { done.set_value(); });
   done.get_future().wait();
 }
 

@@ -1,4 +1,5 @@
 #include "distribute/cluster/cluster_resolver.h"
+#include "core/clock.h"
 
 #include <map>
 #include <string>
@@ -58,7 +59,7 @@ TEST(HostListTest, QuotesWhatIsNoList) {
 }
 
 TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   std::string brackets;
   for (int i = 0; i < 20000; ++i) brackets += "[1-2]";
   for (const std::string& text :
@@ -70,7 +71,7 @@ TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
   for (const char* text : {"1(x65537)", "1(x999999999999)", "65537", "1(x65536),1"}) {
     EXPECT_THAT(ExpandTaskCounts("V", text), StatusIs(kInvalid, HasSubstr("V='"))) << text;
   }
-  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  EXPECT_LT(MonotonicNow() - start, absl::Seconds(5));
   EXPECT_EQ(ExpandHostList("V", "n[1-65536]")->size(), 65536);
 }
 

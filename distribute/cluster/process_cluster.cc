@@ -1,4 +1,5 @@
 #include "distribute/cluster/process_cluster.h"
+#include "core/clock.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -89,8 +90,12 @@ std::vector<std::string> ProcessCluster::Arguments(const Task& task) const {
 }
 
 std::vector<std::string> ProcessCluster::Environment(const Task& task) const {
-  if (!options_.use_tf_config) return EnvironmentWith("TF_CONFIG", std::nullopt);
-  return EnvironmentWith("TF_CONFIG", TfConfigJson({spec_, task.job, task.index}));
+  std::vector<std::string> environment = options_.environment;  // the first of a name counts
+  const std::vector<std::string> inherited =
+      options_.use_tf_config ? EnvironmentWith("TF_CONFIG", TfConfigJson({spec_, task.job, task.index}))
+                             : EnvironmentWith("TF_CONFIG", std::nullopt);
+  environment.insert(environment.end(), inherited.begin(), inherited.end());
+  return environment;
 }
 
 const ProcessCluster::Task& ProcessCluster::Find(const std::string& job, int index) const {
@@ -115,7 +120,7 @@ void ProcessCluster::Pause(const std::string& job, int index) {
   ServerProcess& process = *Find(job, index).process;
   process.Signal(SIGSTOP);
   // The process's threads stop only once each has seen the signal.
-  for (const absl::Time end = absl::Now() + absl::Seconds(5); !process.IsStopped() && absl::Now() < end;) {
+  for (const absl::Time end = MonotonicNow() + absl::Seconds(5); !process.IsStopped() && MonotonicNow() < end;) {
     absl::SleepFor(absl::Milliseconds(1));
   }
 }

@@ -28,6 +28,7 @@ class ProcessCluster {
     std::map<std::string, int> jobs = {{"worker", 1}};  // how many tasks each has
     bool use_tf_config = false;                         // instead of flags
     std::vector<std::string> flags;                     // for every task
+    std::vector<std::string> environment;               // for every task: "NAME=value", beside this process's
     bool restart = false;                               // restarts tasks that die
     std::string directory;  // of the logs, "worker-0.log"; must exist. Empty: a temporary one, removed at the end
     absl::Duration start_timeout = absl::Seconds(60);

@@ -1,4 +1,5 @@
 #include "distribute/cluster/server_process.h"
+#include "core/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -129,14 +130,14 @@ pid_t ServerProcess::Spawn() const {
 }
 
 absl::Status ServerProcess::AwaitReady(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = MonotonicNow() + timeout;
   MutexLock lock(mu_);
   const int before = ends_;
   while (access(options_.ready_file.c_str(), F_OK) != 0) {
     if (pid_ < 0 || ends_ != before) {
       return errors::FailedPrecondition(options_.name, " ended before it served:\n", LogTail());
     }
-    if (absl::Now() > deadline) return errors::DeadlineExceeded(options_.name, " does not serve:\n", LogTail());
+    if (MonotonicNow() > deadline) return errors::DeadlineExceeded(options_.name, " does not serve:\n", LogTail());
     lock.WaitUntil(changed_, After(kReadyPoll));
   }
   return absl::OkStatus();

@@ -1,4 +1,5 @@
 #include "distribute/collective/group_table.h"
+#include "core/clock.h"
 
 #include <deque>
 #include <functional>
@@ -182,7 +183,7 @@ TEST_F(InstanceTableTest, TellsWhoBroadcasts) {
 
 TEST_F(InstanceTableTest, AWaitEndsBeforeItsDeadline) {
   Join(0), Join(1);
-  const absl::Time deadline = absl::Now() + absl::Milliseconds(700);
+  const absl::Time deadline = MonotonicNow() + absl::Milliseconds(700);
   options_.deadline = deadline;
   std::promise<absl::Status> ended;
   InstanceCall call;

@@ -1,4 +1,5 @@
 #include "distribute/collective/task_communicator.h"
+#include "core/clock.h"
 
 #include <utility>
 
@@ -103,7 +104,7 @@ void TaskCommunicator::WatchReceivers() {
       if (!receiver.is_watched) {
         receiver.is_watched = true;
         unwatched.push_back(static_cast<int>(peer));
-      } else if (!receiver.ended.ok() && absl::Now() > receiver.ended_at + kLastFetch) {
+      } else if (!receiver.ended.ok() && MonotonicNow() > receiver.ended_at + kLastFetch) {
         ended = receiver.ended;
       }
     }
@@ -122,7 +123,7 @@ void TaskCommunicator::Watch(int peer) {
               [self = shared_from_this(), peer](const absl::StatusOr<ReceivedBytes>& answer) {
                 MutexLock lock(self->mu_);
                 self->receivers_[peer].ended = answer.status();
-                self->receivers_[peer].ended_at = absl::Now();
+                self->receivers_[peer].ended_at = MonotonicNow();
               });
 }
 

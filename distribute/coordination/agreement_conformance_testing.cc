@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/coordination/barrier.h"
 #include "distribute/coordination/election.h"
 #include "distribute/coordination/store_conformance_testing.h"
@@ -26,7 +27,7 @@ class Participant {
       : store_(std::move(store)), lease_(NewLease(*store_, ttl)), name_(std::move(name)) {
     result_ = std::async(std::launch::async, [this, patience, participants] {
       return AwaitBarrier(*store_, *lease_, {.name = "start", .participants = participants, .self = name_},
-                          {.deadline = absl::Now() + patience, .cancellation = &cancellation_});
+                          {.deadline = MonotonicNow() + patience, .cancellation = &cancellation_});
     });
   }
 
@@ -212,7 +213,7 @@ TEST_P(StoreConformance, ACampaignEndsWithItsDeadlineOrLease) {
   auto first = NewLease(*store_), late = NewLease(*store_), lost = NewLease(*store_, absl::Seconds(3));
   Election election(*store_, "e");
   ASSERT_THAT(election.Campaign(*first, "1", Soon()), IsOk());
-  EXPECT_THAT(election.Campaign(*late, "2", {.deadline = absl::Now() + absl::Milliseconds(50)}),
+  EXPECT_THAT(election.Campaign(*late, "2", {.deadline = MonotonicNow() + absl::Milliseconds(50)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("election e")));
   AwaitKeys(*store_, "e/", 1);
   auto result = std::async(std::launch::async, [&] { return election.Campaign(*lost, "3", Soon()).status(); });
@@ -225,7 +226,7 @@ TEST_P(StoreConformance, ObserversSeeEveryLeader) {
   Election election(*store_, "e");
   LeaderObserver observer(*store_, "e");
   EXPECT_EQ(*observer.Next(Soon()), std::nullopt);
-  EXPECT_THAT(observer.Next({.deadline = absl::Now() + absl::Milliseconds(20)}),
+  EXPECT_THAT(observer.Next({.deadline = MonotonicNow() + absl::Milliseconds(20)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded));
   for (const char* value : {"1", "2", "3"}) {
     auto lease = NewLease(*store_);

@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/clock.h"
 #include "core/threads/timer_queue.h"
 
 namespace weir::coordination {
@@ -26,7 +27,7 @@ class AlarmClock {
 
 class SystemAlarmClock : public AlarmClock {
  public:
-  absl::Time Now() override { return absl::Now(); }
+  absl::Time Now() override { return MonotonicNow(); }
   Token Schedule(absl::Time when, std::function<void()> callback) override {
     return timers_.Schedule(when, std::move(callback));
   }

@@ -1,4 +1,5 @@
 #include "distribute/coordination/barrier.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <map>
@@ -58,7 +59,7 @@ class Visit {
   absl::Status Run(const CallOptions& options) {
     absl::Status status = Enter(options);
     if (status.ok()) status = AwaitOutcome(options);
-    const CallOptions goodbye{.deadline = absl::Now() + kLeaving};
+    const CallOptions goodbye{.deadline = MonotonicNow() + kLeaving};
     if (decided_.empty()) status = GiveUp(goodbye, status);
     Leave(goodbye);
     if (decided_.empty()) return status;

@@ -4,6 +4,7 @@
 #include <condition_variable>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "core/threads/cancellation.h"
@@ -21,7 +22,7 @@ inline absl::Status CheckCaller(const CallOptions& options) {
   if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
     return CancelledBy(*options.cancellation);
   }
-  if (absl::Now() >= options.deadline) return errors::DeadlineExceeded("The deadline has passed");
+  if (MonotonicNow() >= options.deadline) return errors::DeadlineExceeded("The deadline has passed");
   return absl::OkStatus();
 }
 
@@ -50,7 +51,7 @@ class CallerWait {
     if (options_.deadline == absl::InfiniteFuture()) {
       lock.Wait(changed_);
     } else {
-      lock.WaitUntil(changed_, absl::ToChronoTime(options_.deadline));
+      lock.WaitUntil(changed_, ToSteady(options_.deadline));
     }
     return absl::OkStatus();
   }

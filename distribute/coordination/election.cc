@@ -1,4 +1,5 @@
 #include "distribute/coordination/election.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +28,8 @@ absl::StatusOr<Leader> Election::Campaign(Lease& lease, const std::string& value
   if (status.ok()) return candidate;
   // The key belongs to this lease, even if the answer was lost. If this fails, it ends with the lease.
   store_
-      .Commit({.deadline = absl::Now() + kWithdrawal}, {.then = {Operation::Delete(Keys::Of(key))}, .repeatable = true})
+      .Commit({.deadline = MonotonicNow() + kWithdrawal},
+              {.then = {Operation::Delete(Keys::Of(key))}, .repeatable = true})
       .IgnoreError();
   return wait.Explain(Annotate(std::move(status), absl::StrCat("Campaign in election ", name_)));
 }

@@ -1,4 +1,5 @@
 #include "distribute/coordination/store_conformance_testing.h"
+#include "core/clock.h"
 
 #include <future>
 #include <thread>
@@ -42,7 +43,7 @@ std::vector<std::string> NextTexts(Watch& watch, size_t count) {
 
 }  // namespace
 
-CallOptions Soon() { return {.deadline = absl::Now() + absl::Minutes(1)}; }
+CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Minutes(1)}; }
 
 void AwaitKeys(Store& store, absl::string_view prefix, size_t count) {
   for (;;) {
@@ -237,7 +238,7 @@ TEST_P(StoreConformance, AWatchMayBeginInTheFuture) {
 
 TEST_P(StoreConformance, AWatchOutlivesDeadlinesAndCancellation) {
   ASSERT_OK_AND_ASSIGN(auto watch, store_->NewWatch(Keys::Of("k"), 1));
-  EXPECT_THAT(watch->Next({.deadline = absl::Now() + absl::Milliseconds(20)}),
+  EXPECT_THAT(watch->Next({.deadline = MonotonicNow() + absl::Milliseconds(20)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("Watch of k")));
   CancellationManager cancellation;
   auto next = std::async(std::launch::async, [&] { return watch->Next({.cancellation = &cancellation}).status(); });
@@ -253,7 +254,7 @@ TEST_P(StoreConformance, ACallThatIsTooLateIsNotMade) {
   cancelled.StartCancel(errors::Cancelled("enough"));
   EXPECT_THAT(store_->Put({.cancellation = &cancelled}, "k", "v"),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("enough")));
-  EXPECT_THAT(store_->Put({.deadline = absl::Now()}, "k", "v"), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(store_->Put({.deadline = MonotonicNow()}, "k", "v"), StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_THAT(store_->Get(Soon(), "k"), StatusIs(absl::StatusCode::kNotFound));
 }
 

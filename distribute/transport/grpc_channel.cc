@@ -1,4 +1,5 @@
 #include "distribute/transport/grpc_channel.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/threads/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_client_stream.h"
+#include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/ping_agreement.h"
@@ -47,7 +49,7 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
 }
 
 void SetDeadline(const CallOptions& options, grpc::ClientContext* context) {
-  if (options.deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(options.deadline));
+  if (options.deadline != absl::InfiniteFuture()) context->set_deadline(ToGrpcDeadline(options.deadline));
 }
 
 absl::Status Cancelled(const CancellationManager& manager) {
@@ -180,7 +182,7 @@ std::shared_ptr<MessageStream> GrpcChannel::OpenStream(const char* method) {
 }
 
 CallOptions GrpcChannel::Bounded(CallOptions options) const {
-  if (options.deadline == absl::InfiniteFuture()) options.deadline = absl::Now() + options_.default_timeout;
+  if (options.deadline == absl::InfiniteFuture()) options.deadline = MonotonicNow() + options_.default_timeout;
   return options;
 }
 

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "core/threads/cancellation.h"
 #include "distribute/cluster/address.h"
+#include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/grpc_stream.h"
@@ -159,8 +160,7 @@ class UnaryCall final : public ServerCall {
 
   CallOptions options() override {
     CallOptions options;
-    const auto deadline = context_.deadline();
-    if (deadline != std::chrono::system_clock::time_point::max()) options.deadline = absl::FromChrono(deadline);
+    options.deadline = FromGrpcDeadline(context_.deadline());
     if (method().long_running) options.cancellation = &cancellation_;
     return options;
   }
@@ -378,7 +378,7 @@ void GrpcServer::Core::Drain(absl::Time deadline) {
   // Waits here rather than in gRPC, whose grace period would wait for idle clients to disconnect.
   MutexLock lock(mu_);
   draining_ = true;
-  const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(deadline - absl::Now());
+  const auto until = ToSteady(deadline);
   while (handlers_ > 0 && lock.WaitUntil(idle_, until) == std::cv_status::no_timeout) {
   }
 }
@@ -386,7 +386,7 @@ void GrpcServer::Core::Drain(absl::Time deadline) {
 void GrpcServer::Core::Shutdown(absl::Duration patience) {
   MutexLock once(shutdown_mu_);
   if (queue_ == nullptr) return;
-  Drain(absl::Now() + patience);
+  Drain(MonotonicNow() + patience);
   listener_.reset();
   if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
   {

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "client/ops.h"
 #include "client/session.h"
+#include "core/clock.h"
 #include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 
@@ -70,7 +71,7 @@ class Worker {
   // Runs steps until one succeeds: the group is formed again when both workers are back.
   absl::Status MeetAgain() {
     absl::Status status;
-    for (const absl::Time end = absl::Now() + kToMeetAgain; absl::Now() < end;) {
+    for (const absl::Time end = MonotonicNow() + kToMeetAgain; MonotonicNow() < end;) {
       if (status = Step(); status.ok()) break;
     }
     return status;

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "client/session.h"
 #include "client/training_loop.h"
+#include "core/clock.h"
 #include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
@@ -147,7 +148,7 @@ absl::Status Run(Flags flags) {
   }
   if (!flags.demo) return Train(flags, flags.target, nullptr);
   absl::PrintF("Starting %d ps and %d worker tasks.\n", flags.ps, flags.workers);
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   ASSIGN_OR_RETURN(std::unique_ptr<ProcessCluster> cluster,
                    ProcessCluster::Start({.program = flags.weir,
                                           .jobs = {{"ps", flags.ps}, {"worker", flags.workers}},
@@ -155,7 +156,7 @@ absl::Status Run(Flags flags) {
                                           .restart = true,
                                           .directory = flags.directory}));
   const std::string target = cluster->Target("worker", 0);
-  absl::PrintF("All tasks are ready after %.2f s; master: %s\n", absl::ToDoubleSeconds(absl::Now() - start), target);
+  absl::PrintF("All tasks are ready after %.2f s; master: %s\n", absl::ToDoubleSeconds(MonotonicNow() - start), target);
   absl::Status status = Train(flags, target, cluster.get());
   cluster->Stop(kStopPatience);
   return status;

@@ -1,4 +1,5 @@
 #include "examples/digits/report_hook.h"
+#include "core/clock.h"
 
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ constexpr absl::Duration kLineInterval = absl::Milliseconds(500);
 }  // namespace
 
 absl::Status ReportHook::Begin(Session&, int64_t global_step) {
-  start_ = absl::Now();
+  start_ = MonotonicNow();
   if (global_step > 0) absl::PrintF("Resuming at step %d.\n", global_step);
   return absl::OkStatus();
 }
@@ -23,15 +24,15 @@ absl::Status ReportHook::Begin(Session&, int64_t global_step) {
 absl::StatusOr<bool> ReportHook::AfterStep(Session&, const StepReport& report) {
   ++steps_run_;
   const bool last = report.global_step >= last_step_;
-  if (last || absl::Now() - last_line_ >= kLineInterval) {
+  if (last || MonotonicNow() - last_line_ >= kLineInterval) {
     PrintProgress(report.global_step, report.fetches[0].scalar<float>());
-    last_line_ = absl::Now();
+    last_line_ = MonotonicNow();
   }
   return false;
 }
 
 double ReportHook::examples_per_second() const {
-  return static_cast<double>(steps_run_ * examples_) / absl::ToDoubleSeconds(absl::Now() - start_);
+  return static_cast<double>(steps_run_ * examples_) / absl::ToDoubleSeconds(MonotonicNow() - start_);
 }
 
 void ReportHook::PrintProgress(int64_t step, double loss) {

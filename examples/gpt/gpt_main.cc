@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/session.h"
+#include "core/clock.h"
 #include "core/device/cpu_info.h"
 #include "distribute/cluster/process_cluster.h"
 #include "examples/gpt/corpus.h"
@@ -40,7 +41,7 @@ absl::StatusOr<double> Train(const Flags& flags, const ProgramOptions& options, 
                              const Program& program, Session* session) {
   RETURN_IF_ERROR(session->RunTargets({program.initialize}));
   double loss = 0;
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   for (int64_t step = 0; step < flags.steps; ++step) {
     Batch batch = corpus.BatchOf(step, options.batch, static_cast<int>(options.model.context));
     ASSIGN_OR_RETURN(const std::vector<Tensor> fetched,
@@ -50,7 +51,7 @@ absl::StatusOr<double> Train(const Flags& flags, const ProgramOptions& options, 
     if (step % 10 == 0 || step + 1 == flags.steps) absl::PrintF("step %4d  loss %.4f\n", step + 1, loss);
     std::fflush(stdout);
   }
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const double seconds = absl::ToDoubleSeconds(MonotonicNow() - start);
   absl::PrintF("%.0f tokens/s\n", static_cast<double>(flags.steps * options.batch * options.model.context) / seconds);
   return loss;
 }

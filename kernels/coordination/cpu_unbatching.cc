@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/mutex.h"
 #include "kernels/coordination/batch_queue.h"
 #include "kernels/coordination/family.h"
@@ -20,7 +21,7 @@ class Exchange : public Resource {
   // Results that are not taken in time are dropped.
   void Put(int64_t id, Tensor tensor) {
     MutexLock lock(mu_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     for (auto it = kept_.begin(); it != kept_.end();) it = it->second.until < now ? kept_.erase(it) : std::next(it);
     kept_[id] = {std::move(tensor), now + absl::Minutes(5)};
     changed_.notify_all();

@@ -1,4 +1,5 @@
 #include "kernels/embedding/part_map.h"
+#include "core/clock.h"
 
 #include <utility>
 
@@ -76,7 +77,7 @@ absl::Status EmbeddingPartMap::CheckInitialized() const {
 void EmbeddingPartMap::CloseIfDue() {
   if (sealing_step_ == 0 || closed_ || map_.epoch != sealed_epoch_ || (together_ && !under_way_.empty())) return;
   closed_ = true;
-  closed_at_ = absl::Now();
+  closed_at_ = MonotonicNow();
 }
 
 void EmbeddingPartMap::Route(OpKernelContext& ctx, bool together, RouteCallback done) {
@@ -165,7 +166,7 @@ absl::StatusOr<absl::Duration> EmbeddingPartMap::Commit(const OpKernelContext& c
     parts.epoch = map_.epoch + 1;
     map_ = std::move(parts);
     closed_ = false;
-    pause = absl::Now() - closed_at_;
+    pause = MonotonicNow() - closed_at_;
   }
   ctx.work_queue()->Schedule([line = line_] { line->Advance(); });
   return pause;

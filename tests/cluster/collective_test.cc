@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
+#include "core/clock.h"
 #include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
@@ -59,7 +60,7 @@ class Member {
   }
 
  private:
-  static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(60)}; }
+  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
 
   const int index_;
   const std::string wire_;
@@ -100,14 +101,14 @@ class CollectiveClusterTest : public testing::TestWithParam<std::vector<std::str
   // The killed task comes back, and so does the group.
   void ExpectToMeetAgainWith(int killed) {
     ASSERT_THAT(cluster_->Restart("worker", killed), IsOk());
-    const absl::Time restarted = absl::Now();
+    const absl::Time restarted = MonotonicNow();
     members_[killed] = std::make_unique<Member>(*cluster_, killed);
     ASSERT_THAT(members_[killed]->Connect(), IsOk());
     std::vector<std::future<bool>> recovered;
     for (int i = 0; i < kMembers; ++i) {
       recovered.push_back(std::async(std::launch::async, [this, i, restarted] {
         const Tensor x = AsTensor<float>({1.0f + static_cast<float>(i), 10});
-        while (absl::Now() - restarted < absl::Minutes(1)) {
+        while (MonotonicNow() - restarted < absl::Minutes(1)) {
           if (members_[i]->Sum(x).ok()) return true;
         }
         return false;
@@ -121,11 +122,11 @@ class CollectiveClusterTest : public testing::TestWithParam<std::vector<std::str
   void KillTheLastWhileTheOthersWait() {
     auto waiting = Start({0, 1});
     cluster_->Kill("worker", 2);
-    const absl::Time killed = absl::Now();
+    const absl::Time killed = MonotonicNow();
     for (auto& result : waiting) {
       const absl::Status status = result.get().status();
       EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
-      EXPECT_LT(absl::Now() - killed, kLimit);
+      EXPECT_LT(MonotonicNow() - killed, kLimit);
     }
     ExpectToMeetAgainWith(2);
   }
@@ -198,11 +199,11 @@ TEST_P(CollectiveClusterTest, AKilledLeaderMeetsTheOthersAgain) {
 TEST_P(CollectiveClusterTest, APausedMemberEndsEveryOtherWithItsName) {
   ExpectSums();
   cluster_->Pause("worker", 2);
-  const absl::Time paused = absl::Now();
+  const absl::Time paused = MonotonicNow();
   for (auto& result : Start({0, 1})) {
     const absl::Status status = result.get().status();
     EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:2")) << status;
-    EXPECT_LT(absl::Now() - paused, kLimit);
+    EXPECT_LT(MonotonicNow() - paused, kLimit);
   }
 }
 

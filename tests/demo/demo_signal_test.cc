@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
@@ -55,13 +56,13 @@ class Demo {
   void SignalGroup(int signal) { kill(-pid_, signal); }
   // The status as a shell would show it; -1 when the demo does not end.
   int AwaitEnd(absl::Duration patience) {
-    const absl::Time deadline = absl::Now() + patience;
+    const absl::Time deadline = MonotonicNow() + patience;
     // The output ends with the last process that writes there.
-    while (ReadSome(deadline - absl::Now())) {
+    while (ReadSome(deadline - MonotonicNow())) {
     }
     int state = 0;
     pid_t ended = 0;
-    while ((ended = waitpid(pid_, &state, WNOHANG)) == 0 && absl::Now() < deadline)
+    while ((ended = waitpid(pid_, &state, WNOHANG)) == 0 && MonotonicNow() < deadline)
       absl::SleepFor(absl::Milliseconds(5));
     if (ended != pid_) return -1;
     ended_ = true;
@@ -69,10 +70,10 @@ class Demo {
   }
   // Whether all that the demo started is gone by then.
   static bool NothingIsLeft(absl::Duration patience) {
-    const absl::Time deadline = absl::Now() + patience;
+    const absl::Time deadline = MonotonicNow() + patience;
     pid_t orphan = 0;
     while ((orphan = waitpid(-1, nullptr, WNOHANG)) >= 0 || errno == EINTR) {
-      if (absl::Now() > deadline) return false;
+      if (MonotonicNow() > deadline) return false;
       if (orphan == 0) absl::SleepFor(absl::Milliseconds(5));
     }
     return errno == ECHILD;

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/clock.h"
 #include "core/files/file_system.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
@@ -71,9 +72,9 @@ class EstimatorProcessTest : public ::testing::Test {
   }
 
   static bool Await(const std::function<bool()>& condition) {
-    const absl::Time deadline = absl::Now() + kPatience;
+    const absl::Time deadline = MonotonicNow() + kPatience;
     while (!condition()) {
-      if (absl::Now() > deadline) return false;
+      if (MonotonicNow() > deadline) return false;
       absl::SleepFor(kPoll);
     }
     return true;

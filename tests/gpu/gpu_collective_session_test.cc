@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/gpu/simulated_platform.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/collective/gpu/gpu_group_member.h"
@@ -186,7 +187,7 @@ TEST_F(GpuCollectiveClusterTest, AProcessKilledMidwayIsNamedAndTheGroupIsFormedA
   ASSERT_THAT(members_[1]->Connect(cluster_->spec(), 1), IsOk());
   const auto meets = [](Member& member) {
     return std::async(std::launch::async, [&member] {
-      for (const absl::Time end = absl::Now() + absl::Minutes(1); absl::Now() < end;) {
+      for (const absl::Time end = MonotonicNow() + absl::Minutes(1); MonotonicNow() < end;) {
         if (member.session->Run({{member.x, AsTensor<float>({3, 4})}}, {member.sum}).ok()) return true;
       }
       return false;

@@ -5,6 +5,7 @@
 #include "client/initializers.h"
 #include "client/variables.h"
 #include "client/while_loop.h"
+#include "core/clock.h"
 #include "core/gpu/simulated_platform.h"
 #include "distribute/cluster/reserved_port.h"
 #include "tensorflow/core/protobuf/master.pb.h"
@@ -77,9 +78,9 @@ TEST_F(GpuSessionTest, ATraceSaysWhenTheGpuWorkedForWhichNode) {
   tensorflow::RunOptions options;
   options.set_trace_level(tensorflow::RunOptions::FULL_TRACE);
   tensorflow::RunMetadata metadata;
-  const int64_t before = absl::ToUnixNanos(absl::Now());
+  const int64_t before = absl::ToUnixNanos(MonotonicNow());
   ASSERT_THAT(session().Run({{x, AsScalar<float>(2)}}, {second}, {}, options, &metadata), IsOk());
-  const int64_t after = absl::ToUnixNanos(absl::Now());
+  const int64_t after = absl::ToUnixNanos(MonotonicNow());
   std::vector<std::string> names;
   int64_t end = before;
   for (const auto& device : metadata.step_stats().dev_stats()) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/server_process.h"
@@ -100,8 +101,8 @@ TEST_F(HostileProcess, ATerminalThatGoesEndsAServerInOrder) {
   ASSERT_THAT(server.Launch(), IsOk());
   ASSERT_THAT(server.AwaitReady(absl::Seconds(60)), IsOk());
   server.Signal(SIGHUP);
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
-  while (server.pid() >= 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
+  const absl::Time deadline = MonotonicNow() + absl::Seconds(30);
+  while (server.pid() >= 0 && MonotonicNow() < deadline) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_EQ(server.pid(), -1);
   EXPECT_THAT(server.Log(), HasSubstr("stopping task=/job:worker/replica:0/task:0 signal=1"));
 }

@@ -1,4 +1,6 @@
 #include "tests/hostile/hostile_server.h"
+#include "core/clock.h"
+#include "distribute/transport/grpc_deadline.h"
 
 #include <google/protobuf/text_format.h>
 #include <grpcpp/create_channel.h>
@@ -47,7 +49,7 @@ void HostileServer::TearDown() {
 absl::Status HostileServer::Call(const std::string& method, const std::string& request, std::string* response) {
   ++calls_;
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
+  context.set_deadline(ToGrpcDeadline(MonotonicNow() + kPatience));
   context.set_wait_for_ready(calls_ == 1);
   grpc::CompletionQueue queue;
   auto call = stub_->PrepareUnaryCall(&context, "/tensorflow." + method, BufferOf(request), &queue);

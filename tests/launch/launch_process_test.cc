@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/address.h"
@@ -296,7 +297,7 @@ TEST(LaunchTest, ServersMakeACluster) {
   GrpcMasterClient master({.address = address.substr(0, address.find_first_of(" \n"))});
   tensorflow::ListDevicesRequest request;
   tensorflow::ListDevicesResponse response;
-  ASSERT_THAT(master.ListDevices({.deadline = absl::Now() + absl::Seconds(30)}, request, &response), IsOk());
+  ASSERT_THAT(master.ListDevices({.deadline = MonotonicNow() + absl::Seconds(30)}, request, &response), IsOk());
   EXPECT_EQ(response.local_device_size() + response.remote_device_size(), 3);
   launched.Signal(SIGTERM);
   EXPECT_EQ(launched.AwaitEnd(), 143);

@@ -1,4 +1,5 @@
 #include "tests/launch/launched.h"
+#include "core/clock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -78,7 +79,7 @@ pid_t Launched::Inner() const {
 }
 
 bool Launched::Await(const std::string& text, int count) {
-  const absl::Time deadline = absl::Now() + kPatience;
+  const absl::Time deadline = MonotonicNow() + kPatience;
   while (CountOf(text_, text) < count) {
     if (!ReadSome(deadline)) return false;
   }
@@ -95,27 +96,28 @@ void Launched::CloseOutput() {
 }
 
 int Launched::AwaitEnd() {
-  const absl::Time deadline = absl::Now() + kPatience;
+  const absl::Time deadline = MonotonicNow() + kPatience;
   while (ReadSome(deadline)) {
   }
   return AwaitEndUnread();
 }
 
 int Launched::AwaitEndUnread() {
-  const absl::Time deadline = absl::Now() + kPatience;
+  const absl::Time deadline = MonotonicNow() + kPatience;
   int state = 0;
   pid_t ended = 0;
-  while ((ended = waitpid(pid_, &state, WNOHANG)) == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(2));
+  while ((ended = waitpid(pid_, &state, WNOHANG)) == 0 && MonotonicNow() < deadline)
+    absl::SleepFor(absl::Milliseconds(2));
   if (ended != pid_) return -1;
   ended_ = true;
   return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 
 bool Launched::NothingIsLeft(absl::Duration patience) {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = MonotonicNow() + patience;
   pid_t orphan = 0;
   while ((orphan = waitpid(-1, nullptr, WNOHANG)) >= 0 || errno == EINTR) {
-    if (absl::Now() > deadline) return false;
+    if (MonotonicNow() > deadline) return false;
     if (orphan == 0) absl::SleepFor(absl::Milliseconds(2));
   }
   return errno == ECHILD;
@@ -129,7 +131,7 @@ std::vector<std::string> Launched::Lines() const {
 
 bool Launched::ReadSome(absl::Time deadline) {
   pollfd ready = {.fd = output_, .events = POLLIN};
-  const absl::Duration left = std::max(deadline - absl::Now(), absl::ZeroDuration());
+  const absl::Duration left = std::max(deadline - MonotonicNow(), absl::ZeroDuration());
   if (poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(left))) <= 0) return false;
   char buffer[65536];
   const ssize_t got = read(output_, buffer, sizeof(buffer));

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "client/ops.h"
+#include "core/clock.h"
 #include "core/threads/cancellation.h"
 #include "tests/session/session_suite.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(60)}; }
+CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
 
 class PartialRunTest : public SessionSuite {
  protected:
@@ -138,7 +139,7 @@ TEST_P(CancellationTest, ACallThatWasCancelledBeforehandDoesNotRun) {
 
 TEST_P(CancellationTest, ADeadlineEndsAStepThatWaits) {
   MakeWaitingGraph();
-  const CallOptions options{.deadline = absl::Now() + absl::Milliseconds(200)};
+  const CallOptions options{.deadline = MonotonicNow() + absl::Milliseconds(200)};
   EXPECT_THAT(Step(options, {"waits:0"}), StatusIs(absl::StatusCode::kDeadlineExceeded));
   ASSERT_THAT(Step(Soon(), {}, {"enqueue"}), IsOk());
   ASSERT_OK_AND_ASSIGN(auto result, Step(Soon(), {"waits:0"}));

@@ -1,4 +1,5 @@
 #include "tests/session/session_backend.h"
+#include "core/clock.h"
 
 #include <cstdlib>
 
@@ -153,7 +154,7 @@ class GivenBackend : public ClusterBackend {
     SetAddress(std::getenv(kGivenCluster));
     tensorflow::ResetRequest request;
     tensorflow::ResetResponse response;
-    return master()->Reset({.deadline = absl::Now() + absl::Seconds(30)}, request, &response);
+    return master()->Reset({.deadline = MonotonicNow() + absl::Seconds(30)}, request, &response);
   }
 };
 

@@ -1,4 +1,5 @@
 #include "tests/session/session_suite.h"
+#include "core/clock.h"
 
 #include "absl/time/clock.h"
 
@@ -16,7 +17,7 @@ std::string SessionSuite::CreateRawSession() {
   tensorflow::CreateSessionResponse response;
   *request.mutable_graph_def() = scope_.ToGraphDef();
   *request.mutable_config() = backend_->config();
-  EXPECT_THAT(backend_->master()->CreateSession({.deadline = absl::Now() + absl::Seconds(30)}, request, &response),
+  EXPECT_THAT(backend_->master()->CreateSession({.deadline = MonotonicNow() + absl::Seconds(30)}, request, &response),
               IsOk());
   return response.session_handle();
 }

@@ -9,6 +9,7 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "client/variables.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "tests/soak/process_usage.h"
@@ -40,7 +41,7 @@ ProcessUsage Usage(pid_t pid = 0) {
 // and request ids that servers remember are there, with what it holds at the end.
 template <typename Step>
 void ExpectFlat(const std::string& what, int64_t steps, int64_t allowed_bytes, pid_t pid, Step step) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   ProcessUsage early;
   for (int64_t i = 0; i < steps; ++i) {
     if (i == steps / 2) early = Usage(pid);
@@ -52,7 +53,7 @@ void ExpectFlat(const std::string& what, int64_t steps, int64_t allowed_bytes, p
   }
   const ProcessUsage late = Usage(pid);
   std::printf("%s: %8lld steps, %s, %.1f s\n", what.c_str(), static_cast<long long>(steps), late.ToString().c_str(),
-              absl::ToDoubleSeconds(absl::Now() - start));
+              absl::ToDoubleSeconds(MonotonicNow() - start));
   if (kMemoryIsMeasured) {
     EXPECT_LE(late.resident_bytes - early.resident_bytes, allowed_bytes) << what;
   }

@@ -1,4 +1,5 @@
 #include "tools/launch/descendants.h"
+#include "core/clock.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -43,8 +44,8 @@ std::set<pid_t> Children() {
 }
 
 void KillDescendants(const std::set<pid_t>& spared, absl::Duration patience) {
-  const absl::Time deadline = absl::Now() + patience;
-  while (absl::Now() < deadline) {
+  const absl::Time deadline = MonotonicNow() + patience;
+  while (MonotonicNow() < deadline) {
     bool any = false;
     for (const pid_t child : Children()) {
       if (spared.count(child) > 0) continue;

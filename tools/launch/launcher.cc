@@ -1,4 +1,5 @@
 #include "tools/launch/launcher.h"
+#include "core/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -89,7 +90,7 @@ bool Launcher::WorkIsDone() const {
 
 void Launcher::Turn() {
   for (const auto& task : tasks_) {
-    if (!task->ended && task->start_at <= absl::Now()) Start(*task);
+    if (!task->ended && task->start_at <= MonotonicNow()) Start(*task);
   }
   if (AllEnded()) return;
   // Polls signals, output, and then the tasks' open pipes; poll() limits the number of entries to the file limit.
@@ -109,7 +110,7 @@ void Launcher::Turn() {
   }
   // Reports the end of a task after its output.
   if (files[0].revents != 0) TakeSignals();
-  if (absl::Now() >= kill_at_) {
+  if (MonotonicNow() >= kill_at_) {
     kill_at_ = absl::InfiniteFuture();
     Say(absl::StrCat("tasks are still running after ", absl::FormatDuration(options_.grace), "; killing them"));
     SignalAll(SIGKILL);
@@ -118,7 +119,7 @@ void Launcher::Turn() {
 
 void Launcher::Wait(std::vector<pollfd>* files) {
   const absl::Time deadline = NextDeadline();
-  timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - absl::Now()));
+  timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - MonotonicNow()));
   if (ppoll(files->data(), files->size(), deadline == absl::InfiniteFuture() ? nullptr : &left, nullptr) >= 0) return;
   if (errno != EINTR) {
     Say(absl::StrCat("cannot wait for the tasks: ", std::strerror(errno)));
@@ -203,7 +204,7 @@ void Launcher::TaskFailed(Task& task, int code) {
   if (task.restarts_left > 0 && !stopping_) {
     --task.restarts_left;
     Say(absl::StrCat(task.name, " ", DescribeEnd(code), "; restarting it"));
-    task.start_at = absl::Now() + kRestartPause;
+    task.start_at = MonotonicNow() + kRestartPause;
     return;
   }
   task.ended = true;
@@ -279,7 +280,7 @@ void Launcher::Stop(int signal) {
   for (const auto& task : tasks_) {
     if (task->process.pid() < 0) task->ended = true;  // it was waiting to be restarted
   }
-  if (!again) kill_at_ = absl::Now() + options_.grace;
+  if (!again) kill_at_ = MonotonicNow() + options_.grace;
   SignalAll(signal);
 }
 

@@ -1,4 +1,5 @@
 #include "distribute/collective/gpu/gpu_group_member.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -145,7 +146,7 @@ void GpuGroupMember::Loop() {
       const bool is_former = communicator_ != nullptr && (is_useless || connected_ != generation);
       if (!work && ended.empty() && state.through.empty() && !is_former) {
         if (is_watching) {
-          lock.WaitUntil(state.changed, absl::ToChronoTime(absl::Now() + kIdlePause));
+          lock.WaitUntil(state.changed, ToSteady(MonotonicNow() + kIdlePause));
         } else {
           lock.Wait(state.changed);
         }
@@ -167,7 +168,7 @@ void GpuGroupMember::Loop() {
 
 absl::Status GpuGroupMember::Connect(int64_t generation, const GpuCollectiveId& id) {
   if (communicator_ != nullptr && connected_ == generation) return absl::OkStatus();
-  const absl::Time deadline = absl::Now() + options_.setup_limit;
+  const absl::Time deadline = MonotonicNow() + options_.setup_limit;
   ASSIGN_OR_RETURN(communicator_,
                    options_.library->Connect(options_.device->runtime(), id, options_.rank, options_.size));
   connected_ = generation;
@@ -180,11 +181,11 @@ absl::Status GpuGroupMember::AwaitReady(int64_t generation, absl::Time deadline,
     if (is_ready) return absl::OkStatus();
     MutexLock lock(state_->mu);
     if (state_->stopping || state_->generation != generation || state_->IsBroken()) return state_->reason;
-    if (absl::Now() >= deadline) {
+    if (MonotonicNow() >= deadline) {
       return errors::DeadlineExceeded(options_.device->name(), " waited in vain ", what, " (", options_.library->name(),
                                       ", rank ", options_.rank, " of ", options_.size, ")");
     }
-    lock.WaitUntil(state_->changed, absl::ToChronoTime(absl::Now() + kBusyPause));
+    lock.WaitUntil(state_->changed, ToSteady(MonotonicNow() + kBusyPause));
   }
 }
 
@@ -207,7 +208,7 @@ absl::Status GpuGroupMember::Enqueue(int64_t generation, int64_t turn, const Wor
   }
   RETURN_IF_ERROR(stream_->Wait(*work.ready));
   RETURN_IF_ERROR(communicator_->Enqueue(*stream_, work.group));
-  RETURN_IF_ERROR(AwaitReady(generation, absl::Now() + kEnqueueLimit, "for a collective to be enqueued"));
+  RETURN_IF_ERROR(AwaitReady(generation, MonotonicNow() + kEnqueueLimit, "for a collective to be enqueued"));
   options_.device->completions().Then(stream_.get(),
                                       [state = state_, stream = stream_, generation, turn](const absl::Status& status) {
                                         MutexLock lock(state->mu);
@@ -237,10 +238,10 @@ void GpuGroupMember::EndTurns(int64_t generation) {
 
 void GpuGroupMember::Suspect(int64_t generation, const absl::Status& error) {
   communicator_.reset();
-  const absl::Time deadline = absl::Now() + options_.reason_limit;
+  const absl::Time deadline = MonotonicNow() + options_.reason_limit;
   MutexLock lock(state_->mu);
-  while (!state_->stopping && state_->generation == generation && !state_->IsBroken() && absl::Now() < deadline) {
-    lock.WaitUntil(state_->changed, absl::ToChronoTime(deadline));
+  while (!state_->stopping && state_->generation == generation && !state_->IsBroken() && MonotonicNow() < deadline) {
+    lock.WaitUntil(state_->changed, ToSteady(deadline));
   }
   state_->Break(generation, error);
 }

@@ -1,4 +1,5 @@
 #include "distribute/collective/task/step_collectives.h"
+#include "core/clock.h"
 
 #include <cstring>
 #include <optional>
@@ -67,7 +68,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     }
     CallOptions call{.cancellation = &cancellation_};
     if (params_.timeout < absl::InfiniteDuration() && task_->options().timers != nullptr) {
-      const absl::Time deadline = absl::Now() + params_.timeout;
+      const absl::Time deadline = MonotonicNow() + params_.timeout;
       call.deadline = deadline + kLeaderTime;
       MutexLock lock(mu_);
       timer_ = task_->options().timers->Schedule(deadline + 2 * kLeaderTime, [weak = weak_from_this()] {
@@ -216,7 +217,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
       // The first GPU's rank knows which members are missing, and notifies the others.
       MutexLock lock(mu_);
       if (transport != nullptr && std::exchange(waits_for_first_, false)) {
-        timer_ = task_->options().timers->Schedule(absl::Now() + kLeaderTime, [weak = weak_from_this()] {
+        timer_ = task_->options().timers->Schedule(MonotonicNow() + kLeaderTime, [weak = weak_from_this()] {
           if (auto self = weak.lock()) self->TimeOut();
         });
         return;
@@ -313,7 +314,7 @@ void StepCollectives::RunAsync(const CollectiveParams& params, Device* device, c
 void StepCollectives::JoinGroupAsync(const CollectiveGroup& group, const std::string& name, Device* device,
                                      absl::Duration timeout, CancellationManager* cancellation, DoneCallback done) {
   CallOptions call{.cancellation = cancellation};
-  if (timeout < absl::InfiniteDuration()) call.deadline = absl::Now() + timeout + kLeaderTime;
+  if (timeout < absl::InfiniteDuration()) call.deadline = MonotonicNow() + timeout + kLeaderTime;
   task_->FindGroup(call, leader_, group, name, *device,
                    [done = std::move(done)](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& formed) {
                      done(formed.status());

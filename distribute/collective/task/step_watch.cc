@@ -1,4 +1,5 @@
 #include "distribute/collective/task/step_watch.h"
+#include "core/clock.h"
 
 #include <optional>
 #include <utility>
@@ -26,7 +27,7 @@ StepWatch::Ops StepWatch::Alive() {
 }
 
 void StepWatch::ScheduleLook() {
-  timer_ = task_->options().timers->Schedule(absl::Now() + kPause, [weak = weak_from_this()] {
+  timer_ = task_->options().timers->Schedule(MonotonicNow() + kPause, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->Look();
   });
 }

@@ -1,4 +1,5 @@
 #include "distribute/coordination/etcd/etcd_client.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <random>
@@ -14,6 +15,7 @@
 #include "distribute/coordination/caller_wait.h"
 #include "distribute/coordination/etcd/etcd_messages.h"
 #include "distribute/transport/grpc_cancel_hook.h"
+#include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
 
@@ -67,7 +69,7 @@ bool WasRejected(const grpc::Status& status) { return status.error_message() == 
 
 absl::Status EtcdBackoff::Pause(const CallOptions& options) {
   thread_local std::minstd_rand random{std::random_device()()};
-  const absl::Time end = absl::Now() + next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random);
+  const absl::Time end = MonotonicNow() + next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random);
   next_ = std::min(2 * next_, limit_);
   if (!SleepUntil(std::min(end, options.deadline), options.cancellation).ok()) {
     return CancelledBy(*options.cancellation);
@@ -94,7 +96,7 @@ EtcdClient::EtcdClient(EtcdOptions options, const std::shared_ptr<grpc::ChannelC
 }
 
 CallOptions EtcdClient::Bounded(CallOptions options) const {
-  if (options.deadline == absl::InfiniteFuture()) options.deadline = absl::Now() + options_.default_timeout;
+  if (options.deadline == absl::InfiniteFuture()) options.deadline = MonotonicNow() + options_.default_timeout;
   return options;
 }
 
@@ -114,11 +116,11 @@ absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
     if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
       return CancelledBy(*options.cancellation);
     }
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     if (now >= options.deadline) {
       return errors::DeadlineExceeded("none of its members could be reached in time", Trouble(members_[first]));
     }
-    members_[first].channel->WaitForConnected(absl::ToChronoTime(std::min(options.deadline, now + kLook)));
+    members_[first].channel->WaitForConnected(ToGrpcDeadline(std::min(options.deadline, now + kLook)));
   }
 }
 
@@ -126,7 +128,7 @@ absl::StatusOr<size_t> EtcdClient::AwaitConnected(const CallOptions& options) {
 std::string EtcdClient::Trouble(const Member& member) const {
   if (member.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return "";
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kLook));
+  context.set_deadline(ToGrpcDeadline(MonotonicNow() + kLook));
   etcdserverpb::RangeRequest request;
   request.set_key("k");
   etcdserverpb::RangeResponse response;
@@ -147,7 +149,7 @@ grpc::Status EtcdClient::AttemptWithToken(const CallOptions& options, Rpc rpc, s
   const absl::StatusOr<size_t> member = AwaitConnected(options);
   if (!member.ok()) return ToGrpcStatus(member.status());
   const auto context = std::make_shared<grpc::ClientContext>();
-  if (options.deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(options.deadline));
+  if (options.deadline != absl::InfiniteFuture()) context->set_deadline(ToGrpcDeadline(options.deadline));
   // Makes a member that is partitioned from the others fail instead of delaying the call.
   context->AddMetadata("hasleader", "true");
   GrpcCancelHook hook;

@@ -1,4 +1,5 @@
 #include "distribute/coordination/etcd/etcd_credentials.h"
+#include "distribute/transport/grpc_deadline.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +15,7 @@ namespace {
 // The trust store of Debian and related systems.
 constexpr char kTrustedByMachine[] = "/etc/ssl/certs/ca-certificates.crt";
 constexpr char kPemStart[] = "-----BEGIN ";
-constexpr std::chrono::seconds kPatience(10);
+constexpr absl::Duration kPatience = absl::Seconds(10);
 
 absl::StatusOr<std::string> ReadPem(const std::string& file, absl::string_view what) {
   std::ifstream in(file, std::ios::binary);
@@ -58,7 +59,7 @@ grpc::Status EtcdToken::AddTo(grpc::ClientContext* context, etcdserverpb::Auth::
     request.set_password(password_);
     etcdserverpb::AuthenticateResponse response;
     grpc::ClientContext own;
-    own.set_deadline(std::min(context->deadline(), std::chrono::system_clock::now() + kPatience));
+    own.set_deadline(ToGrpcDeadline(std::min(FromGrpcDeadline(context->deadline()), MonotonicNow() + kPatience)));
     const grpc::Status status = auth.Authenticate(&own, request, &response);
     if (!status.ok()) {
       return grpc::Status(status.error_code(), "as user '" + user_ + "': " + status.error_message());

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/coordination/barrier.h"
 #include "distribute/coordination/election.h"
 #include "distribute/coordination/etcd/etcd_process_testing.h"
@@ -146,7 +147,7 @@ TEST_F(EtcdFaultTest, ALeaseThatCannotBeRenewedCountsAsLost) {
 TEST_F(EtcdFaultTest, CallsEndAtTheirDeadlineOrWhenCancelled) {
   ASSERT_NO_FATAL_FAILURE(Start());
   if (IsSkipped()) return;
-  const auto in_time = [] { return CallOptions{.deadline = absl::Now() + absl::Milliseconds(200)}; };
+  const auto in_time = [] { return CallOptions{.deadline = MonotonicNow() + absl::Milliseconds(200)}; };
   const auto late = StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(etcd_->address()));
   ASSERT_THAT(store_->Put(Soon(), "k", "1"), IsOk());
   etcd_->Stop();

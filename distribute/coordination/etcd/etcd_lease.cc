@@ -1,4 +1,5 @@
 #include "distribute/coordination/etcd/etcd_lease.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +36,7 @@ void EtcdLease::Keep() {
     // Retries a failed renewal soon.
     const absl::Duration pause =
         last.ok() ? std::max(left - ttl_ * 2 / 3, absl::ZeroDuration()) : std::min(left, ttl_ / 20);
-    if (!SleepUntil(absl::Now() + pause, &stop_).ok()) return;
+    if (!SleepUntil(MonotonicNow() + pause, &stop_).ok()) return;
     // Leaves time to ask another member if one is silent.
     const bool are_more = client_->options().endpoints.size() > 1;
     Renewal renewal = Renew(are_more ? std::min(left, ttl_ / 4) : absl::FromChrono(expiry_ - Clock::now()));
@@ -56,7 +57,7 @@ EtcdLease::Renewal EtcdLease::Renew(absl::Duration patience) {
   etcdserverpb::LeaseKeepAliveResponse response;
   Time sent;
   const absl::Status status =
-      client_->Call("Renewal of a lease", {.deadline = absl::Now() + patience, .cancellation = &stop_},
+      client_->Call("Renewal of a lease", {.deadline = MonotonicNow() + patience, .cancellation = &stop_},
                     /*repeatable=*/true, [&](const EtcdClient::Member& member, grpc::ClientContext* context) {
                       sent = Clock::now();
                       auto stream = member.lease->LeaseKeepAlive(context);

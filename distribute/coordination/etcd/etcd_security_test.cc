@@ -5,6 +5,7 @@
 #include <grpcpp/create_channel.h>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/coordination/etcd/etcd_credentials.h"
 #include "distribute/coordination/etcd/etcd_process_testing.h"
 #include "distribute/coordination/store_conformance_testing.h"
@@ -66,7 +67,7 @@ class EtcdSecurityTest : public testing::Test {
   // The status of a call with a deadline too short for an impossible connection.
   static absl::Status Ask(const EtcdOptions& options) {
     ASSIGN_OR_RETURN(std::unique_ptr<EtcdStore> store, EtcdStore::Create(options));
-    return store->List({.deadline = absl::Now() + absl::Seconds(2)}, "k").status();
+    return store->List({.deadline = MonotonicNow() + absl::Seconds(2)}, "k").status();
   }
 
   std::unique_ptr<EtcdProcesses> etcd_;

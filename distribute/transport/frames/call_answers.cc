@@ -1,4 +1,5 @@
 #include "distribute/transport/frames/call_answers.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +19,7 @@ constexpr size_t kCopiedAnswer = 16 << 10;
 
 absl::Time DeadlineOf(const CallHead& head) {
   if (head.timeout_micros == CallHead::kNoTimeout) return absl::InfiniteFuture();
-  return absl::Now() + absl::Microseconds(std::max(int64_t{0}, head.timeout_micros));
+  return MonotonicNow() + absl::Microseconds(std::max(int64_t{0}, head.timeout_micros));
 }
 
 }  // namespace

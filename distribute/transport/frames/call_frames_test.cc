@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "core/threads/cancellation.h"
 #include "distribute/transport/frames/call_answers.h"
@@ -141,7 +142,7 @@ TEST_F(CallFramesTest, ACancellationThatOvertakesItsCallCancelsIt) {
 }
 
 TEST_F(CallFramesTest, ALateCallEndsAtTheNextTick) {
-  const absl::Time deadline = absl::Now() + absl::Hours(1);
+  const absl::Time deadline = MonotonicNow() + absl::Hours(1);
   auto result = Call(Buffer({"x"}), {.deadline = deadline});
   asking_->DeliverTo(*answers_);
   EXPECT_LE(calls_[0]->options().deadline, deadline + absl::Seconds(1));

@@ -1,4 +1,5 @@
 #include "distribute/transport/frames/call_requests.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +21,7 @@ constexpr size_t kMaxPartBytes = kMaxMessageBytes + kMaxMessageBytes / 16;
 std::string Encoded(const LinkMethod& method, absl::Time deadline, const grpc::ByteBuffer& request) {
   CallHead head{.method = method.id};
   if (deadline != absl::InfiniteFuture()) {
-    head.timeout_micros = std::max(int64_t{0}, absl::ToInt64Microseconds(deadline - absl::Now()));
+    head.timeout_micros = std::max(int64_t{0}, absl::ToInt64Microseconds(deadline - MonotonicNow()));
   }
   std::string bytes;
   bytes.reserve(sizeof(head) + request.Length());

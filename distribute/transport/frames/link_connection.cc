@@ -1,4 +1,5 @@
 #include "distribute/transport/frames/link_connection.h"
+#include "core/clock.h"
 
 #include <utility>
 
@@ -48,9 +49,9 @@ std::shared_ptr<Requests> LinkConnection<Requests>::Current() {
       state_ = State::kIdle;
       requests_ = nullptr;
       link_ = nullptr;
-      not_before_ = absl::Now() + kPause;
+      not_before_ = MonotonicNow() + kPause;
     }
-    if (state_ != State::kIdle || absl::Now() < not_before_) return nullptr;
+    if (state_ != State::kIdle || MonotonicNow() < not_before_) return nullptr;
     state_ = State::kAsking;
     opener = opener_;
   }
@@ -85,7 +86,7 @@ void LinkConnection<Requests>::Answered(size_t opener, const absl::StatusOr<std:
       requests_ = std::move(requests);
     } else if (!is_rejected) {
       state_ = State::kIdle;
-      not_before_ = absl::Now() + kPause;
+      not_before_ = MonotonicNow() + kPause;
     } else if (has_next) {
       opener_ = opener + 1;
     } else {

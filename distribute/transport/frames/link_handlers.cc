@@ -1,4 +1,5 @@
 #include "distribute/transport/frames/link_handlers.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +41,7 @@ void LinkHandlers::Reject() {
 void LinkHandlers::Await(absl::Time deadline) {
   MutexLock lock(mu_);
   while (active_ > 0) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - MonotonicNow();
     if (left <= absl::ZeroDuration()) return;
     // std::chrono's clock cannot represent the infinite future.
     lock.WaitUntil(idle_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));

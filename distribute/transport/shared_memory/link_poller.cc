@@ -1,4 +1,5 @@
 #include "distribute/transport/shared_memory/link_poller.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -298,7 +299,7 @@ bool LinkPoller::Tick() {
   Links links;
   {
     MutexLock lock(mu_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     if (now < next_tick_) return false;
     next_tick_ = now + kTick;
     links = links_;
@@ -354,7 +355,7 @@ void LinkPoller::Run(Threads::iterator self) {
     {
       MutexLock lock(mu_);
       if (stopping_) continue;
-      until_tick = next_tick_ - absl::Now();
+      until_tick = next_tick_ - MonotonicNow();
     }
     doorbell_->Sleep(rings, std::max(absl::ZeroDuration(), until_tick));
   }

@@ -1,4 +1,5 @@
 #include "distribute/transport/shared_memory/ring_link.h"
+#include "core/clock.h"
 
 #include <utility>
 #include <vector>
@@ -64,7 +65,7 @@ RingLink::RingLink(Options options)
               CapacityOf(options_, options_.is_maker)),
       writer_(StateOf(*options_.rings, !options_.is_maker), FramesOf(options_, !options_.is_maker),
               CapacityOf(options_, !options_.is_maker)),
-      heard_(absl::Now()) {}
+      heard_(MonotonicNow()) {}
 
 uint64_t RingLink::max_frame_bytes() const { return SizesFor(options_.use).max_answer; }
 
@@ -191,7 +192,7 @@ void RingLink::CheckPeer() {
   if (options_.peer->OwnerIsGone()) {
     return Break(Lost(" is not there any more: its process has ended"));
   }
-  const absl::Time now = absl::Now();
+  const absl::Time now = MonotonicNow();
   bool is_silent = false;
   {
     MutexLock lock(mu_);

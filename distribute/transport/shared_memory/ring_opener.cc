@@ -1,4 +1,5 @@
 #include "distribute/transport/shared_memory/ring_opener.h"
+#include "core/clock.h"
 
 #include <utility>
 
@@ -45,7 +46,7 @@ void RingOpener::Open(LinkUse use, const MakeReceiver& make, const Done& done) {
   const absl::StatusOr<grpc::ByteBuffer> buffer = MessageToBuffer(request);
   if (!buffer.ok()) return done(buffer.status());
   const Asked asked{use, channel_->options().task, poller_, *std::move(rings), make};
-  const CallOptions options{.deadline = absl::Now() + kTimeout, .cancellation = poller_->cancellation()};
+  const CallOptions options{.deadline = MonotonicNow() + kTimeout, .cancellation = poller_->cancellation()};
   channel_->CallAsync(kOpenRings, options, *buffer, [asked, done](const absl::StatusOr<grpc::ByteBuffer>& reply) {
     const absl::StatusOr<std::shared_ptr<FrameLink>> link = asked.Open(reply);
     // A late answer leaves a link at the other end that would otherwise last as long as this process.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
 
 namespace weir {
@@ -67,21 +68,21 @@ SharedMemorySender::Entry SharedMemorySender::Find(const SharedMemoryOffer& offe
     found = arenas_.emplace(offer.token(), std::move(entry)).first;
     ScheduleSweep();
   }
-  found->second.last_used = absl::Now();
+  found->second.last_used = MonotonicNow();
   return found->second;
 }
 
 void SharedMemorySender::ScheduleSweep() {
   if (sweep_is_due_ || closed_) return;
   sweep_is_due_ = true;
-  sweep_ = timers_->Schedule(absl::Now() + kSweepInterval, [this] { Sweep(); });
+  sweep_ = timers_->Schedule(MonotonicNow() + kSweepInterval, [this] { Sweep(); });
 }
 
 void SharedMemorySender::Sweep() {
   std::vector<std::shared_ptr<SendingArena>> dropped, idle;
   {
     MutexLock lock(mu_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     for (auto it = arenas_.begin(); it != arenas_.end();) {
       const Entry& entry = it->second;
       const bool is_idle = now - entry.last_used > kIdle;

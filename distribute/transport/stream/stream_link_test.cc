@@ -1,5 +1,6 @@
 // Links over gRPC streams, and over a stream that the test controls.
 #include "distribute/transport/stream/stream_link.h"
+#include "core/clock.h"
 
 #include <atomic>
 #include <cstring>
@@ -340,19 +341,19 @@ TEST_F(StreamLinkTest, NonsenseForAGreetingIsRejected) {
 TEST_F(StreamLinkTest, APeerThatIsSilentForLongIsHung) {
   Open();
   int ticks = 0;
-  for (; stream_->reads == 2 && ticks < 20; ++ticks) link_->Tick(absl::Now());
+  for (; stream_->reads == 2 && ticks < 20; ++ticks) link_->Tick(MonotonicNow());
   stream_->Receive(Frame(kBeatFrame, 0, ""));
-  for (int i = 0; i < 28; ++i) link_->Tick(absl::Now());
+  for (int i = 0; i < 28; ++i) link_->Tick(MonotonicNow());
   ListLinksResponse links;
   links_.Describe(&links);
   EXPECT_EQ(links.link_size(), 1);
-  for (int i = 0; i < 2; ++i) link_->Tick(absl::Now());
+  for (int i = 0; i < 2; ++i) link_->Tick(MonotonicNow());
   EXPECT_THAT(recorder_->AwaitBroken(), StatusIs(absl::StatusCode::kUnavailable, "Task /job:a does not answer"));
   EXPECT_EQ(Heads(stream_->written[0])[0].kind, kBeatFrame);  // this end has sent a sign of life
 }
 
 TEST_F(StreamLinkTest, AStreamOnWhichNobodySaysWhoTheyAreEnds) {
-  for (int i = 0; i < 30; ++i) link_->Tick(absl::Now());
+  for (int i = 0; i < 30; ++i) link_->Tick(MonotonicNow());
   ListLinksResponse links;
   links_.Describe(&links);
   EXPECT_EQ(links.link_size(), 0);
@@ -384,7 +385,7 @@ TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
   link->Start();
   stream->Receive("reply");
   ASSERT_NE(requests, nullptr);
-  const absl::Time deadline = absl::Now() + absl::Hours(1);
+  const absl::Time deadline = MonotonicNow() + absl::Hours(1);
   std::vector<absl::Status> ended;
   // More than the peer has credit for, and more than it reads.
   for (int i = 0; i < 100; ++i) {

@@ -1,4 +1,5 @@
 #include "distribute/transport/stream/stream_links.h"
+#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -86,7 +87,7 @@ void StreamLinks::Describe(ListLinksResponse* response) const {
 }
 
 void StreamLinks::ScheduleTick() {
-  tick_ = timers_.Schedule(absl::Now() + absl::Milliseconds(StreamLink::kTickMillis), [this] { Tick(); });
+  tick_ = timers_.Schedule(MonotonicNow() + absl::Milliseconds(StreamLink::kTickMillis), [this] { Tick(); });
 }
 
 void StreamLinks::Tick() {
@@ -99,7 +100,7 @@ void StreamLinks::Tick() {
     if (!links.empty()) ScheduleTick();
   }
   const FrameReadingScope scope(this, /*may_compute=*/false);
-  const absl::Time now = absl::Now();
+  const absl::Time now = MonotonicNow();
   for (const auto& link : links) link->Tick(now);
 }
 

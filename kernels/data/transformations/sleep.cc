@@ -1,5 +1,6 @@
 // sleep: waits before each element.
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 
@@ -24,9 +25,9 @@ class SleepDataset : public UnaryDataset {
    public:
     using UnaryIterator::UnaryIterator;
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      const absl::Time until = absl::Now() + absl::Microseconds(dataset().time_.microseconds);
+      const absl::Time until = MonotonicNow() + absl::Microseconds(dataset().time_.microseconds);
       // In short pieces, so that cancellation is soon noticed.
-      for (absl::Duration left; (left = until - absl::Now()) > absl::ZeroDuration();) {
+      for (absl::Duration left; (left = until - MonotonicNow()) > absl::ZeroDuration();) {
         RETURN_IF_ERROR(ctx.CheckCancelled());
         absl::SleepFor(std::min(left, absl::Milliseconds(20)));
       }

@@ -1,0 +1,60 @@
+// Preloaded into a server, sets its wall clock on or back by the seconds in the file WEIR_TEST_CLOCK, as if an operator
+// or NTP had changed it. Other clocks are left alone, as they are then.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+// The file's first eight bytes, shared with the test; null if there is none.
+const volatile int64_t* Offset() {
+  static const volatile int64_t* const offset = []() -> const volatile int64_t* {
+    const char* const path = getenv("WEIR_TEST_CLOCK");
+    const int file = path == nullptr ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    void* const mapped = mmap(nullptr, sizeof(int64_t), PROT_READ, MAP_SHARED, file, 0);
+    close(file);
+    return mapped == MAP_FAILED ? nullptr : static_cast<const volatile int64_t*>(mapped);
+  }
+  ();
+  return offset;
+}
+
+int RealTime(clockid_t clock, timespec* time) {
+  static const auto real = reinterpret_cast<int (*)(clockid_t, timespec*)>(dlsym(RTLD_NEXT, "clock_gettime"));
+  return real(clock, time);
+}
+
+}  // namespace
+
+extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const int result = RealTime(clock, time);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) && Offset() != nullptr) {
+    time->tv_sec += *Offset();
+  }
+  return result;
+}
+
+int gettimeofday(timeval* time, void* zone) noexcept {
+  timespec now;
+  if (zone != nullptr || clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+  *time = {now.tv_sec, now.tv_nsec / 1000};
+  return 0;
+}
+
+time_t time(time_t* result) noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (result != nullptr) *result = now.tv_sec;
+  return now.tv_sec;
+}
+
+}  // extern "C"
