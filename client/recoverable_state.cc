@@ -1,7 +1,12 @@
 #include "client/recoverable_state.h"
 
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/numbers.h"
 #include "client/ops.h"
 #include "core/files/file_system.h"
+#include "core/logging.h"
 
 namespace weir {
 namespace {
@@ -22,6 +27,12 @@ Operation Initialize(const Scope& scope, const std::string& name, const std::vec
   return ops::NoOp(scope.WithControlDependencies(initializers).WithName(name));
 }
 
+// The step in the name of a checkpoint, "dir/base-STEP"; -1 if there is none.
+int64_t StepOf(absl::string_view checkpoint) {
+  int64_t step = -1;
+  return absl::SimpleAtoi(checkpoint.substr(checkpoint.rfind('-') + 1), &step) ? step : -1;
+}
+
 }  // namespace
 
 RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions options) : options_(std::move(options)) {
@@ -33,7 +44,16 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
                                          SaverOptions{.max_to_keep = options_.max_to_keep, .saveables = together});
   }
   InputList flags = InitializedFlags(together);
-  for (const ResourceVariable& variable : root.variables()) flags.push_back(variable.is_initialized());
+  std::set<std::string> devices;
+  for (const ResourceVariable& variable : root.variables()) {
+    flags.push_back(variable.is_initialized());
+    if (variable.valid()) devices.insert(variable.handle().node()->requested_device());
+  }
+  marker_ = std::make_unique<RestoreMarker>(root, devices);
+  flags.insert(flags.end(), marker_->whole().begin(), marker_->whole().end());
+  if (options_.global_step.valid()) {
+    global_step_ = options_.global_step.Read(root.ColocateWith(options_.global_step.handle().op()));
+  }
   variables_whole_ = All(root, "all_initialized", flags);
   initialize_ = Initialize(root, "init_state", together, {InitializeAll(root)});
   if (!apart) return;
@@ -46,9 +66,11 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   initialize_positions_ = Initialize(root, "init_positions", options_.saveables);
 }
 
-std::string RecoverableState::positions_dir() const {
-  return JoinPath(options_.checkpoint_dir, absl::StrCat("input/", options_.name));
+std::string RecoverableState::positions_prefix() const {
+  return JoinPath(options_.checkpoint_dir, absl::StrCat("input/", options_.name, "/position"));
 }
+
+std::string RecoverableState::variables_prefix() const { return JoinPath(options_.checkpoint_dir, "model.ckpt"); }
 
 absl::StatusOr<bool> RecoverableState::Read(Session& session, const Output& flag) {
   ASSIGN_OR_RETURN(const std::vector<Tensor> result, session.Run({flag}));
@@ -69,18 +91,36 @@ absl::StatusOr<bool> RecoverableState::IsWhole(Session& session) {
   return whole && positions_whole_.valid() ? Read(session, positions_whole_) : whole;
 }
 
-absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Saver* saver, const std::string& dir,
-                                                   const Operation& initialize, const States& states,
-                                                   std::string* restored_from) {
-  if (saver != nullptr) {
-    auto latest = saver->Latest(dir);
-    if (latest.ok()) {
-      *restored_from = *latest;
-      // Variables are restored last: while one is missing, nothing counts as restored.
-      for (const auto& state : states) RETURN_IF_ERROR(state->Restore(session, *latest));
-      return saver->Restore(session, *latest);
+absl::Status RecoverableState::RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
+                                           const States& states) const {
+  if (&saver == variables_.get()) RETURN_IF_ERROR(marker_->Begin(session));
+  for (const auto& state : states) RETURN_IF_ERROR(state->Restore(session, checkpoint));
+  return saver.Restore(session, checkpoint);
+}
+
+absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
+                                                   const States& states, std::string* restored_from) const {
+  std::vector<std::string> checkpoints;
+  if (source.saver != nullptr) {
+    ASSIGN_OR_RETURN(checkpoints, source.saver->Complete(source.dir));
+    checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
+                                     [&](const std::string& prefix) { return StepOf(prefix) > source.most; }),
+                      checkpoints.end());
+  }
+  absl::Status damage;
+  for (const std::string& checkpoint : checkpoints) {
+    const absl::Status status = RestoreFrom(session, *source.saver, checkpoint, states);
+    if (status.ok()) {
+      *restored_from = checkpoint;
+      return status;
     }
-    if (!absl::IsNotFound(latest.status())) return latest.status();
+    if (!absl::IsDataLoss(status)) return status;
+    WEIR_LOG(kWarning) << "Checkpoint " << checkpoint << " is damaged: " << status.message();
+    damage.Update(status);
+  }
+  if (!damage.ok()) {
+    return Annotate(damage, absl::StrCat("None of the ", checkpoints.size(), " checkpoints in ", source.dir,
+                                         " can be read. To start from initial values, move them away"));
   }
   for (const auto& state : states) RETURN_IF_ERROR(state->Initialize(session));
   return session.RunTargets({initialize});
@@ -95,27 +135,44 @@ absl::Status RecoverableState::Establish(Session& session, std::string* restored
     return errors::Unavailable("The chief has not yet initialised or restored all variables");
   }
   if (!keep) {
-    RETURN_IF_ERROR(RestoreOrInitialize(session, variables_.get(), options_.checkpoint_dir, initialize_,
+    RETURN_IF_ERROR(RestoreOrInitialize(session, {variables_.get(), options_.checkpoint_dir}, initialize_,
                                         options_.states, restored_from));
+    RETURN_IF_ERROR(marker_->End(session));
   }
-  if (!positions_whole_.valid()) return absl::OkStatus();
+  return positions_whole_.valid() ? EstablishPositions(session) : absl::OkStatus();
+}
+
+// Positions are saved before variables, and by each loop for itself. One that is newer than the variables would skip
+// examples that they have not seen.
+absl::Status RecoverableState::EstablishPositions(Session& session) {
   ASSIGN_OR_RETURN(const bool positioned, Read(session, positions_whole_));
   if (positioned) return absl::OkStatus();
+  Source source{positions_.get(), std::string(DirName(positions_prefix()))};
+  if (global_step_.valid()) {
+    ASSIGN_OR_RETURN(source.most, GlobalStep(session));
+  }
   std::string position_from;
-  return RestoreOrInitialize(session, positions_.get(), positions_dir(), initialize_positions_, {}, &position_from);
+  return RestoreOrInitialize(session, source, initialize_positions_, {}, &position_from);
+}
+
+absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
+  ASSIGN_OR_RETURN(const std::vector<Tensor> result, session.Run({global_step_}));
+  return result[0].scalar<int64_t>();
 }
 
 absl::Status RecoverableState::Save(Session& session, int64_t step) {
-  // Positions are saved first: a checkpoint of variables is never newer than its input position.
-  if (positions_ != nullptr) {
-    RETURN_IF_ERROR(positions_->Save(session, JoinPath(positions_dir(), "position"), step).status());
-  }
+  // Positions are saved first: a checkpoint of variables always has a position that is no newer.
+  if (positions_ != nullptr) RETURN_IF_ERROR(positions_->Save(session, positions_prefix(), step).status());
   if (variables_ == nullptr) return absl::OkStatus();
-  const std::string prefix = JoinPath(options_.checkpoint_dir, "model.ckpt");
   for (const auto& state : options_.states) {
-    RETURN_IF_ERROR(state->Save(session, absl::StrCat(prefix, "-", step)));
+    RETURN_IF_ERROR(state->Save(session, absl::StrCat(variables_prefix(), "-", step)));
   }
-  return variables_->Save(session, prefix, step).status();
+  return variables_->Save(session, variables_prefix(), step).status();
+}
+
+absl::Status RecoverableState::RemoveUnfinished() const {
+  if (positions_ != nullptr) RETURN_IF_ERROR(positions_->RemoveUnfinished(positions_prefix()));
+  return variables_ == nullptr ? absl::OkStatus() : variables_->RemoveUnfinished(variables_prefix());
 }
 
 }  // namespace weir

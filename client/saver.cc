@@ -1,7 +1,12 @@
 #include "client/saver.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "absl/container/btree_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/ops.h"
 #include "core/checkpoint/checkpoint_state.h"
@@ -10,7 +15,20 @@
 namespace weir {
 namespace {
 
-std::string TemporarySuffix() { return absl::StrFormat("_temp_%016x", RandomBits()); }
+constexpr char kTemporary[] = "_temp_";
+constexpr int kTemporaryDigits = 16;
+
+std::string TemporarySuffix() { return absl::StrFormat("%s%0*x", kTemporary, kTemporaryDigits, RandomBits()); }
+
+// Whether `name` is the folder "base-STEP_temp_DIGITS".
+bool IsTemporary(absl::string_view name, absl::string_view base) {
+  if (!absl::ConsumePrefix(&name, base) || !absl::ConsumePrefix(&name, "-")) return false;
+  const size_t at = name.find(kTemporary);
+  if (at == absl::string_view::npos || at == 0) return false;
+  const absl::string_view step = name.substr(0, at), digits = name.substr(at + strlen(kTemporary));
+  return std::all_of(step.begin(), step.end(), absl::ascii_isdigit) && digits.size() == kTemporaryDigits &&
+         std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit);
+}
 
 }  // namespace
 
@@ -71,7 +89,9 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
 }
 
 void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
-  std::vector<Operation> restores;
+  // Nothing is assigned before everything has been read, so a damaged file changes no variable.
+  std::vector<OutputList> values;
+  std::vector<Operation> reads;
   for (const Shard& shard : shards) {
     const Scope on_device = scope.WithDevice(shard.device);
     std::vector<tstring> names, slices;
@@ -86,18 +106,25 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
       types.push_back(saveable.dtype);
     }
     slices.resize(names.size());
-    const OutputList values =
-        ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(slices), types);
+    values.push_back(
+        ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(slices), types));
     if (!scope.ok()) return;
+    reads.push_back(values.back()[0].op());
+  }
+  const Scope after = scope.WithControlDependencies({ops::NoOp(scope.WithControlDependencies(reads).WithName("read"))});
+  std::vector<Operation> restores;
+  for (size_t k = 0; k < shards.size(); ++k) {
+    const Shard& shard = shards[k];
+    const Scope on_device = after.WithDevice(shard.device);
     for (size_t i = 0; i < shard.variables.size(); ++i) {
       const ResourceVariable& variable = shard.variables[i];
       // An assignment alone would accept any shape from the file.
       const Output value =
-          ops::EnsureShape(on_device.WithName(variable.name()), values[i], PartialTensorShape(variable.shape()));
+          ops::EnsureShape(on_device.WithName(variable.name()), values[k][i], PartialTensorShape(variable.shape()));
       restores.push_back(variable.Assign(on_device.WithName("restore_assign"), value));
     }
     for (size_t i = 0; i < shard.saveables.size(); ++i) {
-      restores.push_back(shard.saveables[i].restore(on_device, values[shard.variables.size() + i]));
+      restores.push_back(shard.saveables[i].restore(on_device, values[k][shard.variables.size() + i]));
     }
   }
   restore_ = ops::NoOp(scope.WithControlDependencies(restores).WithName("restore_all"));
@@ -139,6 +166,22 @@ absl::Status Saver::Restore(Session& session, const std::string& prefix) const {
 absl::StatusOr<std::string> Saver::Latest(const std::string& dir) const {
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(dir));
   return LatestCheckpoint(files, dir);
+}
+
+absl::StatusOr<std::vector<std::string>> Saver::Complete(const std::string& dir) const {
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(dir));
+  return CompleteCheckpoints(files, dir);
+}
+
+absl::Status Saver::RemoveUnfinished(const std::string& prefix) const {
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(prefix));
+  const std::string dir(DirName(prefix)), base(BaseName(prefix));
+  const absl::StatusOr<std::vector<std::string>> names = files->List(dir.empty() ? "." : dir);
+  if (!names.ok()) return absl::IsNotFound(names.status()) ? absl::OkStatus() : names.status();
+  for (const std::string& name : *names) {
+    if (IsTemporary(name, base)) RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(dir, name)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weir

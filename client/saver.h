@@ -33,9 +33,15 @@ class Saver {
   // Writes `path` only.
   absl::Status SaveTo(Session& session, const std::string& path) const;
   // NotFound or DataLoss names the file; FailedPrecondition or InvalidArgument a variable whose shape or type differs.
+  // No variable has changed after NotFound or DataLoss.
   absl::Status Restore(Session& session, const std::string& prefix) const;
   // The newest complete checkpoint of `dir`; NotFound if there is none.
   absl::StatusOr<std::string> Latest(const std::string& dir) const;
+  // All complete checkpoints of `dir`, newest first; none in an empty directory. DataLoss if there are checkpoints, but
+  // none is complete.
+  absl::StatusOr<std::vector<std::string>> Complete(const std::string& dir) const;
+  // Removes what a Save to `prefix` left behind when its process was killed. No save may be in progress.
+  absl::Status RemoveUnfinished(const std::string& prefix) const;
 
   // Restores from the checkpoint whose prefix is fed to prefix().
   const Output& prefix() const { return prefix_; }

@@ -38,6 +38,8 @@ class TrainingHook {
   virtual absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) { return false; }
   // After the checkpoint of this step is complete.
   virtual absl::Status AfterSave(Session& session, int64_t global_step) { return absl::OkStatus(); }
+  // A save between steps failed; the loop goes on.
+  virtual void SaveFailed(const absl::Status& cause, int64_t global_step) {}
   // A step failed because a task was lost; the loop recovers next.
   virtual void Failed(const absl::Status& cause, int64_t global_step) {}
   virtual void Recovered(const RecoveryReport& report) {}

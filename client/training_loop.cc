@@ -1,10 +1,11 @@
 #include "client/training_loop.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
+#include "core/logging.h"
 
 namespace weir {
 namespace {
@@ -26,7 +27,8 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
                      .max_to_keep = options_.max_to_keep,
                      .saveables = options_.saveables,
                      .states = options_.states,
-                     .name = options_.task_name}) {
+                     .name = options_.task_name,
+                     .global_step = options_.global_step}) {
   const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());
   read_global_step_ = options_.global_step.Read(beside);
   if (shares_variables()) {
@@ -74,11 +76,12 @@ absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& 
 }
 
 absl::Status TrainingLoop::Start(Session& session) {
+  RETURN_IF_ERROR(state_.RemoveUnfinished());
   std::string restored_from;
   RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
   RETURN_IF_ERROR(ReadGlobalStep(session));
-  last_saved_step_ = restored_from.empty() ? -1 : global_step_;
-  last_saved_time_ = MonotonicNow();
+  last_saved_step_ = last_tried_step_ = restored_from.empty() ? -1 : global_step_;
+  last_tried_time_ = MonotonicNow();
   // An initial checkpoint: a later failure can then always be recovered from.
   return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
 }
@@ -116,15 +119,31 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
 
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
   if (!state_.is_saved()) return absl::OkStatus();
-  const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_saved_step_ >= options_.checkpoint_steps;
-  const bool by_time = MonotonicNow() - last_saved_time_ >= options_.checkpoint_interval;
-  return by_steps || by_time ? Save(session) : absl::OkStatus();
+  const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_tried_step_ >= options_.checkpoint_steps;
+  const bool by_time = MonotonicNow() - last_tried_time_ >= options_.checkpoint_interval;
+  return by_steps || by_time ? SaveOrWarn(session) : absl::OkStatus();
+}
+
+// A full disk, say, must not end the training: what is trained is not lost, and there may be room at the next save.
+absl::Status TrainingLoop::SaveOrWarn(Session& session) {
+  last_tried_step_ = global_step_;
+  last_tried_time_ = MonotonicNow();
+  const absl::Status status = state_.Save(session, global_step_);
+  if (status.ok()) return Saved(session);
+  if (IsTaskLoss(status) || absl::IsFailedPrecondition(status)) return status;
+  WEIR_LOG(kWarning) << "Training goes on without a checkpoint of step " << global_step_ << ": " << status.message();
+  for (const auto& hook : options_.hooks) hook->SaveFailed(status, global_step_);
+  return absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
   RETURN_IF_ERROR(state_.Save(session, global_step_));
-  last_saved_step_ = global_step_;
-  last_saved_time_ = MonotonicNow();
+  return Saved(session);
+}
+
+absl::Status TrainingLoop::Saved(Session& session) {
+  last_saved_step_ = last_tried_step_ = global_step_;
+  last_tried_time_ = MonotonicNow();
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->AfterSave(session, global_step_));
   return absl::OkStatus();
 }
@@ -163,10 +182,10 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
   ASSIGN_OR_RETURN(bool whole, state_.IsWhole(session));
   if (!whole) {
     RETURN_IF_ERROR(state_.Establish(session, restored_from));
-    last_saved_time_ = MonotonicNow();
+    last_tried_time_ = MonotonicNow();
   }
   RETURN_IF_ERROR(ReadGlobalStep(session));
-  if (!whole) last_saved_step_ = global_step_;
+  if (!whole) last_saved_step_ = last_tried_step_ = global_step_;
   return absl::OkStatus();
 }
 

@@ -46,6 +46,8 @@ struct TrainingLoopOptions {
 //   cluster responds again.
 // - If variables were lost with the task, restores all of them from the newest complete checkpoint; it never
 //   initialises a variable while others have trained values.
+// - If a save between steps fails, logs a warning and goes on; the next save is tried when it is due. The first and the
+//   last save must succeed.
 // - Other errors end the loop.
 class TrainingLoop {
  public:
@@ -64,7 +66,9 @@ class TrainingLoop {
   void EndRecovery();
   absl::Status TryRecover(Session& session, std::string* restored_from);
   absl::Status SaveIfDue(Session& session);
+  absl::Status SaveOrWarn(Session& session);
   absl::Status Save(Session& session);
+  absl::Status Saved(Session& session);
   absl::Status ReadGlobalStep(Session& session);
   absl::StatusOr<bool> IsLoss(Session& session, const absl::Status& status);
   bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
@@ -81,7 +85,8 @@ class TrainingLoop {
   bool doubted_ = false;                         // a step failed: lost variables, or a program error
   int64_t global_step_ = 0;
   int64_t last_saved_step_ = -1;
-  absl::Time last_saved_time_;
+  int64_t last_tried_step_ = -1;  // of a save, successful or not
+  absl::Time last_tried_time_;
   std::optional<Recovery> recovery_;  // while a recovery is in progress
 };
 

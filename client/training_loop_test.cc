@@ -2,10 +2,15 @@
 
 #include "client/training_loop.h"
 
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/match.h"
 #include "client/forwarding_session_testing.h"
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "core/checkpoint/checkpoint_state.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "tensorflow/core/protobuf/master.pb.h"
@@ -29,15 +34,20 @@ class FlakySession : public ForwardingSession {
       --fail_next_;
       return errors::Unavailable("task /job:ps/task:1 is gone");
     }
+    if (disk_is_full_ && !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints")) {
+      return errors::ResourceExhausted("No space left on device");
+    }
     return ForwardingSession::Run(feeds, fetches, targets, options, metadata);
   }
 
   void Fail(int runs) { fail_next_ = runs; }
+  void FillDisk(bool full) { disk_is_full_ = full; }
   void LoseVariables() { session_ = Session::Local(scope_).value(); }
 
  private:
   const Scope scope_;
   int fail_next_ = 0;
+  bool disk_is_full_ = false;
 };
 
 class AtStep : public TrainingHook {
@@ -52,9 +62,15 @@ class AtStep : public TrainingHook {
     return false;
   }
   void Recovered(const RecoveryReport& report) override { recoveries.push_back(report); }
+  void SaveFailed(const absl::Status& cause, int64_t) override {
+    failed_saves.push_back(cause);
+    if (after_failed_save) after_failed_save();
+  }
 
   std::vector<int64_t> steps;
   std::vector<RecoveryReport> recoveries;
+  std::vector<absl::Status> failed_saves;
+  std::function<void()> after_failed_save;
 
  private:
   const int64_t step_;
@@ -84,12 +100,29 @@ class TrainingLoopTest : public ::testing::Test {
     if (session_ == nullptr) session_ = std::make_unique<FlakySession>(scope_, Session::Local(scope_).value());
     return loop.Run(*session_);
   }
+  // Trains on to step 11 with another loop.
+  absl::StatusOr<int64_t> Resume() {
+    hook_ = std::make_shared<AtStep>(0, [] {});
+    options_.hooks = {hook_, StopAtStepHook(11)};
+    TrainingLoop loop(scope_, options_);
+    return loop.Run(*session_);
+  }
+  void FlipBit(const std::string& checkpoint) {
+    std::fstream file(directory_.Path(checkpoint + ".data-00000-of-00001"),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    char byte = 0;
+    file.get(byte);
+    file.seekp(0);
+    file.put(static_cast<char>(byte ^ 4));
+    ASSERT_TRUE(file.flush());
+  }
   float Total() { return session_->Run({total_.value()}).value()[0].scalar<float>(); }
 
   Scope scope_ = Scope::NewRoot();
   ResourceVariable step_, total_;
   TrainingLoopOptions options_;
   ScratchDirectory directory_;
+  FileSystem* const files_ = FileSystemRegistry::Default()->Find("/").value();
   std::unique_ptr<FlakySession> session_;
   std::shared_ptr<AtStep> hook_;
 };
@@ -143,6 +176,92 @@ TEST_F(TrainingLoopTest, AnotherProgramResumesFromTheDirectory) {
   ASSERT_OK_AND_ASSIGN(int64_t reached, loop.Run(*session_));
   EXPECT_EQ(reached, 11);
   EXPECT_EQ(Total(), 11);
+}
+
+TEST_F(TrainingLoopTest, ADamagedCheckpointIsPassedOver) {
+  ASSERT_THAT(Train([] {}), IsOk());
+  session_->LoseVariables();
+  FlipBit("model.ckpt-10");
+  FlipBit("model.ckpt-8");
+  ASSERT_OK_AND_ASSIGN(int64_t reached, Resume());
+  EXPECT_EQ(reached, 11);
+  EXPECT_EQ(hook_->steps.front(), 5);
+  EXPECT_EQ(Total(), 11);
+}
+
+TEST_F(TrainingLoopTest, DamagedCheckpointsDoNotStartFromInitialValues) {
+  ASSERT_THAT(Train([] {}), IsOk());
+  session_->LoseVariables();
+  for (const char* checkpoint : {"model.ckpt-0", "model.ckpt-4", "model.ckpt-8", "model.ckpt-10"}) FlipBit(checkpoint);
+  EXPECT_THAT(Resume(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("None of the 4 checkpoints in")));
+}
+
+TEST_F(TrainingLoopTest, AFullDiskDoesNotEndTheTraining) {
+  ASSERT_THAT(Train([this] {
+                session_->FillDisk(true);
+                hook_->after_failed_save = [this] { session_->FillDisk(false); };
+              }),
+              IsOk());
+  EXPECT_EQ(Total(), 10);
+  ASSERT_EQ(hook_->failed_saves.size(), 1);
+  EXPECT_THAT(hook_->failed_saves[0], StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(*LatestCheckpoint(files_, directory_.path()), HasSubstr("model.ckpt-10"));
+}
+
+TEST_F(TrainingLoopTest, TheLastSaveMustSucceed) {
+  EXPECT_THAT(Train([this] { session_->FillDisk(true); }), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(TrainingLoopTest, ARestoreThatWasCutShortIsRepeated) {
+  options_.role = TrainingRole::kChief;
+  ASSERT_THAT(Train([] {}), IsOk());
+  // As a chief leaves them that dies in the middle of a restore.
+  ASSERT_THAT(session_->RunNamed({}, {}, {"restore_mark/begin"}, {}, nullptr), IsOk());
+  ASSERT_THAT(session_->RunTargets({total_.Assign(scope_, 3.0f)}), IsOk());
+  ASSERT_THAT(Resume(), IsOk());
+  EXPECT_EQ(Total(), 11);
+}
+
+TEST_F(TrainingLoopTest, LeftoversOfAKilledSaveAreRemoved) {
+  const std::string left = directory_.Path("model.ckpt-3_temp_0123456789abcdef");
+  const std::string other = directory_.Path("model.ckpt-three_temp_0123456789abcdef");
+  for (const std::string& folder : {left, other}) std::filesystem::create_directory(folder);
+  std::ofstream(left + "/part-00000-of-00001.index") << "x";
+  ASSERT_THAT(Train([] {}), IsOk());
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+// The number of examples that were read, kept by each loop for itself.
+Saveable Position(const Scope& scope) {
+  const Output position = ops::VarHandleOp(scope.WithName("position"), DT_INT64, TensorShape(), {.shared_name = "p"});
+  Saveable saveable;
+  saveable.name = "position";
+  saveable.dtype = DT_INT64;
+  saveable.save = [position](const Scope& at) { return ops::ReadVariableOp(at, position, DT_INT64); };
+  saveable.restore = [position](const Scope& at, const Output& value) {
+    return ops::AssignVariableOp(at, position, value);
+  };
+  saveable.is_initialized = ops::VarIsInitializedOp(scope, position);
+  saveable.initializer = ops::AssignVariableOp(scope, position, Tensor::Scalar<int64_t>(0));
+  return saveable;
+}
+
+TEST_F(TrainingLoopTest, AnInputPositionIsNeverNewerThanTheVariables) {
+  options_.role = TrainingRole::kChief;
+  options_.saveables = {Position(scope_)};
+  const Output position =
+      ops::VarHandleOp(scope_.WithName("position_too"), DT_INT64, TensorShape(), {.shared_name = "p"});
+  const Operation read = ops::AssignAddVariableOp(scope_, position, Tensor::Scalar<int64_t>(1));
+  options_.train = ops::NoOp(scope_.WithControlDependencies({options_.train, read}));
+  ASSERT_THAT(Train([] {}), IsOk());
+  session_->LoseVariables();
+  // As if the process had been killed between the two saves.
+  ASSERT_THAT(DeleteCheckpoint(files_, directory_.Path("model.ckpt-10")), IsOk());
+  ASSERT_THAT(Resume(), IsOk());
+  EXPECT_EQ(Total(), 11);
+  const Output value = ops::ReadVariableOp(scope_, position, DT_INT64);
+  EXPECT_EQ(session_->Run({value}).value()[0].scalar<int64_t>(), 11);
 }
 
 TEST_F(TrainingLoopTest, GivesUpAfterTheRecoveryTimeout) {

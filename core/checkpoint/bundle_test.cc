@@ -66,6 +66,45 @@ TEST_F(BundleTest, ReadsWhatItWrote) {
   EXPECT_EQ(reader->Read("empty")->shape(), TensorShape({0, 5}));
 }
 
+// Changes a tensor before each write, as a step that updates a reference variable does.
+class UpdatingFileSystem : public FaultInjectingFileSystem {
+ public:
+  UpdatingFileSystem(FileSystem* base, Tensor tensor) : FaultInjectingFileSystem(base), tensor_(std::move(tensor)) {}
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> NewWritableFile(const std::string& path) override {
+    ASSIGN_OR_RETURN(auto file, FaultInjectingFileSystem::NewWritableFile(path));
+    return std::make_unique<File>(std::move(file), &tensor_);
+  }
+
+ private:
+  class File : public WritableFile {
+   public:
+    File(std::unique_ptr<WritableFile> base, Tensor* tensor) : base_(std::move(base)), tensor_(tensor) {}
+    absl::Status Append(absl::string_view data) override {
+      for (float& element : tensor_->flat<float>()) ++element;
+      return base_->Append(data);
+    }
+    absl::Status Flush() override { return base_->Flush(); }
+    absl::Status Sync() override { return base_->Sync(); }
+    absl::Status Close() override { return base_->Close(); }
+
+   private:
+    const std::unique_ptr<WritableFile> base_;
+    Tensor* const tensor_;
+  };
+
+  Tensor tensor_;
+};
+
+TEST_F(BundleTest, ATensorThatChangesWhileItIsWrittenIsReadable) {
+  const Tensor tensor = Range({300, 1000});
+  UpdatingFileSystem updating(fs_.get(), tensor);
+  ASSERT_OK_AND_ASSIGN(auto writer, BundleWriter::Create(&updating, "ckpt"));
+  ASSERT_THAT(writer->Add("w", tensor), IsOk());
+  ASSERT_THAT(writer->Finish(), IsOk());
+  EXPECT_THAT(Open("ckpt")->Read("w"), IsOk());
+}
+
 TEST_F(BundleTest, ReadsIntoABufferThatIsThere) {
   Write("ckpt", {{"w", Range({4})}});
   Tensor tensor(DT_FLOAT, TensorShape({4}));

@@ -13,7 +13,8 @@
 namespace weir {
 namespace {
 
-// Checksummed and written piece by piece, so that the write finds the piece in the cache.
+// Copied, checksummed and written piece by piece. The copy is because reference variables may be updated in place
+// meanwhile: the checksum must be that of the bytes written.
 constexpr size_t kWritePiece = 256 << 10;
 
 std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
@@ -125,10 +126,11 @@ absl::Status BundleWriter::WritePlain(const Tensor& tensor, BundleEntry* entry) 
   const char* bytes = tensor.data<char>();
   entry->size = tensor.TotalBytes();
   uint32_t crc = 0;
+  std::string copy;
   for (uint64_t done = 0; done < entry->size; done += kWritePiece) {
-    const size_t piece = std::min<uint64_t>(kWritePiece, entry->size - done);
-    crc = crc32c::Extend(crc, bytes + done, piece);
-    RETURN_IF_ERROR(data_->Append({bytes + done, piece}));
+    copy.assign(bytes + done, std::min<uint64_t>(kWritePiece, entry->size - done));
+    crc = crc32c::Extend(crc, copy.data(), copy.size());
+    RETURN_IF_ERROR(data_->Append(copy));
   }
   entry->masked_crc = crc32c::Mask(crc);
   return absl::OkStatus();

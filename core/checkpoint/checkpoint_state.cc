@@ -4,8 +4,12 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "core/checkpoint/bundle_format.h"
@@ -77,6 +81,31 @@ std::vector<std::string> Candidates(FileSystem* file_system, const std::string& 
   return prefixes;
 }
 
+// Splits "dir/base-STEP"; nullopt for other names.
+std::optional<std::pair<std::string, int64_t>> SplitStep(absl::string_view prefix) {
+  const size_t at = prefix.rfind('-');
+  int64_t step = 0;
+  if (at == absl::string_view::npos || !absl::SimpleAtoi(prefix.substr(at + 1), &step)) return std::nullopt;
+  return std::pair(std::string(prefix.substr(0, at)), step);
+}
+
+// Checkpoints of the series of `prefix` that are newer than `latest`, but older than `prefix`, oldest first: whoever
+// wrote them was killed before it could list them.
+std::vector<std::string> Unlisted(FileSystem* file_system, const std::string& dir, const std::string& prefix,
+                                  const std::string& latest) {
+  const auto newest = SplitStep(prefix), listed = SplitStep(latest);
+  if (!newest || !listed || newest->first != listed->first) return {};
+  std::map<int64_t, std::string> found;
+  for (const std::string& candidate : IndexedCheckpoints(file_system, dir)) {
+    const auto split = SplitStep(candidate);
+    if (!split || split->first != newest->first) continue;
+    if (split->second > listed->second && split->second < newest->second) found[split->second] = candidate;
+  }
+  std::vector<std::string> prefixes;
+  for (auto& [step, candidate] : found) prefixes.push_back(std::move(candidate));
+  return prefixes;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckpointState> ReadCheckpointState(FileSystem* file_system, const std::string& dir) {
@@ -116,7 +145,7 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   CheckpointState state;
   auto previous = ReadCheckpointState(file_system, dir);
   if (previous.ok()) {
-    state = *std::move(previous);
+    state = *previous;
   } else if (!absl::IsNotFound(previous.status()) && !absl::IsDataLoss(previous.status())) {
     return previous.status();
   }
@@ -124,6 +153,10 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   if (auto again = std::find(state.all.begin(), state.all.end(), prefix); again != state.all.end()) {
     state.timestamps.erase(state.timestamps.begin() + (again - state.all.begin()));
     state.all.erase(again);
+  }
+  for (std::string& unlisted : Unlisted(file_system, dir, prefix, state.latest)) {
+    state.all.push_back(std::move(unlisted));
+    state.timestamps.push_back(options.timestamp);
   }
   state.latest = prefix;
   state.all.push_back(prefix);
@@ -133,9 +166,31 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   const std::vector<std::string> dropped(state.all.begin(), state.all.begin() + surplus);
   state.all.erase(state.all.begin(), state.all.begin() + surplus);
   state.timestamps.erase(state.timestamps.begin(), state.timestamps.begin() + surplus);
+  // A file that is deleted before it leaves the list cannot be forgotten by a crash. Only the latest one on the list
+  // stays until then.
+  const std::string latest = previous.ok() ? previous->latest : "";
+  for (const std::string& old : dropped) {
+    if (old != latest) RETURN_IF_ERROR(DeleteCheckpoint(file_system, old));
+  }
   RETURN_IF_ERROR(WriteCheckpointState(file_system, dir, state));
-  for (const std::string& old : dropped) RETURN_IF_ERROR(DeleteCheckpoint(file_system, old));
-  return absl::OkStatus();
+  const bool drops_latest = std::find(dropped.begin(), dropped.end(), latest) != dropped.end();
+  return drops_latest ? DeleteCheckpoint(file_system, latest) : absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_system, const std::string& dir) {
+  std::vector<std::string> complete, reasons;
+  for (const std::string& prefix : Candidates(file_system, dir)) {
+    const absl::Status status = CheckCheckpointComplete(file_system, prefix);
+    if (status.ok()) {
+      complete.push_back(prefix);
+    } else if (file_system->Exists(BundleIndexPath(prefix))) {
+      reasons.push_back(std::string(status.message()));
+    }
+  }
+  if (complete.empty() && !reasons.empty()) {
+    return errors::DataLoss("No checkpoint in ", dir, " can be read: ", absl::StrJoin(reasons, "; "));
+  }
+  return complete;
 }
 
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir) {

@@ -38,6 +38,9 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
 // Tries those in the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what
 // is wrong with those that exist.
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir);
+// All complete checkpoints of `dir`, in that order; none in an empty directory. DataLoss if there are checkpoints, but
+// none is complete.
+absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_system, const std::string& dir);
 
 absl::Status CheckCheckpointComplete(FileSystem* file_system, const std::string& prefix);
 // Deletes the index first, so that a crash cannot leave a broken checkpoint that looks complete. OK if there is none.

@@ -1,6 +1,7 @@
 #include "core/checkpoint/checkpoint_state.h"
 
 #include "core/checkpoint/bundle_writer.h"
+#include "core/files/fault_injecting_file_system.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -80,6 +81,36 @@ TEST_F(CheckpointStateTest, LatestManagesWithoutTheStateFile) {
   EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/ckpt-7");
   EXPECT_THAT(AddCheckpoint(fs_.get(), "d", "d/ckpt-7", {}), IsOk());
   EXPECT_EQ(ReadCheckpointState(fs_.get(), "d")->latest, "d/ckpt-7");
+}
+
+TEST_F(CheckpointStateTest, CompleteCheckpointsAreListedNewestFirst) {
+  EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), testing::IsEmpty());
+  for (int step = 1; step <= 3; ++step) {
+    Save(absl::StrCat("d/ckpt-", step));
+    ASSERT_THAT(AddCheckpoint(fs_.get(), "d", absl::StrCat("d/ckpt-", step), {}), IsOk());
+  }
+  Overwrite(BundleDataPath("d/ckpt-2", 0, 1), "");
+  EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), ElementsAre("d/ckpt-3", "d/ckpt-1"));
+  for (int step = 1; step <= 3; ++step) Overwrite(BundleDataPath(absl::StrCat("d/ckpt-", step), 0, 1), "");
+  EXPECT_THAT(CompleteCheckpoints(fs_.get(), "d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("d/ckpt-3")));
+}
+
+// A save that is killed at any point leaves the directory so that the next one leaves two checkpoints.
+TEST_F(CheckpointStateTest, ACrashLeavesNoSurplusCheckpoint) {
+  bool crashed = true;
+  for (int64_t at = 0; crashed; ++at) {
+    fs_ = NewMemoryFileSystem();
+    FaultInjectingFileSystem faulty(fs_.get());
+    for (int step = 1; step <= 4; ++step) {
+      Save(absl::StrCat("d/ckpt-", step));
+      if (step == 3) faulty.Inject({.at = at});
+      AddCheckpoint(&faulty, "d", absl::StrCat("d/ckpt-", step), {.keep = 2}).IgnoreError();
+      if (step == 3) crashed = faulty.fault_happened();
+      faulty.Heal();
+      EXPECT_THAT(LatestCheckpoint(fs_.get(), "d"), IsOk());
+    }
+    EXPECT_THAT(*fs_->Glob("d/*.index"), ElementsAre("d/ckpt-3.index", "d/ckpt-4.index")) << at;
+  }
 }
 
 TEST_F(CheckpointStateTest, DeleteTouchesNoOtherCheckpoint) {
