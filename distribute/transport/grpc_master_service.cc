@@ -12,23 +12,37 @@ namespace {
 
 std::string Path(absl::string_view name) { return absl::StrCat("/tensorflow.MasterService/", name); }
 
-// A method served by one call of the master. With `ids`, duplicate requests are rejected.
+// A method served by one call of the master.
 template <typename Request, typename Response>
 ServerMethod Forward(absl::string_view name, MasterInterface* master,
-                     absl::Status (MasterInterface::*method)(const CallOptions&, const Request&, Response*),
-                     RecentRequestIds* ids = nullptr) {
+                     absl::Status (MasterInterface::*method)(const CallOptions&, const Request&, Response*)) {
   return {Path(name),
-          [master, method, ids, name = std::string(name)](ServerCall* call) {
+          [master, method](ServerCall* call) {
             ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
-              if constexpr (requires { messages->request.request_id(); }) {
-                if (ids != nullptr) {
-                  if (absl::Status status = ids->TrackUnique(messages->request.request_id(), name); !status.ok()) {
-                    return done(status);
-                  }
-                }
-              }
               done(OrOutOfMemory([&] { return (master->*method)(options, messages->request, &messages->response); }));
             });
+          },
+          /*long_running=*/true};
+}
+
+// As Forward; a repeated request is answered without another call of the master.
+template <typename Request, typename Response>
+ServerMethod ForwardOnce(absl::string_view name, MasterInterface* master,
+                         absl::Status (MasterInterface::*method)(const CallOptions&, const Request&, Response*),
+                         RepeatedRequests* requests) {
+  return {Path(name),
+          [master, method, requests, name = std::string(name)](ServerCall* call) {
+            Request request;
+            if (absl::Status status = MessageFromBuffer(call->request(), &request); !status.ok()) {
+              return call->Fail(status);
+            }
+            const auto run = [&](const CallOptions& options) -> absl::StatusOr<grpc::ByteBuffer> {
+              Response response;
+              RETURN_IF_ERROR(OrOutOfMemory([&] { return (master->*method)(options, request, &response); }));
+              return MessageToBuffer(response);
+            };
+            const auto answer = requests->RunOnce(request.request_id(), name, call->options(), run);
+            answer.ok() ? call->Finish(*answer) : call->Fail(answer.status());
           },
           /*long_running=*/true};
 }
@@ -48,12 +62,12 @@ std::vector<ServerMethod> GrpcMasterService::Methods() {
   return {
       Blocking(Forward("CreateSession", master_, &MasterInterface::CreateSession)),
       Forward("ExtendSession", master_, &MasterInterface::ExtendSession),
-      Blocking(Forward("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &recent_ids_)),
+      Blocking(ForwardOnce("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &requests_)),
       Blocking({Path("RunStep"), [this](ServerCall* call) { RunStep(call); }, /*long_running=*/true}),
       Forward("CloseSession", master_, &MasterInterface::CloseSession),
       Forward("ListDevices", master_, &MasterInterface::ListDevices),
       Forward("Reset", master_, &MasterInterface::Reset),
-      Blocking(Forward("MakeCallable", master_, &MasterInterface::MakeCallable, &recent_ids_)),
+      Blocking(ForwardOnce("MakeCallable", master_, &MasterInterface::MakeCallable, &requests_)),
       Blocking({Path("RunCallable"), [this](ServerCall* call) { RunCallable(call); }, /*long_running=*/true}),
       Forward("ReleaseCallable", master_, &MasterInterface::ReleaseCallable),
   };
@@ -62,27 +76,26 @@ std::vector<ServerMethod> GrpcMasterService::Methods() {
 void GrpcMasterService::RunStep(ServerCall* call) {
   absl::StatusOr<WireRunStep> wire = DecodeRunStepRequest(call->request(), allocator_);
   if (!wire.ok()) return call->Fail(wire.status());
-  const auto run = [&]() -> absl::StatusOr<grpc::ByteBuffer> {
-    RETURN_IF_ERROR(recent_ids_.TrackUnique(wire->args.request_id, "RunStep"));
-    ASSIGN_OR_RETURN(const RunStepResult result,
-                     OrOutOfMemory([&] { return master_->RunStep(call->options(), wire->args); }));
+  const auto run = [&](const CallOptions& options) -> absl::StatusOr<grpc::ByteBuffer> {
+    ASSIGN_OR_RETURN(const RunStepResult result, OrOutOfMemory([&] { return master_->RunStep(options, wire->args); }));
     return EncodeRunStepResponse(result, wire->args.fetches);
   };
-  const absl::StatusOr<grpc::ByteBuffer> response = run();
+  const absl::StatusOr<grpc::ByteBuffer> response =
+      requests_.RunOnce(wire->args.request_id, "RunStep", call->options(), run);
   if (response.ok()) return call->Finish(*response);
   wire->store_errors_in_response_body ? call->Finish(EncodeRunStepError(response.status()))
                                       : call->Fail(response.status());
 }
 
 void GrpcMasterService::RunCallable(ServerCall* call) {
-  const auto run = [&]() -> absl::StatusOr<grpc::ByteBuffer> {
-    ASSIGN_OR_RETURN(const RunCallableArgs args, DecodeRunCallableRequest(call->request(), allocator_));
-    RETURN_IF_ERROR(recent_ids_.TrackUnique(args.request_id, "RunCallable"));
-    ASSIGN_OR_RETURN(const RunStepResult result,
-                     OrOutOfMemory([&] { return master_->RunCallable(call->options(), args); }));
+  absl::StatusOr<RunCallableArgs> args = DecodeRunCallableRequest(call->request(), allocator_);
+  if (!args.ok()) return call->Fail(args.status());
+  const auto run = [&](const CallOptions& options) -> absl::StatusOr<grpc::ByteBuffer> {
+    ASSIGN_OR_RETURN(const RunStepResult result, OrOutOfMemory([&] { return master_->RunCallable(options, *args); }));
     return EncodeRunCallableResponse(result);
   };
-  const absl::StatusOr<grpc::ByteBuffer> response = run();
+  const absl::StatusOr<grpc::ByteBuffer> response =
+      requests_.RunOnce(args->request_id, "RunCallable", call->options(), run);
   response.ok() ? call->Finish(*response) : call->Fail(response.status());
 }
 

@@ -6,14 +6,14 @@
 #include "core/memory/allocator.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/master_interface.h"
-#include "distribute/transport/recent_request_ids.h"
+#include "distribute/transport/repeated_requests.h"
 
 namespace weir {
 
 // Thread-safe. The master outlives it; it outlives the server that has its methods.
 // - A step runs on the thread that received the request.
-// - Malformed requests get InvalidArgument. A repeated RunStep, PartialRunSetup, MakeCallable or RunCallable is
-//   Aborted.
+// - Malformed requests get InvalidArgument. A repeated RunStep, PartialRunSetup, MakeCallable or RunCallable gets the
+//   answer of the first.
 class GrpcMasterService {
  public:
   explicit GrpcMasterService(MasterInterface* master, Allocator* allocator = CpuAllocator());
@@ -26,7 +26,7 @@ class GrpcMasterService {
 
   MasterInterface* const master_;
   Allocator* const allocator_;
-  RecentRequestIds recent_ids_;
+  RepeatedRequests requests_;
 };
 
 }  // namespace weir

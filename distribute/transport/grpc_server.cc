@@ -105,6 +105,10 @@ class GrpcServer::Core {
     ++handlers_;
     return draining_ ? Admission::kReject : Admission::kServe;
   }
+  bool IsDraining() {
+    MutexLock lock(mu_);
+    return draining_;
+  }
   absl::Status IsFull() {
     MutexLock lock(mu_);
     return errors::ResourceExhausted("The server has threads for no more calls that wait; ", handlers_, " run now, of ",
@@ -237,7 +241,10 @@ class UnaryCall final : public ServerCall {
   void Finished(bool) { Release(); }
 
   void Done() {
-    if (context_.IsCancelled()) cancellation_.StartCancel(absl::CancelledError("The caller cancelled or disconnected"));
+    if (context_.IsCancelled()) {
+      cancellation_.StartCancel(core_->IsDraining() ? errors::Unavailable("The server is shutting down")
+                                                    : absl::CancelledError("The caller cancelled or disconnected"));
+    }
     Release();
   }
 

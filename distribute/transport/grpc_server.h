@@ -19,8 +19,8 @@ namespace weir {
 class ServerCall {
  public:
   virtual const grpc::ByteBuffer& request() const = 0;
-  // The client's deadline. The cancellation fires if the client cancels, disconnects or exceeds its deadline, and at
-  // shutdown.
+  // The client's deadline. The cancellation fires with CANCELLED if the client cancels, disconnects or exceeds its
+  // deadline, and with UNAVAILABLE at shutdown.
   virtual CallOptions options() = 0;
   virtual void Finish(const grpc::ByteBuffer& response) = 0;
   virtual void Fail(const absl::Status& status) = 0;

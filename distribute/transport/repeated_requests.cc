@@ -1,0 +1,165 @@
+#include "distribute/transport/repeated_requests.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/mutex.h"
+
+namespace weir {
+namespace {
+
+// A copy that holds no other buffer: fetched tensors are part of an answer, and must be free to change.
+std::optional<grpc::ByteBuffer> Copy(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace
+
+struct RepeatedRequests::Request : std::enable_shared_from_this<Request> {
+  // A caller came, or went without waiting for the answer.
+  void Enter() {
+    MutexLock lock(mu);
+    ++callers;
+  }
+  // `reason` is why it went. Nobody comes back to a server that shuts down.
+  void Leave(TimerQueue* timers, absl::Duration patience, const absl::Status& reason) {
+    {
+      MutexLock lock(mu);
+      changed.notify_all();
+      if (--callers > 0 || finished) return;
+    }
+    if (!absl::IsCancelled(reason)) return cancellation.StartCancel(reason);
+    timers->Schedule(MonotonicNow() + patience, [weak = weak_from_this()] {
+      const std::shared_ptr<Request> self = weak.lock();
+      if (self == nullptr) return;
+      {
+        MutexLock lock(self->mu);
+        if (self->callers > 0 || self->finished) return;
+      }
+      self->cancellation.StartCancel(absl::CancelledError("The caller cancelled or disconnected"));
+    });
+  }
+
+  void SetAnswer(Answer value) {
+    MutexLock lock(mu);
+    finished = true;
+    answer = std::move(value);
+    changed.notify_all();
+  }
+
+  CancellationManager cancellation;
+  Mutex mu;
+  std::condition_variable changed;
+  int callers GUARDED_BY(mu) = 0;
+  bool finished GUARDED_BY(mu) = false;
+  std::optional<Answer> answer GUARDED_BY(mu);  // set when finished
+};
+
+// One arrival of a request. It leaves when its own call is cancelled, at the latest when the call is answered.
+class RepeatedRequests::Caller {
+ public:
+  Caller(RepeatedRequests* owner, std::shared_ptr<Request> request, CancellationManager* cancellation)
+      : owner_(owner), request_(std::move(request)), cancellation_(cancellation) {
+    request_->Enter();
+    if (cancellation_ == nullptr) return;
+    token_ = cancellation_->Register([this] { Leave(); });
+    if (token_ == CancellationManager::kInvalidToken) Leave();
+  }
+  ~Caller() {
+    const bool left = cancellation_ != nullptr &&
+                      (token_ == CancellationManager::kInvalidToken || !cancellation_->Deregister(token_));
+    if (!left) Leave();
+  }
+  Caller(const Caller&) = delete;
+
+ private:
+  void Leave() {
+    request_->Leave(&owner_->timers_, owner_->options_.patience,
+                    cancellation_ == nullptr ? absl::OkStatus() : cancellation_->status());
+  }
+
+  RepeatedRequests* const owner_;
+  const std::shared_ptr<Request> request_;
+  CancellationManager* const cancellation_;
+  CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+};
+
+RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view method, const CallOptions& options,
+                                                   const Run& run) {
+  if (id == 0) return run(options);
+  std::shared_ptr<Request> request;
+  bool is_new = false;
+  {
+    MutexLock lock(mu_);
+    const auto [entry, added] = requests_.try_emplace(id);
+    is_new = added;
+    if (is_new) entry->second = std::make_shared<Request>();
+    request = entry->second;
+  }
+  if (request == nullptr) {
+    return errors::Aborted(method, " was received again after it had run (request_id ", id,
+                           "), and its answer is no longer kept. It is not run again");
+  }
+  const Caller caller(this, request, options.cancellation);
+  if (!is_new) return AwaitAnswer(*request, id, method, options);
+  CallOptions inner = options;
+  inner.cancellation = &request->cancellation;
+  Answer answer = run(inner);
+  Finish(id, *request, answer);
+  return answer;
+}
+
+RepeatedRequests::Answer RepeatedRequests::AwaitAnswer(Request& request, int64_t id, absl::string_view method,
+                                                       const CallOptions& options) {
+  const auto until = ToSteady(options.deadline);
+  MutexLock lock(request.mu);
+  while (!request.finished) {
+    if (options.cancellation != nullptr && options.cancellation->IsCancelled()) return options.cancellation->status();
+    if (lock.WaitUntil(request.changed, until) == std::cv_status::timeout && !request.finished) {
+      return errors::DeadlineExceeded("The deadline of ", method, " passed while it ran (request_id ", id, ")");
+    }
+  }
+  return *request.answer;
+}
+
+void RepeatedRequests::Finish(int64_t id, Request& request, const Answer& answer) {
+  request.SetAnswer(answer);  // for those who wait; later ones get a copy
+  constexpr size_t kOverhead = 512;
+  const size_t bytes = kOverhead + (answer.ok() ? answer->Length() : answer.status().message().size());
+  std::optional<grpc::ByteBuffer> copy;
+  if (answer.ok() && bytes <= options_.max_answer_bytes) copy = Copy(*answer);
+  const bool keeps = !answer.ok() || copy.has_value();
+  MutexLock lock(mu_);
+  std::shared_ptr<Request> kept;
+  if (keeps) {
+    kept = std::make_shared<Request>();
+    kept->SetAnswer(copy.has_value() ? Answer(*std::move(copy)) : answer);
+    kept_.push_back({id, bytes});
+    kept_bytes_ += bytes;
+  }
+  requests_[id] = std::move(kept);
+  known_.push_back(id);
+  while (kept_bytes_ > options_.max_kept_bytes) {
+    requests_[kept_.front().id] = nullptr;
+    kept_bytes_ -= kept_.front().bytes;
+    kept_.pop_front();
+  }
+  if (known_.size() > options_.max_known) {
+    if (!kept_.empty() && kept_.front().id == known_.front()) {
+      kept_bytes_ -= kept_.front().bytes;
+      kept_.pop_front();
+    }
+    requests_.erase(known_.front());
+    known_.pop_front();
+  }
+}
+
+}  // namespace weir
