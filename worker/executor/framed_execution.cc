@@ -94,6 +94,8 @@ bool FramedExecution::RunNode(const PlanNode& node, Ready& ready, Runner& runner
     case NodeAction::kMerge:
       RunMerge(node, iteration);
       return true;
+    case NodeAction::kNextIteration:
+      return !FailIfCancelled(node);  // a loop may have no kernel
     default:
       return true;  // kNothing, and actions whose value moves to another frame or iteration in Propagate
   }

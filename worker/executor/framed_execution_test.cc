@@ -170,6 +170,22 @@ TEST_F(FramedTest, CancellationEndsAnEndlessLoop) {
   EXPECT_EQ(results.status().code(), absl::StatusCode::kCancelled);
 }
 
+TEST_F(FramedTest, CancellationEndsAnEndlessLoopWithoutKernels) {
+  const Out predicate = Enter(g.Arg(0, DT_BOOL), "loop", true);
+  const Out merge = g.Add("Merge", {Enter(g.Int(0), "loop"), {nullptr}},
+                          {TestGraph::A("T", DT_INT64), TestGraph::A("N", int64_t{2})});
+  const auto [exit, next] = Switch(merge, predicate);
+  g.Connect(Typed("NextIteration", next), merge.node, 1);
+  g.Ret(0, Typed("Exit", exit));
+  auto executor = h.Compile(g.Take());
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  CancellationManager cancellation;
+  std::thread canceller([&] { cancellation.StartCancel(); });
+  auto results = h.RunStep(**executor, {Tensor::Scalar(true)}, nullptr, &cancellation);
+  canceller.join();
+  EXPECT_EQ(results.status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST_F(FramedTest, FramesMustMatch) {
   Out inside = Enter(g.Int(1), "loop");
   g.Ret(0, g.I64("AddV2", {inside, g.Arg(0)}));

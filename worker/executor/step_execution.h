@@ -110,6 +110,8 @@ class StepExecution {
   // Handles completions that arrived on this thread while it ran a kernel.
   void TakeCompletions(Runner& runner);
   void Fail(const PlanNode& node, absl::Status status);
+  // Fails the step if it was cancelled. For nodes that run no kernel, which checks that otherwise.
+  bool FailIfCancelled(const PlanNode& node);
 
   static void Clear(OpOutput& slot) {
     slot.value.DropBuffer();

@@ -80,6 +80,13 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
   if (args_.context->cancellation != nullptr) args_.context->cancellation->StartCancel(status);
 }
 
+bool StepExecution::FailIfCancelled(const PlanNode& node) {
+  const CancellationManager* const cancellation = args_.context->cancellation;
+  if (cancellation == nullptr || !cancellation->IsCancelled()) return false;
+  Fail(node, cancellation->status());
+  return true;
+}
+
 absl::Status StepExecution::GatherInputs(const PlanNode& node, OpOutput* slots, TensorValue* values,
                                          std::vector<Tensor>* copies) {
   if (args_.context->cancellation != nullptr && args_.context->cancellation->IsCancelled()) {
