@@ -7,7 +7,6 @@
 namespace weir {
 namespace {
 
-using dataset_ops::DatasetOp;
 using dataset_ops::ElementShape;
 using dataset_ops::kArguments;
 using dataset_ops::kFunction;
@@ -19,15 +18,7 @@ using dataset_ops::kShapes;
 using dataset_ops::kStateful;
 using dataset_ops::kTypes;
 using dataset_ops::OpDescription;
-using dataset_ops::RegisterDatasets;
 using dataset_ops::RegisterDescribed;
-
-const std::vector<DatasetOp>& DatasetsFromGraphs() {
-  static const std::vector<DatasetOp> list = {
-      {"DatasetFromGraph", {"graph_def: string"}, {}},
-  };
-  return list;
-}
 
 const std::vector<OpDescription>& DatasetElements() {
   static const std::vector<OpDescription> list = {
@@ -69,6 +60,7 @@ const std::vector<OpDescription>& DatasetScalars() {
        {"external_state_policy: int = 0", "strip_device_assignment: bool = false"},
        false},
       {"InitializeTableFromDataset", {"table_handle: resource", "dataset: variant"}, {}, {}, kStateful, kMayBlock},
+      {"DatasetFromGraph", {"graph_def: string"}, {"handle: variant"}, {}, /*stateful=*/false, kMayBlock},
       {"DummySeedGenerator", {}, {"handle: resource"}, {}, true},
       {"AnonymousSeedGenerator",
        {"seed: int64", "seed2: int64", "reshuffle: bool"},
@@ -100,7 +92,6 @@ absl::Status UncompressedShape(InferenceContext& c) {
 }  // namespace
 
 absl::Status RegisterDatasetOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(RegisterDatasets(ops, DatasetsFromGraphs()));
   RETURN_IF_ERROR(RegisterDescribed(ops, DatasetElements(), ElementShape));
   RETURN_IF_ERROR(RegisterDescribed(ops, DatasetScalars(), shapes::Scalar));
   RETURN_IF_ERROR(ops.Register(Op("AutoShardDataset")
