@@ -115,7 +115,7 @@ absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Sourc
       return status;
     }
     if (!absl::IsDataLoss(status)) return status;
-    WEIR_LOG(kWarning) << "Checkpoint " << checkpoint << " is damaged: " << status.message();
+    WEIR_LOG(WARNING) << "Checkpoint " << checkpoint << " is damaged: " << status.message();
     damage.Update(status);
   }
   if (!damage.ok()) {

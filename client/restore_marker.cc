@@ -1,6 +1,7 @@
 #include "client/restore_marker.h"
 
 #include "client/ops.h"
+#include "core/device/device.h"
 #include "core/device/device_name.h"
 
 namespace weir {

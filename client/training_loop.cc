@@ -131,7 +131,7 @@ absl::Status TrainingLoop::SaveOrWarn(Session& session) {
   const absl::Status status = state_.Save(session, global_step_);
   if (status.ok()) return Saved(session);
   if (IsTaskLoss(status) || absl::IsFailedPrecondition(status)) return status;
-  WEIR_LOG(kWarning) << "Training goes on without a checkpoint of step " << global_step_ << ": " << status.message();
+  WEIR_LOG(WARNING) << "Training goes on without a checkpoint of step " << global_step_ << ": " << status.message();
   for (const auto& hook : options_.hooks) hook->SaveFailed(status, global_step_);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/logging.h"
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
@@ -62,9 +63,13 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 Worker::Worker(Options options) : options_(std::move(options)), steps_(options_.remote_rendezvous) {
   // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()));
+  if (!options_.fences_suspensions) return;
+  suspension_ = std::make_unique<SuspensionWatch>(
+      SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
 }
 
 Worker::~Worker() {
+  suspension_.reset();
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
@@ -92,6 +97,22 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
   if (it != sessions_.end()) return it->second;
   return errors::Aborted("Session handle is not found: ", handle, ". Possibly this worker (\"", options_.task,
                          "\") just restarted.");
+}
+
+void Worker::StoodStill(absl::Duration gap) {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [handle, session] : sessions_) {
+      if (IsOfOtherMaster(*session)) sessions.push_back(session);
+    }
+  }
+  WEIR_LOG(WARNING) << "The process stood still for " << absl::FormatDuration(gap)
+                    << "; it gives up the steps of before";
+  const absl::Status reason =
+      WithOrigin(errors::Unavailable("The task stood still for ", absl::FormatDuration(gap), " and gave up its steps"),
+                 {.task = options_.task});
+  for (const auto& session : sessions) session->CancelSteps(reason);
 }
 
 void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*,
@@ -179,6 +200,10 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.graph = step.session->FindGraph(args.graph_handle);
   if (step.graph == nullptr) {
     return GraphIsLost(args.graph_handle);
+  }
+  if (suspension_ != nullptr && IsOfOtherMaster(*step.session)) {
+    step.suspension = suspension_.get();
+    RETURN_IF_ERROR(suspension_->Check());
   }
   step.units = &step.graph->units();
   step.step_id = args.step_id;

@@ -12,6 +12,7 @@
 #include "core/mutex.h"
 #include "core/op/op_registry.h"
 #include "core/tensor/variant_registry.h"
+#include "core/threads/suspension_watch.h"
 #include "core/threads/timer_queue.h"
 #include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
@@ -37,6 +38,8 @@ class Worker : public WorkerInterface {
     TimerQueue* timers = nullptr;                // for deadlines; may be null
     TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
     BusyPoller* poller = nullptr;                // polled by threads that wait for other tasks; may be null
+    // Gives up the steps of other tasks' masters when the process stood still (core/threads/suspension_watch.h).
+    bool fences_suspensions = false;
   };
   // InvalidArgument for options that do not fit together.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(Options options);
@@ -93,6 +96,9 @@ class Worker : public WorkerInterface {
   // Checks that `method` may send from `device`, and that the caller knows its current incarnation.
   absl::Status CheckSource(absl::string_view method, const DeviceName& device, uint64_t incarnation) const;
   absl::Status CheckCollectives() const;
+  // Whether the master of the session is another task, which may have taken this one for dead.
+  bool IsOfOtherMaster(const WorkerSession& session) const { return session.options().master_task != options_.task; }
+  void StoodStill(absl::Duration gap);
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
   const Options options_;
@@ -103,6 +109,7 @@ class Worker : public WorkerInterface {
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);  // by step
   bool keeps_stats_ GUARDED_BY(mu_) = false;
   std::deque<std::pair<int64_t, tensorflow::StepStats>> kept_stats_ GUARDED_BY(mu_);
+  std::unique_ptr<SuspensionWatch> suspension_;  // destroyed first: its thread uses the rest
 };
 
 }  // namespace weir

@@ -78,7 +78,7 @@ bool WorkerSession::RemoveGraph(absl::string_view handle) {
   return true;
 }
 
-std::optional<int64_t> WorkerSession::AddStep(std::function<void()> cancel) {
+std::optional<int64_t> WorkerSession::AddStep(CancelFn cancel) {
   MutexLock lock(mu_);
   if (has_ended_) return std::nullopt;
   steps_.emplace(next_step_, std::move(cancel));
@@ -90,8 +90,17 @@ void WorkerSession::RemoveStep(int64_t token) {
   steps_.erase(token);
 }
 
+void WorkerSession::CancelSteps(const absl::Status& reason) {
+  std::vector<CancelFn> steps;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [id, cancel] : steps_) steps.push_back(cancel);
+  }
+  for (const CancelFn& cancel : steps) cancel(reason);
+}
+
 void WorkerSession::End() {
-  absl::flat_hash_map<int64_t, std::function<void()>> steps;
+  absl::flat_hash_map<int64_t, CancelFn> steps;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs;
   {
     MutexLock lock(mu_);
@@ -99,7 +108,7 @@ void WorkerSession::End() {
     steps.swap(steps_);
     graphs.swap(graphs_);
   }
-  for (auto& [id, cancel] : steps) cancel();
+  for (auto& [id, cancel] : steps) cancel(errors::Cancelled("The session was closed"));
   for (Device* device : devices_) device->resources()->ClearContainer(SessionTensorContainer(options_.handle));
 }
 

@@ -51,9 +51,13 @@ class WorkerSession {
   std::shared_ptr<RegisteredGraph> FindGraph(absl::string_view handle) const;
   bool RemoveGraph(absl::string_view handle);
 
-  // `cancel` runs when the session ends, unless RemoveStep comes first. nullopt: it has ended.
-  std::optional<int64_t> AddStep(std::function<void()> cancel);
+  // `cancel` runs, with the reason, when the session ends or its steps are cancelled, unless RemoveStep comes first.
+  // nullopt: it has ended.
+  using CancelFn = std::function<void(const absl::Status& reason)>;
+  std::optional<int64_t> AddStep(CancelFn cancel);
   void RemoveStep(int64_t token);
+  // Cancels all steps, with `reason`.
+  void CancelSteps(const absl::Status& reason);
   // Ends all steps and rejects new ones.
   void End();
 
@@ -68,7 +72,7 @@ class WorkerSession {
   int64_t next_step_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::pair<const Device*, std::string>, std::shared_ptr<OpKernel>> kernels_ GUARDED_BY(mu_);
-  absl::flat_hash_map<int64_t, std::function<void()>> steps_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, CancelFn> steps_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

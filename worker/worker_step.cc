@@ -54,8 +54,8 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     });
     if (caller_token_ == CancellationManager::kInvalidToken) return caller->status();
   }
-  session_token_ = options_.session->AddStep([weak] {
-    if (auto step = weak.lock()) step->Cancel(errors::Cancelled("The session was closed"));
+  session_token_ = options_.session->AddStep([weak](const absl::Status& reason) {
+    if (auto step = weak.lock()) step->Cancel(reason);
   });
   if (!session_token_) return errors::Cancelled("The session was closed");
   if (options_.timers != nullptr && options_.deadline != absl::InfiniteFuture()) {
@@ -81,7 +81,8 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .arguments = unit.feeds,
                         .results = &unit.results,
                         .observer = unit.stats.get(),
-                        .poller = options_.poller};
+                        .poller = options_.poller,
+                        .suspension = options_.suspension};
     // The last unit runs on this thread; the others start first.
     const bool on_caller = i + 1 == num_units;
     const GraphUnit& planned = (*options_.units)[i];

@@ -11,6 +11,7 @@
 #include "core/rendezvous/collective.h"
 #include "core/threads/busy_poller.h"
 #include "core/threads/cancellation.h"
+#include "core/threads/suspension_watch.h"
 #include "core/threads/timer_queue.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
@@ -63,6 +64,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     TimerQueue* timers = nullptr;
     std::shared_ptr<CollectiveExecutor> collectives;  // null if the graph has none
     BusyPoller* poller = nullptr;                     // StepArgs
+    const SuspensionWatch* suspension = nullptr;      // the same
     ActiveCount* active = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;

@@ -78,7 +78,8 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
                          .variants = &variants_,
                          .timers = &timers_,
                          .collectives = collectives_.get(),
-                         .poller = options.poller};
+                         .poller = options.poller,
+                         .fences_suspensions = options.has_peers};
   if (options.has_peers) {
     worker.remote_rendezvous = [this](int64_t step_id, const StepRendezvous& step) {
       return NewRemoteRendezvous({step_id, task_, step.local, workers_.get(), &variants_, step.log});

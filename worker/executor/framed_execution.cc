@@ -152,7 +152,7 @@ void FramedExecution::Propagate(const PlanNode& node, const Ready& ready, ReadyQ
   Iteration& iteration = *ready.iteration;
   OpOutput* const outputs = iteration.slots.get() + node.first_output;
   // Receiving a dead tensor makes all successors dead, control edges included.
-  constexpr uint8_t kReceives = PlanNode::kMayOutputNothing | PlanNode::kRunsWhenDead;
+  constexpr uint16_t kReceives = PlanNode::kMayOutputNothing | PlanNode::kRunsWhenDead;
   const bool is_dead = ready.is_dead || ((node.flags & kReceives) == kReceives && !outputs[0].has_value);
   const int activated = Activate(node, outputs, is_dead, iteration, queue);
   Adjust(iteration, activated - 1, queue);

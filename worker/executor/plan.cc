@@ -10,6 +10,13 @@
 namespace weir {
 namespace {
 
+bool UsesState(const Node& node) {
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (node.input_type(i) == DT_RESOURCE || IsRefType(node.input_type(i))) return true;
+  }
+  return false;
+}
+
 class PlanCompiler {
  public:
   PlanCompiler(std::unique_ptr<Graph> graph, const Plan::Options& options)
@@ -146,6 +153,7 @@ class PlanCompiler {
       added.local = frame.nodes.size();
       frame.nodes.push_back(node);
       RETURN_IF_ERROR(SetAction(*node, &added));
+      if (UsesState(*node)) added.flags |= PlanNode::kUsesState;
       for (const Edge* edge : node->in_edges()) {
         if (!edge->is_control() && IsRefType(edge->src->output_type(edge->src_output))) {
           added.flags |= PlanNode::kReferenceInputs;

@@ -32,14 +32,15 @@ enum class NodeAction : uint8_t {
 };
 
 struct PlanNode {
-  static constexpr uint8_t kMayBeCostly = 1;       // the kernel may be costly; learned cost decides
-  static constexpr uint8_t kReferenceInputs = 2;   // some input is a reference
-  static constexpr uint8_t kUnreadOutputs = 4;     // some output has no reader
-  static constexpr uint8_t kMayOutputNothing = 8;  // an output that is not set is dead, not an error
-  static constexpr uint8_t kRunsWhenDead = 16;     // _Send and _Recv carry deadness to other partitions
-  static constexpr uint8_t kNeverDead = 32;        // ControlTrigger
-  static constexpr uint8_t kAllowsUninitialized = 64;
-  static constexpr uint8_t kConstantEnter = 128;  // its value is the same in every iteration
+  static constexpr uint16_t kMayBeCostly = 1;       // the kernel may be costly; learned cost decides
+  static constexpr uint16_t kReferenceInputs = 2;   // some input is a reference
+  static constexpr uint16_t kUnreadOutputs = 4;     // some output has no reader
+  static constexpr uint16_t kMayOutputNothing = 8;  // an output that is not set is dead, not an error
+  static constexpr uint16_t kRunsWhenDead = 16;     // _Send and _Recv carry deadness to other partitions
+  static constexpr uint16_t kNeverDead = 32;        // ControlTrigger
+  static constexpr uint16_t kAllowsUninitialized = 64;
+  static constexpr uint16_t kConstantEnter = 128;  // its value is the same in every iteration
+  static constexpr uint16_t kUsesState = 256;      // some input is a resource or a reference
 
   OpKernel* kernel = nullptr;
   const Node* node = nullptr;
@@ -52,8 +53,8 @@ struct PlanNode {
   uint32_t frame = 0;
   uint32_t local = 0;  // the pending count within the frame
   NodeAction action = NodeAction::kNothing;
-  uint8_t flags = 0;
-  bool is(uint8_t flag) const { return (flags & flag) != 0; }
+  uint16_t flags = 0;
+  bool is(uint16_t flag) const { return (flags & flag) != 0; }
 };
 
 // An input's source: a slot (>= 0), or constant ~source.

@@ -12,6 +12,7 @@
 #include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
 #include "core/threads/busy_poller.h"
+#include "core/threads/suspension_watch.h"
 #include "worker/executor/node_costs.h"
 #include "worker/executor/plan.h"
 #include "worker/executor/ready_queue.h"
@@ -34,6 +35,8 @@ struct StepArgs {
   StepObserver* observer = nullptr;
   // Polled by threads without other work while asynchronous kernels run; may be null.
   BusyPoller* poller = nullptr;
+  // Checked before kernels that use state; null: nothing fences the step.
+  const SuspensionWatch* suspension = nullptr;
   // Nodes run only on the starting thread: for kernels that run plans, whose threads may be the work queue's last.
   bool is_alone = false;
 };

@@ -92,6 +92,9 @@ absl::Status StepExecution::GatherInputs(const PlanNode& node, OpOutput* slots, 
   if (args_.context->cancellation != nullptr && args_.context->cancellation->IsCancelled()) {
     return args_.context->cancellation->status();
   }
+  if (node.is(PlanNode::kUsesState) && args_.suspension != nullptr) {
+    RETURN_IF_ERROR(args_.suspension->Check());
+  }
   if (node.is(PlanNode::kReferenceInputs)) return GatherReferences(node, slots, values, copies);
   const InputSource* source = plan_.inputs.data() + node.first_input;
   for (uint32_t i = 0; i < node.num_inputs; ++i) {
