@@ -122,7 +122,8 @@ class TrainingLoopTest : public ::testing::Test {
   ResourceVariable step_, total_;
   TrainingLoopOptions options_;
   ScratchDirectory directory_;
-  FileSystem* const files_ = FileSystemRegistry::Default()->Find("/").value();
+  const std::shared_ptr<FileSystemRegistry> registry_ = FileSystemRegistry::Default();
+  FileSystem* const files_ = registry_->Find("/").value();
   std::unique_ptr<FlakySession> session_;
   std::shared_ptr<AtStep> hook_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A variable on the parameter server, and a number from the worker that "add" adds to it.
+// A variable on the parameter server. "add" adds a number from the worker to it, "increment" one of the server's own.
 constexpr char kGraph[] = R"(
   versions { producer: 1882 }
   node { name: "zero" op: "Const" device: "/job:ps/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
@@ -25,6 +25,10 @@ constexpr char kGraph[] = R"(
          attr { key: "dtype" value { type: DT_FLOAT } } }
   node { name: "add" op: "AssignAddVariableOp" input: "v" input: "gradient" device: "/job:ps/task:0"
          attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "constant" op: "Const" device: "/job:ps/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
+         attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+  node { name: "increment" op: "AssignAddVariableOp" input: "v" input: "constant" device: "/job:ps/task:0"
+         attr { key: "dtype" value { type: DT_FLOAT } } }
   node { name: "read" op: "ReadVariableOp" input: "v" device: "/job:ps/task:0"
          attr { key: "dtype" value { type: DT_FLOAT } } })";
 
@@ -36,10 +40,11 @@ struct Transport {
 class SuspensionTest : public ::testing::TestWithParam<Transport> {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start({.program = WEIR_PROGRAM,
-                                                          .jobs = {{"worker", 1}, {"ps", 1}},
-                                                          .flags = GetParam().flags}));
-    master_ = std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = *cluster_->spec().AddressOf("worker", 0)});
+    ASSERT_OK_AND_ASSIGN(cluster_,
+                         ProcessCluster::Start(
+                             {.program = WEIR_PROGRAM, .jobs = {{"worker", 1}, {"ps", 1}}, .flags = GetParam().flags}));
+    master_ =
+        std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = *cluster_->spec().AddressOf("worker", 0)});
     tensorflow::CreateSessionRequest request;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kGraph, request.mutable_graph_def()));
     tensorflow::CreateSessionResponse response;
@@ -75,15 +80,15 @@ class SuspensionTest : public ::testing::TestWithParam<Transport> {
 };
 
 TEST_P(SuspensionTest, AFailedStepHasNoLateEffect) {
-  ASSERT_THAT(Target("add"), IsOk());
-  for (int i = 0; i < 3; ++i) {
+  for (const char* update : {"add", "increment"}) ASSERT_THAT(Target(update), IsOk());
+  for (const char* update : {"add", "increment", "increment"}) {
     cluster_->Pause("ps", 0);
-    EXPECT_THAT(Target("add"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:ps/replica:0/task:0")));
+    EXPECT_THAT(Target(update), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:ps/replica:0/task:0")));
     cluster_->Resume("ps", 0);
-    EXPECT_EQ(Read(), 1);
+    EXPECT_EQ(Read(), 2) << update;
   }
   ASSERT_THAT(Target("add"), IsOk());
-  EXPECT_EQ(Read(), 2);
+  EXPECT_EQ(Read(), 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, SuspensionTest,
