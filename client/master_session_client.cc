@@ -1,9 +1,9 @@
 #include "client/master_session_client.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/random_bits.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
 #include "master/client_graph.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "graph/collectives.h"
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"

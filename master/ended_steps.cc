@@ -1,7 +1,8 @@
 #include "master/ended_steps.h"
-#include "core/clock.h"
 
 #include <utility>
+
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,9 +1,9 @@
 #include "master/graph_preparation.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "core/clock.h"
 #include "core/device/device.h"
 #include "core/kernel/op_kernel.h"
 #include "core/memory/out_of_memory.h"

@@ -1,7 +1,7 @@
 #include "master/health_monitor.h"
-#include "core/clock.h"
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,10 +1,10 @@
 #include "master/master.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/random_bits.h"
 #include "master/blocking_call.h"
 

@@ -1,10 +1,10 @@
 #include "master/master_session.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/kernel/debug_publisher.h"
 #include "core/logging.h"
 #include "core/random_bits.h"

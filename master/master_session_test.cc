@@ -1,6 +1,6 @@
 #include "master/master_session.h"
-#include "core/clock.h"
 
+#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/lost_graph.h"

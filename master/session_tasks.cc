@@ -1,10 +1,10 @@
 #include "master/session_tasks.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 #include "core/wire/wire_options.h"
 #include "master/blocking_call.h"
@@ -13,6 +13,18 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+
+// Calls start(i, done) for each i below `count`, so that no task waits for another, and returns the statuses.
+template <typename Start>
+std::vector<absl::Status> AwaitAll(size_t count, Start start) {
+  std::vector<Awaited<absl::Status>> ended(count);
+  for (size_t i = 0; i < count; ++i) {
+    start(i, [awaited = &ended[i]](absl::Status status) { awaited->Set(std::move(status)); });
+  }
+  std::vector<absl::Status> statuses;
+  for (auto& awaited : ended) statuses.push_back(awaited.Take());
+  return statuses;
+}
 
 }  // namespace
 
@@ -34,62 +46,81 @@ std::vector<std::string> SessionTasks::FilteredTasks() const {
   return passed;
 }
 
-absl::StatusOr<SessionTasks::Task> SessionTasks::Ask(const std::string& task) const {
-  Task found;
-  ASSIGN_OR_RETURN(found.worker, options_.workers->Get(task));
-  tensorflow::GetStatusRequest request;
-  tensorflow::GetStatusResponse response;
+std::vector<absl::StatusOr<SessionTasks::Task>> SessionTasks::Ask(const std::vector<std::string>& tasks) const {
+  std::vector<absl::StatusOr<Task>> found(tasks.size(), Task());
+  std::vector<tensorflow::GetStatusResponse> responses(tasks.size());
+  const tensorflow::GetStatusRequest request;
   const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
-  RETURN_IF_ERROR(Await([&](auto done) { found.worker->GetStatusAsync(call, &request, &response, done); }));
-  if (response.device_attributes().empty()) {
-    return errors::FailedPrecondition("Task ", task, " reports no devices");
+  const std::vector<absl::Status> statuses = AwaitAll(tasks.size(), [&](size_t i, auto done) {
+    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(tasks[i]);
+    if (!worker.ok()) return done(worker.status());
+    found[i]->worker = *std::move(worker);
+    found[i]->worker->GetStatusAsync(call, &request, &responses[i], done);
+  });
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!statuses[i].ok()) {
+      found[i] = statuses[i];
+    } else if (responses[i].device_attributes().empty()) {
+      found[i] = errors::FailedPrecondition("Task ", tasks[i], " reports no devices");
+    } else {
+      found[i]->devices = {responses[i].device_attributes().begin(), responses[i].device_attributes().end()};
+      found[i]->incarnation = responses[i].device_attributes(0).incarnation();
+    }
   }
-  found.devices = {response.device_attributes().begin(), response.device_attributes().end()};
-  found.incarnation = response.device_attributes(0).incarnation();
   return found;
 }
 
-absl::Status SessionTasks::Negotiate(const CallOptions& call, Task* found) {
-  const GetCapabilitiesRequest request;
-  absl::Status status =
-      Await([&](auto done) { found->worker->GetCapabilitiesAsync(call, &request, &found->capabilities, done); });
-  return absl::IsUnimplemented(status) ? absl::OkStatus() : status;
-}
-
-absl::Status SessionTasks::OpenWorkerSession(const std::string& task, Task* found) const {
+std::vector<absl::Status> SessionTasks::OpenWorkerSessions(const std::vector<std::string>& tasks,
+                                                           std::vector<absl::StatusOr<Task>>* found) const {
   tensorflow::CreateWorkerSessionRequest request;
-  tensorflow::CreateWorkerSessionResponse response;
   request.set_session_handle(options_.session_handle);
   request.set_isolate_session_state(options_.isolate_session_state);
   request.set_master_task(options_.local_task);
   // Lets a worker detect sessions from before a restart of this master.
   request.set_master_incarnation(static_cast<int64_t>(master_incarnation_));
   const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
-  absl::Status status =
-      Await([&](auto done) { found->worker->CreateWorkerSessionAsync(call, &request, &response, done); });
-  if (status.ok()) status = Negotiate(call, found);
-  return Annotate(std::move(status), absl::StrCat("Opening a session on task ", task));
+  std::vector<tensorflow::CreateWorkerSessionResponse> responses(tasks.size());
+  std::vector<absl::Status> statuses = AwaitAll(tasks.size(), [&](size_t i, auto done) {
+    Task* const task = (*found)[i].ok() ? &*(*found)[i] : nullptr;
+    if (task == nullptr) return done((*found)[i].status());
+    task->worker->CreateWorkerSessionAsync(call, &request, &responses[i], done);
+  });
+  // A task that answers UNIMPLEMENTED has no capabilities.
+  const GetCapabilitiesRequest capabilities;
+  const std::vector<absl::Status> asked = AwaitAll(tasks.size(), [&](size_t i, auto done) {
+    if (!statuses[i].ok()) return done(absl::OkStatus());
+    Task& task = *(*found)[i];
+    task.worker->GetCapabilitiesAsync(call, &capabilities, &task.capabilities, done);
+  });
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!(*found)[i].ok()) continue;
+    if (statuses[i].ok() && !absl::IsUnimplemented(asked[i])) statuses[i] = asked[i];
+    statuses[i] = Annotate(std::move(statuses[i]), absl::StrCat("Opening a session on task ", tasks[i]));
+  }
+  return statuses;
 }
 
 absl::Status SessionTasks::Connect(const CallOptions& call) {
-  if (auto self = Ask(options_.local_task); self.ok()) master_incarnation_ = self->incarnation;
+  if (auto self = Ask({options_.local_task}); self[0].ok()) master_incarnation_ = self[0]->incarnation;
   std::vector<std::string> missing = FilteredTasks();
   absl::Status last;
   while (true) {
     std::vector<std::string> still_missing;
-    for (const std::string& task : missing) {
-      auto found = Ask(task);
-      absl::Status status = found.ok() ? OpenWorkerSession(task, &*found) : found.status();
-      if (status.ok()) {
+    std::vector<absl::StatusOr<Task>> found = Ask(missing);
+    const std::vector<absl::Status> opened = OpenWorkerSessions(missing, &found);
+    absl::Status error;
+    for (size_t i = 0; i < missing.size(); ++i) {
+      if (opened[i].ok()) {
         MutexLock lock(mu_);
-        tasks_[task] = *std::move(found);
-      } else if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
-        still_missing.push_back(task);
-        last = std::move(status);
+        tasks_[missing[i]] = *std::move(found[i]);
+      } else if (absl::IsUnavailable(opened[i]) || absl::IsDeadlineExceeded(opened[i])) {
+        still_missing.push_back(missing[i]);
+        last = opened[i];
       } else {
-        return status;
+        error.Update(opened[i]);
       }
     }
+    RETURN_IF_ERROR(error);
     missing = std::move(still_missing);
     if (missing.empty()) return absl::OkStatus();
     const absl::Time retry = MonotonicNow() + kRetryPause;
@@ -103,27 +134,40 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
 }
 
 absl::Status SessionTasks::Refresh(bool* changed) {
-  std::vector<std::pair<std::string, uint64_t>> known;
+  std::vector<std::string> names;
+  std::vector<uint64_t> incarnations;
   {
     MutexLock lock(mu_);
-    for (const auto& [name, task] : tasks_) known.emplace_back(name, task.incarnation);
+    for (const auto& [name, task] : tasks_) {
+      names.push_back(name);
+      incarnations.push_back(task.incarnation);
+    }
   }
-  for (const auto& [name, incarnation] : known) {
-    auto found = Ask(name);
-    if (!found.ok() || found->incarnation == incarnation) continue;
-    RETURN_IF_ERROR(OpenWorkerSession(name, &*found));
+  std::vector<std::string> restarted;
+  std::vector<absl::StatusOr<Task>> found;
+  std::vector<absl::StatusOr<Task>> answers = Ask(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!answers[i].ok() || answers[i]->incarnation == incarnations[i]) continue;
+    restarted.push_back(names[i]);
+    found.push_back(std::move(answers[i]));
+  }
+  const std::vector<absl::Status> opened = OpenWorkerSessions(restarted, &found);
+  absl::Status error;
+  for (size_t i = 0; i < restarted.size(); ++i) {
+    error.Update(opened[i]);
+    if (!opened[i].ok()) continue;
     MutexLock lock(mu_);
-    tasks_[name] = *std::move(found);
+    tasks_[restarted[i]] = *std::move(found[i]);
     *changed = true;
   }
-  return absl::OkStatus();
+  return error;
 }
 
 absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> SessionTasks::Probe(const CallOptions& call) const {
   std::vector<tensorflow::DeviceAttributes> devices;
-  for (const std::string& task : FilteredTasks()) {
-    ASSIGN_OR_RETURN(Task found, Ask(task));
-    devices.insert(devices.end(), found.devices.begin(), found.devices.end());
+  for (absl::StatusOr<Task>& found : Ask(FilteredTasks())) {
+    RETURN_IF_ERROR(found.status());
+    devices.insert(devices.end(), found->devices.begin(), found->devices.end());
   }
   return devices;
 }
@@ -131,12 +175,17 @@ absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> SessionTasks::Probe(co
 absl::Status SessionTasks::CleanupAll(const CallOptions& call, const std::vector<std::string>& containers) const {
   tensorflow::CleanupAllRequest request;
   for (const std::string& container : containers) request.add_container(container);
-  for (const std::string& task : FilteredTasks()) {
-    ASSIGN_OR_RETURN(std::shared_ptr<WorkerInterface> worker, options_.workers->Get(task));
-    tensorflow::CleanupAllResponse response;
-    RETURN_IF_ERROR(Await([&](auto done) { worker->CleanupAllAsync(call, &request, &response, done); }));
+  const std::vector<std::string> tasks = FilteredTasks();
+  std::vector<tensorflow::CleanupAllResponse> responses(tasks.size());
+  const std::vector<absl::Status> cleared = AwaitAll(tasks.size(), [&](size_t i, auto done) {
+    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(tasks[i]);
+    worker.ok() ? (*worker)->CleanupAllAsync(call, &request, &responses[i], done) : done(worker.status());
+  });
+  absl::Status error;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    error.Update(Annotate(cleared[i], absl::StrCat("Clearing containers on ", tasks[i])));
   }
-  return absl::OkStatus();
+  return error;
 }
 
 void SessionTasks::Disconnect() {
@@ -148,16 +197,12 @@ void SessionTasks::Disconnect() {
   tensorflow::DeleteWorkerSessionRequest request;
   request.set_session_handle(options_.session_handle);
   const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
-  std::vector<tensorflow::DeleteWorkerSessionResponse> responses(tasks.size());
-  std::vector<Awaited<absl::Status>> ended(tasks.size());
-  size_t i = 0;
-  for (auto& [name, task] : tasks) {
-    Awaited<absl::Status>* awaited = &ended[i];
-    task.worker->DeleteWorkerSessionAsync(call, &request, &responses[i++],
-                                          [awaited](absl::Status status) { awaited->Set(std::move(status)); });
-  }
-  // A task that is gone has no session to close.
-  for (auto& awaited : ended) awaited.Take().IgnoreError();
+  std::vector<std::shared_ptr<WorkerInterface>> workers;
+  for (auto& [name, task] : tasks) workers.push_back(task.worker);
+  std::vector<tensorflow::DeleteWorkerSessionResponse> responses(workers.size());
+  // A task that is gone has no session to close: errors are ignored.
+  AwaitAll(workers.size(),
+           [&](size_t i, auto done) { workers[i]->DeleteWorkerSessionAsync(call, &request, &responses[i], done); });
 }
 
 absl::StatusOr<SessionTasks::Task> SessionTasks::Find(absl::string_view task) const {

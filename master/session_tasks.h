@@ -45,7 +45,8 @@ class SessionTasks {
   absl::Status Refresh(bool* changed);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
-  // Clears the named containers (the default one if none is named) on every task.
+  // Clears the named containers (the default one if none is named) on every task that answers; the error names one that
+  // does not.
   absl::Status CleanupAll(const CallOptions& call, const std::vector<std::string>& containers) const;
   // Closes the worker sessions on tasks that answer within the call timeout.
   void Disconnect();
@@ -64,10 +65,12 @@ class SessionTasks {
 
  private:
   std::vector<std::string> FilteredTasks() const;
-  absl::StatusOr<Task> Ask(const std::string& task) const;
-  absl::Status OpenWorkerSession(const std::string& task, Task* found) const;
-  // Asks the task for its capabilities; a task that answers UNIMPLEMENTED has none.
-  static absl::Status Negotiate(const CallOptions& call, Task* found);
+  // All at once, like everything here that calls several tasks.
+  std::vector<absl::StatusOr<Task>> Ask(const std::vector<std::string>& tasks) const;
+  // Opens sessions on the tasks that were found, and asks for their capabilities; the others' errors are returned as
+  // they are.
+  std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,
+                                               std::vector<absl::StatusOr<Task>>* found) const;
   bool PassesFilter(absl::string_view task) const;
 
   const Options options_;

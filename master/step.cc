@@ -1,9 +1,9 @@
 #include "master/step.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 namespace {

@@ -1,11 +1,11 @@
 #include "tools/server.h"
-#include "core/clock.h"
 
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "client/runtime/task_runtime.h"
+#include "core/clock.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_health_service.h"

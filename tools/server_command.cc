@@ -1,5 +1,4 @@
 #include "tools/server_command.h"
-#include "core/clock.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/files/file_system.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/logging.h"

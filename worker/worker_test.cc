@@ -1,9 +1,9 @@
 #include "worker/worker.h"
-#include "core/clock.h"
 
 #include <condition_variable>
 #include <thread>
 
+#include "core/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensorflow/core/framework/function.pb.h"

@@ -1,10 +1,10 @@
 #include "client/data/input_stream.h"
-#include "core/clock.h"
 
 #include <limits>
 
 #include "absl/time/clock.h"
 #include "client/ops.h"
+#include "core/clock.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include "client/estimator/checkpoint_evaluator.h"
-#include "core/clock.h"
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/util/event.pb.h"
 

@@ -1,7 +1,7 @@
 #include "client/strategy/chief_thread.h"
-#include "core/clock.h"
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 
 namespace weir {

@@ -1,5 +1,4 @@
 #include "client/trials/trial_runner.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/files/file_system.h"
 
 namespace weir {

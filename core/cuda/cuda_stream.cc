@@ -1,11 +1,11 @@
 #include "core/cuda/cuda_stream.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/cuda/cuda_status.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
 #include "core/gpu/gpu_allocator.h"
-#include "core/clock.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/gpu/gpu_memory_pool.h"
 #include "core/logging.h"
 

@@ -1,11 +1,11 @@
 #include "core/gpu/gpu_allocator.h"
-#include "core/clock.h"
 
 #include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/gpu/simulated_gpu.h"
 #include "core/testing.h"
 

@@ -1,9 +1,9 @@
 #include "core/gpu/gpu_completion_queue.h"
-#include "core/clock.h"
 
 #include <iterator>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,10 +1,10 @@
 #include "core/gpu/gpu_device.h"
-#include "core/clock.h"
 
 #include <cstring>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/device/device_view.h"
 #include "core/gpu/gpu_capture.h"
 #include "core/gpu/gpu_error.h"

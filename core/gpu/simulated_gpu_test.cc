@@ -1,8 +1,8 @@
 #include "core/gpu/simulated_gpu.h"
-#include "core/clock.h"
 
 #include <thread>
 
+#include "core/clock.h"
 #include "core/gpu/gpu_runtime_conformance_testing.h"
 
 namespace weir {

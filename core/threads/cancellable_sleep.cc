@@ -1,9 +1,9 @@
 #include "core/threads/cancellable_sleep.h"
-#include "core/clock.h"
 
 #include <condition_variable>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/mutex.h"
 
 namespace weir {

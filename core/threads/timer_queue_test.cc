@@ -1,10 +1,11 @@
 #include "core/threads/timer_queue.h"
-#include "core/clock.h"
 
 #include <future>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "core/clock.h"
 
 namespace weir {
 namespace {

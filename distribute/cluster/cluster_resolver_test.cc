@@ -1,10 +1,10 @@
 #include "distribute/cluster/cluster_resolver.h"
-#include "core/clock.h"
 
 #include <map>
 #include <string>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/host_list.h"
 

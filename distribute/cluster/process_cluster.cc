@@ -1,5 +1,4 @@
 #include "distribute/cluster/process_cluster.h"
-#include "core/clock.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/cluster/cluster_json.h"
 #include "distribute/cluster/environment.h"
 #include "distribute/cluster/tf_config.h"

@@ -1,5 +1,4 @@
 #include "distribute/cluster/server_process.h"
-#include "core/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/process_stat.h"
 
 namespace weir {

@@ -1,5 +1,4 @@
 #include "distribute/collective/group_table.h"
-#include "core/clock.h"
 
 #include <deque>
 #include <functional>
@@ -8,6 +7,7 @@
 #include <optional>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "core/threads/work_queue.h"
 #include "distribute/collective/collective_group.h"

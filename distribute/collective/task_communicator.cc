@@ -1,9 +1,9 @@
 #include "distribute/collective/task_communicator.h"
-#include "core/clock.h"
 
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,4 @@
 #include "distribute/coordination/barrier.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/random_bits.h"
 #include "distribute/coordination/leased_wait.h"
 

@@ -1,11 +1,11 @@
 #include "distribute/coordination/election.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/coordination/leased_wait.h"
 
 namespace weir::coordination {

@@ -1,11 +1,11 @@
 #include "distribute/coordination/store_conformance_testing.h"
-#include "core/clock.h"
 
 #include <future>
 #include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir::coordination {
 namespace {

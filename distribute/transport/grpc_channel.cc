@@ -1,5 +1,4 @@
 #include "distribute/transport/grpc_channel.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include "absl/strings/match.h"
+#include "core/clock.h"
 #include "core/threads/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_client_stream.h"

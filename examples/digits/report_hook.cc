@@ -1,5 +1,4 @@
 #include "examples/digits/report_hook.h"
-#include "core/clock.h"
 
 #include <unistd.h>
 
@@ -7,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir::digits {
 namespace {

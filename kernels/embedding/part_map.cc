@@ -1,9 +1,9 @@
 #include "kernels/embedding/part_map.h"
-#include "core/clock.h"
 
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,5 +1,4 @@
 #include "tests/launch/launched.h"
-#include "core/clock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 
 namespace weir {

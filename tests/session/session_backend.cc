@@ -1,10 +1,10 @@
 #include "tests/session/session_backend.h"
-#include "core/clock.h"
 
 #include <cstdlib>
 
 #include "absl/time/clock.h"
 #include "client/local_runtime.h"
+#include "core/clock.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"

@@ -1,7 +1,7 @@
 #include "tests/session/session_suite.h"
-#include "core/clock.h"
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,5 +1,4 @@
 #include "tools/launch/descendants.h"
-#include "core/clock.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/process_stat.h"
 
 namespace weir {

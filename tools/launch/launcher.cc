@@ -1,5 +1,4 @@
 #include "tools/launch/launcher.h"
-#include "core/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/cluster/environment.h"
 #include "tools/launch/descendants.h"
 

@@ -1,10 +1,10 @@
 #include "distribute/collective/gpu/gpu_group_member.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/logging.h"
 
 namespace weir {

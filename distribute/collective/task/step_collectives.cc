@@ -1,5 +1,4 @@
 #include "distribute/collective/task/step_collectives.h"
-#include "core/clock.h"
 
 #include <cstring>
 #include <optional>
@@ -7,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/fingerprint.h"
 #include "distribute/collective/gpu/gpu_collective.h"
 #include "distribute/collective/scheduled_collective.h"

@@ -1,10 +1,10 @@
 #include "distribute/collective/task/step_watch.h"
-#include "core/clock.h"
 
 #include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/collective/task/task_collectives.h"
 
 namespace weir {

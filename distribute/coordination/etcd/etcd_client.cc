@@ -1,5 +1,4 @@
 #include "distribute/coordination/etcd/etcd_client.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/cluster/address.h"
 #include "distribute/coordination/caller_wait.h"

@@ -1,10 +1,10 @@
 #include "distribute/coordination/etcd/etcd_lease.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 
 namespace weir::coordination {

@@ -1,5 +1,4 @@
 #include "distribute/transport/frames/call_answers.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/threads/cancellation.h"
 #include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_status.h"

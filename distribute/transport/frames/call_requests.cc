@@ -1,10 +1,10 @@
 #include "distribute/transport/frames/call_requests.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/transport/frames/frame_limits.h"
 #include "distribute/transport/frames/frame_status.h"
 #include "distribute/transport/tensor_codec.h"

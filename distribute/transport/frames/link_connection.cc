@@ -1,9 +1,9 @@
 #include "distribute/transport/frames/link_connection.h"
-#include "core/clock.h"
 
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/logging.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
 #include "distribute/transport/frames/link_handlers.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 
 namespace weir {
 

@@ -1,11 +1,11 @@
 #include "distribute/transport/shared_memory/link_poller.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/threads/compute_pool.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
 #include "distribute/transport/shared_memory/ring_link.h"
-#include "core/clock.h"
 
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/transport/frames/frame_limits.h"
 
 namespace weir {

@@ -1,6 +1,5 @@
 // Links between two ends with separate pollers, as in two processes.
 #include "distribute/transport/shared_memory/ring_link.h"
-#include "core/clock.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/frames/frame_link_conformance_testing.h"
 

@@ -1,9 +1,9 @@
 #include "distribute/transport/shared_memory/ring_opener.h"
-#include "core/clock.h"
 
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/transport/shared_memory/ring_link.h"
 #include "distribute/transport/wire_format.h"
 

@@ -1,6 +1,5 @@
 // Links over gRPC streams, and over a stream that the test controls.
 #include "distribute/transport/stream/stream_link.h"
-#include "core/clock.h"
 
 #include <atomic>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/frames/call_requests.h"
 #include "distribute/transport/frames/frame_limits.h"

@@ -1,10 +1,10 @@
 #include "distribute/transport/stream/stream_links.h"
-#include "core/clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/clock.h"
 #include "distribute/transport/stream/stream_link.h"
 
 namespace weir {
