@@ -45,6 +45,7 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  args.SetUserAgentPrefix(kUserAgent);
   return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), args);
 }
 

@@ -71,7 +71,20 @@ class OwnerEvent : public CompletionEvent {
   const bool may_block_;
 };
 
+constexpr char kMayComeAgain[] = "weir/may_come_again";
+
+absl::Status CallerHasGone(const grpc::ServerContext& context) {
+  absl::Status status = absl::CancelledError("The caller cancelled or disconnected");
+  const auto agent = context.client_metadata().find("user-agent");
+  if (agent == context.client_metadata().end() || !agent->second.starts_with(kUserAgent)) {
+    status.SetPayload(kMayComeAgain, absl::Cord());
+  }
+  return status;
+}
+
 }  // namespace
+
+bool MayComeAgain(const absl::Status& cancelled) { return cancelled.GetPayload(kMayComeAgain).has_value(); }
 
 // The server state that calls use.
 class GrpcServer::Core {
@@ -243,7 +256,7 @@ class UnaryCall final : public ServerCall {
   void Done() {
     if (context_.IsCancelled()) {
       cancellation_.StartCancel(core_->IsDraining() ? errors::Unavailable("The server is shutting down")
-                                                    : absl::CancelledError("The caller cancelled or disconnected"));
+                                                    : CallerHasGone(context_));
     }
     Release();
   }

@@ -15,6 +15,13 @@
 
 namespace weir {
 
+// Channels of this library announce themselves, because they send no request twice.
+inline constexpr char kUserAgent[] = "weir";
+
+// Whether a call's cancellation, with this status, may be followed by the same request: other clients send theirs again
+// when a connection breaks, and never cancel one.
+bool MayComeAgain(const absl::Status& cancelled);
+
 // One call, as its handler sees it. Valid until Finish or Fail, exactly one of which is called, once, on any thread.
 class ServerCall {
  public:

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/mutex.h"
+#include "distribute/transport/grpc_server.h"
 
 namespace weir {
 namespace {
@@ -29,14 +30,14 @@ struct RepeatedRequests::Request : std::enable_shared_from_this<Request> {
     MutexLock lock(mu);
     ++callers;
   }
-  // `reason` is why it went. Nobody comes back to a server that shuts down.
+  // `reason` is why it went.
   void Leave(TimerQueue* timers, absl::Duration patience, const absl::Status& reason) {
     {
       MutexLock lock(mu);
       changed.notify_all();
       if (--callers > 0 || finished) return;
     }
-    if (!absl::IsCancelled(reason)) return cancellation.StartCancel(reason);
+    if (!MayComeAgain(reason)) return cancellation.StartCancel(reason);
     timers->Schedule(MonotonicNow() + patience, [weak = weak_from_this()] {
       const std::shared_ptr<Request> self = weak.lock();
       if (self == nullptr) return;

@@ -18,7 +18,8 @@ namespace weir {
 
 // Runs a request once, however often it arrives: a repeat waits for the first and gets its answer. Stock clients send
 // RunStep up to eleven times with one request id. Thread-safe; blocks.
-// - A request whose callers are all gone runs on for `patience`, in case one of them asks again, and is then cancelled.
+// - A request whose callers are all gone is cancelled: after `patience` if they may come again (MayComeAgain), else at
+//   once.
 // - Answers of up to `max_answer_bytes` are kept, the newest within `max_kept_bytes`. A repeat that comes later is
 // Aborted
 //   and says that the request ran.

@@ -87,7 +87,12 @@ class RunningRequest {
     });
     started_.WaitForNotification();
   }
-  void DropCaller(const absl::Status& why = absl::CancelledError("gone")) { caller_.StartCancel(why); }
+  void BreakConnection() {
+    absl::Status gone = absl::CancelledError("gone");
+    gone.SetPayload("weir/may_come_again", absl::Cord());
+    caller_.StartCancel(gone);
+  }
+  void Cancel() { caller_.StartCancel(absl::CancelledError("enough")); }
   void End() { end_.Notify(); }
   RepeatedRequests::Answer answer() { return answer_.get(); }
 
@@ -109,7 +114,7 @@ class RunningRequest {
 TEST_F(RepeatedRequestsTest, ARepeatJoinsARunningRequestWhoseCallerIsGone) {
   RepeatedRequests requests({.patience = absl::Hours(1)});
   RunningRequest first(&requests, 7);
-  first.DropCaller();
+  first.BreakConnection();
   auto second = std::async(std::launch::async, [&] { return Ask(requests, 7); });
   first.End();
   EXPECT_EQ(Text(second.get().value()), "ran");
@@ -120,15 +125,15 @@ TEST_F(RepeatedRequestsTest, ARepeatJoinsARunningRequestWhoseCallerIsGone) {
 TEST_F(RepeatedRequestsTest, ARequestThatNobodyAsksForAgainIsCancelled) {
   RepeatedRequests requests({.patience = absl::Milliseconds(1)});
   RunningRequest request(&requests, 7);
-  request.DropCaller();
+  request.BreakConnection();
   EXPECT_THAT(request.answer().status(), StatusIs(absl::StatusCode::kCancelled));
 }
 
-TEST_F(RepeatedRequestsTest, AShutdownCancelsAtOnce) {
+TEST_F(RepeatedRequestsTest, ACallerThatCancelsIsObeyedAtOnce) {
   RepeatedRequests requests({.patience = absl::Hours(1)});
   RunningRequest request(&requests, 7);
-  request.DropCaller(errors::Unavailable("The server is shutting down"));
-  EXPECT_THAT(request.answer().status(), StatusIs(absl::StatusCode::kUnavailable));
+  request.Cancel();
+  EXPECT_THAT(request.answer().status(), StatusIs(absl::StatusCode::kCancelled, "enough"));
 }
 
 TEST_F(RepeatedRequestsTest, ARepeatWaitsNoLongerThanItsDeadline) {
