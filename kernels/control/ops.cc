@@ -205,7 +205,7 @@ absl::Status RegisterTransferOps(OpRegistry& ops) {
     recv.Output("tensor: tensor_type").Attr("tensor_type: type").Shape(shapes::Unknown).DistributedCommunication();
     for (Op* op : {&send, &recv}) {
       op->Attr("tensor_name: string").Attr("send_device: string").Attr("send_device_incarnation: int");
-      op->Attr("recv_device: string").Attr("client_terminated: bool = false").Stateful().MayBlock();
+      op->Attr("recv_device: string").Attr("client_terminated: bool = false").Stateful();
       RETURN_IF_ERROR(ops.Register(*op));
     }
   }

@@ -13,7 +13,7 @@ class CheckLinksTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             for path in ("core/tensor/tensor.h", "docs/other.md", "docs/page.md"):
                 file = pathlib.Path(root, path)
-                file.parent.mkdir(exist_ok=True)
+                file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("# A heading, in code\n", encoding="utf-8")
             pathlib.Path(root, "docs/page.md").write_text(text, encoding="utf-8")
             return list(check_links.problems(root))

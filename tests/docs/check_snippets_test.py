@@ -13,7 +13,7 @@ class CheckSnippetsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             for path, content in (("core/tensor/tensor.cc", "int f() {\n    return 1;\n}\n"), ("docs/page.md", text)):
                 file = pathlib.Path(root, path)
-                file.parent.mkdir(exist_ok=True)
+                file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(content, encoding="utf-8")
             return list(check_snippets.problems(root))
 
