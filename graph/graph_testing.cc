@@ -138,7 +138,7 @@ std::vector<Op> Definitions() {
           .Attr("sums_weights: bool = false")
           .Attr("sums_scores: bool = false"),
       Op("Variable").Output("resource: resource"),
-      Op("QueueCloseV2").Input("handle: resource"),
+      Op("QueueCloseV2").MayBlock().Input("handle: resource"),
       Op("ResourceApplyMomentum")
           .Input("var: resource")
           .Input("accum: resource")

@@ -20,7 +20,7 @@ class CheckLinksTest(unittest.TestCase):
 
     def test_accepts_what_is_there(self):
         self.assertEqual(self.problems("[a](other.md) [b](../core/tensor/tensor.h#L1) [c](other.md#a-heading-in-code) "
-                                       "[d](https://example.org/x.md) `core/tensor/tensor.h` `core/` `core/*.h` `core/tensor`"), [])
+                                       "[d](https://example.org/x.md) `core/tensor/tensor.h` `core/` `core/tensor/*.h` `core/tensor/tensor`"), [])
 
     def test_names_document_line_and_target(self):
         self.assertEqual(self.problems("fine\n`core/tensors.h`"), ["docs/page.md:2: there is no core/tensors.h"])
