@@ -115,9 +115,11 @@ absl::StatusOr<SpaceBlocks> ReadBatchToSpace(OpKernelContext& ctx, int64_t block
       return errors::InvalidArgument("Negative output dimension size caused by overflow when multiplying ", dims[i + 1],
                                      " and ", problem.sizes[i]);
     if (problem.before[i] > size || problem.after[i] > size - problem.before[i]) {
-      const auto crops = static_cast<uint64_t>(problem.before[i]) + static_cast<uint64_t>(problem.after[i]);
-      return errors::InvalidArgument("cropped_shape[", i, "]=", size - crops, " must be non-negative: ", size,
-                                     " cropped by ", crops);
+      int64_t cropped;
+      if (__builtin_sub_overflow(size - problem.before[i], problem.after[i], &cropped)) {
+        return errors::InvalidArgument("cropped_shape[", i, "] must be non-negative");
+      }
+      return errors::InvalidArgument("cropped_shape[", i, "]=", cropped, " must be non-negative");
     }
     dims[i + 1] = size - problem.before[i] - problem.after[i];
   }
@@ -129,6 +131,10 @@ absl::StatusOr<DepthBlocks> DepthBlocks::Of(OpKernelConstruction& ctx, bool to_d
   DepthBlocks blocks;
   blocks.to_depth_ = to_depth;
   RETURN_IF_ERROR(ctx.GetAttr("block_size", &blocks.block_));
+  constexpr int64_t kMaxBlock = 46340;  // its square fits int32
+  if (!to_depth && (blocks.block_ <= 1 || blocks.block_ > kMaxBlock)) {
+    return errors::InvalidArgument("Block size should be > 1 and <= ", kMaxBlock, " but was: ", blocks.block_);
+  }
   if (blocks.block_ <= 1) return errors::InvalidArgument("Block size should be > 1, but was: ", blocks.block_);
   std::string format;
   RETURN_IF_ERROR(ctx.GetAttr("data_format", &format));
@@ -140,7 +146,10 @@ absl::StatusOr<DepthBlocks> DepthBlocks::Of(OpKernelConstruction& ctx, bool to_d
 }
 
 absl::StatusOr<DepthBlocks::Copy> DepthBlocks::CopyOf(const TensorShape& input) const {
-  if (input.dims() != 4) return errors::InvalidArgument("Input rank should be: 4 instead of: ", input.dims());
+  if (input.dims() != 4) {
+    return to_depth_ ? errors::InvalidArgument("Input rank should be 4 instead of ", input.dims())
+                     : errors::InvalidArgument("Input rank should be: 4 instead of: ", input.dims());
+  }
   const int row = channels_first_ ? 2 : 1, channel = channels_first_ ? 1 : 3;
   const int64_t squared = block_ > (int64_t{1} << 31) ? -1 : block_ * block_;
   DimVector dims(input.dim_sizes().begin(), input.dim_sizes().end());
@@ -153,7 +162,7 @@ absl::StatusOr<DepthBlocks::Copy> DepthBlocks::CopyOf(const TensorShape& input) 
     dims[row + 1] /= block_;
     dims[channel] = MultiplyWithoutOverflow(dims[channel], squared);
   } else {
-    if (squared < 0 || dims[channel] % squared != 0) {
+    if (dims[channel] % squared != 0) {
       return errors::InvalidArgument("Input depth dimension ", dims[channel], " should be divisible by: ", squared);
     }
     dims[channel] /= squared;

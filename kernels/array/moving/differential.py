@@ -33,9 +33,20 @@ row("SpaceToBatchND", 0, each(lambda t: {"input": V((2, 4), t), "block_shape": S
                               lambda t: {"input": V((2,), t), "block_shape": Shaped(ids(2)), "paddings": Fed([[2, 2]], I64)}))
 row("BatchToSpaceND", 0, each(*[
     lambda t, p=p, b=b: {"input": V((12, 3, 4, 2), t), "block_shape": Shaped(ids(*b)), "crops": Fed(p, I32)} for p, b in PADS]))
+BEYOND_INT32 = (1 << 31) - 1
 row("SpaceToBatch", 0, each(*[lambda t, s=s: {"input": V((2, 2, 4, 1), t), "paddings": Fed([[1, 1], [0, 2]], I32), "block_size": s}
                               for s in (2, 3)]))
 row("BatchToSpace", 0, each(*[lambda t, s=s: {"input": V((8, 2, 2, 1), t), "crops": Fed([[1, 1], [0, 2]], I32), "block_size": s}
                               for s in (2, 3)]))
 row("SpaceToDepth", 0, each(*[lambda t, s=s: {"input": V((2, 4, 6, 3), t), "block_size": s} for s in (2, 3)], types=[F32, F64, HALF, U8, I32]))
+row("DepthToSpace", WORDS, plain(*[{"input": V(s, F32), "block_size": b} for s, b in [
+    ((1, 4, 4, 4), 46341), ((1, 4, 4, 0), 46341), ((0, 0, 0, 0), 1 << 16), ((1, 4, 4, 0), BEYOND_INT32), ((1, 0, 0, 4), 46340), ((1, 0, 4, 4), 2), ((4, 4, 4), 2), ((1, 4, 4, 6), 2)]]))
+row("SpaceToDepth", WORDS, plain(*[{"input": V(s, F32), "block_size": b} for s, b in [
+    ((1, 4, 4, 0), 46341), ((0, 0, 0, 0), 1 << 16), ((0, 4, 4, 4), 2), ((1, 0, 4, 4), 2), ((4, 4, 4), 2), ((1, 3, 4, 4), 2)]]))
+row("SpaceToBatch", WORDS, plain(*[{"input": V(s, F32), "paddings": Fed(p, I32), "block_size": b} for s, p, b in [
+    ((1, 4, 4, 2), [[0, 0], [0, 0]], 3), ((1, 4, 4, 2), [[-1, 1], [0, 2]], 2), ((1, 0, 4, 2), [[0, 0], [0, 0]], 2), ((1, 4, 4, 2), [[0, BEYOND_INT32], [0, 0]], 2),
+    ((1 << 10, 0, 0, 2), [[0, 0], [0, 0]], BEYOND_INT32), ((1, 4, 4, 2), [[0, 0]], 2)]]))
+row("BatchToSpace", WORDS, plain(*[{"input": V(s, F32), "crops": Fed(c, I32), "block_size": b} for s, c, b in [
+    ((4, 4, 4, 2), [[4, 5], [0, 2]], 2), ((4, 4, 4, 2), [[-1, 1], [0, 2]], 2), ((4, 4, 4, 2), [[0, 0], [0, 0]], 3), ((0, 4, 4, 2), [[0, 0], [0, 0]], 2), ((4, 4, 4, 2), [[4, 4], [0, 2]], 2),
+    ((4, 4, 4, 2), [[0, 0]], 2)]]))
 row("DepthToSpace", 0, each(*[lambda t, s=s: {"input": V((2, 2, 3, 18), t), "block_size": s} for s in (2, 3)], types=[F32, F64, HALF, U8, I32]))
