@@ -1,5 +1,7 @@
 #include "kernels/convolution/args.h"
 
+#include <algorithm>
+
 namespace weir {
 namespace {
 
@@ -8,16 +10,29 @@ absl::Status CheckRank(const TensorShape& shape, absl::string_view label, const 
   return errors::InvalidArgument(label, name, " must be 4-dimensional: ", shape.ToString());
 }
 
-absl::Status CheckRanks(const TensorShape& input, const TensorShape& filter) {
-  RETURN_IF_ERROR(CheckRank(input, "", "input"));
-  RETURN_IF_ERROR(CheckRank(filter, "", "filter"));
-  if (filter.num_elements() == 0) {
-    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-  }
-  return absl::OkStatus();
+absl::Status CheckRanks(const TensorShape& input, const TensorShape& filter, const char* input_name) {
+  RETURN_IF_ERROR(CheckRank(input, "", input_name));
+  return CheckRank(filter, "", "filter");
+}
+
+absl::Status CheckPoolPadding(const char* side, int64_t padding, int64_t window) {
+  if (padding < window) return absl::OkStatus();
+  return errors::InvalidArgument(side, " padding ", padding, " needs to be smaller than the window size ", window);
 }
 
 }  // namespace
+
+absl::Status CheckDepthPooling(int64_t depth, int64_t spatial_window, int64_t window, int64_t stride) {
+  if (spatial_window != 1) {
+    return errors::Unimplemented(
+        "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
+  }
+  if (depth % window != 0) {
+    return errors::Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth");
+  }
+  if (window == stride) return absl::OkStatus();
+  return errors::Unimplemented("Depthwise max pooling requires the depth window to equal the depth stride");
+}
 
 absl::Status ConvolutionShape::CheckOperands(const TensorShape& input, const TensorShape& filter,
                                              const TensorShape& gradient, absl::string_view label) {
@@ -32,30 +47,42 @@ absl::Status ConvolutionShape::CheckOperands(const TensorShape& input, const Ten
 
 absl::StatusOr<ConvolutionShape> ConvolutionShape::Of(const WindowAttrs& attrs, const TensorShape& input,
                                                       const TensorShape& filter, absl::string_view label) {
-  RETURN_IF_ERROR(CheckRanks(input, filter));
+  const bool forward = label.empty();
+  RETURN_IF_ERROR(CheckRanks(input, filter, forward ? "convolution input" : "input"));
   ConvolutionShape shape;
   shape.channels_first = attrs.channels_first;
   shape.batch = input.dim_size(0);
   shape.in_channels = input.dim_size(attrs.ChannelAxis());
   shape.out_channels = filter.dim_size(3);
+  if (filter.dim_size(2) == 0) {
+    if (forward) return errors::InvalidArgument("filter depth must be stricly positive, got 0");
+    return errors::InvalidArgument(label, "filter depth must be strictly greated than zero");
+  }
   if (shape.in_channels % filter.dim_size(2) != 0) {
     return errors::InvalidArgument(label, "input depth must be evenly divisible by filter depth: ", shape.in_channels,
                                    " vs ", filter.dim_size(2));
   }
   shape.groups = shape.in_channels / filter.dim_size(2);
-  if (shape.groups == 0) return errors::InvalidArgument("number of groups must be positive: ", input.ToString());
+  if (shape.groups == 0 && !forward) {
+    return errors::InvalidArgument("number of groups must be positive: ", input.ToString());
+  }
+  shape.groups = std::max<int64_t>(1, shape.groups);
   if (shape.out_channels % shape.groups != 0) {
     return errors::InvalidArgument("output depth must be evenly divisible by number of groups: ", shape.out_channels,
                                    " vs ", shape.groups);
   }
   ASSIGN_OR_RETURN(shape.rows, attrs.Dim(0, input.dim_size(attrs.RowAxis()), filter.dim_size(0)));
   ASSIGN_OR_RETURN(shape.columns, attrs.Dim(1, input.dim_size(attrs.RowAxis() + 1), filter.dim_size(1)));
+  const bool any_output = shape.batch > 0 && shape.rows.out > 0 && shape.columns.out > 0 && shape.out_channels > 0;
+  if (forward && any_output && filter.num_elements() == 0) {
+    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
+  }
   return shape;
 }
 
 absl::StatusOr<ConvolutionShape> ConvolutionShape::Depthwise(const WindowAttrs& attrs, const TensorShape& input,
                                                              const TensorShape& filter, absl::string_view depth) {
-  RETURN_IF_ERROR(CheckRanks(input, filter));
+  RETURN_IF_ERROR(CheckRanks(input, filter, "input"));
   ConvolutionShape shape;
   shape.channels_first = attrs.channels_first;
   shape.batch = input.dim_size(0);
@@ -89,7 +116,15 @@ absl::StatusOr<PoolShape> PoolShape::Of(const WindowAttrs& attrs, const TensorSh
                                    in.dims(), " 0, got ", in.ToString());
   // A stride over depth means nothing to windows of one channel.
   if (attrs.depth_ksize != 1) {
-    return errors::Unimplemented("Non-spatial pooling is not yet supported.");
+    RETURN_IF_ERROR(CheckDepthPooling(in.dim_size(attrs.ChannelAxis()), attrs.ksize[0] * attrs.ksize[1],
+                                      attrs.depth_ksize, attrs.depth_stride));
+    return errors::Unimplemented("Non-spatial pooling is not yet supported. Volunteers? :)");
+  }
+  const std::pair<const char*, const char*> sides[2] = {{"Top", "Bottom"}, {"Left", "Right"}};
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto& [before, after] = sides[axis];
+    RETURN_IF_ERROR(CheckPoolPadding(before, attrs.explicit_padding[axis][0], attrs.ksize[axis]));
+    RETURN_IF_ERROR(CheckPoolPadding(after, attrs.explicit_padding[axis][1], attrs.ksize[axis]));
   }
   PoolShape shape;
   shape.channels_first = attrs.channels_first;

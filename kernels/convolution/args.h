@@ -10,7 +10,8 @@ struct ConvolutionShape {
   // InvalidArgument, starting with `label`, unless input and gradient are images of one batch and filter is a filter.
   static absl::Status CheckOperands(const TensorShape& input, const TensorShape& filter, const TensorShape& gradient,
                                     absl::string_view label);
-  // For an image of shape `input` and a filter. InvalidArgument, starting with `label`, if they do not fit.
+  // For an image of shape `input` and a filter. InvalidArgument if they do not fit. `label` begins the errors of a
+  // gradient op and is empty otherwise. A gradient's filter may be empty.
   static absl::StatusOr<ConvolutionShape> Of(const WindowAttrs& attrs, const TensorShape& input,
                                              const TensorShape& filter, absl::string_view label = "");
   // Depthwise: the filter is [rows, columns, in_channels, multiplier], and each channel is a group.
@@ -31,6 +32,10 @@ struct ConvolutionShape {
   bool channels_first = false;
   WindowDim rows, columns;
 };
+
+// Unimplemented unless pooling over depth by a window other than 1 has whole, disjoint windows of one pixel.
+// `spatial_window` is the number of pixels in a window.
+absl::Status CheckDepthPooling(int64_t depth, int64_t spatial_window, int64_t window, int64_t stride);
 
 // One pooling. An image is split into runs of channels (NHWC) or single planes (NCHW), so that an innermost loop is
 // over `run` neighbours.

@@ -1,8 +1,9 @@
 #include "kernels/convolution/args_volume.h"
 
-#include "core/tensor/index_tensor.h"
-
 #include <limits>
+
+#include "absl/strings/match.h"
+#include "core/tensor/index_tensor.h"
 
 namespace weir {
 namespace {
@@ -11,22 +12,41 @@ const char* LabelOf(bool of_input) { return of_input ? "Conv3DBackpropInputOp" :
 
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
-// Reads values[first + i] for the spatial dimensions; batch and channels must be 1.
-absl::Status ReadSpatial(absl::Span<const int64_t> values, bool channels_first, const char* name, int64_t* spatial) {
-  const int n = static_cast<int>(values.size()) - 2, channel = channels_first ? 1 : n + 1;
-  if (values[0] != 1 || values[channel] != 1) {
-    return errors::Unimplemented("Pooling and convolution are not supported along the batch and depth dimensions: ",
-                                 name);
-  }
-  for (int i = 0; i < n; ++i) {
-    const int64_t value = values[i + (channels_first ? 2 : 1)];
-    if (value < 1 || value > kMaxSize) {
-      return errors::InvalidArgument("Sliding window ", name, " must be positive, got ", value);
+// Which op reads a window, for its errors.
+struct WindowReader {
+  std::string op;
+  bool channels_first = false;
+
+  // Reads the spatial values, which stand last of three. Those of batch and depth must be 1, or only that of batch if
+  // `depth` takes the other.
+  absl::Status Read(absl::Span<const int64_t> values, absl::string_view name, int64_t* spatial,
+                    int64_t* depth = nullptr) const {
+    const int n = static_cast<int>(values.size()) - 2, channel = channels_first ? 1 : n + 1;
+    if (values[0] != 1 || (depth == nullptr && values[channel] != 1)) return NotSpatial(name, values[0] != 1);
+    if (depth != nullptr) *depth = values[channel];
+    for (int i = 0; i < n; ++i) {
+      const int64_t value = values[i + (channels_first ? 2 : 1)];
+      if (value < 1 || value > kMaxSize) return NotPositive(name, value);
+      spatial[3 - n + i] = value;
     }
-    spatial[3 - n + i] = value;
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  bool convolves() const { return absl::StartsWith(op, "Conv"); }
+  absl::Status NotSpatial(absl::string_view name, bool is_batch) const {
+    if (!convolves()) {
+      return errors::Unimplemented("Pooling is not yet supported on the ", is_batch ? "batch" : "depth", " dimension.");
+    }
+    return errors::InvalidArgument("Current implementation does not", op == "Conv" ? " " : " yet ", "support ",
+                                   name == "dilations" ? "dilation rates" : name,
+                                   " in the batch and depth dimensions.");
+  }
+  absl::Status NotPositive(absl::string_view name, int64_t value) const {
+    if (!convolves()) return errors::InvalidArgument("Sliding window ", name, " must be positive, got ", value);
+    return errors::InvalidArgument(name == "strides" ? "Spatial strides" : "Dilated rates",
+                                   " should be larger than 0.");
+  }
+};
 
 }  // namespace
 
@@ -39,20 +59,31 @@ absl::StatusOr<VolumeAttrs> VolumeAttrs::Read(OpKernelConstruction& ctx) {
   }
   attrs.channels_first = format == "CHANNELS_FIRST" || (format.size() >= 4 && format[1] == 'C' && format[0] == 'N');
   RETURN_IF_ERROR(ctx.GetAttr("padding", &attrs.padding));
+  const WindowReader reader{ctx.op(), attrs.channels_first};
+  const bool pools_depth = ctx.op() == "MaxPoolWithArgmax";
   struct {
     const char* name;
     int64_t* spatial;
-  } const windows[] = {{"strides", attrs.strides}, {"ksize", attrs.ksize}, {"dilations", attrs.dilations}};
-  for (const auto& [name, spatial] : windows) {
+    int64_t* depth;
+  } const windows[] = {{"strides", attrs.strides, pools_depth ? &attrs.depth_stride : nullptr},
+                       {"ksize", attrs.ksize, pools_depth ? &attrs.depth_ksize : nullptr},
+                       {"dilations", attrs.dilations, nullptr}};
+  size_t rank = 0;
+  for (const auto& [name, spatial, depth] : windows) {
     if (!ctx.HasAttr(name)) continue;
     std::vector<int64_t> values;
     RETURN_IF_ERROR(ctx.GetAttr(name, &values));
-    if (values.empty() && std::string(name) != "strides") continue;
+    if (values.empty() && rank != 0) continue;
     if (values.size() < 3 || values.size() > 5) {
       return errors::InvalidArgument("Sliding window ", name, " field must specify 5 dimensions");
     }
-    attrs.spatial = static_cast<int>(values.size()) - 2;
-    RETURN_IF_ERROR(ReadSpatial(values, attrs.channels_first, name, spatial));
+    if (rank != 0 && values.size() != rank) {
+      return errors::InvalidArgument(name == std::string("dilations") ? "Dilation rates" : "Sliding window ksize",
+                                     " field must specify", rank, "dimensions");
+    }
+    rank = values.size();
+    attrs.spatial = static_cast<int>(rank) - 2;
+    RETURN_IF_ERROR(reader.Read(values, name, spatial, depth));
   }
   std::vector<int64_t> amounts;
   if (ctx.HasAttr("explicit_paddings")) RETURN_IF_ERROR(ctx.GetAttr("explicit_paddings", &amounts));
@@ -76,8 +107,9 @@ absl::Status VolumeAttrs::SetWindows(absl::Span<const int64_t> ksize_values, abs
   if (static_cast<int>(ksize_values.size()) != spatial + 2 || ksize_values.size() != stride_values.size()) {
     return errors::InvalidArgument("Sliding window ksize and strides fields must specify ", spatial + 2, " dimensions");
   }
-  RETURN_IF_ERROR(ReadSpatial(ksize_values, channels_first, "ksize", ksize));
-  return ReadSpatial(stride_values, channels_first, "strides", strides);
+  const WindowReader reader{"MaxPool", channels_first};
+  RETURN_IF_ERROR(reader.Read(ksize_values, "ksize", ksize));
+  return reader.Read(stride_values, "strides", strides);
 }
 
 absl::StatusOr<VolumeShape> VolumeShape::Make(const VolumeAttrs& attrs, const TensorShape& in, const int64_t* window) {
@@ -118,8 +150,6 @@ absl::StatusOr<VolumeConvolution> VolumeConvolution::Of(const VolumeAttrs& attrs
   if (filter.dims() != rank) {
     return errors::InvalidArgument("filter must be ", rank, "-dimensional: ", filter.ToString());
   }
-  if (filter.num_elements() == 0)
-    return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
   int64_t window[3] = {1, 1, 1};
   for (int i = 0; i < attrs.spatial; ++i) window[3 - attrs.spatial + i] = filter.dim_size(i);
   if (in.dims() != rank) return errors::InvalidArgument("input must be ", rank, "-dimensional: ", in.ToString());
@@ -127,6 +157,7 @@ absl::StatusOr<VolumeConvolution> VolumeConvolution::Of(const VolumeAttrs& attrs
   ASSIGN_OR_RETURN(p.s, VolumeShape::Make(attrs, in, window));
   const int64_t filter_in = filter.dim_size(rank - 2);
   p.out_channels = filter.dim_size(rank - 1);
+  if (filter_in == 0) return errors::InvalidArgument("filter_depth must be non-zero");
   if (p.s.channels == 0 || p.s.channels % filter_in != 0) {
     return errors::InvalidArgument("Input depth must be evenly divisible by filter depth: ", p.s.channels, " vs ",
                                    filter_in);
@@ -148,7 +179,7 @@ absl::Status VolumeConvolution::CheckOperands(const VolumeAttrs& attrs, const Te
   }
   const int channels = attrs.channels_first ? 1 : 4;
   const int64_t depth = in.dim_size(channels), filter_depth = filter.dim_size(3);
-  if (filter_depth == 0 || depth == 0 || depth % filter_depth != 0) {
+  if (depth != filter_depth && (filter_depth == 0 || depth == 0 || depth % filter_depth != 0)) {
     return errors::InvalidArgument("input and filter_sizes must have the same number of channels. Got ", depth,
                                    " for input and ", filter_depth, " for filter_sizes");
   }
@@ -157,15 +188,24 @@ absl::Status VolumeConvolution::CheckOperands(const VolumeAttrs& attrs, const Te
                                    gradient.dim_size(channels), " for out_backprop and ", filter.dim_size(4),
                                    " for filter_sizes");
   }
-  if (gradient.dim_size(0) == in.dim_size(0)) return absl::OkStatus();
-  return errors::InvalidArgument(
-      LabelOf(of_input), ": input and out_backprop must have the same batch size. Input batch: ", in.dim_size(0),
-      ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
+  if (gradient.dim_size(0) != in.dim_size(0)) {
+    return errors::InvalidArgument(
+        LabelOf(of_input), ": input and out_backprop must have the same batch size. Input batch: ", in.dim_size(0),
+        ", outbackprop batch: ", gradient.dim_size(0), ", batch_dim: 0");
+  }
+  if (filter_depth > 0) return absl::OkStatus();
+  return errors::InvalidArgument(LabelOf(of_input), ": filter depth must be strictly greated than zero");
 }
 
 absl::Status VolumeConvolution::CheckGradient(const TensorShape& gradient, bool of_input) const {
   ASSIGN_OR_RETURN(const TensorShape expected, s.Output(out_channels));
-  if (gradient == expected) return absl::OkStatus();
+  if (gradient == expected) {
+    const bool has_input = s.batch > 0 && s.InputPixels() > 0 && s.channels > 0;
+    const int empty = (s.OutputPixels() == 0) + (out_channels == 0) +
+                      (s.dims[0].filter == 0 || s.dims[1].filter == 0 || s.dims[2].filter == 0);
+    if (!has_input || empty < 2) return absl::OkStatus();
+    return errors::InvalidArgument("input, filter_sizes and out_backprop tensors must all have at least 1 element");
+  }
   const char* const label = LabelOf(of_input);
   const int first = s.channels_first ? 2 : 1;
   for (int i = 0; i < s.spatial && gradient.dims() == expected.dims(); ++i) {

@@ -16,6 +16,7 @@ struct VolumeAttrs {
   bool channels_first = false;
   std::string padding;
   int64_t ksize[3] = {1, 1, 1}, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1};
+  int64_t depth_ksize = 1, depth_stride = 1;  // other than 1 only of MaxPoolWithArgmax
   int64_t explicit_padding[3][2] = {};
 };
 
@@ -35,7 +36,7 @@ struct VolumeShape {
   WindowDim dims[3];
 };
 
-// One convolution. The filter is [d0, d1, d2, in_channels / groups, out_channels].
+// One convolution. The filter is [d0, d1, d2, in_channels / groups, out_channels]; it may be empty.
 struct VolumeConvolution {
   static absl::StatusOr<VolumeConvolution> Of(const VolumeAttrs& attrs, const TensorShape& in,
                                               const TensorShape& filter);

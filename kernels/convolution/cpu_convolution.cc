@@ -17,10 +17,6 @@ class ConvolutionKernel : public OpKernel {
     DataType type;
     RETURN_IF_ERROR(ctx.GetAttr("T", &type));
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
-    if (attrs_.depth_stride != 1) {
-      return errors::Unimplemented(
-          "Current implementation does not yet support strides in the batch and depth dimensions.");
-    }
     if (ctx.op() == "_FusedConv2D") RETURN_IF_ERROR(InitFused(ctx));
     convolution_ = NewConvolution(kind_, type);
     if (convolution_ == nullptr) return errors::Unimplemented(ctx.op(), " has no kernel for ", DataTypeName(type));
@@ -114,7 +110,7 @@ class ConvolutionKernel : public OpKernel {
   absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers,
                    Tensor& output) {
     if (output.NumElements() == 0) return absl::OkStatus();
-    if (shape.InputElements() == 0 || shape.OutputElements() == 0) {
+    if (shape.InputElements() == 0 || shape.FilterElements() == 0 || shape.OutputElements() == 0) {
       std::memset(output.raw_data(), 0, output.TotalBytes());
       ApplyEpilogue(shape, buffers);
       return absl::OkStatus();

@@ -214,9 +214,7 @@ class DepthwiseKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override {
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
-    if (attrs_.depth_stride == 1) return ctx.GetAttr("T", &type_);
-    return errors::Unimplemented(
-        "Current implementation does not yet support strides in the batch and depth dimensions.");
+    return ctx.GetAttr("T", &type_);
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
@@ -256,9 +254,9 @@ class DepthwiseKernel : public OpKernel {
     ASSIGN_OR_RETURN(Tensor * result, ctx.allocate_output(0, kToInput                             ? in
                                                              : kKind == ConvolutionKind::kForward ? out
                                                                                                   : filter));
-    if (!IsPlainForward(kKind, shape) || in.num_elements() == 0)
-      std::memset(result->raw_data(), 0, result->TotalBytes());
-    if (in.num_elements() == 0 || out.num_elements() == 0) return absl::OkStatus();
+    const bool is_empty = in.num_elements() == 0 || filter.num_elements() == 0 || out.num_elements() == 0;
+    if (!IsPlainForward(kKind, shape) || is_empty) std::memset(result->raw_data(), 0, result->TotalBytes());
+    if (is_empty) return absl::OkStatus();
     Tensor operands[3] = {kToInput ? *result : ctx.input(0),
                           kKind == ConvolutionKind::kBackpropFilter ? *result : ctx.input(1),
                           kKind == ConvolutionKind::kForward ? *result : ctx.input(2)};

@@ -1,6 +1,7 @@
 // FusedPadConv2D and FusedResizeAndPadConv2D: an image is resized (bilinearly), mirrored at its edges and convolved.
 
 #include <cmath>
+#include <cstring>
 
 #include "core/tensor/index_tensor.h"
 #include "kernels/convolution/cpu_convolution.h"
@@ -49,10 +50,7 @@ class FusedPadConvolutionKernel : public OpKernel {
     const Tensor& filter = ctx.input(ctx.num_inputs() - 1);
     if (input.dims() != 4) return errors::InvalidArgument("input must be 4-dimensional", input.shape().ToString());
     if (filter.dims() != 4) return errors::InvalidArgument("filter must be 4-dimensional: ", filter.shape().ToString());
-    if (filter.NumElements() == 0)
-      return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
-    if (input.dim_size(1) < 1 || input.dim_size(2) < 1)
-      return errors::InvalidArgument("input image must be of non-zero size");
+    if (input.NumElements() == 0) return errors::InvalidArgument("Input tensor can't be empty");
     DimVector resized = {input.dim_size(1), input.dim_size(2)};
     if (kResize) {
       if (ctx.input(1).dims() != 1 || ctx.input(1).NumElements() != 2) {
@@ -65,18 +63,8 @@ class FusedPadConvolutionKernel : public OpKernel {
     if (paddings.dims() != 2 || paddings.dim_size(0) != 4 || paddings.dim_size(1) != 2) {
       return errors::InvalidArgument("paddings must be a matrix with 2 columns: ", paddings.shape().ToString());
     }
-    ASSIGN_OR_RETURN(const DimVector amounts, ReadIntegers(paddings));
-    const std::vector<int64_t> pads(amounts.begin(), amounts.end());
-    for (int i = 0; i < 8; ++i) {
-      const bool spatial = i >= 2 && i < 6;
-      if (pads[i] < 0) return errors::InvalidArgument("Paddings must be non-negative");
-      if (!spatial && pads[i] != 0) return errors::InvalidArgument("Only spatial paddings are supported");
-      const int64_t most = spatial ? resized[(i - 2) / 2] - (reflect_ ? 1 : 0) : 0;
-      if (pads[i] > most) {
-        return errors::InvalidArgument("paddings must be ", reflect_ ? "less than" : "no greater than",
-                                       " the dimension size: ", pads[i]);
-      }
-    }
+    ASSIGN_OR_RETURN(const DimVector pads, ReadIntegers(paddings));
+    RETURN_IF_ERROR(CheckPaddings(pads, {input.dim_size(0), resized[0], resized[1], input.dim_size(3)}));
     const int64_t height = resized[0] + pads[2] + pads[3], width = resized[1] + pads[4] + pads[5];
     ASSIGN_OR_RETURN(const TensorShape shape,
                      TensorShape::Build({input.dim_size(0), height, width, input.dim_size(3)}));
@@ -92,6 +80,27 @@ class FusedPadConvolutionKernel : public OpKernel {
   }
 
  private:
+  // `sizes` are those of the resized image.
+  absl::Status CheckPaddings(const DimVector& pads, const DimVector& sizes) const {
+    for (int d = 0; d < 4; ++d) {
+      const int64_t before = pads[2 * d], after = pads[2 * d + 1];
+      if (before < 0 || after < 0) {
+        return errors::InvalidArgument("paddings must be non-negative: ", before, " ", after);
+      }
+      const int64_t limit = reflect_ ? sizes[d] - 1 : sizes[d];
+      if (before <= limit && after <= limit) continue;
+      return reflect_ ? errors::InvalidArgument("paddings must be less than the dimension size: ", before, ", ", after,
+                                                " not less than ", sizes[d])
+                      : errors::InvalidArgument("paddings must be no greater than the dimension size: ", before, ", ",
+                                                after, " greater than ", sizes[d]);
+    }
+    for (const auto& [d, name] : {std::pair{0, "batches"}, std::pair{3, "channels"}}) {
+      if (pads[2 * d] == 0 && pads[2 * d + 1] == 0) continue;
+      return errors::InvalidArgument("Fused mirror padding only support spatial padding, not ", name);
+    }
+    return absl::OkStatus();
+  }
+
   static absl::Status FillImage(OpKernelContext& ctx, const Tensor& input, const std::vector<Source>& rows,
                                 const std::vector<Source>& columns, Tensor& image) {
     const int64_t height = static_cast<int64_t>(rows.size()), width = static_cast<int64_t>(columns.size()),
@@ -134,8 +143,12 @@ class FusedPadConvolutionKernel : public OpKernel {
     ASSIGN_OR_RETURN(shape.columns, attrs_.Dim(1, width, filter.dim_size(1)));
     ASSIGN_OR_RETURN(const TensorShape out,
                      attrs_.MakeShape(shape.batch, shape.rows.out, shape.columns.out, shape.out_channels));
+    if (out.num_elements() == 0) return errors::InvalidArgument("Output tensor can't be empty");
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, out));
-    if (output->NumElements() == 0) return absl::OkStatus();
+    if (filter.NumElements() == 0) {
+      std::memset(output->raw_data(), 0, output->TotalBytes());
+      return absl::OkStatus();
+    }
     return convolution_->Run(ctx, shape, {image.raw_data(), filter.raw_data(), output->raw_data()});
   }
 

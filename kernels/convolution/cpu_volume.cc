@@ -1,4 +1,5 @@
 // Convolutions over up to three spatial dimensions: matrix products over patches.
+#include <cstring>
 #include <vector>
 
 #include "kernels/convolution/family.h"
@@ -180,12 +181,12 @@ class VolumeConvolutionKernel : public OpKernel {
     // The first versions of the gradient ops take the image or filter itself instead of its shape.
     sizes_given_ = ctx.op().find("V2") != std::string::npos;
     ASSIGN_OR_RETURN(attrs_, VolumeAttrs::Read(ctx));
-    if (!ctx.HasAttr("batch_dims")) return absl::OkStatus();
-    int64_t batch_dims, groups;
-    RETURN_IF_ERROR(ctx.GetAttr("batch_dims", &batch_dims));
+    any_rank_ = ctx.HasAttr("batch_dims");
+    if (!any_rank_) return absl::OkStatus();
+    int64_t groups;
+    RETURN_IF_ERROR(ctx.GetAttr("batch_dims", &batch_dims_));
     RETURN_IF_ERROR(ctx.GetAttr("groups", &groups));
-    if (batch_dims != 1) return errors::Unimplemented("Conv on CPU takes one batch dimension, not ", batch_dims);
-    if (groups != 1) return errors::Unimplemented("Conv on CPU has no attribute groups but 1, not ", groups);
+    if (groups != 1) return errors::Unimplemented("Grouped/Depthwise Convolutions are not supported yet.");
     return absl::OkStatus();
   }
 
@@ -197,6 +198,15 @@ class VolumeConvolutionKernel : public OpKernel {
                                        kDirection == Direction::kInput ? "input_sizes" : "filter_sizes"));
       (kDirection == Direction::kInput ? in : filter) = given;
     }
+    DimVector batch;
+    if (any_rank_) {
+      ASSIGN_OR_RETURN(batch, TakeBatch(&in));
+      RETURN_IF_ERROR(CheckDepth(in, filter));
+    }
+    if (kDirection == Direction::kForward && filter.dims() == in.dims() && filter.num_elements() == 0 &&
+        (any_rank_ || filter.dim_size(filter.dims() - 2) > 0)) {
+      return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
+    }
     if (kDirection != Direction::kForward && attrs_.spatial == 3) {
       RETURN_IF_ERROR(
           VolumeConvolution::CheckOperands(attrs_, in, filter, ctx.input(2).shape(), kDirection == Direction::kInput));
@@ -207,19 +217,76 @@ class VolumeConvolutionKernel : public OpKernel {
     if (kDirection != Direction::kForward) {
       RETURN_IF_ERROR(p.CheckGradient(ctx.input(2).shape(), kDirection == Direction::kInput));
     }
-    const TensorShape& result = kDirection == Direction::kForward ? out : kDirection == Direction::kInput ? in : filter;
-    ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, result));
-    if (result.num_elements() > 0) {
-      RETURN_IF_ERROR(VisitWide(output.tensor().dtype(),
-                                [&](auto element) { return Run<decltype(element)>(ctx, p, output.tensor()); }));
+    TensorShape result = kDirection == Direction::kForward ? out : kDirection == Direction::kInput ? in : filter;
+    if (any_rank_) {
+      ASSIGN_OR_RETURN(result, WithBatch(batch, out));
     }
+    ASSIGN_OR_RETURN(WideOutput output, WideOutput::Allocate(ctx, 0, result));
+    if (result.num_elements() == 0) return output.Finish(ctx);
+    if (filter.num_elements() == 0) {
+      std::memset(output.tensor().raw_data(), 0, output.tensor().TotalBytes());
+      return output.Finish(ctx);
+    }
+    // What Run computes has one batch dimension.
+    ASSIGN_OR_RETURN(Tensor flat, output.tensor().Reshaped(kDirection == Direction::kForward ? out : result));
+    RETURN_IF_ERROR(Visit(flat.dtype(), [&](auto element) { return Run<decltype(element)>(ctx, p, flat); }));
+    flat = Tensor();
     return output.Finish(ctx);
   }
 
  private:
+  // The elements of Conv may be int32.
+  template <typename Fn>
+  static absl::Status Visit(DataType type, Fn fn) {
+    if constexpr (kDirection == Direction::kForward) {
+      if (type == DT_INT32) return fn(int32_t());
+    }
+    return VisitWide(type, fn);
+  }
+
+  // Conv: makes the batch dimensions of `image` one, and returns them.
+  absl::StatusOr<DimVector> TakeBatch(TensorShape* image) const {
+    const int64_t spatial = image->dims() - 1 - batch_dims_;
+    if (batch_dims_ < 0 || (spatial != 2 && spatial != 3)) {
+      return errors::InvalidArgument("The input must have 2 or 3 spatial dimensions but got ", spatial);
+    }
+    if (spatial != attrs_.spatial) {
+      return errors::InvalidArgument("Sliding window strides field must specify ", spatial + 2, " dimensions");
+    }
+    const auto sizes = image->dim_sizes();
+    DimVector batch(sizes.begin(), sizes.begin() + batch_dims_), flat = {1};
+    for (int64_t size : batch) {
+      flat[0] = MultiplyWithoutOverflow(flat[0], size);
+      if (flat[0] < 0) return errors::InvalidArgument("The batch dimensions of ", image->ToString(), " are too large");
+    }
+    flat.insert(flat.end(), sizes.begin() + batch_dims_, sizes.end());
+    ASSIGN_OR_RETURN(*image, TensorShape::Build(flat));
+    return batch;
+  }
+
+  static absl::StatusOr<TensorShape> WithBatch(const DimVector& batch, const TensorShape& flat) {
+    DimVector sizes = batch;
+    sizes.insert(sizes.end(), flat.dim_sizes().begin() + 1, flat.dim_sizes().end());
+    return TensorShape::Build(sizes);
+  }
+
+  absl::Status CheckDepth(const TensorShape& in, const TensorShape& filter) const {
+    if (filter.dims() != in.dims() || filter.num_elements() == 0) return absl::OkStatus();
+    const int64_t depth = in.dim_size(attrs_.channels_first ? 1 : in.dims() - 1);
+    const int64_t filter_depth = filter.dim_size(filter.dims() - 2);
+    if (depth == filter_depth) return absl::OkStatus();
+    return errors::InvalidArgument("Input depth must be equal to filter depth: ", depth, " vs ", filter_depth);
+  }
+
   absl::StatusOr<Tensor> Load(OpKernelContext& ctx, int i) const {
     ASSIGN_OR_RETURN(Tensor wide, Widen(ctx, ctx.input(i)));
-    return attrs_.channels_first ? ChannelsLast(ctx, wide) : wide;
+    if (!attrs_.channels_first) return wide;
+    if (any_rank_) {
+      TensorShape flat = wide.shape();
+      RETURN_IF_ERROR(TakeBatch(&flat).status());
+      ASSIGN_OR_RETURN(wide, wide.Reshaped(flat));
+    }
+    return ChannelsLast(ctx, wide);
   }
 
   template <typename T>
@@ -254,6 +321,8 @@ class VolumeConvolutionKernel : public OpKernel {
 
   VolumeAttrs attrs_;
   bool sizes_given_ = false;
+  bool any_rank_ = false;  // Conv
+  int64_t batch_dims_ = 1;
 };
 
 }  // namespace
@@ -265,7 +334,8 @@ absl::Status RegisterVolumeConvolutionKernels(KernelRegistry& kernels) {
   using BackpropInput = VolumeConvolutionKernel<Direction::kInput>;
   using BackpropFilter = VolumeConvolutionKernel<Direction::kFilter>;
   RETURN_IF_ERROR(kernels.Register<Forward>(kernel("Conv3D")));
-  RETURN_IF_ERROR(kernels.Register<Forward>(kernel("Conv")));
+  RETURN_IF_ERROR(kernels.Register<Forward>(
+      Kernel("Conv").Cpu().Types("T", {DT_FLOAT, DT_DOUBLE, DT_HALF, DT_BFLOAT16, DT_INT32})));
   RETURN_IF_ERROR(kernels.Register<BackpropInput>(kernel("Conv3DBackpropInput")));
   RETURN_IF_ERROR(kernels.Register<BackpropInput>(kernel("Conv3DBackpropInputV2").HostMemory("input_sizes")));
   RETURN_IF_ERROR(kernels.Register<BackpropFilter>(kernel("Conv3DBackpropFilter")));

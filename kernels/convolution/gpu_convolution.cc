@@ -22,10 +22,6 @@ class ConvolutionKernel : public GpuOpKernel {
     is_depthwise_ = op.is_depthwise;
     RETURN_IF_ERROR(ctx.GetAttr("T", &type_));
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
-    if (attrs_.depth_stride != 1) {
-      return errors::Unimplemented(
-          "Current implementation does not yet support strides in the batch and depth dimensions.");
-    }
     ASSIGN_OR_RETURN(kernel_, FindBody(kind_ == Kind::kForward        ? "Convolve"
                                        : kind_ == Kind::kBackwardData ? "ConvolveBackpropInput"
                                                                       : "ConvolveBackpropFilter",
@@ -55,7 +51,7 @@ class ConvolutionKernel : public GpuOpKernel {
     const TensorShape& result_shape = kind_ == Kind::kForward ? out : kind_ == Kind::kBackwardData ? in : filter;
     ASSIGN_OR_RETURN(Tensor * result, ctx.allocate_output(0, result_shape));
     if (result->NumElements() == 0) return absl::OkStatus();
-    if (shape.InputElements() == 0 || shape.OutputElements() == 0) {
+    if (shape.InputElements() == 0 || filter.num_elements() == 0 || shape.OutputElements() == 0) {
       return stream.Fill(result->raw_data(), 0, static_cast<size_t>(result->TotalBytes()));
     }
     // In place of what the op makes stands its result.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/tensor/index_tensor.h"
 
@@ -24,7 +25,8 @@ absl::Status ReadPadding(OpKernelConstruction& ctx, WindowAttrs& attrs) {
     return errors::InvalidArgument("explicit_paddings attribute must contain 8 values, but got: ", amounts.size());
   }
   for (int64_t amount : amounts) {
-    if (amount < 0 || amount > kMaxSize) {
+    // Pooling compares them with its window.
+    if (amount < 0 || (amount > kMaxSize && !ctx.HasAttr("ksize"))) {
       return errors::InvalidArgument("All elements of explicit_paddings must be nonnegative and below 2^31, got ",
                                      amount);
     }
@@ -37,6 +39,35 @@ absl::Status ReadPadding(OpKernelConstruction& ctx, WindowAttrs& attrs) {
     for (int side = 0; side < 2; ++side) {
       attrs.explicit_padding[axis][side] = amounts[2 * (attrs.RowAxis() + axis) + side];
     }
+  }
+  return absl::OkStatus();
+}
+
+// TensorFlow's error code for strides and dilations over batch or depth.
+absl::StatusCode CodeOfUnsupported(absl::string_view op, absl::string_view name) {
+  const bool is_depthwise = absl::StartsWith(op, "DepthwiseConv2dNative");
+  const bool is_invalid = op == "Conv2DBackpropFilter" || op == "FusedPadConv2D" || op == "FusedResizeAndPadConv2D" ||
+                          (is_depthwise && name == "strides");
+  return is_invalid ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kUnimplemented;
+}
+
+absl::Status CheckConvolutionWindow(absl::string_view op, absl::string_view name, absl::Span<const int64_t> values,
+                                    int row, int channel) {
+  if (values.size() != 4) {
+    return errors::InvalidArgument("Sliding window ", name, " field must specify 4 dimensions");
+  }
+  for (int64_t value : values) {
+    if (value < -kMaxSize - 1 || value > kMaxSize) {
+      return errors::InvalidArgument("Attr ", name, " has value ", value, " out of range for an int32");
+    }
+  }
+  if (values[0] != 1 || values[channel] != 1) {
+    return absl::Status(CodeOfUnsupported(op, name), absl::StrCat("Current implementation does not yet support ", name,
+                                                                  " in the batch and depth dimensions."));
+  }
+  if (values[row] < 1 || values[row + 1] < 1) {
+    return errors::InvalidArgument(name == "strides" ? "Row and column strides" : "Dilated rates",
+                                   " should be larger than 0.");
   }
   return absl::OkStatus();
 }
@@ -76,28 +107,22 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(OpKernelConstruction& ctx) {
   struct {
     const char* name;
     int64_t* spatial;
-    int64_t* depth;  // nullptr: must be 1
+    int64_t* depth;  // nullptr: is 1
   } const windows[] = {{"strides", attrs.strides, &attrs.depth_stride},
                        {"ksize", attrs.ksize, &attrs.depth_ksize},
                        {"dilations", attrs.dilations, nullptr}};
+  const bool pools = ctx.HasAttr("ksize");
   for (const auto& window : windows) {
     if (!ctx.HasAttr(window.name)) continue;
     std::vector<int64_t> values;
     RETURN_IF_ERROR(ctx.GetAttr(window.name, &values));
-    RETURN_IF_ERROR(CheckWindow(values, window.name));
-    if (values[0] != 1 && ctx.HasAttr("ksize")) {
-      return errors::Unimplemented("Pooling is not yet supported on the batch dimension.");
+    if (!pools) {
+      RETURN_IF_ERROR(CheckConvolutionWindow(ctx.op(), window.name, values, row, channel));
+    } else {
+      RETURN_IF_ERROR(CheckWindow(values, window.name));
+      if (values[0] != 1) return errors::Unimplemented("Pooling is not yet supported on the batch dimension.");
     }
-    if (values[0] != 1) {
-      return errors::Unimplemented("Current implementation does not yet support ", window.name,
-                                   " in the batch and depth dimensions.");
-    }
-    if (window.depth != nullptr) {
-      *window.depth = values[channel];
-    } else if (values[channel] != 1) {
-      return errors::Unimplemented("Current implementation does not yet support ", window.name,
-                                   " in the batch and depth dimensions.");
-    }
+    if (window.depth != nullptr) *window.depth = values[channel];
     std::copy_n(values.begin() + row, 2, window.spatial);
   }
   RETURN_IF_ERROR(ReadPadding(ctx, attrs));
@@ -134,7 +159,7 @@ absl::StatusOr<WindowDim> WindowAttrs::Dim(int axis, int64_t in, int64_t filter)
   dim.filter = filter;
   dim.stride = strides[axis];
   dim.dilation = dilations[axis];
-  if (in > kMaxSize || filter < 1 || filter > kMaxSize) {
+  if (in > kMaxSize || filter < 0 || filter > kMaxSize) {
     return errors::InvalidArgument("A window of ", filter, " over ", in, " elements is out of range");
   }
   const int64_t effective = (filter - 1) * dim.dilation + 1;

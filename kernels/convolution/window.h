@@ -18,7 +18,8 @@ struct WindowDim {
 // InvalidArgument unless a convolution's gradient has `actual` elements along that dimension; `label` names the caller.
 absl::Status CheckGradientDim(absl::string_view label, int dimension, const WindowDim& dim, int64_t actual);
 
-// Attributes strides, padding, data_format and, where the op has them, ksize, dilations and explicit_paddings.
+// Attributes strides, padding, data_format and, where the op has them, ksize, dilations and explicit_paddings. Only
+// pooling may have a stride over depth.
 struct WindowAttrs {
   static absl::StatusOr<WindowAttrs> Read(OpKernelConstruction& ctx);
 

@@ -8,6 +8,8 @@ namespace {
 
 using op_shapes::kUnknown;
 
+constexpr int64_t kMaxBatchDims = 254;
+
 // The indices of a layout's first spatial dimension and of its channels.
 struct WindowLayout {
   int rank = 0, spatial = 0, channel = 0;
@@ -33,25 +35,31 @@ absl::Status WindowedOutputShape(InferenceContext& c, const std::vector<int64_t>
     return errors::InvalidArgument("strides and dilations must have the same length, got ", strides.size(), " and ",
                                    dilations.size());
   }
-  ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRank(c.input(0), layout.rank));
+  int64_t batch_dims = 1;
+  if (c.GetAttr("batch_dims", &batch_dims).ok() && (batch_dims < 0 || batch_dims > kMaxBatchDims)) {
+    return errors::InvalidArgument("batch_dims must be between 0 and ", kMaxBatchDims, ", got ", batch_dims);
+  }
+  // Dimension d of an image with one batch dimension is dimension d + more of the input.
+  const int more = static_cast<int>(batch_dims) - 1;
+  ASSIGN_OR_RETURN(PartialTensorShape in, c.WithRank(c.input(0), layout.rank + more));
   const bool explicit_given = padding == "EXPLICIT" && c.GetAttr("explicit_paddings", &explicit_paddings).ok() &&
                               explicit_paddings.size() == 2 * strides.size();
   if (padding == "EXPLICIT" && !explicit_given) {
     return errors::InvalidArgument("explicit_paddings must have ", 2 * strides.size(), " values");
   }
-  DimVector out(layout.rank, kUnknown);
-  out[0] = in.dim_size(0);
-  out[layout.channel] = in.dim_size(layout.channel);
+  DimVector out(layout.rank + more, kUnknown);
+  for (int64_t d = 0; d < batch_dims; ++d) out[d] = in.dim_size(static_cast<int>(d));
+  out[layout.channel + more] = in.dim_size(layout.channel + more);
   if (filter) {
     ASSIGN_OR_RETURN(PartialTensorShape shape, c.WithRank(c.input(1), layout.rank));
-    out[layout.channel] = shape.dim_size(layout.rank - 1);
+    out[layout.channel + more] = shape.dim_size(layout.rank - 1);
   }
   for (int i = 0; i < layout.rank - 2; ++i) {
     const int d = layout.spatial + i;
     const int64_t size = filter ? c.input(1).unknown_rank() ? kUnknown : c.input(1).dim_size(i) : window[d];
-    ASSIGN_OR_RETURN(out[d], shapes::WindowedSize(in.dim_size(d), size, strides[d], dilations[d], padding,
-                                                  explicit_given ? explicit_paddings[2 * d] : 0,
-                                                  explicit_given ? explicit_paddings[2 * d + 1] : 0));
+    ASSIGN_OR_RETURN(out[d + more], shapes::WindowedSize(in.dim_size(d + more), size, strides[d], dilations[d], padding,
+                                                         explicit_given ? explicit_paddings[2 * d] : 0,
+                                                         explicit_given ? explicit_paddings[2 * d + 1] : 0));
   }
   c.set_output(0, c.Of(out));
   return absl::OkStatus();
