@@ -133,21 +133,15 @@ class MaxPoolKernel : public OpKernel {
   }
 
  private:
-  // Groups of neighbouring channels.
+  // Groups of neighbouring channels. TensorFlow ignores spatial strides here.
   absl::Status PoolDepth(OpKernelContext& ctx, const WindowAttrs& attrs, const Tensor& in) {
     if (in.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional, got ", in.shape().ToString());
+    if (attrs.channels_first) return errors::Unimplemented("Depthwise max pooling of NCHW images");
+    if (attrs.padding == "EXPLICIT") {
+      return errors::Unimplemented("Depthwise max pooling does not support explicit padding.");
+    }
     const int64_t window = attrs.depth_ksize, depth = in.dim_size(3);
-    if (attrs.channels_first || attrs.ksize[0] != 1 || attrs.ksize[1] != 1 || attrs.strides[0] != 1 ||
-        attrs.strides[1] != 1) {
-      return errors::Unimplemented(
-          "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
-    }
-    if (depth % window != 0) {
-      return errors::Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth");
-    }
-    if (window != attrs.depth_stride) {
-      return errors::Unimplemented("Depthwise max pooling requires the depth window to equal the depth stride");
-    }
+    RETURN_IF_ERROR(CheckDepthPooling(depth, attrs.ksize[0] * attrs.ksize[1], window, attrs.depth_stride));
     TensorShape shape = in.shape();
     RETURN_IF_ERROR(shape.SetDim(3, depth / window));
     ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
@@ -173,6 +167,9 @@ class MaxPoolGradKernel : public OpKernel {
     ASSIGN_OR_RETURN(const WindowAttrs attrs, attrs_.WithInputs(ctx, 3));
     const Tensor& in = ctx.input(0);
     const Tensor& gradient = ctx.input(2);
+    if (attrs.depth_ksize != 1 || attrs.depth_stride != 1) {
+      return errors::Unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
+    }
     ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs, in.shape()));
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs));
     if (ctx.input(1).dims() != 4) return errors::InvalidArgument("tensor_out must be 4-dimensional");
@@ -260,8 +257,12 @@ class AvgPoolGradKernel : public OpKernel {
   }
 
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const TensorShape in, ShapeFromTensor(ctx.input(0), "orig_input_shape"));
     const Tensor& gradient = ctx.input(1);
+    if (ctx.input(0).dims() != 1 || ctx.input(0).NumElements() != 4) {
+      return errors::InvalidArgument("out_backprop must be 1-dimensional and 4 elements");
+    }
+    if (gradient.dims() != 4) return errors::InvalidArgument("out_backprop must be 4-dimensional");
+    ASSIGN_OR_RETURN(const TensorShape in, ShapeFromTensor(ctx.input(0), "orig_input_shape"));
     ASSIGN_OR_RETURN(const PoolShape shape, PoolShape::Of(attrs_, in));
     ASSIGN_OR_RETURN(const TensorShape out, shape.Output(attrs_));
     // TensorFlow takes any shape, and writes beyond its output where the gradient is the larger.

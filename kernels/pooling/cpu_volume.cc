@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/tensor/numeric_types.h"
+#include "kernels/convolution/args.h"
 #include "kernels/convolution/volume.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
@@ -231,8 +232,18 @@ class MaxPoolWithArgmaxKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
-    ASSIGN_OR_RETURN(const VolumeShape s, VolumeShape::Make(attrs_, in.shape(), nullptr));
+    if (in.dims() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional (2)");
     if (in.NumElements() == 0) return errors::InvalidArgument("tensor_in must not be empty (2)");
+    ASSIGN_OR_RETURN(VolumeShape s, VolumeShape::Make(attrs_, in.shape(), nullptr));
+    if (attrs_.depth_ksize != 1) {
+      RETURN_IF_ERROR(
+          CheckDepthPooling(s.channels, attrs_.ksize[1] * attrs_.ksize[2], attrs_.depth_ksize, attrs_.depth_stride));
+      // TensorFlow accepts such windows, but each output element is the pixel's own.
+      for (WindowDim& dim : s.dims) {
+        dim.out = dim.in;
+        dim.before = 0;
+      }
+    }
     ASSIGN_OR_RETURN(const TensorShape out, s.Output(s.channels));
     ASSIGN_OR_RETURN(Tensor * best, ctx.allocate_output(0, out));
     ASSIGN_OR_RETURN(Tensor * places, ctx.allocate_output(1, out));

@@ -36,6 +36,23 @@ row("MaxPool", 0, plain(*[{"input": V((1, 6, 6, 2), F32), "ksize": [1, 9, 3, 1],
 known("MaxPool", "static shape", "TensorFlow's shape function divides channels by a stride that its kernel ignores")
 POOL = {"ksize": [1, 2, 2, 1], "padding": "VALID"}
 row("MaxPool", 8, plain(*[{"input": V((1, 4, 4, 4), F32), **POOL, "strides": s} for s in [[1, 2, 2, 2], [1, 1, 1, 4]]]))
+# Over depth: whole windows of one pixel.
+DEPTHS = [([1, 1, 1, 2], [1, 1, 1, 2]), ([1, 1, 1, 4], [1, 1, 1, 4]), ([1, 1, 1, 3], [1, 1, 1, 3]), ([1, 1, 1, 2], [1, 1, 1, 1]), ([1, 2, 2, 2], [1, 1, 1, 2]),
+          ([1, 2, 2, 1], [1, 1, 1, 2]), ([2, 1, 1, 1], [1, 1, 1, 1]), ([1, 1, 1, 1], [2, 1, 1, 1])]
+row("MaxPool MaxPoolWithArgmax", WORDS, plain(*[{"input": V((2, 3, 3, 4), F32), "ksize": k, "strides": s, "padding": p} for k, s in DEPTHS for p in ("SAME", "VALID")]))
+known("MaxPoolWithArgmax", "static shape", "TensorFlow's shape function divides channels by a stride that its kernel ignores")
+row("MaxPool", WORDS, plain({"input": V((2, 3, 3, 4), F32), "ksize": [1, 1, 1, 2], "strides": [1, 2, 2, 2], "padding": "SAME"},
+                            {"input": V((2, 3, 3, 4), F32), "ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "EXPLICIT", "explicit_paddings": [0] * 8}))
+row("AvgPool", WORDS, plain(*[{"value": V((2, 3, 3, 4), F32), "ksize": k, "strides": s, "padding": "VALID"} for k, s in DEPTHS]))
+row("MaxPoolGrad", WORDS, plain(*[{"orig_input": V((1, 2, 2, 4), F32), "orig_output": V((1, 2, 2, 4), F32), "grad": V((1, 2, 2, 4), F32), "ksize": k, "strides": s, "padding": "VALID"}
+                                  for k, s in DEPTHS]))
+row("AvgPoolGrad", WORDS, plain({"orig_input_shape": Fed([1, 2, 2], I32), "grad": V((1, 1, 1, 1), F32), **POOL, "strides": [1, 2, 2, 1]},
+                                {"orig_input_shape": Fed([1, 2, 2, 1], I32), "grad": V((1, 1, 1), F32), **POOL, "strides": [1, 2, 2, 1]}))
+# Explicit padding is smaller than the window.
+row("MaxPool", WORDS, plain(*[{"input": V((2, 5, 6, 2), F32), "ksize": [1, 2, 3, 1], "strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, *e, 0, 0]}
+                              for e in [[1, 1, 2, 2], [2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0], [0, 0, 0, 3], [1 << 31, 0, 0, 0]]]))
+row("MaxPoolGrad", WORDS, plain({"orig_input": V((2, 5, 6, 2), F32), "orig_output": V((2, 3, 4, 2), F32), "grad": V((2, 3, 4, 2), F32), "ksize": [1, 2, 2, 1],
+                                 "strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 2, 0, 1, 1, 0, 0]}))
 row("AvgPool", 64, each(*[lambda t, w=w: {"value": V(IMAGE, t), **w} for w in WINDOWS]))
 row("AvgPool", 0, plain(*[{"value": V((1, 6, 6, 2), F32), "ksize": [1, 9, 3, 1], **b} for b in BEYOND]))
 row("AvgPool", 8, plain(*[{"value": V((1, 4, 4, 4), F32), **POOL, "strides": s} for s in [[1, 2, 2, 2], [1, 1, 1, 4]]]))

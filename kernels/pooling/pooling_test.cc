@@ -13,7 +13,7 @@ Attrs Window(std::vector<int64_t> ksize, std::vector<int64_t> strides, const std
 }
 
 TEST_F(PoolingTest, Pooling) {
-  const std::vector<int64_t> two = {1, 2, 2, 1}, one = {1, 1, 1, 1}, first = {1, 1, 2, 2};
+  const std::vector<int64_t> two = {1, 2, 2, 1}, one = {1, 1, 1, 1}, first = {1, 1, 2, 2}, depth = {1, 1, 1, 2};
   ExpectOutputs({
       {"MaxPool", {Counting({1, 3, 3, 1})}, {M({4, 5, 7, 8}, {1, 2, 2, 1})}, Window(two, one, "VALID")},
       // A window that a stride would bring back fits nowhere.
@@ -24,6 +24,12 @@ TEST_F(PoolingTest, Pooling) {
        {Counting({1, 2, 2, 4})},
        {M({1, 3, 5, 7, 9, 11, 13, 15}, {1, 2, 2, 2})},
        Window({1, 1, 1, 2}, {1, 1, 1, 2}, "VALID")},
+      // Spatial strides do not matter there, and indices name each element itself.
+      {"MaxPool", {Counting({1, 2, 1, 2})}, {M({1, 3}, {1, 2, 1, 1})}, Window(depth, {1, 2, 1, 2}, "VALID")},
+      {"MaxPoolWithArgmax",
+       {M({7, 5, 9, 8}, {1, 2, 1, 2})},
+       {M({7, 5, 9, 8}, {1, 2, 1, 2}), AsTensor<int64_t>({0, 1, 2, 3}, {1, 2, 1, 2})},
+       Attrs().Set("ksize", depth).Set("strides", depth).Set("padding", "VALID")},
       {"MaxPool",
        {Counting({1, 2, 2, 1})},
        {M({1, 1, 3, 3}, {1, 2, 2, 1})},
@@ -77,7 +83,30 @@ TEST_F(PoolingTest, Pooling) {
        "not yet supported",
        Window({1, 1, 1, 2}, {1, 1, 1, 2}, "VALID"),
        Code::kUnimplemented},
-      {"AvgPoolGrad", {Ints({1, 3, 3}), M({1}, {1, 1, 1, 1})}, "4-dimensional", Window(two, two, "SAME")},
+      {"AvgPoolGrad", {Ints({1, 3, 3}), M({1}, {1, 1, 1, 1})}, "4 elements", Window(two, two, "SAME")},
+      {"AvgPoolGrad",
+       {Ints({1, 3, 3, 1}), M({1}, {1})},
+       "out_backprop must be 4-dimensional",
+       Window(two, two, "SAME")},
+      {"MaxPool",
+       {Counting({1, 2, 2, 1})},
+       "Bottom padding 2 needs to be smaller than the window size 2",
+       Window(two, one, "EXPLICIT").Set("explicit_paddings", std::vector<int64_t>{0, 0, 1, 2, 0, 0, 0, 0})},
+      {"MaxPool",
+       {Counting({1, 1, 1, 4})},
+       "Depthwise max pooling does not support explicit padding",
+       Window({1, 1, 1, 2}, {1, 1, 1, 2}, "EXPLICIT").Set("explicit_paddings", std::vector<int64_t>(8, 0)),
+       Code::kUnimplemented},
+      {"MaxPoolGrad",
+       {M({3, 1}, {1, 1, 1, 2}), M({3}, {1, 1, 1, 1}), M({5}, {1, 1, 1, 1})},
+       "not yet supported on the depth dimension",
+       Window({1, 1, 1, 2}, {1, 1, 1, 2}, "VALID"),
+       Code::kUnimplemented},
+      {"MaxPoolWithArgmax",
+       {Counting({1, 1, 1, 4})},
+       "depth window to equal the depth stride",
+       Attrs().Set("ksize", depth).Set("strides", one).Set("padding", "VALID"),
+       Code::kUnimplemented},
   });
 }
 
