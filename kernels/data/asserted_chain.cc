@@ -138,7 +138,7 @@ class AssertedDataset : public UnaryDataset {
         expected_(std::move(expected)) {}
   const std::vector<std::string>& expected() const { return expected_; }
   bool looks_ahead() const { return type() == "AssertNext"; }
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -24,12 +24,17 @@ class AutoShardDataset : public UnaryDataset {
  public:
   AutoShardDataset(const DatasetPtr& input, int64_t count, int64_t index)
       : UnaryDataset("AutoShard", input), count_(count), index_(index) {}
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     return n < 0 ? n : n / count_ + (index_ < n % count_ ? 1 : 0);
   }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
+  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
+    return input()->Get(ctx, index * count_ + index_, element);
+  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -4,17 +4,33 @@
 #include "kernels/data/element_shapes.h"
 #include "kernels/data/family.h"
 #include "kernels/lookup/lookup_table.h"
+#include "tensorflow/core/framework/dataset_options.pb.h"
 
 namespace weir {
 namespace {
 
-class CardinalityKernel : public OpKernel {
- public:
-  absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetFromTensor(ctx.locked_input(0)));
-    ctx.set_output(0, Tensor::Scalar<int64_t>(dataset->Cardinality()));
+class CardinalityKernel : public DatasetConsumerKernel {
+ protected:
+  absl::Status InitConsumer(OpKernelConstruction& ctx) override {
+    if (!ctx.HasAttr("cardinality_options")) return absl::OkStatus();
+    std::string bytes;
+    RETURN_IF_ERROR(ctx.GetAttr("cardinality_options", &bytes));
+    tensorflow::data::CardinalityOptions options;
+    if (!options.ParseFromString(bytes)) return errors::InvalidArgument("cardinality_options is no such message");
+    calls_functions_ = options.compute_level() >= tensorflow::data::CardinalityOptions::CARDINALITY_COMPUTE_MODERATE;
     return absl::OkStatus();
   }
+  absl::Status Work(const NodeInputs& inputs) override {
+    ASSIGN_OR_RETURN(const DatasetPtr dataset, inputs.Dataset("input_dataset"));
+    IteratorContext ctx = inputs.NewIteratorContext();
+    const int64_t count = dataset->CountElements(calls_functions_ ? &ctx : nullptr);
+    RETURN_IF_ERROR(ctx.CheckCancelled());
+    inputs.ctx().set_output(0, Tensor::Scalar<int64_t>(count));
+    return absl::OkStatus();
+  }
+
+ private:
+  bool calls_functions_ = false;
 };
 
 class GetElementKernel : public DatasetConsumerKernel {
@@ -25,6 +41,8 @@ class GetElementKernel : public DatasetConsumerKernel {
     IteratorContext ctx = inputs.NewIteratorContext();
     Element element;
     RETURN_IF_ERROR(dataset->Get(ctx, index, &element));
+    RETURN_IF_ERROR(CheckTypesMatch(inputs.node().output_types(), dataset->output_types()));
+    RETURN_IF_ERROR(CheckElementShapes(element, inputs.node().output_shapes()));
     return SetElementOutputs(inputs.ctx(), std::move(element));
   }
 };

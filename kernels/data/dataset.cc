@@ -74,32 +74,39 @@ absl::StatusOr<IteratorPtr> DatasetBase::MakeIterator(IteratorContext& ctx) cons
   return iterator;
 }
 
-absl::Status DatasetBase::CheckRandomAccess() const {
+absl::Status DatasetBase::CheckGlobalShuffle() const {
   const std::string op = origin_.node != nullptr ? origin_.node->op() : type() + "Dataset";
   return errors::FailedPrecondition(op, " does not support random access.");
 }
 
-absl::Status DatasetBase::CheckInputsRandomAccess() const {
-  for (const DatasetPtr& input : inputs()) RETURN_IF_ERROR(input->CheckRandomAccess());
+absl::Status DatasetBase::CheckInputsGlobalShuffle() const {
+  for (const DatasetPtr& input : inputs()) RETURN_IF_ERROR(input->CheckGlobalShuffle());
   return absl::OkStatus();
 }
 
 absl::Status DatasetBase::Get(IteratorContext& ctx, int64_t index, Element* element) const {
-  const int64_t cardinality = Cardinality();
-  if (cardinality < 0) {
-    return errors::FailedPrecondition("Dataset of type ", DebugString(), " has ",
-                                      cardinality == kInfiniteCardinality ? "an infinite" : "an unknown",
-                                      " cardinality, which does not support random access.");
+  if (!HasRandomAccess() && !ctx.global_shuffle) {
+    return errors::Unimplemented("Random access is not implemented for dataset ", DebugString());
   }
-  if (index < 0 || index >= cardinality) {
-    return errors::OutOfRange("Index out of range [0, ", cardinality, "):", index);
-  }
+  RETURN_IF_ERROR(CheckIndex(ctx, index));
   RETURN_IF_ERROR(ctx.CheckCancelled());
   return GetElement(ctx, index, element);
 }
 
+absl::Status DatasetBase::CheckIndex(const IteratorContext& ctx, int64_t index) const {
+  const int64_t cardinality = Cardinality();
+  if (cardinality == kInfiniteCardinality && ctx.global_shuffle && index >= 0) return absl::OkStatus();
+  if (cardinality < 0) {
+    return errors::FailedPrecondition("Dataset of type ", DebugString(), " has ",
+                                      cardinality == kInfiniteCardinality ? "infinite" : "unknown",
+                                      " cardinality, which does not support random access.");
+  }
+  if (index >= 0 && index < cardinality) return absl::OkStatus();
+  return errors::OutOfRange("Index out of range [0, ", cardinality, "):", index);
+}
+
 absl::Status DatasetBase::GetElement(IteratorContext&, int64_t, Element*) const {
-  return errors::Unimplemented("Random access is not implemented for this dataset.");
+  return errors::Unimplemented("Random access is not implemented for dataset ", DebugString());
 }
 
 absl::Status SaveOptional(IteratorContext& ctx, StateWriter writer, absl::string_view name, IteratorBase* iterator) {

@@ -59,7 +59,8 @@ class IteratorRoot {
 struct IteratorContext {
   std::shared_ptr<IteratorRoot> root;
   CancellationManager* cancellation = nullptr;
-  int call_depth = 0;  // of function calls around this one
+  int call_depth = 0;           // of function calls around this one
+  bool global_shuffle = false;  // elements are read by index, of more kinds of datasets than GetElementAtIndex serves
 
   Device* device() const { return root->device(); }
   WorkQueue* work_queue() const { return root->device()->work_queue(); }
@@ -122,12 +123,16 @@ class DatasetBase : public std::enable_shared_from_this<DatasetBase> {
 
   // Created and initialised.
   absl::StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const;
-  // The number of elements where it is known without iterating, kInfiniteCardinality or kUnknownCardinality.
-  virtual int64_t Cardinality() const { return kUnknownCardinality; }
-  // Element `index`. OutOfRange beyond the end, FailedPrecondition where the size is not known.
+  // The number of elements where it is known without calling functions, kInfiniteCardinality or kUnknownCardinality.
+  int64_t Cardinality() const { return CountElements(nullptr); }
+  // The same. With `ctx`, functions that make datasets are called in it, so that their elements can be counted.
+  virtual int64_t CountElements(IteratorContext* ctx) const { return kUnknownCardinality; }
+  // Element `index`. Unimplemented without HasRandomAccess, FailedPrecondition where the size is not known, OutOfRange
+  // beyond the end.
   absl::Status Get(IteratorContext& ctx, int64_t index, Element* element) const;
-  // OK where Get can be had, through all inputs.
-  virtual absl::Status CheckRandomAccess() const;
+  virtual bool HasRandomAccess() const { return false; }
+  // OK where a global shuffle may read this dataset by index, through all inputs.
+  virtual absl::Status CheckGlobalShuffle() const;
 
   const DatasetOrigin& origin() const { return origin_; }
   // Only before the dataset is shared.
@@ -137,8 +142,10 @@ class DatasetBase : public std::enable_shared_from_this<DatasetBase> {
   virtual IteratorPtr NewIterator() const = 0;
   // `index` is within the cardinality.
   virtual absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const;
-  // What CheckRandomAccess gives when this dataset has random access wherever its inputs have it.
-  absl::Status CheckInputsRandomAccess() const;
+  // FailedPrecondition or OutOfRange unless there is an element `index`. A global shuffle may read infinite datasets.
+  virtual absl::Status CheckIndex(const IteratorContext& ctx, int64_t index) const;
+  // What CheckGlobalShuffle gives for a dataset that can be shuffled whenever its inputs can.
+  absl::Status CheckInputsGlobalShuffle() const;
 
  private:
   const Spec spec_;
@@ -160,8 +167,9 @@ class UnaryDataset : public DatasetBase {
 class SameElementsDataset : public UnaryDataset {
  public:
   using UnaryDataset::UnaryDataset;
-  int64_t Cardinality() const override { return input()->Cardinality(); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {

@@ -1,12 +1,51 @@
 """Properties of datasets, their consumers, and assertions about them."""
+from tensorflow.core.framework.dataset_options_pb2 import CardinalityOptions
 from tensorflow.python.data.experimental.ops import distribute
 
-from pipelines import Dataset, NUMBER, SCALAR, consume, experimental, function, numbers, over_numbers, through, through_variant, variant
+from pipelines import Dataset, NUMBER, SCALAR, VECTOR, consume, experimental, function, numbers, over_numbers, through, through_variant, variant
 from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
 
 through("AutoShardDataset", lambda: distribute._AutoShardDataset(numbers(8), 3, 1))  # pylint: disable=protected-access
 consume("ReduceDataset", lambda: numbers().reduce(tf.constant(0, I64), lambda s, x: s + x))
-consume("DatasetCardinality", lambda: experimental.cardinality(numbers().batch(2)))
+
+
+def twice(x):
+    return Dataset.from_tensors(x).repeat(2)
+
+
+def interleaved(op, **more):
+    return lambda d: getattr(raw, op)(input_dataset=variant(d), other_arguments=[], cycle_length=2, block_length=2,
+                                      f=function(lambda x: variant(twice(x)), SCALAR), **more, **NUMBER)
+
+
+AHEAD = dict(buffer_output_elements=2, prefetch_input_elements=1)
+COUNTED = [
+    lambda d: d.flat_map(twice), lambda d: d.flat_map(twice).batch(4).prefetch(2).skip(1).repeat(3), lambda d: d.flat_map(lambda x: twice(x).flat_map(twice)),
+    lambda d: d.flat_map(lambda x: Dataset.from_tensors(6 // (x - 1))), lambda d: d.flat_map(lambda x: twice(x).repeat()), lambda d: d.flat_map(twice).take(4),
+    lambda d: d.flat_map(twice).filter(lambda x: x > 0), lambda d: Dataset.zip((d.flat_map(twice), d)), lambda d: d.flat_map(twice).concatenate(d),
+    lambda d: raw.MapDataset(input_dataset=variant(d), other_arguments=[], f=function(lambda x: x, SCALAR), preserve_cardinality=True, **NUMBER),
+    interleaved("InterleaveDataset"), interleaved("ParallelInterleaveDatasetV2", num_parallel_calls=2), interleaved("ParallelInterleaveDatasetV3", num_parallel_calls=2),
+    interleaved("ParallelInterleaveDatasetV4", num_parallel_calls=2, **AHEAD), interleaved("ParallelInterleaveDataset", sloppy=False, **AHEAD),
+    interleaved("LegacyParallelInterleaveDatasetV2", **AHEAD),
+    lambda d: d.apply(experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3), 3)), lambda d: d.enumerate(), lambda d: d.apply(experimental.ignore_errors()),
+    lambda d: d.apply(experimental.bucket_by_sequence_length(lambda x: tf.cast(x, I32), [3, 5], [2, 2, 2])), lambda d: d.apply(experimental.assert_cardinality(4)),
+    lambda d: d.apply(experimental.scan(tf.constant(1, I64), lambda s, x: (s + x, s * x))), lambda d: d.repeat(), lambda d: d.batch(3, drop_remainder=True).unbatch(),
+]
+
+
+def counts(_):
+    """Of finite, empty and infinite inputs, without and with calls of functions."""
+    steps = []
+    for make in COUNTED:
+        for source, levels in ((numbers(9), (0, 1, 2)), (numbers(0), (0, 1, 2)), (numbers(9).repeat(), (0, 1))):  # TensorFlow would not end
+            made = make(source)
+            made = made if isinstance(made, tf.Tensor) else variant(made)
+            for level in levels:
+                steps.append(raw.DatasetCardinality(input_dataset=made, cardinality_options=CardinalityOptions(compute_level=level).SerializeToString()))
+    return steps
+
+
+program("DatasetCardinality", 0, counts, NOTYPE)
 consume("DatasetToSingleElement", lambda: experimental.get_single_element(numbers(1)))
 for _types, _shapes in (([I32], [[2]]), ([F32], [[]]), ([I32], [None]), ([I32, I32], [[], []])):
     consume("DatasetToSingleElement", lambda t=_types, s=_shapes: raw.DatasetToSingleElement(
@@ -25,12 +64,71 @@ def table_from_dataset(t):
 program("InitializeTableFromDataset", 0, table_from_dataset, [I64, F32])
 
 
+def mapped_by(op, call=lambda x: x * x, n=5, **more):
+    return lambda: getattr(raw, op)(input_dataset=variant(numbers(n)), other_arguments=[], f=function(call, SCALAR), preserve_cardinality=True, **more, **NUMBER)
+
+
+def unbatched():
+    return raw.UnbatchDataset(input_dataset=variant(numbers(6).batch(3, drop_remainder=True)), **NUMBER)
+
+
+def flattened():
+    return raw.IndexFlatMapDataset(
+        input_dataset=variant(numbers(4)), map_func_other_args=[], index_map_func_other_args=[], output_cardinality=np.int64(8),
+        map_func=function(lambda x: tf.stack([x, x + 10]), SCALAR), index_map_func=function(lambda i: (i // 2, i % 2), SCALAR), **NUMBER)
+
+
+def weighted():
+    return raw.WeightedFlatMapDataset(input_datasets=[variant(numbers(4))] * 2, weights=[np.float64(.5)] * 2, **NUMBER)
+
+
+def hinted(op, **more):
+    return lambda: getattr(raw, op)(input_dataset=variant(numbers(5)), **more, **NUMBER)
+
+
+INDEXED = [  # with random access, in TensorFlow
+    lambda: numbers(5), lambda: Dataset.from_tensors(tf.constant(3, I64)), lambda: Dataset.from_tensor_slices(np.arange(5)), mapped_by("MapDataset"),
+    mapped_by("ParallelMapDataset", num_parallel_calls=2), mapped_by("ParallelMapDatasetV2", num_parallel_calls=2), mapped_by("MapDataset", lambda x: 6 // (x - 2)),
+    lambda: numbers(5).take(3), lambda: numbers(5).take(-1), lambda: numbers(5).skip(3), lambda: numbers(5).skip(0), lambda: numbers(2).repeat(2),
+    lambda: numbers(5).cache(), lambda: numbers(5).prefetch(2), lambda: numbers(5).shard(2, 1), lambda: numbers(2).concatenate(numbers(3)),
+    lambda: numbers(5).with_options(tf.data.Options()), lambda: numbers(5).apply(experimental.assert_cardinality(5)),
+    hinted("AutoShardDataset", num_workers=2, index=0),
+    lambda: raw.ListDataset(tensors=[tf.constant(1, I64), tf.constant(2, I64)], **NUMBER),
+]
+UNSHUFFLED = [unbatched, lambda: numbers(3).shuffle(3, seed=1), lambda: numbers(5).take(0), lambda: numbers(5).skip(9), lambda: numbers(5).skip(-1),
+              lambda: numbers(5).repeat(0), lambda: numbers(5).repeat()]
+UNINDEXED = [
+    lambda: numbers(5).filter(lambda x: x > 2), lambda: numbers(5).flat_map(twice), lambda: numbers(5).interleave(twice), weighted,
+    lambda: numbers(5).apply(experimental.scan(tf.constant(1, I64), lambda s, x: (s + x, s * x))), lambda: numbers(5).apply(experimental.ignore_errors()),
+    lambda: numbers(5).filter(lambda x: x > -1).apply(experimental.assert_cardinality(5)), lambda: numbers(5).apply(experimental.unique()),
+    hinted("PrivateThreadPoolDataset", num_threads=2), hinted("MaxIntraOpParallelismDataset", max_intra_op_parallelism=2), hinted("ModelDataset"),
+    hinted("SleepDataset", sleep_microseconds=1), lambda: numbers(5).cache("unindexed"),
+]
+BATCHED = [lambda: numbers(5).batch(2), lambda: numbers(5).batch(2, drop_remainder=True), lambda: numbers(5).padded_batch(2),
+           lambda: numbers(5).batch(2, num_parallel_calls=2), lambda: numbers(6).batch(3, drop_remainder=True).rebatch(2)]
+
+
+def handle(make):
+    made = make()
+    return made if isinstance(made, tf.Tensor) else variant(made)
+
+
 def random_access(_):
-    dataset = variant(numbers(5))
-    return [raw.GetElementAtIndex(dataset=dataset, index=fed(i, I64), **NUMBER) for i in (0, 3, 5, -1)]
+    steps = []
+    too_few = lambda: numbers(5).apply(experimental.assert_cardinality(6))
+    for makes, typed in ((INDEXED + UNSHUFFLED + UNINDEXED + [flattened, too_few], NUMBER), (BATCHED, VECTOR)):
+        for make in makes:
+            steps += [raw.GetElementAtIndex(dataset=handle(make), index=fed(i, I64), **typed) for i in (0, 2, 5, -1)]
+    for types, shapes in (([F32], [[]]), ([I64, I64], [[], []]), ([I64], [[2]])):
+        steps.append(raw.GetElementAtIndex(dataset=handle(numbers), index=fed(1, I64), output_types=types, output_shapes=shapes))
+    return steps
 
 
 program("GetElementAtIndex", 0, random_access, NOTYPE)
+for makes, typed in ((INDEXED + UNSHUFFLED + UNINDEXED + [flattened], NUMBER), (BATCHED, VECTOR)):
+    for shuffled in makes:
+        through_variant("GlobalShuffleDataset", lambda shuffled=shuffled, typed=typed: raw.GlobalShuffleDataset(
+            input_dataset=handle(shuffled), seed=3, seed2=4, seed_generator=raw.DummySeedGenerator(), **typed), typed["output_types"], typed["output_shapes"], 9)
 
 
 def graphs(_):

@@ -14,7 +14,7 @@ class ElementListDataset : public IndexedDataset {
   ElementListDataset(std::string type, DataTypeVector types, std::vector<PartialTensorShape> shapes,
                      std::vector<Element> elements)
       : IndexedDataset({std::move(type), std::move(types), std::move(shapes), {}}), elements_(std::move(elements)) {}
-  int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
+  int64_t CountElements(IteratorContext*) const override { return static_cast<int64_t>(elements_.size()); }
   // All it is, as a variant leaves the process with it: what describes it, and the components of its elements in order.
   std::vector<Tensor> Encode(std::string* metadata) const;
   // Both come from outside.

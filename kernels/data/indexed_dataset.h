@@ -5,11 +5,14 @@
 
 namespace weir {
 
-// Derived classes have a finite Cardinality and GetElement.
+// Derived classes have a Cardinality and GetElement.
 class IndexedDataset : public DatasetBase {
  public:
   using DatasetBase::DatasetBase;
-  absl::Status CheckRandomAccess() const override { return absl::OkStatus(); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return absl::OkStatus(); }
+  // Of the elements that an iterator passes: the cardinality, unless that counts as infinite.
+  virtual int64_t size() const { return Cardinality(); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
@@ -19,7 +22,7 @@ class IndexedDataset : public DatasetBase {
    public:
     using DatasetIterator::DatasetIterator;
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
-      if (next_ >= dataset().Cardinality()) return false;
+      if (next_ >= dataset().size()) return false;
       RETURN_IF_ERROR(dataset().GetElement(ctx, next_, element));
       ++next_;
       return true;
@@ -29,7 +32,7 @@ class IndexedDataset : public DatasetBase {
       return absl::OkStatus();
     }
     absl::Status RestoreState(IteratorContext&, const StateReader& reader) override {
-      ASSIGN_OR_RETURN(next_, reader.Int("next", 0, dataset().Cardinality()));
+      ASSIGN_OR_RETURN(next_, reader.Int("next", 0, dataset().size()));
       return absl::OkStatus();
     }
 

@@ -22,8 +22,15 @@ struct MapFunction {
     *element = *std::move(result);
     return true;
   }
-  int64_t Cardinality(const DatasetBase& input) const {
-    return preserve_cardinality ? input.Cardinality() : kUnknownCardinality;
+  // One element by its index. Only in iterators do errors name the dataset.
+  absl::Status Get(IteratorContext& ctx, const DatasetBase& dataset, Element args, Element* element) const {
+    absl::StatusOr<Element> result = function.Call(ctx, std::move(args));
+    if (ctx.global_shuffle) result = InFunctionOf(dataset, std::move(result));
+    ASSIGN_OR_RETURN(*element, std::move(result));
+    return CheckElement(*element, dataset.output_types());
+  }
+  int64_t CountElements(IteratorContext* ctx, const DatasetBase& input) const {
+    return preserve_cardinality ? input.CountElements(ctx) : kUnknownCardinality;
   }
 };
 

@@ -46,7 +46,7 @@ const std::vector<OpDescription>& DatasetElements() {
 
 const std::vector<OpDescription>& DatasetScalars() {
   static const std::vector<OpDescription> list = {
-      {"DatasetCardinality", {kInput}, {"cardinality: int64"}, {"cardinality_options: string = ''"}, false},
+      {"DatasetCardinality", {kInput}, {"cardinality: int64"}, {"cardinality_options: string = ''"}, false, kMayBlock},
       {"ExperimentalDatasetCardinality", {kInput}, {"cardinality: int64"}, {}, false},
       {"DatasetToGraph",
        {kInput},

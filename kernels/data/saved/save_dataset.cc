@@ -54,7 +54,7 @@ class SaveKernel : public DatasetConsumerKernel {
 class SavedDataset : public UnaryDataset {
  public:
   SavedDataset(const DatasetPtr& input, SavePlan plan) : UnaryDataset("Save", input), plan_(std::move(plan)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -13,7 +13,7 @@ class SnapshotDataset : public UnaryDataset {
  public:
   SnapshotDataset(const DatasetPtr& input, SavePlan plan, CapturedFunction reader)
       : UnaryDataset("Snapshot", input), plan_(std::move(plan)), reader_(std::move(reader)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext*) const override { return input()->Cardinality(); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

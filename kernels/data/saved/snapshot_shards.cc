@@ -97,7 +97,7 @@ class DatasetOfDatasets : public IndexedDataset {
   explicit DatasetOfDatasets(std::vector<DatasetPtr> datasets)
       : IndexedDataset({"SnapshotNestedReader", {DT_VARIANT}, {PartialTensorShape(TensorShape())}, {}}),
         datasets_(std::move(datasets)) {}
-  int64_t Cardinality() const override { return static_cast<int64_t>(datasets_.size()); }
+  int64_t CountElements(IteratorContext*) const override { return static_cast<int64_t>(datasets_.size()); }
 
  protected:
   absl::Status GetElement(IteratorContext&, int64_t index, Element* element) const override {

@@ -20,7 +20,9 @@ class LoadedDataset : public DatasetBase {
         metadata_(std::move(metadata)),
         compression_(compression),
         reader_(std::move(reader)) {}
-  int64_t Cardinality() const override { return std::max<int64_t>(metadata_.num_elements(), kUnknownCardinality); }
+  int64_t CountElements(IteratorContext*) const override {
+    return std::max<int64_t>(metadata_.num_elements(), kUnknownCardinality);
+  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -12,6 +12,10 @@ class ReadAheadDataset : public SameElementsDataset {
  public:
   ReadAheadDataset(std::string type, const DatasetPtr& input, int64_t capacity)
       : SameElementsDataset(std::move(type), input), capacity_(capacity) {}
+  bool HasRandomAccess() const override { return type() == "Prefetch"; }
+  absl::Status CheckGlobalShuffle() const override {
+    return HasRandomAccess() ? CheckInputsGlobalShuffle() : DatasetBase::CheckGlobalShuffle();
+  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -46,12 +46,14 @@ absl::StatusOr<Tensor> Number(DataType dtype, int64_t value) {
 class RangeDataset : public IndexedDataset {
  public:
   RangeDataset(DataType dtype, int64_t start, int64_t stop, int64_t step)
-      : IndexedDataset({"Range", {dtype}, {TensorShape()}, {}}), start_(start), step_(step) {
+      : IndexedDataset({"Range", {dtype}, {TensorShape()}, {}}), start_(start), step_(step), is_open_(stop == INT64_MAX) {
     const __int128 span = __int128{stop} - start;
     const __int128 count = span / step + (span % step != 0);
     if ((span > 0) == (step > 0)) size_ = static_cast<int64_t>(std::min<__int128>(count, INT64_MAX));
   }
-  int64_t Cardinality() const override { return size_; }
+  // enumerate zips its input with a range up to the largest number.
+  int64_t CountElements(IteratorContext*) const override { return is_open_ ? kInfiniteCardinality : size_; }
+  int64_t size() const override { return size_; }
 
  protected:
   absl::Status GetElement(IteratorContext&, int64_t index, Element* element) const override {
@@ -63,6 +65,7 @@ class RangeDataset : public IndexedDataset {
 
  private:
   const int64_t start_, step_;
+  const bool is_open_;
   int64_t size_ = 0;
 };
 
@@ -86,7 +89,7 @@ class TensorDataset : public IndexedDataset {
  public:
   explicit TensorDataset(Element element)
       : IndexedDataset({"Tensor", TypesOf(element), ShapesOf(element), {}}), element_(std::move(element)) {}
-  int64_t Cardinality() const override { return 1; }
+  int64_t CountElements(IteratorContext*) const override { return 1; }
 
  protected:
   absl::Status GetElement(IteratorContext&, int64_t, Element* element) const override {
@@ -122,7 +125,7 @@ class TensorSliceDataset : public IndexedDataset {
   explicit TensorSliceDataset(Element components)
       : IndexedDataset({"TensorSlice", TypesOf(components), RowShapes(components), {}}),
         components_(std::move(components)) {}
-  int64_t Cardinality() const override { return components_[0].dim_size(0); }
+  int64_t CountElements(IteratorContext*) const override { return components_[0].dim_size(0); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -160,7 +163,9 @@ class ListDataset : public IndexedDataset {
  public:
   ListDataset(Element tensors, DataTypeVector types, std::vector<PartialTensorShape> shapes)
       : IndexedDataset({"List", std::move(types), std::move(shapes), {}}), tensors_(std::move(tensors)) {}
-  int64_t Cardinality() const override { return static_cast<int64_t>(tensors_.size() / output_types().size()); }
+  int64_t CountElements(IteratorContext*) const override {
+    return static_cast<int64_t>(tensors_.size() / output_types().size());
+  }
 
  protected:
   absl::Status GetElement(IteratorContext&, int64_t index, Element* element) const override {
@@ -202,7 +207,9 @@ class SparseTensorSliceDataset : public IndexedDataset {
         indices_(std::move(indices)),
         values_(std::move(values)),
         shape_(std::move(shape)) {}
-  int64_t Cardinality() const override { return shape_.data<int64_t>()[0]; }
+  int64_t CountElements(IteratorContext*) const override { return shape_.data<int64_t>()[0]; }
+  bool HasRandomAccess() const override { return false; }
+  absl::Status CheckGlobalShuffle() const override { return DatasetBase::CheckGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {

@@ -31,9 +31,10 @@ class BatchDataset : public UnaryDataset {
                      BatchedShapes(*input, drop_remainder || input->Cardinality() == kInfiniteCardinality ? size : -1)),
         batching_{size, drop_remainder} {}
 
-  int64_t Cardinality() const override { return batching_.Count(input()->Cardinality()); }
-  absl::Status CheckRandomAccess() const override {
-    if (batching_.drop_remainder) return CheckInputsRandomAccess();
+  int64_t CountElements(IteratorContext* ctx) const override { return batching_.Count(input()->CountElements(ctx)); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override {
+    if (batching_.drop_remainder) return CheckInputsGlobalShuffle();
     return errors::FailedPrecondition(origin().node->op(),
                                       " does not support global shuffling with `drop_remainder=False`.");
   }
@@ -106,14 +107,28 @@ class UnbatchDataset : public UnaryDataset {
     }
   }
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     if (n < 0) return n;
     if (rows_ < 0) return kUnknownCardinality;
     return rows_ > 0 && n > INT64_MAX / rows_ ? INT64_MAX : n * rows_;
   }
+  bool HasRandomAccess() const override { return true; }
 
  protected:
+  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
+    Element batch;
+    RETURN_IF_ERROR(input()->Get(ctx, index / rows_, &batch));
+    element->clear();
+    for (const Tensor& tensor : batch) {
+      if (tensor.dims() == 0 || tensor.dim_size(0) != rows_) {
+        return errors::InvalidArgument("A batch of shape ", tensor.shape().ToString(), " does not have ", rows_,
+                                       " rows");
+      }
+      ASSIGN_OR_RETURN(element->emplace_back(), tensor.SubSlice(index % rows_).DeepCopy(ctx.allocator()));
+    }
+    return absl::OkStatus();
+  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -56,8 +56,9 @@ class MemoryCacheDataset : public UnaryDataset {
  public:
   MemoryCacheDataset(const DatasetPtr& input, std::shared_ptr<MemoryCache> cache)
       : UnaryDataset("Cache", input), cache_(std::move(cache)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -139,7 +140,7 @@ class FileCacheDataset : public UnaryDataset {
  public:
   FileCacheDataset(const DatasetPtr& input, FileSystem* files, std::string path)
       : UnaryDataset("Cache", input), files_(files), path_(std::move(path)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

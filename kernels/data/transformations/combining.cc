@@ -43,16 +43,17 @@ class ZipDataset : public DatasetBase {
  public:
   explicit ZipDataset(std::vector<DatasetPtr> inputs) : DatasetBase(ZipSpec(std::move(inputs))) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements(IteratorContext* ctx) const override {
     int64_t result = kInfiniteCardinality;
     for (const DatasetPtr& input : inputs()) {
-      const int64_t n = input->Cardinality();
+      const int64_t n = input->CountElements(ctx);
       if (n == kUnknownCardinality) return n;
       if (n != kInfiniteCardinality && (result == kInfiniteCardinality || n < result)) result = n;
     }
     return result;
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -102,13 +103,14 @@ class ConcatenateDataset : public DatasetBase {
   explicit ConcatenateDataset(const std::vector<DatasetPtr>& inputs)
       : DatasetBase({"Concatenate", inputs[0]->output_types(), CommonShapes(inputs), inputs}) {}
 
-  int64_t Cardinality() const override {
-    const int64_t a = inputs()[0]->Cardinality(), b = inputs()[1]->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t a = inputs()[0]->CountElements(ctx), b = inputs()[1]->CountElements(ctx);
     if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
     if (a < 0 || b < 0) return kUnknownCardinality;
     return a > INT64_MAX - b ? INT64_MAX : a + b;
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -171,9 +173,9 @@ class DirectedInterleaveDataset : public DatasetBase {
   DirectedInterleaveDataset(const DatasetPtr& selector, std::vector<DatasetPtr> inputs, bool stop_on_empty)
       : DatasetBase(MakeSpec(selector, std::move(inputs))), stop_on_empty_(stop_on_empty) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements(IteratorContext* ctx) const override {
     for (size_t i = 1; i < inputs().size(); ++i) {
-      if (inputs()[i]->Cardinality() == kInfiniteCardinality) return kInfiniteCardinality;
+      if (inputs()[i]->CountElements(ctx) == kInfiniteCardinality) return kInfiniteCardinality;
     }
     return kUnknownCardinality;
   }

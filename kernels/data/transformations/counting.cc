@@ -14,16 +14,17 @@ class RepeatDataset : public UnaryDataset {
   // Negative count: endless.
   RepeatDataset(const DatasetPtr& input, int64_t count) : UnaryDataset("Repeat", input), count_(count) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     if (count_ < 0) return n == 0 ? 0 : kInfiniteCardinality;
     if (count_ == 0) return 0;
     if (n < 0) return n;
     return n > 0 && count_ > INT64_MAX / n ? INT64_MAX : n * count_;
   }
-  absl::Status CheckRandomAccess() const override {
-    if (count_ >= 0) return CheckInputsRandomAccess();
-    return errors::FailedPrecondition("`repeat(-1)` does not support random access of tf.data datasets.");
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override {
+    if (count_ > 0) return CheckInputsGlobalShuffle();
+    return errors::FailedPrecondition("`repeat(", count_, ")` does not support random access of tf.data datasets.");
   }
 
  protected:
@@ -78,12 +79,17 @@ class SkipDataset : public UnaryDataset {
   // Negative count: everything.
   SkipDataset(const DatasetPtr& input, int64_t count) : UnaryDataset("Skip", input), count_(count) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     if (n < 0) return n;
     return count_ < 0 ? 0 : std::max<int64_t>(0, n - count_);
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override {
+    if (count_ >= 0) return CheckInputsGlobalShuffle();
+    return errors::FailedPrecondition(
+        "Global shuffling does not support empty dataset or skipping the entire dataset. Got skip(", count_, ").");
+  }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -126,8 +132,8 @@ class TakeDataset : public SameElementsDataset {
   // Negative count: everything.
   TakeDataset(const DatasetPtr& input, int64_t count) : SameElementsDataset("Take", input), count_(count) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     if (n == kUnknownCardinality) return n;
     if (n == kInfiniteCardinality) return count_ < 0 ? n : count_;
     return count_ < 0 ? n : std::min(n, count_);
@@ -169,11 +175,12 @@ class ShardDataset : public UnaryDataset {
   ShardDataset(const DatasetPtr& input, int64_t shards, int64_t index, bool require_non_empty)
       : UnaryDataset("Shard", input), shards_(shards), index_(index), require_non_empty_(require_non_empty) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -235,9 +242,21 @@ class AssertCardinalityDataset : public SameElementsDataset {
  public:
   AssertCardinalityDataset(const DatasetPtr& input, int64_t cardinality)
       : SameElementsDataset("AssertCardinality", input), cardinality_(cardinality) {}
-  int64_t Cardinality() const override { return cardinality_; }
+  int64_t CountElements(IteratorContext*) const override { return cardinality_; }
 
  protected:
+  absl::Status CheckIndex(const IteratorContext&, int64_t index) const override {
+    if (index < 0) return errors::OutOfRange("Dataset index ", index, " must be non-negative");
+    if (index < cardinality_) return absl::OkStatus();
+    return errors::OutOfRange("Index ", index, " greater than dataset size ", cardinality_);
+  }
+  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
+    const absl::Status status = input()->Get(ctx, index, element);
+    if (!absl::IsOutOfRange(status)) return status;
+    const std::string expected = absl::StrCat("Input dataset was expected to contain ", Elements(cardinality_));
+    if (ctx.global_shuffle) return errors::FailedPrecondition(expected, ".");
+    return errors::FailedPrecondition(expected, " but index ", index, " could not be retrieved: ", status.message());
+  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -40,9 +40,17 @@ class IndexFlatMapDataset : public UnaryDataset {
         map_(std::move(map)),
         index_map_(std::move(index_map)),
         cardinality_(cardinality) {}
-  int64_t Cardinality() const override { return cardinality_; }
+  int64_t CountElements(IteratorContext*) const override { return cardinality_; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
+  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
+    ASSIGN_OR_RETURN(const Place place, PlaceOf(ctx, index));
+    Element args;
+    RETURN_IF_ERROR(input()->Get(ctx, place.element, &args));
+    ASSIGN_OR_RETURN(const Element mapped, map_.Call(ctx, std::move(args)));
+    return TakeRow(ctx, mapped, place.row, element);
+  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
@@ -74,6 +82,22 @@ class IndexFlatMapDataset : public UnaryDataset {
         tensor.DebugString());
   }
 
+  absl::Status TakeRow(IteratorContext& ctx, const Element& mapped, int64_t row, Element* element) const {
+    element->clear();
+    for (const Tensor& tensor : mapped) {
+      if (tensor.dims() == 0) {
+        element->push_back(tensor);
+        continue;
+      }
+      if (row < 0 || row >= tensor.dim_size(0)) {
+        return errors::InvalidArgument("The `index_map_fn` for `index_flat_map` gives offset ", row,
+                                       " in a tensor of shape ", tensor.shape().ToString());
+      }
+      ASSIGN_OR_RETURN(element->emplace_back(), tensor.SubSlice(row).DeepCopy(ctx.allocator()));
+    }
+    return CheckElement(*element, output_types());
+  }
+
   class Iterator : public UnaryIterator<IndexFlatMapDataset> {
    public:
     using UnaryIterator::UnaryIterator;
@@ -83,23 +107,11 @@ class IndexFlatMapDataset : public UnaryDataset {
         Element args;
         ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &args));
         if (!more) return false;
-        ASSIGN_OR_RETURN(mapped_, InFunctionOf(dataset(), dataset().map_.Call(ctx, std::move(args))));
+        ASSIGN_OR_RETURN(mapped_, dataset().map_.Call(ctx, std::move(args)));
         mapped_index_ = place.element;
       }
-      element->clear();
-      for (const Tensor& tensor : mapped_) {
-        if (tensor.dims() == 0) {
-          element->push_back(tensor);
-          continue;
-        }
-        if (place.row < 0 || place.row >= tensor.dim_size(0)) {
-          return errors::InvalidArgument("The `index_map_fn` for `index_flat_map` gives offset ", place.row,
-                                         " in a tensor of shape ", tensor.shape().ToString());
-        }
-        ASSIGN_OR_RETURN(element->emplace_back(), tensor.SubSlice(place.row).DeepCopy(ctx.allocator()));
-      }
+      RETURN_IF_ERROR(dataset().TakeRow(ctx, mapped_, place.row, element));
       ++next_;
-      RETURN_IF_ERROR(CheckElement(*element, dataset().output_types()));
       return true;
     }
     absl::Status SaveState(IteratorContext&, StateWriter) override {
@@ -162,19 +174,13 @@ class WeightedFlatMapDataset : public DatasetBase {
   WeightedFlatMapDataset(const NodeArguments& node, std::vector<DatasetPtr> inputs, std::vector<int64_t> counts)
       : DatasetBase({"WeightedFlatMap", node.output_types(), node.output_shapes(), std::move(inputs)}),
         counts_(std::move(counts)) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements(IteratorContext*) const override {
     int64_t sum = 0;
     for (const int64_t count : counts_) sum = sum > INT64_MAX - count ? INT64_MAX : sum + count;
     return sum;
   }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
 
  protected:
-  absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
-    size_t i = 0;
-    while (index >= counts_[i]) index -= counts_[i++];
-    return inputs()[i]->Get(ctx, index, element);
-  }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:

@@ -14,7 +14,7 @@ class GlobalShuffleDataset : public UnaryDataset {
  public:
   GlobalShuffleDataset(const DatasetPtr& input, std::shared_ptr<SeedGenerator> seeds)
       : UnaryDataset("GlobalShuffle", input), seeds_(std::move(seeds)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
@@ -35,8 +35,12 @@ class GlobalShuffleDataset : public UnaryDataset {
       const int64_t size = dataset().Cardinality();
       if (next_ >= size) return false;
       const uint64_t index = IndexShuffle(next_, key_, size - 1);
-      RETURN_IF_ERROR(dataset().input()->Get(ctx, static_cast<int64_t>(index), element));
-      ++next_;
+      IteratorContext shuffled = ctx;
+      shuffled.global_shuffle = true;
+      absl::Status status = dataset().input()->Get(shuffled, static_cast<int64_t>(index), element);
+      RETURN_IF_ERROR(ctx.CheckCancelled());
+      ++next_;  // also past an element that fails
+      RETURN_IF_ERROR(status);
       return true;
     }
     absl::Status SaveState(IteratorContext&, StateWriter writer) override {
@@ -71,7 +75,7 @@ class GlobalShuffleKernel : public DatasetKernel {
   }
   absl::StatusOr<std::shared_ptr<DatasetBase>> MakeDataset(const NodeInputs& inputs) override {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
-    if (absl::Status status = input->CheckRandomAccess(); !status.ok()) {
+    if (absl::Status status = input->CheckGlobalShuffle(); !status.ok()) {
       return errors::FailedPrecondition(
           "`global_shuffle` requires all upstream transformations be compatible with random access. Got: ",
           status.ToString());

@@ -19,6 +19,9 @@ class GroupByWindowDataset : public UnaryDataset {
   GroupByWindowDataset(const DatasetPtr& input, const NodeArguments& node, Functions functions)
       : UnaryDataset("GroupByWindow", input, node.output_types(), node.output_shapes()),
         functions_(std::move(functions)) {}
+  int64_t CountElements(IteratorContext* ctx) const override {
+    return input()->CountElements(ctx) == kInfiniteCardinality ? kInfiniteCardinality : kUnknownCardinality;
+  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -10,9 +10,6 @@ class IgnoreErrorsDataset : public UnaryDataset {
  public:
   IgnoreErrorsDataset(const DatasetPtr& input, bool log_warning)
       : UnaryDataset("IgnoreErrors", input), log_warning_(log_warning) {}
-  int64_t Cardinality() const override {
-    return input()->Cardinality() == kInfiniteCardinality ? kInfiniteCardinality : kUnknownCardinality;
-  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

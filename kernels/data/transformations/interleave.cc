@@ -1,9 +1,11 @@
 // flat_map and interleave in all their forms.
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <optional>
 
+#include "core/logging.h"
 #include "kernels/data/buffered_iterator.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
@@ -21,16 +23,65 @@ class InterleaveDataset : public UnaryDataset {
     int64_t cycle_length = 1, block_length = 1;
     int64_t open_ahead = 0;  // slots whose elements are read before their turn; 0: none
     int64_t buffer_size = 1;
+    bool is_legacy = false;  // the first form of parallel interleave
   };
   InterleaveDataset(std::string type, const DatasetPtr& input, const NodeArguments& node, Options options)
       : UnaryDataset(std::move(type), input, node.output_types(), node.output_shapes()), options_(std::move(options)) {}
 
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const bool follows_input = options_.open_ahead > 0 && !options_.is_legacy;
+    return follows_input && input()->CountElements(ctx) == kInfiniteCardinality ? kInfiniteCardinality
+                                                                                : kUnknownCardinality;
+  }
+
  protected:
+  const Options& options() const { return options_; }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 
  private:
   class Iterator;
   const Options options_;
+};
+
+// One dataset after the other. They are counted by making them all.
+class FlatMapDataset : public InterleaveDataset {
+ public:
+  FlatMapDataset(const DatasetPtr& input, const NodeArguments& node, Options options)
+      : InterleaveDataset("FlatMap", input, node, std::move(options)) {}
+  int64_t CountElements(IteratorContext* ctx) const override {
+    int64_t count = count_.load(std::memory_order_relaxed);
+    // Datasets of an infinite input cannot all be made.
+    if (count != kUnknownCardinality || ctx == nullptr || input()->Cardinality() == kInfiniteCardinality) return count;
+    const absl::StatusOr<int64_t> sum = Sum(*ctx);
+    if (!sum.ok()) {
+      WEIR_LOG(WARNING) << "Cannot count the elements of " << DebugString() << ": " << sum.status().message();
+      return kUnknownCardinality;
+    }
+    count_.store(*sum, std::memory_order_relaxed);
+    return *sum;
+  }
+  absl::Status CheckGlobalShuffle() const override {
+    return errors::Unimplemented(
+        "Please consider applying maps on each dataset, concatenating them into one dataset and apply global shuffle "
+        "dataset op onto the dataset to achieve the same result as flat map with global shuffling.");
+  }
+
+ private:
+  // An error counts even after a dataset of unknown or infinite size.
+  absl::StatusOr<int64_t> Sum(IteratorContext& ctx) const {
+    ASSIGN_OR_RETURN(const IteratorPtr elements, input()->MakeIterator(ctx));
+    for (int64_t sum = 0;;) {
+      Element args;
+      ASSIGN_OR_RETURN(const bool more, elements->GetNext(ctx, &args));
+      if (!more) return sum;
+      ASSIGN_OR_RETURN(const DatasetPtr made, options().function.CallForDataset(ctx, std::move(args)));
+      if (sum < 0) continue;
+      const int64_t n = made->Cardinality();
+      sum = n < 0 ? n : n > INT64_MAX - sum ? INT64_MAX : sum + n;
+    }
+  }
+
+  mutable std::atomic<int64_t> count_{kUnknownCardinality};  // once it was asked for
 };
 
 // Goes round over slots, each of which holds the dataset of one element of the input, and takes `block_length` elements
@@ -213,7 +264,7 @@ class FlatMapKernel : public DatasetKernel {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
     InterleaveDataset::Options options;
     options.function = inputs.Function("f", "other_arguments");
-    return std::make_shared<InterleaveDataset>("FlatMap", input, inputs.node(), std::move(options));
+    return std::make_shared<FlatMapDataset>(input, inputs.node(), std::move(options));
   }
 };
 
@@ -255,7 +306,10 @@ class InterleaveKernel : public DatasetKernel {
       if (value > 0 && name[0] == 'b') options->buffer_size = value;
       options->open_ahead = std::min(options->cycle_length, kMaxOpenAhead);
     }
-    if (!inputs.Has("num_parallel_calls")) return absl::OkStatus();
+    if (!inputs.Has("num_parallel_calls")) {
+      options->is_legacy = inputs.Has("buffer_output_elements");
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(const int64_t calls, inputs.Int("num_parallel_calls"));
     if (calls < 1 && calls != -1) return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
     if (fixed_cycle && calls > options->cycle_length) {

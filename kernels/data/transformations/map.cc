@@ -16,15 +16,15 @@ class MapDataset : public UnaryDataset {
  public:
   MapDataset(const DatasetPtr& input, const NodeArguments& node, MapFunction map)
       : UnaryDataset("Map", input, node.output_types(), node.output_shapes()), map_(std::move(map)) {}
-  int64_t Cardinality() const override { return map_.Cardinality(*input()); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return map_.CountElements(ctx, *input()); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
     Element args;
     RETURN_IF_ERROR(input()->Get(ctx, index, &args));
-    ASSIGN_OR_RETURN(*element, map_.function.Call(ctx, std::move(args)));
-    return CheckElement(*element, output_types());
+    return map_.Get(ctx, *this, std::move(args), element);
   }
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }
 

@@ -79,7 +79,9 @@ class MovingWindowDataset : public UnaryDataset {
         options_(options),
         contents_(contents) {}
 
-  int64_t Cardinality() const override { return options_.Cardinality(input()->Cardinality()); }
+  int64_t CountElements(IteratorContext* ctx) const override {
+    return options_.Cardinality(input()->CountElements(ctx));
+  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -11,6 +11,10 @@ namespace {
 class HintDataset : public SameElementsDataset {
  public:
   using SameElementsDataset::SameElementsDataset;
+  bool HasRandomAccess() const override { return type() == "Options"; }
+  absl::Status CheckGlobalShuffle() const override {
+    return HasRandomAccess() ? CheckInputsGlobalShuffle() : DatasetBase::CheckGlobalShuffle();
+  }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

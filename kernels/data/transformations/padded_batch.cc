@@ -55,7 +55,7 @@ class PaddedBatchDataset : public UnaryDataset {
         padded_shapes_(std::move(padded_shapes)),
         values_(std::move(values)) {}
 
-  int64_t Cardinality() const override { return batching_.Count(input()->Cardinality()); }
+  int64_t CountElements(IteratorContext* ctx) const override { return batching_.Count(input()->CountElements(ctx)); }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {

@@ -18,8 +18,9 @@ class ParallelMapDataset : public UnaryDataset {
   ParallelMapDataset(const DatasetPtr& input, DataTypeVector types, std::vector<PartialTensorShape> shapes,
                      Options options)
       : UnaryDataset("ParallelMap", input, std::move(types), std::move(shapes)), options_(std::move(options)) {}
-  int64_t Cardinality() const override { return options_.map.Cardinality(*input()); }
-  absl::Status CheckRandomAccess() const override { return CheckInputsRandomAccess(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return options_.map.CountElements(ctx, *input()); }
+  bool HasRandomAccess() const override { return true; }
+  absl::Status CheckGlobalShuffle() const override { return CheckInputsGlobalShuffle(); }
 
   ParallelMapper::Options mapper_options() const {
     return {&options_.map, options_.parallelism, options_.deterministic, false, output_types(), this};
@@ -29,8 +30,7 @@ class ParallelMapDataset : public UnaryDataset {
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
     Element args;
     RETURN_IF_ERROR(input()->Get(ctx, index, &args));
-    ASSIGN_OR_RETURN(*element, options_.map.function.Call(ctx, std::move(args)));
-    return CheckElement(*element, output_types());
+    return options_.map.Get(ctx, *this, std::move(args), element);
   }
   IteratorPtr NewIterator() const override { return NewIteratorOf<ParallelMapperIterator<ParallelMapDataset>>(this); }
 
@@ -64,7 +64,7 @@ class MapAndBatchDataset : public UnaryDataset {
   MapAndBatchDataset(const DatasetPtr& mapped, const NodeArguments& node, int64_t size, bool drop_remainder)
       : UnaryDataset("MapAndBatch", mapped, node.output_types(), node.output_shapes()),
         batching_{size, drop_remainder, /*errors_end_batch=*/true} {}
-  int64_t Cardinality() const override { return batching_.Count(input()->Cardinality()); }
+  int64_t CountElements(IteratorContext* ctx) const override { return batching_.Count(input()->CountElements(ctx)); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

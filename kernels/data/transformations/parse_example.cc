@@ -21,7 +21,7 @@ class ParseExampleDataset : public UnaryDataset {
       : UnaryDataset("ParseExample", input, node.output_types(), node.output_shapes()),
         specs_(std::move(specs)),
         places_(std::move(places)) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

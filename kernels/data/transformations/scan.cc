@@ -14,7 +14,7 @@ class ScanDataset : public UnaryDataset {
     for (const Tensor& tensor : initial_) types_.push_back(tensor.dtype());
     for (DataType dtype : node.output_types()) types_.push_back(dtype);
   }
-  int64_t Cardinality() const override { return map_.Cardinality(*input()); }
+  int64_t CountElements(IteratorContext* ctx) const override { return map_.CountElements(ctx, *input()); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -24,12 +24,13 @@ class ShuffleDataset : public UnaryDataset {
         count_(count),
         seeds_(std::move(seeds)) {}
 
-  int64_t Cardinality() const override {
-    const int64_t n = input()->Cardinality();
+  int64_t CountElements(IteratorContext* ctx) const override {
+    const int64_t n = input()->CountElements(ctx);
     if (count_ == -1) return n == 0 ? 0 : kInfiniteCardinality;
     if (n < 0) return n;
     return n > 0 && count_ > INT64_MAX / n ? INT64_MAX : n * count_;
   }
+  bool HasRandomAccess() const override { return true; }
 
  protected:
   absl::Status GetElement(IteratorContext& ctx, int64_t index, Element* element) const override {
@@ -215,7 +216,7 @@ class RandomDataset : public DatasetBase {
  public:
   explicit RandomDataset(std::shared_ptr<SeedGenerator> seeds)
       : DatasetBase({"Random", {DT_INT64}, {TensorShape()}, {}}), seeds_(std::move(seeds)) {}
-  int64_t Cardinality() const override { return kInfiniteCardinality; }
+  int64_t CountElements(IteratorContext*) const override { return kInfiniteCardinality; }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

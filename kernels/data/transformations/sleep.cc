@@ -15,7 +15,7 @@ struct SleepTime {
 class SleepDataset : public UnaryDataset {
  public:
   SleepDataset(const DatasetPtr& input, SleepTime time) : UnaryDataset("Sleep", input), time_(time) {}
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -15,7 +15,7 @@ class SparseBatchDataset : public UnaryDataset {
       : UnaryDataset("DenseToSparseBatch", input, {DT_VARIANT}, {TensorShape({3})}),
         batching_{size, false},
         row_(std::move(row)) {}
-  int64_t Cardinality() const override { return batching_.Count(input()->Cardinality()); }
+  int64_t CountElements(IteratorContext* ctx) const override { return batching_.Count(input()->CountElements(ctx)); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<Iterator>(this); }

@@ -10,7 +10,7 @@ namespace {
 class PassingDataset : public UnaryDataset {
  public:
   using UnaryDataset::UnaryDataset;
-  int64_t Cardinality() const override { return input()->Cardinality(); }
+  int64_t CountElements(IteratorContext* ctx) const override { return input()->CountElements(ctx); }
 
  protected:
   IteratorPtr NewIterator() const override { return NewIteratorOf<PassingIterator>(this); }
