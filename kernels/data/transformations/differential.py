@@ -64,6 +64,38 @@ for name, more in (("ParallelInterleaveDatasetV2", dict(num_parallel_calls=2)), 
                    ("ExperimentalParallelInterleaveDataset", dict(sloppy=False, buffer_output_elements=2, prefetch_input_elements=1)),
                    ("LegacyParallelInterleaveDatasetV2", dict(buffer_output_elements=2, prefetch_input_elements=1, deterministic="true"))):
     over_numbers(name, 3, 8, **INTERLEAVED, **more, f=lambda: function(as_variant, SCALAR))
+
+
+def of_length(lengths):
+    return lambda x: variant(Dataset.range(10 * x, 10 * x + tf.gather(tf.constant(lengths, I64), x)))
+
+
+def with_nan(x):
+    return variant(Dataset.from_tensor_slices(tf.stack([x, 0., x + 1, x + 2])).map(lambda y: tf1.check_numerics(10. / y, "y")))
+
+
+def nan(x):
+    return variant(Dataset.from_tensors(tf1.check_numerics(10. / x, "x")).repeat(3))
+
+
+# The order of blocks, with datasets that end within one, and errors that count as elements where they are read ahead.
+FLOAT = dict(output_types=[F32], output_shapes=[[]])
+BLOCKS = (("InterleaveDataset", {}), ("ParallelInterleaveDatasetV2", dict(num_parallel_calls=2)), ("ParallelInterleaveDatasetV3", dict(num_parallel_calls=2)),
+          ("ParallelInterleaveDatasetV4", dict(num_parallel_calls=2, buffer_output_elements=2, prefetch_input_elements=1)),
+          ("ParallelInterleaveDataset", dict(sloppy=False, buffer_output_elements=2, prefetch_input_elements=1)),
+          ("LegacyParallelInterleaveDatasetV2", dict(buffer_output_elements=2, prefetch_input_elements=1, deterministic="true")))
+for name, more in BLOCKS:
+    for lengths in ((2, 3, 4), (1, 5, 0, 2, 3), (7, 1, 2, 5, 3)):
+        for cycle in (2, 3, 4):
+            over_numbers(name, len(lengths), 20, other_arguments=[], cycle_length=cycle, block_length=3, **more,
+                         f=lambda lengths=lengths: function(of_length(lengths), SCALAR))
+    for f, values in ((with_nan, (1, 2, 4)), (with_nan, (-1, 2, 0)), (nan, (1, 0, 2, 4, 0)), (nan, (0, 0, 5))):
+        def made(name=name, more=more, f=f, values=values):
+            return getattr(raw, name)(input_dataset=variant(Dataset.from_tensor_slices(np.array(values, np.float32))), other_arguments=[], cycle_length=2,
+                                      block_length=3, f=function(f, tf.TensorSpec([], F32)), **more, **FLOAT)
+
+        through_variant(name, made, [F32], [[]], 14)
+        through_variant(name, lambda made=made: raw.IgnoreErrorsDataset(input_dataset=made(), **FLOAT), [F32], [[]], 11)
 through("FilterDataset", lambda: numbers().filter(lambda x: tf.equal(x % 2, 0)))
 through_variant("ParallelFilterDataset", lambda: raw.ParallelFilterDataset(
     input_dataset=variant(numbers(20)), other_arguments=[], num_parallel_calls=3, deterministic="true", output_types=[I64], output_shapes=[[]],

@@ -102,20 +102,22 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
         if (!input_at_end_) {
           RETURN_IF_ERROR(Open(ctx));
         } else {
-          Advance();
+          NextTurn();
         }
         continue;
       }
-      Slot& slot = *found->second;
-      ASSIGN_OR_RETURN(const bool more, slot.GetNext(ctx, element));
-      if (!more) {
+      const absl::StatusOr<bool> more = found->second->GetNext(ctx, element);
+      if (more.ok() && !*more) {
         slots_.erase(found);
         emptied_.push_back(turn_);
-        Advance();
+        RETURN_IF_ERROR(LeaveEmptySlot(ctx));
         continue;
       }
+      RETURN_IF_ERROR(ctx.CheckCancelled());
+      // An element that failed counts where it was read ahead.
+      if (more.ok() || options.open_ahead > 0) Count();
+      RETURN_IF_ERROR(more.status());
       RETURN_IF_ERROR(CheckElement(*element, dataset().output_types()));
-      if (++taken_ >= options.block_length) Advance();
       return true;
     }
   }
@@ -185,9 +187,22 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
     absl::Status failure;  // with neither of them: the reason, reported when the slot's turn comes
   };
 
-  void Advance() {
+  void NextTurn() { turn_ = (turn_ + 1) % dataset().options_.cycle_length; }
+
+  void Count() {
+    if (++taken_ < dataset().options_.block_length) return;
     taken_ = 0;
-    turn_ = (turn_ + 1) % dataset().options_.cycle_length;
+    NextTurn();
+  }
+
+  // In the legacy form the next slot goes on with the block, unless the empty one is filled again.
+  absl::Status LeaveEmptySlot(IteratorContext& ctx) {
+    const int64_t taken = std::exchange(taken_, 0);
+    NextTurn();
+    if (!dataset().options_.is_legacy) return absl::OkStatus();
+    if (!input_at_end_) RETURN_IF_ERROR(Open(ctx));
+    if (input_at_end_) taken_ = taken;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Slot>> NewSlot(IteratorContext& ctx, Element args) {
