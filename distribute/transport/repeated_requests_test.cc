@@ -98,8 +98,8 @@ class RunningRequest {
 
  private:
   RepeatedRequests::Answer Run(const CallOptions& options) {
-    started_.Notify();
     const auto token = options.cancellation->Register([this] { end_.Notify(); });
+    started_.Notify();
     end_.WaitForNotification();
     options.cancellation->Deregister(token);
     if (options.cancellation->IsCancelled()) return options.cancellation->status();

@@ -47,7 +47,7 @@ const std::vector<OpDescription>& DatasetElements() {
 const std::vector<OpDescription>& DatasetScalars() {
   static const std::vector<OpDescription> list = {
       {"DatasetCardinality", {kInput}, {"cardinality: int64"}, {"cardinality_options: string = ''"}, false, kMayBlock},
-      {"ExperimentalDatasetCardinality", {kInput}, {"cardinality: int64"}, {}, false},
+      {"ExperimentalDatasetCardinality", {kInput}, {"cardinality: int64"}, {}, false, kMayBlock},
       {"DatasetToGraph",
        {kInput},
        {"graph: string"},
