@@ -11,4 +11,6 @@ row("InTopK", 0, plain({"predictions": V((4, 6), F32), "targets": ids(0, 2, 5, 7
 row("ApproxTopK", 0, each(*[
     lambda t, k=k, d=d, m=m: {"input": Shaped(Fed(np.random.RandomState(k).permutation(60).reshape(3, 20) - 30, t)), "k": k, "reduction_dimension": d, "is_max_k": m}
     for k, d in ((1, -1), (3, 1), (3, 0), (20, -1), (21, -1), (2, 2)) for m in (True, False)]))
+row("ApproxTopK", 0, plain(*[{"input": Shaped(V(s, F32)), "k": k, "recall_target": r, "reduction_input_size_override": o, "aggregate_to_topk": False}
+                             for s, k, r, o in [((2000,), 3, 0.95, -1), ((20000,), 3, 0.5, -1), ((3000,), 5, 0.5, 100000), ((2, 3000), 5, 0.9, -1), ((1500,), 1, 0.5, -1)]]))
 elsewhere("ApproxTopK", "TensorFlow has no CPU kernel for it: kernels/ranking's tests have it")

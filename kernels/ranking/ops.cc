@@ -1,6 +1,7 @@
 // The k largest elements, the n-th largest, and whether a class is among the k best.
 #include "graph/shapes/common_shapes.h"
 #include "kernels/device/op_shapes.h"
+#include "kernels/ranking/approx_top_k.h"
 #include "kernels/ranking/family.h"
 
 namespace weir {
@@ -22,19 +23,18 @@ absl::Status NthElementShape(InferenceContext& c) {
 }
 
 absl::Status ApproxTopKShape(InferenceContext& c) {
-  int64_t k, axis;
-  bool aggregate;
-  RETURN_IF_ERROR(c.GetAttr("k", &k));
+  int64_t axis;
   RETURN_IF_ERROR(c.GetAttr("reduction_dimension", &axis));
-  RETURN_IF_ERROR(c.GetAttr("aggregate_to_topk", &aggregate));
+  ASSIGN_OR_RETURN(const ApproxTopKSize size, ApproxTopKSize::Read(c));
   ASSIGN_OR_RETURN(PartialTensorShape input, c.WithRankAtLeast(c.input(0), 1));
   if (input.unknown_rank()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int front, op_shapes::FrontAxis(axis, input.dims()));
-  if (c.Dim(input, front) != kUnknown && c.Dim(input, front) < k) {
-    return errors::InvalidArgument("input must have last dimension >= k = ", k, " but was ", c.Dim(input, front));
-  }
   DimVector dims = op_shapes::Dims(input);
-  dims[front] = aggregate ? k : kUnknown;
+  if (dims[front] != kUnknown) {
+    ASSIGN_OR_RETURN(dims[front], size.Of(dims[front], input.dims()));
+  } else if (size.aggregate) {
+    dims[front] = size.k;
+  }
   for (int i : {0, 1}) c.set_output(i, c.Of(dims));
   return absl::OkStatus();
 }

@@ -31,5 +31,36 @@ TEST_F(TopKTest, LargestOfRowsWithTies) {
   }
 }
 
+TEST_F(TopKTest, ApproxTopKReturnsWhatRemainsToBeAggregated) {
+  const auto attrs = [](int64_t k, float recall, int64_t whole, bool max = true) {
+    return Attrs()
+        .Set("k", k)
+        .Set("recall_target", recall)
+        .Set("reduction_input_size_override", whole)
+        .Set("aggregate_to_topk", false)
+        .Set("is_max_k", max);
+  };
+  // Sizes are those of TensorFlow's XLA.
+  const struct {
+    int64_t n, k;
+    float recall;
+    int64_t whole, size;
+  } cases[] = {{8, 3, 0.95f, -1, 8},       {8, 3, 0.95f, 2, 8},           {2000, 3, 0.95f, -1, 2000},
+               {20000, 3, 0.5f, -1, 2048}, {3000, 5, 0.5f, 100000, 2048}, {100000, 100, 0.8f, -1, 2048},
+               {5000, 1, 0.1f, -1, 1024},  {20000, 3, 1, -1, 20000}};
+  for (const auto& c : cases) {
+    ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, RunOp("ApproxTopK", {Floats({c.n})}, attrs(c.k, c.recall, c.whole)));
+    EXPECT_EQ(out[0].shape(), TensorShape({c.size}));
+    EXPECT_EQ(out[1].shape(), TensorShape({c.size}));
+  }
+  ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out,
+                       RunOp("ApproxTopK", {AsTensor<float>({3, 1, 2}, {1, 3})}, attrs(1, 0.9f, -1, false)));
+  ExpectTensorEqual(out[0], AsTensor<float>({1, 2, 3}, {1, 3}));
+  ExpectTensorEqual(out[1], AsTensor<int32_t>({1, 2, 0}, {1, 3}));
+  EXPECT_THAT(
+      RunOp("ApproxTopK", {Floats({2000})}, attrs(3, 0.9f, 1999)),
+      StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("reduction_input_size_override: 1999")));
+}
+
 }  // namespace
 }  // namespace weir
