@@ -5,6 +5,7 @@
 #include "kernels/coordination/shape_suffix.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/wide.h"
+#include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/random/family.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/random_samples.h"
@@ -18,10 +19,12 @@ double LogGamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-double DrawPoisson(double rate, Philox stream) {
+// `infinity` is that of the output's type.
+double DrawPoisson(double rate, double infinity, Philox stream) {
   Uniforms<double> uniforms;
   if (rate < 0) return 0;
-  if (!(rate < std::numeric_limits<double>::infinity())) return std::numeric_limits<double>::quiet_NaN();
+  if (rate == std::numeric_limits<double>::infinity()) return infinity;
+  if (std::isnan(rate)) return std::numeric_limits<double>::quiet_NaN();
   if (rate < 10) {
     const double enough = std::exp(-rate);
     double product = 1, count = 0;
@@ -46,25 +49,32 @@ double DrawPoisson(double rate, Philox stream) {
   }
 }
 
-// Number i belongs to rate i / samples; results lie as [samples, rates].
-void FillPoisson(OpKernelContext& ctx, const Tensor& rates, const Philox& base, Tensor* output) {
+// Number i belongs to rate i / samples; results lie as [samples, rates]. They will be converted to `type`.
+void FillPoisson(OpKernelContext& ctx, const Tensor& rates, DataType type, const Philox& base, Tensor* output) {
   const int64_t n = rates.NumElements(), samples = output->NumElements() / n;
   double* const out = output->data<double>();
+  const double infinity = IsFloating(type) ? std::numeric_limits<double>::infinity() : 0;
   ParallelRanges(ctx, output->NumElements(), 150'000, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Philox stream = base;
       stream.Skip(i * kGroupsPerSample);
-      out[i % samples * n + i / samples] = DrawPoisson(rates.data<double>()[i / samples], stream);
+      out[i % samples * n + i / samples] = DrawPoisson(rates.data<double>()[i / samples], infinity, stream);
     }
   });
 }
 
 absl::Status DrawCounts(OpKernelContext& ctx, const TensorShape& shape, const Tensor& given, const Philox& base) {
   ASSIGN_OR_RETURN(const Tensor rates, ConvertTensor(ctx, given, DT_DOUBLE));
-  ASSIGN_OR_RETURN(Tensor output, ctx.allocate_temp(DT_DOUBLE, shape));
-  if (output.NumElements() > 0) FillPoisson(ctx, rates, base, &output);
-  ASSIGN_OR_RETURN(Tensor narrow, ConvertTensor(ctx, output, ctx.expected_output_dtype(0)));
-  ctx.set_output(0, std::move(narrow));
+  ASSIGN_OR_RETURN(Tensor * output, ctx.allocate_output(0, shape));
+  if (shape.num_elements() == 0) return absl::OkStatus();
+  const DataType type = output->dtype();
+  if (type == DT_DOUBLE) {
+    FillPoisson(ctx, rates, type, base, output);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(Tensor counts, ctx.allocate_temp(DT_DOUBLE, shape));
+  FillPoisson(ctx, rates, type, base, &counts);
+  FindCast(DT_DOUBLE, type)(counts.raw_data(), output->raw_data(), shape.num_elements());
   return absl::OkStatus();
 }
 
@@ -75,12 +85,8 @@ class RandomPoissonKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(TensorShape shape, ReadShape(ctx.input(0)));
-    const int64_t samples = shape.num_elements();
     const Tensor& rates = ctx.input(1);
     RETURN_IF_ERROR(shape.Append(rates.shape()));
-    if (samples > 0 && rates.NumElements() == 0) {
-      return errors::InvalidArgument("Input rate should have non-zero element count, got: 0");
-    }
     Philox base;
     if (shape.num_elements() > 0) {
       base = generator_.Reserve(static_cast<uint64_t>(shape.num_elements()) * kGroupsPerSample);

@@ -183,9 +183,12 @@ class RandomIndexShuffleKernel : public OpKernel {
       if (limit > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) && greatest.dtype() != DT_UINT64) {
         return errors::InvalidArgument("max_index must be >= 0 but was ", static_cast<int64_t>(limit));
       }
+      if (from > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) && index.dtype() != DT_UINT64) {
+        return errors::InvalidArgument("index must be >= 0 but was ", static_cast<int64_t>(from));
+      }
       // The walk from an index within the limit comes back to it; from others it might not.
       if (from > limit || limit > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        return errors::InvalidArgument("index ", from, " must not be above max_index ", limit);
+        return errors::InvalidArgument("max_index must be >= index, but ", limit, " < ", from);
       }
       uint32_t key[3];
       for (int j = 0; j < 3; ++j) key[j] = static_cast<uint32_t>(seeds[(seed.dims() == 1 ? 0 : 3 * i) + j]);

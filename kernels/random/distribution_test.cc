@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/op_testing.h"
 
@@ -19,8 +21,27 @@ TEST_F(DistributionTest, RandomParametersAreChecked) {
        {Ints({2}), seed, AsScalar<float>(0), AsScalar<float>(-1), AsScalar<float>(0), AsScalar<float>(1)},
        "Invalid parameters"},
       {"RandomIndexShuffle", {Int(0), Ints({1, 2, 3}), Int(-1)}, "max_index must be >= 0 but was -1"},
-      {"RandomIndexShuffle", {Int(9), Ints({1, 2, 3}), Int(8)}, "must not be above"},
+      {"RandomIndexShuffle", {Int(9), Ints({1, 2, 3}), Int(8)}, "max_index must be >= index, but 8 < 9"},
+      {"RandomIndexShuffle", {Int(-1), Ints({1, 2, 3}), Int(8)}, "index must be >= 0 but was -1"},
   });
+}
+
+TEST_F(DistributionTest, PoissonOfInfiniteRates) {
+  const Tensor seed = AsTensor<int64_t>({1, 2}), rate = AsTensor<float>({std::numeric_limits<float>::infinity()});
+  const auto draw = [&](DataType type) {
+    return RunOp1("StatelessRandomPoisson", {Ints({2, 1}), seed, rate}, Attrs().Set("dtype", type));
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor real, draw(DT_FLOAT));
+  EXPECT_TRUE(std::isinf(real.data<float>()[1]));
+  ASSERT_OK_AND_ASSIGN(const Tensor whole, draw(DT_INT32));
+  ExpectTensorEqual(whole, AsTensor<int32_t>({0, 0}, {2, 1}));
+  // No rate draws nothing, and what no memory holds is not asked for as double.
+  ASSERT_OK_AND_ASSIGN(const Tensor none,
+                       RunOp1("RandomPoissonV2", {Ints({3}), F({}, {0})}, Attrs().Set("dtype", DT_FLOAT)));
+  EXPECT_EQ(none.shape(), TensorShape({3, 0}));
+  EXPECT_THAT(RunOp1("StatelessRandomPoisson", {Ints({1 << 30, 1 << 30, 1}), seed, AsTensor<float>({1})},
+                     Attrs().Set("dtype", DT_FLOAT)),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("type float")));
 }
 
 TEST_F(DistributionTest, SobolPoints) {
