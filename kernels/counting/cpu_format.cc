@@ -89,7 +89,8 @@ absl::Status ReadFormats(OpKernelConstruction& ctx, std::string* src, std::strin
   RETURN_IF_ERROR(ctx.GetAttr("dst_format", dst));
   for (const auto& [name, format] : {std::pair{"Source", src}, std::pair{"Destination", dst}}) {
     if (format->size() == 4 || format->size() == 5) continue;
-    return errors::InvalidArgument(name, " format must be of length 4 or 5, received ", name, " format = ", *format);
+    return errors::InvalidArgument(name, " format must be of length 4 or 5, received ",
+                                   name == absl::string_view("Source") ? "src" : "dst", "_format = ", *format);
   }
   std::string sorted_src = *src, sorted_dst = *dst;
   std::sort(sorted_src.begin(), sorted_src.end());

@@ -34,3 +34,5 @@ row("DataFormatVecPermute", 0, each(*[lambda t, v=v, s=s, d=d: {"x": Fed(v, t), 
                                       for s, d in [("NHWC", "NCHW"), ("NCHW", "NHWC")]
                                       for v in ([1, 2, 3, 4], [5, 6], [[1, 2], [3, 4]], [[1, 2], [3, 4], [5, 6], [7, 8]], [1, 2, 3])],
                                     types=[I32, I64]))
+row("DataFormatVecPermute DataFormatDimMap", WORDS, plain(*[{"x": Fed([1, 2, 3, 0], I32), "src_format": a, "dst_format": b} for a, b in [
+    ("NHW", "NCH"), ("", ""), ("NHWCXY", "NCHWXY"), ("NHWC", "NHWD"), ("NHWC", "NHHC"), ("NHWC", "NCHWD")]]))

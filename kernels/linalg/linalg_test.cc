@@ -75,6 +75,8 @@ TEST_F(LinalgTest, EinsumContracts) {
   ASSERT_OK_AND_ASSIGN(Tensor sums, run("abc->a", {none}));
   EXPECT_EQ(sums.shape(), TensorShape({0}));
   EXPECT_THAT(run("ab->c", {a}), StatusIs(absl::StatusCode::kInvalidArgument));
+  // A space is a label, as in TensorFlow's op; its clients take them out.
+  EXPECT_THAT(run("a b->ab", {a}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("to have rank 3")));
   EXPECT_THAT(run("ab,bc->ac", {a, F({1, 2, 3}, {3, 1})}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("Expected dimension 2 at axis 0 of the input shaped [3,1]")));

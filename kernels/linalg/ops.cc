@@ -150,7 +150,6 @@ absl::Status MergeLabel(InferenceContext& c, const PartialTensorShape& shape, in
 absl::Status EinsumShape(InferenceContext& c) {
   std::string equation;
   RETURN_IF_ERROR(c.GetAttr("equation", &equation));
-  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   const size_t arrow = equation.find("->");
   if (arrow == std::string::npos)
     return errors::InvalidArgument("Expecting exactly one '->' in einsum equation: ", equation);

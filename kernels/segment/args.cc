@@ -45,10 +45,22 @@ absl::StatusOr<SegmentPlan> ReadSparseSegments(OpKernelContext& ctx) {
   SegmentPlan plan;
   ASSIGN_OR_RETURN(plan.sources, ReadIntegers(ctx.input(1)));
   ASSIGN_OR_RETURN(plan.ids, ReadIntegers(ctx.input(2)));
-  ASSIGN_OR_RETURN(plan.segments, CountSortedSegments(plan.ids));
-  if (ctx.num_inputs() > 3) {
-    ASSIGN_OR_RETURN(const int64_t count, ReadScalarInteger(ctx.input(3), "num_segments"));
+  const bool counted = ctx.num_inputs() > 3;
+  int64_t count = 0;
+  if (counted) {
+    if (ctx.input(3).dims() != 0) {
+      return errors::InvalidArgument("num_segments should be a scalar, not shape ", ctx.input(3).shape().ToString());
+    }
+    ASSIGN_OR_RETURN(count, ReadInteger(ctx.input(3), "num_segments"));
     if (count < 0) return errors::InvalidArgument("segment ids must be >= 0");
+  }
+  if (!plan.ids.empty() && plan.ids[0] < 0) {
+    const int64_t last = std::min(plan.ids.back(), std::numeric_limits<int64_t>::max() - 1);
+    return errors::InvalidArgument("Segment id ", plan.ids[0], " out of range [0, ", counted ? count : last + 1,
+                                   "), possibly because 'segment_ids' input is not sorted.");
+  }
+  ASSIGN_OR_RETURN(plan.segments, CountSortedSegments(plan.ids));
+  if (counted) {
     if (count < plan.segments) return errors::InvalidArgument("segment ids must be < num_segments");
     plan.segments = count;
   }

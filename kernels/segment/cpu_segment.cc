@@ -158,7 +158,7 @@ class SortedSegmentKernel : public SegmentKernel {
   absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) override {
     const Tensor& data = ctx.input(0);
     const Tensor& ids = ctx.input(1);
-    if (data.dims() < 1) return errors::InvalidArgument("data must be at least rank 1");
+    if (data.dims() < 1) return errors::InvalidArgument("input must be at least rank 1");
     if (ids.dims() != 1) return errors::InvalidArgument("segment_ids should be a vector.");
     if (ids.NumElements() != data.dim_size(0)) {
       return errors::InvalidArgument("segment_ids should be the same size as dimension 0 of input.");

@@ -28,3 +28,7 @@ row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad", 8, each
 row("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", 8, each(*[
     lambda t, i=i, s=s, n=n: {"grad": V((2, 3), t), "indices": Fed(i, I32), "segment_ids": Fed(s, I32), "dense_output_dim0": np.int32(n)}
     for i, s, n in [([0, 4, 0], [0, 0, 1], 5), ([0, 5], [0, 1], 5), ([0, 1], [0, 2], 5), ([], [], 5), ([0], [0, 1], 5)]]))
+for op, with_count in (("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", False), ("SparseSegmentSumWithNumSegments", True)):
+    row(op, WORDS, plain(*[{"data": V((4, 2), F32), "indices": ids(0, 1), "segment_ids": Fed(s, I32), **({"num_segments": Fed(n, I32)} if with_count else {})}
+                           for s in ([-1, 0], [-2, 1], [1, 0], [0, 9]) for n in ((3, [3], -1) if with_count else (0,))]))
+row("SegmentSum SegmentMean SegmentMax SegmentProd", WORDS, plain({"data": V((), F32), "segment_ids": Fed([0], I32)}))

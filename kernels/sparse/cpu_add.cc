@@ -32,13 +32,22 @@ absl::Status CheckOperands(const OpKernelContext& ctx) {
                                    " non-empty input values, got ", shape(1).dim_size(0), " and ",
                                    shape(4).dim_size(0));
   }
-  for (const auto& [first, name] : {std::pair(0, "a"), std::pair(3, "b")}) {
-    if (shape(first).dim_size(1) == shape(first + 2).dim_size(0)) continue;
+  if (shape(0).dim_size(1) != shape(3).dim_size(1)) {
+    return errors::InvalidArgument("Input indices must have the same dimension, got ", shape(0).dim_size(1), " and ",
+                                   shape(3).dim_size(1));
+  }
+  const auto check_columns = [&shape](int first, const char* name) -> absl::Status {
+    if (shape(first).dim_size(1) == shape(first + 2).dim_size(0)) return absl::OkStatus();
     return errors::InvalidArgument("Second dimension of ", name, "_indices and length of ", name,
                                    "_shape must match, got ", shape(first).dim_size(1), " and ",
                                    shape(first + 2).dim_size(0));
+  };
+  RETURN_IF_ERROR(check_columns(0, "a"));
+  if (shape(2) != shape(5)) {
+    const auto sizes = [&ctx](int i) { return absl::StrJoin(ctx.input(i).flat<int64_t>(), " "); };
+    return errors::InvalidArgument("Operands do not have the same ranks; got shapes: ", sizes(2), " and ", sizes(5));
   }
-  return absl::OkStatus();
+  return check_columns(3, "b");
 }
 
 // Inputs first, first + 1, first + 2.
@@ -48,9 +57,6 @@ absl::StatusOr<SparseTensor> ReadOperand(const OpKernelContext& ctx, int first) 
 
 absl::Status CheckSameShape(const SparseTensor& a, const SparseTensor& b) {
   if (a.rank() == 0) return errors::InvalidArgument("Invalid input_a shape. Received: []");
-  if (a.rank() != b.rank()) {
-    return errors::InvalidArgument("Input indices must have the same dimension, got ", a.rank(), " and ", b.rank());
-  }
   for (int d = 0; d < a.rank(); ++d) {
     if (a.shape()[d] == b.shape()[d]) continue;
     return errors::InvalidArgument("Operands' shapes do not match: got ", a.shape()[d], " and ", b.shape()[d],
@@ -246,6 +252,10 @@ class SparseTensorDenseAddKernel : public OpKernel {
     }
     if (shape.NumElements() != b.dims()) {
       return errors::InvalidArgument("Two operands have different ranks; received: ", shape.NumElements(), " and ",
+                                     b.dims());
+    }
+    if (b.dims() < 1 || b.dims() > 5) {
+      return errors::InvalidArgument("Only tensors with ranks between 1 and 5 are currently supported.  Tensor rank: ",
                                      b.dims());
     }
     if (indices.dim_size(1) != b.dims()) {

@@ -186,6 +186,16 @@ class BincountKernel : public OpKernel {
     if (kSource == Source::kDense && data.dims() > 2) {
       return errors::InvalidArgument("Shape must be at most rank 2 but is rank ", data.dims());
     }
+    // In the words that TensorFlow has for these ops alone.
+    if constexpr (kSource == Source::kSparse) {
+      ASSIGN_OR_RETURN(const SparseTensor sparse,
+                       SparseTensor::Read(ctx.input(0), data, ctx.input(2),
+                                          {"indices", "values", "shape", SparseTensor::Wording::kSparse}));
+      RETURN_IF_ERROR(sparse.CheckBounds(SparseTensor::Wording::kSparse));
+    }
+    if (kSource == Source::kRagged && ctx.input(0).NumElements() == 0) {
+      return errors::InvalidArgument("Splits must be non-empty");
+    }
     int inputs;
     ASSIGN_OR_RETURN(const Occurrences occurrences, ReadOccurrences<kSource>(ctx, &inputs));
     if (ctx.input(inputs).dims() != 0) {
@@ -195,6 +205,9 @@ class BincountKernel : public OpKernel {
     if (size < 0) return errors::InvalidArgument("size (", size, ") must be non-negative");
     const Tensor& weights = ctx.input(inputs + 1);
     const bool weighted = weights.NumElements() > 0;
+    if (weighted && weights.shape() != data.shape() && kSource == Source::kSparse) {
+      return errors::InvalidArgument("Input indices and weights must have the same size.");
+    }
     if (weighted && weights.shape() != data.shape()) {
       return errors::InvalidArgument(
           "`weights` must be the same shape as the values or a length-0 `Tensor`, in which "

@@ -15,7 +15,7 @@ absl::StatusOr<std::vector<FeatureColumn>> ReadColumns(const OpKernelContext& ct
   if (n > 0) {
     ASSIGN_OR_RETURN(const DimVector shape, ReadVector(ctx.input(2 * n), "shapes"));
     if (shape.size() != 2) {
-      return errors::InvalidArgument("shape should imply a 2D tensor, but got ", shape.size(), " sizes at position 0");
+      return errors::InvalidArgument("shape should imply a 2D tensor, but got [", shape.size(), "] at position 0");
     }
     *rows = shape[0];
   } else if (dense > 0) {
@@ -130,7 +130,7 @@ class SparseCrossHashedKernel : public OpKernel {
                                      buckets.shape().ToString(), " and ", strong.shape().ToString());
     }
     if (salt.dims() != 1 || salt.NumElements() != 2) {
-      return errors::InvalidArgument("Input \"salt\" must have length 2 but has shape ", salt.shape().ToString());
+      return errors::InvalidArgument("Input \"salt\" must have length 2 but has length ", salt.NumElements());
     }
     if (sparse_ == 0 && ctx.num_inputs() == 3) return errors::InvalidArgument("There are no columns to cross");
     const uint64_t key[2] = {static_cast<uint64_t>(salt.data<int64_t>()[0]),

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "core/tensor/index_tensor.h"
 #include "kernels/device/elements.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/sparse/family.h"
@@ -65,11 +66,12 @@ absl::StatusOr<Operand<V>> DenseOperand(OpKernelContext& ctx, const Tensor& tens
 template <typename V>
 absl::StatusOr<Operand<V>> SparseOperand(OpKernelContext& ctx, int first, bool validate) {
   if (ctx.input(first + 2).dims() != 1) return errors::InvalidArgument("Shape must be a 1D tensor.");
+  ASSIGN_OR_RETURN(const DimVector sizes, ReadIntegers(ctx.input(first + 2)));
+  if (sizes.size() < 2) return errors::InvalidArgument("Invalid rank ", sizes.size(), ".");
   ASSIGN_OR_RETURN(const SparseTensor sparse,
                    SparseTensor::Read(ctx.input(first), ctx.input(first + 1), ctx.input(first + 2),
                                       {"indices", "values", "shape", SparseTensor::Wording::kParts}));
   RETURN_IF_ERROR(sparse.DenseShape().status());
-  if (sparse.rank() < 2) return errors::InvalidArgument("Invalid rank ", sparse.rank(), ".");
   RETURN_IF_ERROR(validate ? sparse.CheckOrdered() : sparse.CheckBounds());
   ASSIGN_OR_RETURN(const Tensor wide, Widened(ctx, sparse.values()));
   Operand<V> result;

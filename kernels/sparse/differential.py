@@ -219,3 +219,33 @@ row("SparseToSparseSetOperation", 0, each(*[
     for o in OPERATIONS for i, s in [([[0, 0], [2, 1]], [3, 2]), (EMPTY, [3, 4]), (SORTED, [2, 4]), (INDICES[2], [3, 4])]], types=SETS))
 row("SetSize", 0, each(*[lambda t, i=i, s=s: {"set_indices": longs(i), "set_values": V((len(i),), t, (0, 2)), "set_shape": longs(s)}
                          for i, s in [(SORTED, [3, 4]), (EMPTY, [3, 4]), (INDICES[1], [3, 4]), ([[0], [1]], [3]), ([[3, 0]], [3, 4])]], types=SETS))
+
+
+def parts(prefix, indices, values, shape, t=F32):  # pylint: disable=redefined-outer-name
+    return {prefix + "indices": longs(indices), prefix + "values": Fed(values, t), prefix + "shape": longs(shape)}
+
+
+PAIR = ([[0], [2]], [1, 2], [3])
+row("SparseAdd", WORDS, plain(*[{**parts("a_", *a), **parts("b_", *b), "thresh": Fed(t, F32)} for a, b, t in [
+    (([[0, 0], [2, 0]], [1, 2], [3]), PAIR, 0), (PAIR, ([[0], [2]], [1, 2], [3, 1]), 0), (PAIR, ([[0], [2]], [1, 2], [4]), 0), (PAIR, ([[0, 0], [2, 0]], [1, 2], [3, 1]), 0),
+    (([[0], [2]], [1], [3]), PAIR, 0), (PAIR, PAIR, [0])]]))
+row("SparseTensorDenseAdd", WORDS, plain(*[{**parts("a_", *a), "b": V(b, F32)} for a, b in [
+    (([[0] * 6], [1], [1] * 6), (1,) * 6), ((np.zeros((1, 0)), [1], []), ()), (PAIR, (4,)), (PAIR, (3, 1)), (([[0], [5]], [1, 2], [3]), (3,)), (([[0], [-1]], [1, 2], [3]), (3,))]]))
+CROSSED = dict(dense_inputs=[], hashed_output=True, num_buckets=0, hash_key=956888297470, out_type=I64, internal_type=I64)
+row("SparseCross", WORDS, plain(*[{"indices": [longs(i)], "values": [longs(v)], "shapes": [longs(s)], **CROSSED} for i, v, s in [
+    ([[0, 0], [1, 0]], [1], [2, 1]), ([[0, 0], [1, 0]], [1, 2], [2, 1, 1]), ([[0], [1]], [1, 2], [2, 1]), ([0, 1], [1, 2], [2, 1]), ([[0, 0], [1, 0]], [[1, 2]], [2, 1])]]))
+row("SparseCrossHashed", WORDS, plain({"indices": [longs([[0, 0]])], "values": [longs([1])], "shapes": [longs([2, 1])], "dense_inputs": [], "num_buckets": longs(0),
+                                       "strong_hash": Fed(False, BOOL), "salt": longs([1])}))
+SQUARE = ([[0, 0], [1, 0]], [1, 2], [2, 2])
+row("SetSize", WORDS, plain(*[{**parts("set_", *s, t=I64), "validate_indices": True} for s in [
+    ([[0, 0], [1, 0]], [1, 2], [2]), ([[0, 0], [1, 0]], [1, 2], []), ([[0, 0], [5, 0]], [1, 2], [2, 2]), ([[1, 0], [0, 0]], [1, 2], [2, 2])]]))
+row("DenseToSparseSetOperation", WORDS, plain(*[{"set1": longs([[1, 2], [3, 4]]), **parts("set2_", *s, t=I64), "set_operation": "union", "validate_indices": True} for s in [
+    ([[0, 0], [1, 0]], [1, 2], [2]), ([[0], [1]], [1, 2], [2]), ([[0, 0], [5, 0]], [1, 2], [2, 2]), ([[0, 0], [1, 7]], [1, 2], [2, 2]), ([[0, 0], [1, 0]], [1, 2], [3, 2])]]))
+row("DenseToDenseSetOperation", WORDS, plain(*[{"set1": longs(a), "set2": longs(b), "set_operation": "a-b"} for a, b in [([1, 2], [1, 2]), (5, [[1]]), ([[1, 2]], [[1], [2]])]]))
+row("SparseToSparseSetOperation", WORDS, plain(*[{**parts("set1_", *a, t=I64), **parts("set2_", *SQUARE, t=I64), "set_operation": "union"} for a in [
+    ([[0, 0], [1, 0]], [1, 2], []), ([[0, 0], [5, 0]], [1, 2], [2, 2]), ([[0, 0], [1, 0]], [1, 2], [3, 2]), ([[0, 0], [1, 0]], [1], [2, 2])]]))
+row("SparseBincount", WORDS, plain(*[{"indices": longs(i), "values": Fed(v, I32), "dense_shape": longs(s), "size": Fed(5, I32), "weights": V(w, F32)} for i, v, s, w in [
+    ([[0, 0], [5, 0]], [1, 2], [2, 2], (0,)), ([[0, 0], [-1, 0]], [1, 2], [2, 2], (0,)), ([[0], [1]], [1], [3], (0,)), ([[0], [1]], [1, 2], [3], (3,)), ([[0, 0], [1, 0]], [1, 2], [3], (0,)),
+    ([0, 1], [1, 2], [3], (0,)), ([[0], [1]], [[1, 2]], [3], (0,)), ([[0], [9]], [1, 2], [3], (0,)), ([[0], [1]], [1, -2], [3], (0,))]]))
+row("RaggedBincount", WORDS, plain(*[{"splits": longs(s), "values": Fed(v, I32), "size": Fed(5, I32), "weights": V((0,), F32)} for s, v in [
+    ([], [1, 2]), ([0, 1, 3], [1, 2]), ([1, 2], [1, 2]), ([0, 1, 2], [1, -2]), ([0], [1])]]))

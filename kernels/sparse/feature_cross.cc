@@ -11,11 +11,15 @@ namespace weir {
 
 absl::StatusOr<FeatureColumn> SparseColumn(const Tensor& indices, const Tensor& values, const Tensor& shape,
                                            int64_t rows, int position) {
+  if (indices.dims() == 2 && indices.dim_size(1) != 2) {
+    return errors::InvalidArgument("Expected D2 of index to be 2 got ", indices.dim_size(1), " at position ", position);
+  }
+  if (indices.dims() == 2 && values.dims() == 1 && values.dim_size(0) != indices.dim_size(0)) {
+    return errors::InvalidArgument("Expected size of values to be ", indices.dim_size(0), " got ", values.dim_size(0),
+                                   " at position ", position);
+  }
   absl::StatusOr<SparseTensor> sparse = SparseTensor::Read(indices, values, shape, {"indices", "values", "shapes"});
   if (!sparse.ok()) return errors::InvalidArgument(sparse.status().message(), " at position ", position);
-  if (sparse->rank() != 2) {
-    return errors::InvalidArgument("Expected D2 of index to be 2 got ", sparse->rank(), " at position ", position);
-  }
   if (sparse->shape()[0] != rows) {
     return errors::InvalidArgument("Expected batch size ", rows, " got ", sparse->shape()[0], " at position ",
                                    position);

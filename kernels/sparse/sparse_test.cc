@@ -80,6 +80,14 @@ TEST_F(SparseTest, PartsMustAgree) {
               "Expected 3 and 3 non-empty input values, got 2 and 3");
   ExpectError("SparseAdd", {indices_, values_, Longs({3}), indices_, values_, shape_, zero},
               "Second dimension of a_indices and length of a_shape must match, got 2 and 1");
+  ExpectError("SparseAdd", {indices_, values_, shape_, indices_, values_, Longs({3, 4, 5}), zero},
+              "Operands do not have the same ranks; got shapes: 3 4 and 3 4 5");
+  ExpectError("SparseAdd", {Rows({0, 1, 2}, 1), values_, Longs({3}), indices_, values_, shape_, zero},
+              "Input indices must have the same dimension, got 1 and 2");
+  ExpectError("SetSize", {indices_, AsTensor<int32_t>({1, 2, 3}), Longs({3})}, "Invalid rank 1.");
+  const Tensor deep = Tensor(DT_FLOAT, TensorShape({1, 1, 1, 1, 1, 1}));
+  ExpectError("SparseTensorDenseAdd", {Rows({0, 0, 0, 0, 0, 0}, 6), Floats({1}), Longs({1, 1, 1, 1, 1, 1}), deep},
+              "Only tensors with ranks between 1 and 5 are currently supported.  Tensor rank: 6");
   ExpectError("SparseSplit", {AsScalar<int64_t>(0), Rows({0, 1, 7, 0, 1, 3}, 2), values_, shape_},
               "Sparse index tuple indices[1, :] = [7, 0] is out of bounds", Attrs().Set("num_split", int64_t{3}));
   ExpectError("SparseSoftmax", {indices_, values_, Longs({3, -4})}, "-4");

@@ -6,10 +6,8 @@ namespace weir {
 namespace {
 
 absl::StatusOr<int> ReadSplitAxis(const Tensor& tensor, int rank) {
-  if (tensor.NumElements() != 1 || tensor.dims() != 0) {
-    return errors::InvalidArgument("split_dim must be a scalar but has rank ", tensor.dims());
-  }
-  ASSIGN_OR_RETURN(const int64_t axis, ReadInteger(tensor, "split_dim"));
+  ASSIGN_OR_RETURN(const DimVector axes, ReadIntegers(tensor));
+  const int64_t axis = axes[0];
   if (axis < -rank || axis >= rank) {
     return errors::InvalidArgument("-input rank(-", rank, ") <= split_dim < input rank (", rank, "), but got ", axis);
   }
@@ -20,6 +18,7 @@ absl::StatusOr<int> ReadSplitAxis(const Tensor& tensor, int rank) {
 
 absl::StatusOr<SplitSizes> SplitSizes::Equal(const TensorShape& input, const Tensor& axis, int pieces) {
   SplitSizes sizes;
+  if (axis.dims() != 0) return errors::InvalidArgument("split_dim must be a scalar but has rank ", axis.dims());
   ASSIGN_OR_RETURN(sizes.axis, ReadSplitAxis(axis, input.dims()));
   const int64_t length = input.dim_size(sizes.axis);
   if (length % pieces != 0) {
@@ -34,6 +33,9 @@ absl::StatusOr<SplitSizes> SplitSizes::Equal(const TensorShape& input, const Ten
 absl::StatusOr<SplitSizes> SplitSizes::Of(const TensorShape& input, const Tensor& lengths, const Tensor& axis,
                                           int pieces) {
   SplitSizes sizes;
+  if (axis.NumElements() != 1) {
+    return errors::InvalidArgument("split_dim_tensor must have exactly one element.");
+  }
   ASSIGN_OR_RETURN(sizes.axis, ReadSplitAxis(axis, input.dims()));
   if (lengths.dims() != 1 || lengths.NumElements() != pieces) {
     return errors::InvalidArgument("size of the split_tensor must be 1-D and have the same elements as outputs got ",
@@ -48,11 +50,13 @@ absl::StatusOr<SplitSizes> SplitSizes::Of(const TensorShape& input, const Tensor
     if (length == -1) {
       if (open >= 0) return errors::InvalidArgument("There can only be one -1 in the input.");
       open = i;
-    } else if (length < 0) {
-      return errors::InvalidArgument("Split size at index ", i, " must be >= 0. Got: ", length);
     } else if (__builtin_add_overflow(given, length, &given)) {
       return errors::InvalidArgument("Split sizes overflow");
     }
+  }
+  if (pieces == 1 && open < 0 && given != whole) {
+    return errors::InvalidArgument("If there is only one output, it must have the same size as the input. Input size: ",
+                                   whole, " output size: ", given);
   }
   if (open >= 0 ? given > whole : given != whole) {
     return errors::InvalidArgument(
@@ -62,6 +66,10 @@ absl::StatusOr<SplitSizes> SplitSizes::Of(const TensorShape& input, const Tensor
         given);
   }
   if (open >= 0) sizes.lengths[open] = whole - given;
+  for (int i = 0; i < pieces; ++i) {
+    if (sizes.lengths[i] >= 0) continue;
+    return errors::InvalidArgument("Split size at index ", i, " must be >= 0. Got: ", sizes.lengths[i]);
+  }
   return sizes;
 }
 

@@ -22,6 +22,8 @@ row("Einsum", 256, each(*[lambda t, e=e, s=s: {"inputs": [V(x, t) for x in s], "
                                        ("ii->i", [(3, 3)]), ("i->ii", [(3,)]), ("...ab,...bc->...ac", [(2, 3, 4), (4, 5)]), ("ab,cd->abcd", [(2, 3), (2, 2)]),
                                        ("abd,acd->abc", [(2, 3, 4), (2, 5, 4)]), ("ab,bc->ac", [(2, 3), (4, 4)]), (",ab->b", [(), (2, 3)])]],
                         types=[F32, F64, I32, C64]))
+row("Einsum", WORDS, plain(*[{"inputs": [V(s, F32) for s in shapes], "equation": e} for e, *shapes in [
+    ("i j,jk->ik", (2, 3), (3, 4)), ("ij,jk->ik", (2, 3), (4, 4)), ("ijk,jk->ik", (2, 3), (3, 4)), ("ij,jk->ik", (2, 2, 3), (3, 4))]]))
 # Not "i...->": TensorFlow refuses an ellipsis that the output lacks, Weir sums over it, as its gradient of Einsum wants.
 row("Einsum", 64, plain(*[{"inputs": [V(s, F32) for s in shapes], "equation": e} for e, *shapes in [
     ("i1->i", (2, 3)), ("...ij->i", (2,)), ("ij,jkl->ik", (2, 3), (3, 4)), ("ii->i", (2, 3)),

@@ -73,8 +73,7 @@ struct EinsumEquation::Roles {
   }
 };
 
-absl::StatusOr<EinsumEquation> EinsumEquation::Parse(std::string equation, int num_inputs) {
-  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+absl::StatusOr<EinsumEquation> EinsumEquation::Parse(const std::string& equation, int num_inputs) {
   const std::vector<std::string> sides = absl::StrSplit(equation, "->");
   if (sides.size() != 2) return errors::InvalidArgument("Expecting exactly one '->' in einsum equation: ", equation);
   EinsumEquation parsed;

@@ -31,7 +31,7 @@ struct EinsumPlan {
 class EinsumEquation {
  public:
   // InvalidArgument, in TensorFlow's words, for what is no equation of `num_inputs` operands.
-  static absl::StatusOr<EinsumEquation> Parse(std::string equation, int num_inputs);
+  static absl::StatusOr<EinsumEquation> Parse(const std::string& equation, int num_inputs);
   // InvalidArgument for shapes that do not fit.
   absl::StatusOr<EinsumPlan> PlanFor(absl::Span<const TensorShape> inputs) const;
 
