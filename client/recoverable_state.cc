@@ -49,7 +49,7 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
     flags.push_back(variable.is_initialized());
     if (variable.valid()) devices.insert(variable.handle().node()->requested_device());
   }
-  marker_ = std::make_unique<RestoreMarker>(root, devices);
+  marker_ = std::make_unique<RestoreMarker>(root, devices, options_.global_step.name());
   flags.insert(flags.end(), marker_->whole().begin(), marker_->whole().end());
   if (options_.global_step.valid()) {
     global_step_ = options_.global_step.Read(root.ColocateWith(options_.global_step.handle().op()));
@@ -115,7 +115,7 @@ absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Sourc
       return status;
     }
     if (!absl::IsDataLoss(status)) return status;
-    WEIR_LOG(WARNING) << "Checkpoint " << checkpoint << " is damaged: " << status.message();
+    WEIR_LOG(WARNING) << "Checkpoint " << checkpoint << " is skipped: " << status.message();
     damage.Update(status);
   }
   if (!damage.ok()) {
@@ -152,12 +152,21 @@ absl::Status RecoverableState::EstablishPositions(Session& session) {
     ASSIGN_OR_RETURN(source.most, GlobalStep(session));
   }
   std::string position_from;
-  return RestoreOrInitialize(session, source, initialize_positions_, {}, &position_from);
+  RETURN_IF_ERROR(RestoreOrInitialize(session, source, initialize_positions_, {}, &position_from));
+  if (position_from.empty() && global_step_.valid() && source.most > 0) {
+    WEIR_LOG(WARNING) << "No input position of step " << source.most << " or before in " << source.dir
+                      << "; the input starts from its beginning";
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
-  ASSIGN_OR_RETURN(const std::vector<Tensor> result, session.Run({global_step_}));
-  return result[0].scalar<int64_t>();
+  const absl::StatusOr<std::vector<Tensor>> result = session.Run({global_step_});
+  if (absl::IsFailedPrecondition(result.status())) {
+    return errors::Unavailable("The variables were lost again: ", result.status().message());
+  }
+  RETURN_IF_ERROR(result.status());
+  return (*result)[0].scalar<int64_t>();
 }
 
 absl::Status RecoverableState::Save(Session& session, int64_t step) {

@@ -14,8 +14,8 @@ namespace weir {
 // restore leaves variables of two generations, all initialised; the marks that it leaves too say so to its successor.
 class RestoreMarker {
  public:
-  // `devices` as nodes request them; each task is marked once.
-  RestoreMarker(const Scope& scope, const std::set<std::string>& devices);
+  // `devices` as nodes request them; each task is marked once. `training` tells apart programs that share tasks.
+  RestoreMarker(const Scope& scope, const std::set<std::string>& devices, const std::string& training);
 
   absl::Status Begin(Session& session) const { return session.RunTargets({begin_}); }
   absl::Status End(Session& session) const { return session.RunTargets({end_}); }

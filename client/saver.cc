@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -28,6 +30,16 @@ bool IsTemporary(absl::string_view name, absl::string_view base) {
   const absl::string_view step = name.substr(0, at), digits = name.substr(at + strlen(kTemporary));
   return std::all_of(step.begin(), step.end(), absl::ascii_isdigit) && digits.size() == kTemporaryDigits &&
          std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit);
+}
+
+// The checkpoint, "base-STEP", of which `name` is a data file or an index in the making; empty for other names.
+std::string OwnerOf(absl::string_view name, absl::string_view base) {
+  const absl::string_view whole = name;
+  if (!absl::ConsumePrefix(&name, base) || !absl::ConsumePrefix(&name, "-")) return "";
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const absl::string_view rest = name.substr(digits);
+  if (digits == 0 || !(absl::StartsWith(rest, ".data-") || absl::StartsWith(rest, ".index.merging"))) return "";
+  return std::string(whole.substr(0, whole.size() - rest.size()));
 }
 
 }  // namespace
@@ -178,8 +190,11 @@ absl::Status Saver::RemoveUnfinished(const std::string& prefix) const {
   const std::string dir(DirName(prefix)), base(BaseName(prefix));
   const absl::StatusOr<std::vector<std::string>> names = files->List(dir.empty() ? "." : dir);
   if (!names.ok()) return absl::IsNotFound(names.status()) ? absl::OkStatus() : names.status();
+  const std::set<std::string> present(names->begin(), names->end());
   for (const std::string& name : *names) {
-    if (IsTemporary(name, base)) RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(dir, name)));
+    const std::string owner = OwnerOf(name, base);
+    const bool is_orphan = !owner.empty() && present.count(owner + ".index") == 0;
+    if (IsTemporary(name, base) || is_orphan) RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(dir, name)));
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,12 @@ bool IsTaskLoss(const absl::Status& status) {
          absl::IsCancelled(status);
 }
 
+// Of a disk: it may pass. A missing permission or directory does not.
+bool IsTrouble(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsInternal(status) || absl::IsUnknown(status) ||
+         absl::IsDataLoss(status);
+}
+
 }  // namespace
 
 TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
@@ -124,13 +130,13 @@ absl::Status TrainingLoop::SaveIfDue(Session& session) {
   return by_steps || by_time ? SaveOrWarn(session) : absl::OkStatus();
 }
 
-// A full disk, say, must not end the training: what is trained is not lost, and there may be room at the next save.
+// A full disk must not end the training: the variables are intact, and there may be room at the next save.
 absl::Status TrainingLoop::SaveOrWarn(Session& session) {
   last_tried_step_ = global_step_;
   last_tried_time_ = MonotonicNow();
   const absl::Status status = state_.Save(session, global_step_);
   if (status.ok()) return Saved(session);
-  if (IsTaskLoss(status) || absl::IsFailedPrecondition(status)) return status;
+  if (!IsTrouble(status)) return status;
   WEIR_LOG(WARNING) << "Training goes on without a checkpoint of step " << global_step_ << ": " << status.message();
   for (const auto& hook : options_.hooks) hook->SaveFailed(status, global_step_);
   return absl::OkStatus();

@@ -40,14 +40,14 @@ struct TrainingLoopOptions {
   absl::Duration recovery_timeout = absl::Minutes(5);
 };
 
-// Starts from the newest complete checkpoint of the directory, or else from the initializers, then steps until a hook
+// Starts from the newest undamaged checkpoint of the directory, or else from the initializers, then steps until a hook
 // stops it or the input ends (OUT_OF_RANGE). Not thread-safe.
 // - If a step fails because a task was lost (UNAVAILABLE, ABORTED, CANCELLED, DEADLINE_EXCEEDED), waits until the
 //   cluster responds again.
-// - If variables were lost with the task, restores all of them from the newest complete checkpoint; it never
+// - If variables were lost with the task, restores all of them from the newest undamaged checkpoint; it never
 //   initialises a variable while others have trained values.
-// - If a save between steps fails, logs a warning and goes on; the next save is tried when it is due. The first and the
-//   last save must succeed.
+// - If a save between steps fails because of the disk, logs a warning and continues; the next save runs when due. The
+//   first and the last save must succeed.
 // - Other errors end the loop.
 class TrainingLoop {
  public:

@@ -226,10 +226,13 @@ TEST_F(TrainingLoopTest, ARestoreThatWasCutShortIsRepeated) {
 TEST_F(TrainingLoopTest, LeftoversOfAKilledSaveAreRemoved) {
   const std::string left = directory_.Path("model.ckpt-3_temp_0123456789abcdef");
   const std::string other = directory_.Path("model.ckpt-three_temp_0123456789abcdef");
+  const std::string data = directory_.Path("model.ckpt-3.data-00000-of-00001");
+  std::ofstream(data) << "renamed before the index was";
   for (const std::string& folder : {left, other}) std::filesystem::create_directory(folder);
   std::ofstream(left + "/part-00000-of-00001.index") << "x";
   ASSERT_THAT(Train([] {}), IsOk());
   EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_FALSE(std::filesystem::exists(data));
   EXPECT_TRUE(std::filesystem::exists(other));
 }
 

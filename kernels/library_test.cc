@@ -44,8 +44,8 @@ TEST_F(RegisterAllTest, EveryOpHasAShapeFunction) {
   }
 }
 
-// An asynchronous kernel waits for other nodes, or for functions; a BlockingKernel only for files. What a _Recv waits for
-// is an edge of the whole graph.
+// An asynchronous kernel waits for other nodes, or for functions; a BlockingKernel only for files. _Recv waits along an
+// edge of the unpartitioned graph.
 bool Waits(const KernelRegistry::Registration& registration) {
   const std::unique_ptr<OpKernel> kernel = registration.factory();
   return dynamic_cast<AsyncOpKernel*>(kernel.get()) != nullptr &&

@@ -67,8 +67,7 @@ class SessionTasks {
   std::vector<std::string> FilteredTasks() const;
   // All at once, like everything here that calls several tasks.
   std::vector<absl::StatusOr<Task>> Ask(const std::vector<std::string>& tasks) const;
-  // Opens sessions on the tasks that were found, and asks for their capabilities; the others' errors are returned as
-  // they are.
+  // Opens sessions on the tasks that were found, and asks for their capabilities. Tasks with an error keep it.
   std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,
                                                std::vector<absl::StatusOr<Task>>* found) const;
   bool PassesFilter(absl::string_view task) const;

@@ -69,7 +69,6 @@ Worker::Worker(Options options) : options_(std::move(options)), steps_(options_.
 }
 
 Worker::~Worker() {
-  suspension_.reset();
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
@@ -107,11 +106,11 @@ void Worker::StoodStill(absl::Duration gap) {
       if (IsOfOtherMaster(*session)) sessions.push_back(session);
     }
   }
-  WEIR_LOG(WARNING) << "The process stood still for " << absl::FormatDuration(gap)
-                    << "; it gives up the steps of before";
-  const absl::Status reason =
-      WithOrigin(errors::Unavailable("The task stood still for ", absl::FormatDuration(gap), " and gave up its steps"),
-                 {.task = options_.task});
+  WEIR_LOG(WARNING) << "The process was suspended for " << absl::FormatDuration(gap)
+                    << "; cancelling the steps of other masters";
+  const absl::Status reason = WithOrigin(
+      errors::Unavailable("The task was suspended for ", absl::FormatDuration(gap), " and cancelled its steps"),
+      {.task = options_.task});
   for (const auto& session : sessions) session->CancelSteps(reason);
 }
 

@@ -109,7 +109,8 @@ class Worker : public WorkerInterface {
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);  // by step
   bool keeps_stats_ GUARDED_BY(mu_) = false;
   std::deque<std::pair<int64_t, tensorflow::StepStats>> kept_stats_ GUARDED_BY(mu_);
-  std::unique_ptr<SuspensionWatch> suspension_;  // destroyed first: its thread uses the rest
+  std::unique_ptr<SuspensionWatch>
+      suspension_;  // destroyed first, after all steps: they check it, and its thread uses the rest
 };
 
 }  // namespace weir

@@ -58,6 +58,8 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     if (auto step = weak.lock()) step->Cancel(reason);
   });
   if (!session_token_) return errors::Cancelled("The session was closed");
+  // The task may have been suspended before the step could be cancelled.
+  if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
   if (options_.timers != nullptr && options_.deadline != absl::InfiniteFuture()) {
     timer_ = options_.timers->Schedule(options_.deadline, [weak, id = options_.step_id] {
       if (auto step = weak.lock())

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "core/checkpoint/bundle_format.h"
+#include "core/logging.h"
 #include "tensorflow/python/training/checkpoint_state.pb.h"
 
 namespace weir {
@@ -50,11 +51,12 @@ struct Candidate {
   int64_t mtime_nanos = 0;
 };
 
-// The checkpoints in the directory itself, newest first.
-std::vector<std::string> IndexedCheckpoints(FileSystem* file_system, const std::string& dir) {
+// The checkpoints in the directory itself, newest first; none if there is no such directory.
+absl::StatusOr<std::vector<std::string>> IndexedCheckpoints(FileSystem* file_system, const std::string& dir) {
   std::vector<Candidate> candidates;
   auto names = file_system->List(dir);
-  if (!names.ok()) return {};
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  RETURN_IF_ERROR(names.status());
   for (absl::string_view name : *names) {
     if (!absl::ConsumeSuffix(&name, ".index")) continue;
     const std::string prefix = JoinPath(dir, name);
@@ -68,7 +70,8 @@ std::vector<std::string> IndexedCheckpoints(FileSystem* file_system, const std::
   return prefixes;
 }
 
-std::vector<std::string> Candidates(FileSystem* file_system, const std::string& dir) {
+// Checkpoints on the list, the latest first, then others in the directory. A damaged list counts as none.
+absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, const std::string& dir) {
   std::vector<std::string> prefixes;
   auto add = [&](const std::string& prefix) {
     if (std::find(prefixes.begin(), prefixes.end(), prefix) == prefixes.end()) prefixes.push_back(prefix);
@@ -76,8 +79,11 @@ std::vector<std::string> Candidates(FileSystem* file_system, const std::string& 
   if (auto state = ReadCheckpointState(file_system, dir); state.ok()) {
     if (!state->latest.empty()) add(state->latest);
     std::for_each(state->all.rbegin(), state->all.rend(), add);
+  } else if (!absl::IsNotFound(state.status()) && !absl::IsDataLoss(state.status())) {
+    return state.status();
   }
-  for (const std::string& prefix : IndexedCheckpoints(file_system, dir)) add(prefix);
+  ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
+  for (const std::string& prefix : indexed) add(prefix);
   return prefixes;
 }
 
@@ -94,9 +100,10 @@ std::optional<std::pair<std::string, int64_t>> SplitStep(absl::string_view prefi
 std::vector<std::string> Unlisted(FileSystem* file_system, const std::string& dir, const std::string& prefix,
                                   const std::string& latest) {
   const auto newest = SplitStep(prefix), listed = SplitStep(latest);
-  if (!newest || !listed || newest->first != listed->first) return {};
+  if (!newest || !listed || newest->first != listed->first) return std::vector<std::string>();
   std::map<int64_t, std::string> found;
-  for (const std::string& candidate : IndexedCheckpoints(file_system, dir)) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
+  for (const std::string& candidate : indexed) {
     const auto split = SplitStep(candidate);
     if (!split || split->first != newest->first) continue;
     if (split->second > listed->second && split->second < newest->second) found[split->second] = candidate;
@@ -154,8 +161,9 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
     state.timestamps.erase(state.timestamps.begin() + (again - state.all.begin()));
     state.all.erase(again);
   }
-  for (std::string& unlisted : Unlisted(file_system, dir, prefix, state.latest)) {
-    state.all.push_back(std::move(unlisted));
+  ASSIGN_OR_RETURN(const std::vector<std::string> unlisted, Unlisted(file_system, dir, prefix, state.latest));
+  for (const std::string& found : unlisted) {
+    state.all.push_back(found);
     state.timestamps.push_back(options.timestamp);
   }
   state.latest = prefix;
@@ -163,29 +171,45 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   state.timestamps.push_back(options.timestamp);
   if (state.last_preserved == 0) state.last_preserved = options.timestamp;
   const size_t surplus = options.keep > 0 && state.all.size() > options.keep ? state.all.size() - options.keep : 0;
-  const std::vector<std::string> dropped(state.all.begin(), state.all.begin() + surplus);
-  state.all.erase(state.all.begin(), state.all.begin() + surplus);
-  state.timestamps.erase(state.timestamps.begin(), state.timestamps.begin() + surplus);
   // A file that is deleted before it leaves the list cannot be forgotten by a crash. Only the latest one on the list
-  // stays until then.
+  // stays until then, and what cannot be deleted stays on it.
   const std::string latest = previous.ok() ? previous->latest : "";
-  for (const std::string& old : dropped) {
-    if (old != latest) RETURN_IF_ERROR(DeleteCheckpoint(file_system, old));
+  absl::Status undeleted;
+  bool drops_latest = false;
+  CheckpointState kept = state;
+  kept.all.clear();
+  kept.timestamps.clear();
+  for (size_t i = 0; i < state.all.size(); ++i) {
+    const bool is_latest = state.all[i] == latest;
+    if (i < surplus) {
+      const absl::Status deleted = is_latest ? absl::OkStatus() : DeleteCheckpoint(file_system, state.all[i]);
+      drops_latest = drops_latest || is_latest;
+      undeleted.Update(deleted);
+      if (deleted.ok()) continue;
+    }
+    kept.all.push_back(state.all[i]);
+    kept.timestamps.push_back(state.timestamps[i]);
   }
-  RETURN_IF_ERROR(WriteCheckpointState(file_system, dir, state));
-  const bool drops_latest = std::find(dropped.begin(), dropped.end(), latest) != dropped.end();
-  return drops_latest ? DeleteCheckpoint(file_system, latest) : absl::OkStatus();
+  RETURN_IF_ERROR(WriteCheckpointState(file_system, dir, kept));
+  if (drops_latest) undeleted.Update(DeleteCheckpoint(file_system, latest));
+  if (!undeleted.ok()) WEIR_LOG(WARNING) << "An old checkpoint stays: " << undeleted.message();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_system, const std::string& dir) {
   std::vector<std::string> complete, reasons;
-  for (const std::string& prefix : Candidates(file_system, dir)) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file_system, dir));
+  for (const std::string& prefix : candidates) {
     const absl::Status status = CheckCheckpointComplete(file_system, prefix);
     if (status.ok()) {
       complete.push_back(prefix);
-    } else if (file_system->Exists(BundleIndexPath(prefix))) {
-      reasons.push_back(std::string(status.message()));
+      continue;
     }
+    if (!absl::IsNotFound(status) && !absl::IsDataLoss(status)) return status;
+    const absl::Status index = file_system->Stat(BundleIndexPath(prefix)).status();
+    if (absl::IsNotFound(index)) continue;  // deleted
+    WEIR_LOG(WARNING) << "Checkpoint " << prefix << " is skipped: " << status.message();
+    reasons.push_back(std::string(status.message()));
   }
   if (complete.empty() && !reasons.empty()) {
     return errors::DataLoss("No checkpoint in ", dir, " can be read: ", absl::StrJoin(reasons, "; "));
@@ -195,7 +219,8 @@ absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_sy
 
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir) {
   std::vector<std::string> reasons;
-  for (const std::string& prefix : Candidates(file_system, dir)) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file_system, dir));
+  for (const std::string& prefix : candidates) {
     absl::Status status = CheckCheckpointComplete(file_system, prefix);
     if (status.ok()) return prefix;
     reasons.push_back(std::string(status.message()));

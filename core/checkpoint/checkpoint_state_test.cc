@@ -95,6 +95,26 @@ TEST_F(CheckpointStateTest, CompleteCheckpointsAreListedNewestFirst) {
   EXPECT_THAT(CompleteCheckpoints(fs_.get(), "d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("d/ckpt-3")));
 }
 
+TEST_F(CheckpointStateTest, ADirectoryThatCannotBeReadIsNoEmptyOne) {
+  Save("d/ckpt-1");
+  FaultInjectingFileSystem faulty(fs_.get());
+  faulty.Inject({.kinds = {FaultInjectingFileSystem::kRead}, .error = errors::Internal("Input/output error")});
+  ASSERT_THAT(AddCheckpoint(fs_.get(), "d", "d/ckpt-1", {}), IsOk());
+  EXPECT_THAT(CompleteCheckpoints(&faulty, "d"), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(CheckpointStateTest, AnOldCheckpointThatCannotBeDeletedStaysOnTheList) {
+  for (int step = 1; step <= 2; ++step) {
+    Save(absl::StrCat("d/ckpt-", step));
+    ASSERT_THAT(AddCheckpoint(fs_.get(), "d", absl::StrCat("d/ckpt-", step), {.keep = 2}), IsOk());
+  }
+  FaultInjectingFileSystem faulty(fs_.get());
+  faulty.Inject({.kinds = {FaultInjectingFileSystem::kDelete}, .crash = false});
+  Save("d/ckpt-3");
+  ASSERT_THAT(AddCheckpoint(&faulty, "d", "d/ckpt-3", {.keep = 2}), IsOk());
+  EXPECT_THAT(ReadCheckpointState(fs_.get(), "d")->all, ElementsAre("d/ckpt-1", "d/ckpt-2", "d/ckpt-3"));
+}
+
 // A save that is killed at any point leaves the directory so that the next one leaves two checkpoints.
 TEST_F(CheckpointStateTest, ACrashLeavesNoSurplusCheckpoint) {
   bool crashed = true;
@@ -109,7 +129,9 @@ TEST_F(CheckpointStateTest, ACrashLeavesNoSurplusCheckpoint) {
       faulty.Heal();
       EXPECT_THAT(LatestCheckpoint(fs_.get(), "d"), IsOk());
     }
-    EXPECT_THAT(*fs_->Glob("d/*.index"), ElementsAre("d/ckpt-3.index", "d/ckpt-4.index")) << at;
+    EXPECT_THAT(*fs_->List("d"), ElementsAre("checkpoint", "ckpt-3.data-00000-of-00001", "ckpt-3.index",
+                                             "ckpt-4.data-00000-of-00001", "ckpt-4.index"))
+        << at;
   }
 }
 

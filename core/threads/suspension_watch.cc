@@ -53,8 +53,8 @@ void SuspensionWatch::Watch() {
 
 absl::Status SuspensionWatch::Check() const {
   if (!record_.IsFenced(BootNanos())) return absl::OkStatus();
-  return errors::Unavailable("The task stood still for more than ", absl::FormatDuration(options_.limit),
-                             ", so steps that began before are given up. Run the step again");
+  return errors::Unavailable("The task was suspended for more than ", absl::FormatDuration(options_.limit),
+                             " and rejects steps until it has settled; retry");
 }
 
 }  // namespace weir

@@ -36,12 +36,14 @@ class SuspensionRecord {
   std::atomic<int64_t> fenced_until_nanos_{0};
 };
 
-// Fences a task that stood still so long that its peers take it for dead. They have given up its steps by then, so no
-// step of before may take effect, nor one that waited in a socket or a ring. Thread-safe.
+// Fences a task that was suspended so long that its peers may have taken it for dead. They have failed its steps then,
+// so neither a running step nor one still queued in a socket or ring may take effect. Thread-safe.
 class SuspensionWatch {
  public:
   struct Options {
-    absl::Duration limit = absl::Seconds(5);  // below the time in which peers find a hung task
+    // Below the time in which peers find a hung task: 3 s after a ping (distribute/transport/grpc_channel.h), or 4.75 s
+    // of silence on a link.
+    absl::Duration limit = absl::Seconds(2.5);
     absl::Duration settling = absl::Seconds(1);
     // Runs on the watch's thread after a return, with the time that the process stood still.
     std::function<void(absl::Duration)> returned;

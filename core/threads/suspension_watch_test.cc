@@ -32,7 +32,7 @@ TEST(SuspensionWatchTest, ChecksAndReports) {
                            if (!returned.HasBeenNotified()) returned.Notify();
                          }});
   returned.WaitForNotification();
-  EXPECT_THAT(watch.Check(), StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("stood still")));
+  EXPECT_THAT(watch.Check(), StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("suspended")));
   SuspensionWatch patient({.limit = absl::Hours(1)});
   EXPECT_THAT(patient.Check(), IsOk());
 }

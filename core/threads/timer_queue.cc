@@ -1,6 +1,7 @@
 #include "core/threads/timer_queue.h"
 
 #include "core/clock.h"
+
 namespace weir {
 
 TimerQueue::~TimerQueue() {

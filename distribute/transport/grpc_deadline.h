@@ -1,4 +1,4 @@
-// Deadlines between our clock and gRPC's, through neither of which a change of wall time shows.
+// Converts deadlines between MonotonicNow and gRPC; wall-clock changes do not affect them.
 #pragma once
 
 #include <grpc/support/time.h>

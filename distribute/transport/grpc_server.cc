@@ -73,12 +73,14 @@ class OwnerEvent : public CompletionEvent {
 
 constexpr char kMayComeAgain[] = "weir/may_come_again";
 
-absl::Status CallerHasGone(const grpc::ServerContext& context) {
-  absl::Status status = absl::CancelledError("The caller cancelled or disconnected");
+bool IsWeirs(const grpc::ServerContext& context) {
   const auto agent = context.client_metadata().find("user-agent");
-  if (agent == context.client_metadata().end() || !agent->second.starts_with(kUserAgent)) {
-    status.SetPayload(kMayComeAgain, absl::Cord());
-  }
+  return agent != context.client_metadata().end() && agent->second.starts_with(kUserAgent);
+}
+
+absl::Status CallerHasGone(bool may_come_again) {
+  absl::Status status = absl::CancelledError("The caller cancelled or disconnected");
+  if (may_come_again) status.SetPayload(kMayComeAgain, absl::Cord());
   return status;
 }
 
@@ -236,6 +238,7 @@ class UnaryCall final : public ServerCall {
       return;
     }
     AnswerAboutPings(&context_);
+    may_come_again_ = !IsWeirs(context_);
     switch (core_->HandlerStarts()) {
       case Core::Admission::kServe:
         Expect(core_, index_);
@@ -256,7 +259,7 @@ class UnaryCall final : public ServerCall {
   void Done() {
     if (context_.IsCancelled()) {
       cancellation_.StartCancel(core_->IsDraining() ? errors::Unavailable("The server is shutting down")
-                                                    : CallerHasGone(context_));
+                                                    : CallerHasGone(may_come_again_));
     }
     Release();
   }
@@ -271,7 +274,8 @@ class UnaryCall final : public ServerCall {
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
-  std::atomic<int> events_{1};  // events that are still to come: Finished and, for some calls, Done
+  std::atomic<bool> may_come_again_{true};  // read before the handler runs: reading metadata is not thread-safe
+  std::atomic<int> events_{1};              // events that are still to come: Finished and, for some calls, Done
   ArrivedEvent arrived_{this};
   OwnerEvent<UnaryCall> finished_{this, &UnaryCall::Finished, false};
   DoneEvent done_{this};

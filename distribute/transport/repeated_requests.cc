@@ -25,10 +25,11 @@ std::optional<grpc::ByteBuffer> Copy(const grpc::ByteBuffer& buffer) {
 }  // namespace
 
 struct RepeatedRequests::Request : std::enable_shared_from_this<Request> {
-  // A caller came, or went without waiting for the answer.
-  void Enter() {
+  // Counts callers. False: the request is being cancelled, because it had none.
+  bool Enter() {
     MutexLock lock(mu);
     ++callers;
+    return !abandoned;
   }
   // `reason` is why it went.
   void Leave(TimerQueue* timers, absl::Duration patience, const absl::Status& reason) {
@@ -44,6 +45,7 @@ struct RepeatedRequests::Request : std::enable_shared_from_this<Request> {
       {
         MutexLock lock(self->mu);
         if (self->callers > 0 || self->finished) return;
+        self->abandoned = true;
       }
       self->cancellation.StartCancel(absl::CancelledError("The caller cancelled or disconnected"));
     });
@@ -60,6 +62,7 @@ struct RepeatedRequests::Request : std::enable_shared_from_this<Request> {
   Mutex mu;
   std::condition_variable changed;
   int callers GUARDED_BY(mu) = 0;
+  bool abandoned GUARDED_BY(mu) = false;
   bool finished GUARDED_BY(mu) = false;
   std::optional<Answer> answer GUARDED_BY(mu);  // set when finished
 };
@@ -69,7 +72,7 @@ class RepeatedRequests::Caller {
  public:
   Caller(RepeatedRequests* owner, std::shared_ptr<Request> request, CancellationManager* cancellation)
       : owner_(owner), request_(std::move(request)), cancellation_(cancellation) {
-    request_->Enter();
+    in_time_ = request_->Enter();
     if (cancellation_ == nullptr) return;
     token_ = cancellation_->Register([this] { Leave(); });
     if (token_ == CancellationManager::kInvalidToken) Leave();
@@ -81,6 +84,8 @@ class RepeatedRequests::Caller {
   }
   Caller(const Caller&) = delete;
 
+  bool in_time() const { return in_time_; }
+
  private:
   void Leave() {
     request_->Leave(&owner_->timers_, owner_->options_.patience,
@@ -91,6 +96,7 @@ class RepeatedRequests::Caller {
   const std::shared_ptr<Request> request_;
   CancellationManager* const cancellation_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
+  bool in_time_ = true;
 };
 
 RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view method, const CallOptions& options,
@@ -110,6 +116,9 @@ RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view
                            "), and its answer is no longer kept. It is not run again");
   }
   const Caller caller(this, request, options.cancellation);
+  if (!caller.in_time()) {
+    return errors::Aborted(method, " was received again when it had been cancelled, because its caller had gone");
+  }
   if (!is_new) return AwaitAnswer(*request, id, method, options);
   CallOptions inner = options;
   inner.cancellation = &request->cancellation;
@@ -136,7 +145,7 @@ void RepeatedRequests::Finish(int64_t id, Request& request, const Answer& answer
   constexpr size_t kOverhead = 512;
   const size_t bytes = kOverhead + (answer.ok() ? answer->Length() : answer.status().message().size());
   std::optional<grpc::ByteBuffer> copy;
-  if (answer.ok() && bytes <= options_.max_answer_bytes) copy = Copy(*answer);
+  if (answer.ok() && answer->Length() <= options_.max_answer_bytes) copy = Copy(*answer);
   const bool keeps = !answer.ok() || copy.has_value();
   MutexLock lock(mu_);
   std::shared_ptr<Request> kept;

@@ -29,7 +29,7 @@ class RepeatedRequests {
     absl::Duration patience = absl::Seconds(2);
     size_t max_answer_bytes = 256 << 10;
     size_t max_kept_bytes = 16 << 20;
-    size_t max_known = 65536;  // requests of which it is remembered that they ran
+    size_t max_known = 65536;  // finished requests remembered
   };
   using Answer = absl::StatusOr<grpc::ByteBuffer>;
   // Its options have the caller's deadline, and the cancellation of the request.
