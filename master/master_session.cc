@@ -443,7 +443,7 @@ void MasterSession::Close() {
     closing_ = true;
   }
   for (const auto& step : RunningSteps(absl::InfiniteFuture())) {
-    step->Fail(absl::CancelledError("Session was closed while the step ran."));
+    step->Fail(absl::CancelledError("Step was cancelled by an explicit call to `Session::Close()`."));
   }
   for (const auto& [handle, run] : partial_runs) Ended(*run->step(), absl::OkStatus());
   partial_runs.clear();

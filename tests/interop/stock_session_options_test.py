@@ -84,6 +84,33 @@ class Runs(session_case.SessionTest):
         holder, x = session_ops.get_session_tensor(handle.handle, tf.int32)
         self.expect(tf.errors.InvalidArgumentError, x, {holder: handle.handle}, phrase="is not in the session store")
 
+    def test_a_closed_session_is_the_cause(self):
+        begun = tf1.FIFOQueue(1, tf.float32, shapes=[[]], shared_name="begun")
+        begin, await_begin = begun.enqueue(1.0), begun.dequeue()
+        accumulator = tf1.ConditionalAccumulator(tf.float32, shape=[])
+        with tf.control_dependencies([begin]):
+            here = tf1.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+            gradient = accumulator.take_grad(2)
+            with tf.device(TASK1):
+                there = tf1.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+        endings = (lambda closed: closed.close(), lambda closed: tf1.Session.reset(session_case.target()))
+        for waiting in (here, gradient, there + 1):
+            for end in endings:
+                closed, caught = session(), []
+
+                def run():
+                    with self.assertRaises(tf.errors.CancelledError) as raised:
+                        closed.run(waiting)
+                    caught.append(raised.exception.message)
+
+                runner = threading.Thread(target=run)
+                runner.start()
+                with session() as other:
+                    other.run(await_begin)
+                end(closed)
+                runner.join(session_case.STEP_MS / 1000)
+                self.assertIn("Step was cancelled by an explicit call to `Session::Close()`.", caught[0])
+
     def test_a_step_while_the_graph_grows(self):
         queue = tf1.FIFOQueue(1, tf.float32, shared_name="grows")
         item, put = queue.dequeue(), queue.enqueue(1.0)
