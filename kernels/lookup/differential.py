@@ -130,6 +130,33 @@ def dense_tables(t):
 program("MutableDenseHashTableV2 LookupTableRemoveV2 AnonymousMutableDenseHashTable", 0, dense_tables, [F32, I64])
 
 
+def ordered_tables(make, **reserved):
+    """The order of an export, after growth, removals and an import."""
+
+    def build(t):
+        keys = np.array([b"%d" % (i * i % 97) for i in range(60)]) if t == STRING else np.arange(60) ** 3 % 1009 + 1
+        if reserved:
+            table = make(value_dtype=F32, initial_num_buckets=4, shared_name=unique("t"), **reserved[t.name])
+        else:
+            table = make(key_dtype=t, value_dtype=F32, shared_name=unique("t"))
+        export = [raw.LookupTableExportV2(table_handle=table, Tkeys=t, Tvalues=F32)]
+        insert = lambda some: raw.LookupTableInsertV2(table_handle=table, keys=fed(some, t), values=fed(V((len(some),), F32)))
+        remove = raw.LookupTableRemoveV2(table_handle=table, keys=fed(keys[3:20:2], t))
+        steps = [insert(keys[:5]), export, insert(keys), export]
+        if not reserved:
+            replace = raw.LookupTableImportV2(table_handle=table, keys=fed(keys[:9], t), values=fed(V((9,), F32)))
+            steps += [remove, export, insert(keys[7:30]), export, replace, export, insert(keys[30:40]), export]
+        return steps
+
+    return build
+
+
+program("MutableHashTableV2 LookupTableExportV2 LookupTableRemoveV2", 0, ordered_tables(raw.MutableHashTableV2), [I64, STRING])
+program("MutableDenseHashTableV2 LookupTableExportV2", 0,
+        ordered_tables(raw.MutableDenseHashTableV2, int64=dict(empty_key=np.int64(-1), deleted_key=np.int64(-2)),
+                       string=dict(empty_key=b"", deleted_key=b"~")), [I64, STRING])
+
+
 def text_tables(version):
     def build(_):
         steps = []

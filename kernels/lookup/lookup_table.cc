@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/hash/hash.h"
-
 #include "kernels/device/elements.h"
 
 namespace weir {
@@ -39,7 +37,8 @@ std::string ElementText(DataType type, const void* value) {
 LookupTable::LookupTable(Options options) : options_(std::move(options)) { Clear(); }
 
 void LookupTable::Clear() {
-  rows_ = Rows();
+  rows_.by_integer.clear();
+  rows_.by_string.clear();
   free_rows_.clear();
   values_ = Tensor();
   used_rows_ = 0;
@@ -161,8 +160,8 @@ void LookupTable::DecodeKey(absl::string_view encoded, Tensor* keys, int64_t i) 
 int64_t LookupTable::FindRow(const Tensor& keys, int64_t i) const {
   if (!ByInteger()) {
     const bool is_plain_string = options_.key_type == DT_STRING && options_.key_shape.dims() == 0;
-    auto found =
-        is_plain_string ? rows_.by_string.find(keys.data<tstring>()[i]) : rows_.by_string.find(EncodedKey(keys, i));
+    auto found = is_plain_string ? rows_.by_string.find(absl::string_view(keys.data<tstring>()[i]))
+                                 : rows_.by_string.find(EncodedKey(keys, i));
     return found == rows_.by_string.end() ? -1 : found->second;
   }
   auto found = rows_.by_integer.find(IntegerKey(keys, i));
@@ -296,8 +295,19 @@ absl::Status LookupTable::Import(const OpKernelContext& ctx, const Tensor& keys,
   return absl::OkStatus();
 }
 
+// As TensorFlow's dense tables, whose exports show where entries are.
 uint64_t LookupTable::KeyHash(const Tensor& keys, int64_t i) const {
-  return ByInteger() ? static_cast<uint64_t>(IntegerKey(keys, i)) : absl::HashOf(EncodedKey(keys, i));
+  const int64_t width = options_.key_shape.num_elements();
+  const auto element = [&](int64_t at) {
+    return options_.key_type == DT_STRING ? Hash64(keys.data<tstring>()[at])
+                                          : static_cast<uint64_t>(IntegerKey(keys, at));
+  };
+  if (width == 1) return element(i);
+  uint64_t hash = 0;
+  for (int64_t at = i * width; at < (i + 1) * width; ++at) {
+    hash ^= element(at) + 0x9e3779b97f4a7800 + (hash << 10) + (hash >> 4);
+  }
+  return hash;
 }
 
 absl::Status LookupTable::ImportBuckets(const OpKernelContext& ctx, const Tensor& keys, const Tensor& values) {

@@ -1,10 +1,13 @@
 // The object behind the hash table ops.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "core/fingerprint.h"
 #include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
 #include "kernels/lookup/dense_buckets.h"
@@ -52,10 +55,15 @@ class LookupTable : public Resource {
   absl::StatusOr<Entries> Export(const OpKernelContext& ctx) const;
 
  private:
-  // Rows of `values_` by key; one of the maps is used: integers for scalar ones, else the bytes of EncodedKey.
+  struct StringHash {
+    using is_transparent = void;
+    size_t operator()(absl::string_view key) const { return Hash64(key); }
+  };
+  // Rows of `values_` by key; one of the maps is used: integers for scalar ones, else the bytes of EncodedKey. An
+  // export has their order, which is that of TensorFlow's mutable tables: the same maps with the same hashes.
   struct Rows {
-    absl::flat_hash_map<int64_t, int64_t> by_integer;
-    absl::flat_hash_map<std::string, int64_t> by_string;
+    std::unordered_map<int64_t, int64_t> by_integer;
+    std::unordered_map<std::string, int64_t, StringHash, std::equal_to<>> by_string;
   };
 
   absl::Status CheckEntries(const Tensor& keys, const Tensor& values) const;
