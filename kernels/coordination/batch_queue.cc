@@ -47,7 +47,7 @@ absl::Status BatchQueue::Enter(BatchTask& task, std::shared_ptr<Batch>* begun) {
     open_ = nullptr;
   }
   if (open_ == nullptr) {
-    if (waiting_ >= options_.max_batches) {
+    if (waiting_ >= std::max<int64_t>(options_.max_batches, 1)) {
       return errors::Unavailable("The batch scheduling queue to which this task was submitted is full");
     }
     ++waiting_;

@@ -22,6 +22,8 @@ struct BatchTask {
   int64_t size = 0;
   int64_t id = 0;
   AsyncOpKernel::DoneCallback done;
+  // Takes the task's part of output `i`; empty: it becomes the output of `ctx`.
+  std::function<void(int i, Tensor part)> deliver;
   CancellationManager::Token token = CancellationManager::kInvalidToken;
   // Computes the batch that the task is in, where it is the last of it, and runs all tasks' `done`.
   std::function<void(std::vector<BatchTask>)> process;

@@ -172,3 +172,41 @@ def batched_calls(_):
 
 
 program("BatchFunction", 0, batched_calls, [None])
+
+
+def batch_functions(_):
+    """Sizes that a batch is filled up to, calls that are cut into several, and functions that do not fit."""
+    vector = tf.TensorSpec([None], F32)
+    sizes = lambda x: tf.cast(tf.fill([tf.shape(x)[0]], tf.shape(x)[0]), F32)
+    functions = [tf.function(f).get_concrete_function(vector)
+                 for f in (sizes, tf.reduce_sum, lambda x: x[:1], lambda x: tf.concat([x, x], 0), lambda x: tf.cast(x, I32), lambda x: (x, x * 2))]
+    steps = []
+
+    def call(n, function=functions[0], types=(F32,), **more):
+        arguments = dict(num_batch_threads=1, max_batch_size=4, batch_timeout_micros=100, allowed_batch_sizes=[2, 4], shared_name=unique("batch"))
+        arguments.update(more)
+        steps.append(list(raw.BatchFunction(in_tensors=[fed(V((n,), F32))], captured_tensors=[], f=function, Tout=list(types), **arguments)))
+
+    for allowed in ([2, 4], [4, 2], [2, 2, 4], [2, 3], [2, 8], [3], []):
+        for splits in (False, True) if allowed != [2, 8] else (False,):  # TensorFlow's text ends with a number of its source
+            for n in (1, 3, 4, 5):
+                call(n, allowed_batch_sizes=allowed, enable_large_batch_splitting=splits)
+    for n in (7, 8, 9):
+        call(n, max_batch_size=8, allowed_batch_sizes=[2, 3], enable_large_batch_splitting=True)
+    for more in (dict(num_batch_threads=0), dict(max_batch_size=0, allowed_batch_sizes=[]), dict(batch_timeout_micros=-1), dict(max_enqueued_batches=0)):
+        call(3, **more)
+    call(0)
+    for function in functions[1:5]:
+        call(3, function)
+    call(3, functions[5], (F32, F32))
+    call(3, functions[5])
+    call(3, types=(F32, F32))
+    for rows in (1, 2, 3, 4, 5):
+        for allowed in ([2, 4], [3], []):
+            batched, index, _ = raw.Batch(in_tensors=[fed(V((rows, 2), F32))], num_batch_threads=1, max_batch_size=4, allowed_batch_sizes=allowed,
+                                          batch_timeout_micros=100, grad_timeout_micros=0, shared_name=unique("batch"))
+            steps.append([batched[0], index[:, 1:]])
+    return steps
+
+
+program("BatchFunction", WORDS, batch_functions, [None])
