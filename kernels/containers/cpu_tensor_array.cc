@@ -39,10 +39,16 @@ absl::Status SetHandle(OpKernelContext& ctx, std::shared_ptr<TensorArray> array,
   return absl::OkStatus();
 }
 
-absl::Status CheckDtype(const TensorArray& array, DataType dtype, const char* verb) {
+absl::Status CheckWrites(const TensorArray& array, DataType dtype) {
   if (array.dtype() == dtype) return absl::OkStatus();
-  return errors::InvalidArgument("TensorArray dtype is ", DataTypeName(array.dtype()), " but Op is trying to ", verb,
-                                 " dtype ", DataTypeName(dtype), ".");
+  return errors::InvalidArgument("TensorArray dtype is ", DataTypeName(array.dtype()),
+                                 " but Op is trying to write dtype ", DataTypeName(dtype), ".");
+}
+
+absl::Status CheckReads(const TensorArray& array, DataType dtype) {
+  if (array.dtype() == dtype) return absl::OkStatus();
+  return errors::InvalidArgument("TensorArray dtype is ", DataTypeName(array.dtype()), " but Op requested dtype ",
+                                 DataTypeName(dtype), ".");
 }
 
 // Hands on the flow that came, input `input`. The first versions of what makes a handle have none to give.
@@ -104,7 +110,7 @@ class WriteKernel : public ArrayKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t index, ReadInteger(ctx.input(1), "index"));
-    RETURN_IF_ERROR(CheckDtype(*array, ctx.input(2).dtype(), "write"));
+    RETURN_IF_ERROR(CheckWrites(*array, ctx.input(2).dtype()));
     RETURN_IF_ERROR(array->Write(ctx, index, ctx.input(2)));
     SetFlow(ctx, 0, ctx.num_inputs() - 1);
     return absl::OkStatus();
@@ -117,7 +123,7 @@ class ReadKernel : public ArrayKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t index, ReadInteger(ctx.input(1), "index"));
-    RETURN_IF_ERROR(CheckDtype(*array, ctx.expected_output_dtype(0), "read"));
+    RETURN_IF_ERROR(CheckReads(*array, ctx.expected_output_dtype(0)));
     ASSIGN_OR_RETURN(Tensor value, array->Read(ctx, index));
     ctx.set_output(0, std::move(value));
     return absl::OkStatus();
@@ -147,16 +153,20 @@ class GatherKernel : public ArrayKernel {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     ASSIGN_OR_RETURN(const int64_t size, array->Size());
     ASSIGN_OR_RETURN(const DimVector indices, ReadIndices(ctx, kHasIndices, size));
-    RETURN_IF_ERROR(CheckDtype(*array, ctx.expected_output_dtype(0), "gather"));
-    ASSIGN_OR_RETURN(PartialTensorShape shape, element_shape_.MergeWith(array->element_shape()));
-    if (indices.empty() && !shape.IsFullyDefined()) {
-      return errors::Unimplemented("TensorArray has size zero, but element shape ", shape.ToString(),
+    RETURN_IF_ERROR(CheckReads(*array, ctx.expected_output_dtype(0)));
+    RETURN_IF_ERROR(array->NarrowElementShape(element_shape_));
+    if (indices.empty() && !element_shape_.IsFullyDefined()) {
+      return errors::Unimplemented("TensorArray has size zero, but element shape ", element_shape_.ToString(),
                                    " is not fully defined. Currently only static shapes are supported when packing "
                                    "zero-size TensorArrays.");
     }
     std::vector<Tensor> elements;
     for (size_t i = 0; i < indices.size(); ++i) {
       ASSIGN_OR_RETURN(Tensor element, array->Read(ctx, indices[i]));
+      if (i == 0 && !element_shape_.IsCompatibleWith(element.shape())) {
+        return errors::InvalidArgument("TensorArray was passed element_shape ", element_shape_.ToString(),
+                                       " which does not match the Tensor at index 0: ", element.shape().ToString());
+      }
       if (i > 0 && element.shape() != elements[0].shape()) {
         return errors::InvalidArgument("TensorArray has inconsistent shapes.  Index ", indices[0],
                                        " has shape: ", elements[0].shape().ToString(), " but index ", indices[i],
@@ -166,7 +176,7 @@ class GatherKernel : public ArrayKernel {
     }
     TensorShape element_shape;
     if (elements.empty()) {
-      ASSIGN_OR_RETURN(element_shape, shape.AsTensorShape());
+      ASSIGN_OR_RETURN(element_shape, element_shape_.AsTensorShape());
     } else {
       element_shape = elements[0].shape();
     }
@@ -201,8 +211,9 @@ class ScatterKernel : public ArrayKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
     const Tensor& value = ctx.input(kHasIndices ? 2 : 1);
+    RETURN_IF_ERROR(CheckWrites(*array, value.dtype()));
     if (value.dims() < 1) {
-      return errors::InvalidArgument("Expected value to be at least a vector, but received shape: ",
+      return errors::InvalidArgument("Input value for unpack must be at least a vector but received shape: ",
                                      value.shape().ToString());
     }
     ASSIGN_OR_RETURN(const DimVector indices, ReadIndices(ctx, kHasIndices, value.dim_size(0)));
@@ -211,7 +222,6 @@ class ScatterKernel : public ArrayKernel {
                                      value.dim_size(0));
     }
     RETURN_IF_ERROR(CheckScatter(*array, kHasIndices, indices));
-    RETURN_IF_ERROR(CheckDtype(*array, value.dtype(), "write"));
     ASSIGN_OR_RETURN(const std::vector<Tensor> rows, RowsOf(ctx, memory(), value));
     for (size_t i = 0; i < indices.size(); ++i) RETURN_IF_ERROR(array->Write(ctx, indices[i], rows[i]));
     SetFlow(ctx, 0, ctx.num_inputs() - 1);
@@ -225,7 +235,7 @@ class ConcatKernel : public ArrayKernel {
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("element_shape_except0", &row_shape_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, FindArray(ctx));
-    RETURN_IF_ERROR(CheckDtype(*array, ctx.expected_output_dtype(0), "concat"));
+    RETURN_IF_ERROR(CheckReads(*array, ctx.expected_output_dtype(0)));
     ASSIGN_OR_RETURN(const int64_t size, array->Size());
     std::vector<Tensor> elements;
     std::vector<int64_t> lengths;
@@ -250,7 +260,7 @@ class ConcatKernel : public ArrayKernel {
     if (size == 0) {
       if (!row_shape_.IsFullyDefined()) {
         return errors::Unimplemented("TensorArray has size zero, but element_shape_except0 ", row_shape_.ToString(),
-                                     " is not fully defined.  Currently only static shapes are supported when "
+                                     " is not fully defined. Currently only static shapes are supported when "
                                      "concatenating zero-size TensorArrays.");
       }
       ASSIGN_OR_RETURN(row, row_shape_.AsTensorShape());
@@ -281,7 +291,6 @@ class SplitKernel : public ArrayKernel {
       return errors::InvalidArgument("Expected value to be at least a vector, but received shape: ",
                                      value.shape().ToString());
     }
-    RETURN_IF_ERROR(CheckDtype(*array, value.dtype(), "write"));
     int64_t sum = 0;
     for (int64_t i = 0; i < count; ++i) {
       if (lengths[i] < 0) return errors::InvalidArgument("Length ", i, " of the split is negative: ", lengths[i]);
@@ -292,12 +301,12 @@ class SplitKernel : public ArrayKernel {
                                      sum, " and value's shape is: ", value.shape().ToString());
     }
     ASSIGN_OR_RETURN(const int64_t size, array->Size());
-    if (array->dynamic_size()) {
-      RETURN_IF_ERROR(array->Reserve(count));
-    } else if (size != count) {
+    if (!array->dynamic_size() && size != count) {
       return errors::InvalidArgument("TensorArray's size is not equal to the size of lengths (", size, " vs. ", count,
                                      "), and the TensorArray is not marked as dynamically resizeable");
     }
+    RETURN_IF_ERROR(CheckWrites(*array, value.dtype()));
+    if (array->dynamic_size()) RETURN_IF_ERROR(array->Reserve(count));
     ASSIGN_OR_RETURN(const std::vector<Tensor> parts, memory().Cut(ctx, value, lengths));
     for (int64_t i = 0; i < count; ++i) RETURN_IF_ERROR(array->Write(ctx, i, parts[i]));
     SetFlow(ctx, 0, ctx.num_inputs() - 1);

@@ -85,11 +85,26 @@ class PopBackKernel : public CheapListKernel {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(1)));
     if (list->elements.empty()) return errors::InvalidArgument("Trying to pop from an empty list.");
-    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, memory(), *list, list->elements.size() - 1, shape));
+    std::optional<Tensor> element = list->elements.back();
+    if (!element.has_value()) {
+      ASSIGN_OR_RETURN(element, Missing(ctx, *list, shape));
+    }
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
     output->elements.pop_back();
-    ctx.set_output(1, std::move(element));
+    ctx.set_output(1, *std::move(element));
     return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<Tensor> Missing(const OpKernelContext& ctx, const TensorList& list,
+                                 const PartialTensorShape& argument) const {
+    ASSIGN_OR_RETURN(const PartialTensorShape shape, argument.MergeWith(list.element_shape));
+    if (!shape.IsFullyDefined()) {
+      return errors::InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined.",
+                                     shape.ToString());
+    }
+    ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
+    return memory().Zeros(ctx, list.dtype, known);
   }
 };
 
@@ -107,9 +122,27 @@ class GetItemKernel : public CheapListKernel {
     }
     // An element that is set is what it is, whatever shape the op expects.
     const std::optional<Tensor>& stored = list->elements[index];
-    ASSIGN_OR_RETURN(Tensor element, stored ? *stored : ElementOrZeros(ctx, memory(), *list, index, shape));
+    ASSIGN_OR_RETURN(Tensor element, stored ? *stored : Missing(ctx, *list, shape));
     ctx.set_output(0, std::move(element));
     return absl::OkStatus();
+  }
+
+ private:
+  // Zeros of the shape that op, list and the other elements agree on.
+  absl::StatusOr<Tensor> Missing(const OpKernelContext& ctx, const TensorList& list,
+                                 const PartialTensorShape& argument) const {
+    ASSIGN_OR_RETURN(PartialTensorShape shape, argument.MergeWith(list.element_shape));
+    const bool ask_elements = !shape.IsFullyDefined();
+    for (const std::optional<Tensor>& element : list.elements) {
+      if (!ask_elements || !element.has_value()) continue;
+      ASSIGN_OR_RETURN(shape, shape.MergeWith(element->shape()));
+    }
+    if (!shape.IsFullyDefined()) {
+      return errors::InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+                                     shape.ToString(), " and no list element is set.");
+    }
+    ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
+    return memory().Zeros(ctx, list.dtype, known);
   }
 };
 
@@ -199,8 +232,12 @@ class ConcatListsKernel : public ListKernel {
         return errors::InvalidArgument("Lists of ", first->elements.size(), " and ", second->elements.size(),
                                        " elements make one that is too long: it may have ", TensorList::kMaxSize);
       }
+      if (first->element_shape != second->element_shape) {
+        return errors::InvalidArgument("input_a and input_b TensorList element shapes are not identical at index ", i,
+                                       ".  Saw ", first->element_shape.ToString(), " vs. ",
+                                       second->element_shape.ToString());
+      }
       auto list = std::make_shared<TensorList>(*first);
-      ASSIGN_OR_RETURN(list->element_shape, first->element_shape.MergeWith(second->element_shape));
       list->depth = std::max(first->depth, second->depth);
       list->elements.insert(list->elements.end(), second->elements.begin(), second->elements.end());
       output.data<Variant>()[i] = Variant(std::move(list));
@@ -230,8 +267,7 @@ class PushBackBatchKernel : public ListKernel {
       const TensorList* const list = handles.data<Variant>()[i].get<TensorList>();
       if (list == nullptr) return errors::InvalidArgument("Input handle ", i, " is not a list");
       const Tensor& row = elements[i];
-      RETURN_IF_ERROR(CheckAppend(*list, row));
-      RETURN_IF_ERROR(CheckRoom(*list));
+      RETURN_IF_ERROR(CheckRow(*list, row, i));
       auto longer = std::make_shared<TensorList>(*list);
       RETURN_IF_ERROR(longer->Admit(row));
       longer->elements.emplace_back(row);
@@ -239,6 +275,22 @@ class PushBackBatchKernel : public ListKernel {
     }
     ctx.set_output(0, std::move(output));
     return absl::OkStatus();
+  }
+
+ private:
+  // max_num_elements is not checked.
+  static absl::Status CheckRow(const TensorList& list, const Tensor& row, int64_t i) {
+    if (list.dtype != row.dtype()) {
+      return errors::InvalidArgument("Invalid data type at index ", i, "; op elements ", DataTypeName(row.dtype()),
+                                     " but list elements ", DataTypeName(list.dtype));
+    }
+    if (!list.element_shape.IsCompatibleWith(row.shape())) {
+      return errors::InvalidArgument("Tried to append a tensor with incompatible shape to a list at index ", i,
+                                     ". Op element shape: ", row.shape().ToString(),
+                                     " list shape: ", list.element_shape.ToString());
+    }
+    if (static_cast<int64_t>(list.elements.size()) < TensorList::kMaxSize) return absl::OkStatus();
+    return errors::InvalidArgument("The list at index ", i, " is full");
   }
 };
 

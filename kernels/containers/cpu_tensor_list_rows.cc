@@ -10,60 +10,54 @@
 namespace weir {
 namespace {
 
-// What list and op know of the elements `indices`' shape, and, where that is not all, those elements. Elements that are
-// not asked for may have any shape.
-absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const Indices& indices,
+// What op, list and the elements `indices` (all when nullptr) know of an element's shape. Elements that are not asked
+// for may have any shape.
+absl::StatusOr<PartialTensorShape> KnownShapeOf(const TensorList& list, const Indices* indices,
                                                 const PartialTensorShape& argument) {
   ASSIGN_OR_RETURN(PartialTensorShape shape, argument.MergeWith(list.element_shape));
-  const bool ask_elements = !shape.IsFullyDefined();
-  const int64_t size = static_cast<int64_t>(list.elements.size());
-  for (int64_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0 || indices[i] >= size) {
-      if (list.element_shape.IsFullyDefined() || argument.IsFullyDefined()) {
-        return errors::InvalidArgument("Index ", indices[i], " out o range; list only has ", size, " elements.");
+  const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
+  if (count == 0 && !shape.IsFullyDefined()) {
+    return errors::InvalidArgument(indices ? "Tried to gather 0-elements from a list with non-fully-defined shape: "
+                                           : "Tried to stack elements of an empty list with non-fully-defined "
+                                             "element_shape: ",
+                                   shape.ToString());
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t index = indices ? (*indices)[i] : i;
+    if (index < 0 || index >= size) {
+      if (list.element_shape.IsFullyDefined()) {
+        return errors::InvalidArgument("Index ", index, " out o range; list only has ", size, " elements.");
       }
-      return errors::InvalidArgument("Trying to gather element ", indices[i], " in a list with ", size, " elements.");
+      return errors::InvalidArgument("Trying to gather element ", index, " in a list with ", size, " elements.");
     }
-    if (ask_elements && list.elements[indices[i]].has_value()) {
-      ASSIGN_OR_RETURN(shape, shape.MergeWith(list.elements[indices[i]]->shape()));
+    const std::optional<Tensor>& element = list.elements[index];
+    if (element.has_value()) {
+      ASSIGN_OR_RETURN(shape, shape.MergeWith(element->shape()));
     }
   }
-  return shape;
+  if (shape.IsFullyDefined()) return shape;
+  return errors::InvalidArgument(indices ? "Tried to gather uninitialized tensors from a list with non-fully-defined "
+                                           "element_shape: "
+                                         : "Tried to stack list which only contains uninitialized tensors and has a "
+                                           "non-fully-defined element_shape: ",
+                                 shape.ToString());
 }
 
 // Stacks the elements `indices` (all when nullptr).
 absl::Status StackElements(OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
                            const Indices* indices, const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(const PartialTensorShape shape,
-                   indices ? KnownShapeOf(list, *indices, argument) : KnownElementShape(list, argument));
-  const int64_t size = static_cast<int64_t>(list.elements.size()), count = indices ? indices->size() : size;
-  if (!shape.IsFullyDefined()) {
-    if (indices && count == 0) {
-      return errors::InvalidArgument("Tried to gather 0-elements from a list with non-fully-defined shape: ",
-                                     shape.ToString());
-    }
-    if (count == 0) {
-      return errors::InvalidArgument("Tried to stack elements of an empty list with non-fully-defined element_shape: ",
-                                     shape.ToString());
-    }
-    return errors::InvalidArgument(
-        "Tried to stack list which only contains uninitialized tensors and has a "
-        "non-fully-defined element_shape: ",
-        shape.ToString());
-  }
+  ASSIGN_OR_RETURN(const PartialTensorShape shape, KnownShapeOf(list, indices, argument));
+  ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
+  const int64_t count = indices ? indices->size() : static_cast<int64_t>(list.elements.size());
   std::vector<Tensor> elements;
   std::optional<Tensor> zeros;  // one for all that are missing
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t index = indices ? (*indices)[i] : i;
-    if (!list.elements[index].has_value() && zeros.has_value()) {
-      elements.push_back(*zeros);
-      continue;
+    const std::optional<Tensor>& element = list.elements[indices ? (*indices)[i] : i];
+    if (!element.has_value() && !zeros.has_value()) {
+      ASSIGN_OR_RETURN(zeros, memory.Zeros(ctx, list.dtype, known));
     }
-    ASSIGN_OR_RETURN(Tensor element, ElementOrZeros(ctx, memory, list, index, shape));
-    if (!list.elements[index].has_value()) zeros = element;
-    elements.push_back(std::move(element));
+    elements.push_back(element.has_value() ? *element : *zeros);
   }
-  ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
   ASSIGN_OR_RETURN(Tensor stacked, StackTensors(ctx, memory, list.dtype, elements, known));
   ctx.set_output(0, std::move(stacked));
   return absl::OkStatus();
@@ -148,11 +142,11 @@ class FromTensorKernel : public ListKernel {
 // Puts row i of `tensor` at indices[i], growing the list as needed.
 absl::Status ScatterRows(const OpKernelContext& ctx, const SequenceMemory& memory, TensorList& list,
                          const Tensor& tensor, const Indices& indices) {
-  if (!indices.shape().IsVector() || indices.size() != tensor.dim_size(0)) {
+  RETURN_IF_ERROR(CheckSliceShape(list, tensor));
+  if (indices.size() != tensor.dim_size(0)) {
     return errors::InvalidArgument("Invalid number of rows in input tensor. Expected: ", indices.size(),
                                    " Actual: ", tensor.dim_size(0));
   }
-  RETURN_IF_ERROR(CheckSliceShape(list, tensor));
   RETURN_IF_ERROR(list.Admit(tensor));
   ASSIGN_OR_RETURN(const std::vector<Tensor> rows, ListRows(ctx, memory, tensor));
   for (int64_t i = 0; i < indices.size(); ++i) {
@@ -174,8 +168,6 @@ class ListScatterKernel : public ListKernel {  // both versions; the second has 
   using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& tensor = ctx.input(0);
-    ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 2));
-    ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(1)));
     int64_t size = -1;
     if (ctx.num_inputs() > 3) {
       ASSIGN_OR_RETURN(size, ScalarFromTensor(ctx.input(3), "num_elements"));
@@ -183,6 +175,8 @@ class ListScatterKernel : public ListKernel {  // both versions; the second has 
         return errors::InvalidArgument("TensorListScatter expects num_elements >= -1, found: ", size);
       }
     }
+    ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 2));
+    ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(1)));
     if (size >= 0) list->elements.resize(size);
     RETURN_IF_ERROR(ScatterRows(ctx, memory(), *list, tensor, indices));
     if (size >= 0 && static_cast<int64_t>(list->elements.size()) > size) {
@@ -202,70 +196,124 @@ class ScatterIntoExistingKernel : public ListKernel {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     ASSIGN_OR_RETURN(const Indices indices, Indices::Read(ctx.input(2)));
     RETURN_IF_ERROR(CheckDtype(*list, tensor.dtype()));
-    if (tensor.dims() < 1) return errors::InvalidArgument("Tensor must be at least a vector");
+    if (tensor.dims() < 1) {
+      return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", tensor.shape().ToString());
+    }
+    if (!indices.shape().IsVector()) {
+      return errors::InvalidArgument("Expected indices to be a vector, but received shape: ",
+                                     indices.shape().ToString());
+    }
+    if (indices.size() != tensor.dim_size(0)) {
+      return errors::InvalidArgument("Expected len(indices) == tensor.shape[0], but saw: ", indices.size(), " vs. ",
+                                     tensor.dim_size(0));
+    }
     ASSIGN_OR_RETURN(TensorList * output, ForwardList(ctx));
     return ScatterRows(ctx, memory(), *output, tensor, indices);
   }
 };
 
-// Both versions; the second has the shape and the sizes of missing elements as inputs.
+// Both versions. The second has the shape and the sizes of missing elements as inputs, and respects the list's shape.
 class ListConcatKernel : public ListKernel {
  public:
   using ListKernel::ListKernel;
   absl::Status Init(OpKernelConstruction& ctx) override {
     if (!ctx.HasAttr("element_shape")) return absl::OkStatus();
-    return ctx.GetAttr("element_shape", &shape_);
+    PartialTensorShape shape;
+    RETURN_IF_ERROR(ctx.GetAttr("element_shape", &shape));
+    ASSIGN_OR_RETURN(row_, RowShape(shape));
+    return absl::OkStatus();
   }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     RETURN_IF_ERROR(CheckDtype(*list, ctx.expected_output_dtype(0)));
-    PartialTensorShape shape = shape_;
-    Indices leading;
+    PartialTensorShape row = row_;
+    int64_t length = -1;  // of every element
+    std::optional<Indices> lengths;
     if (ctx.num_inputs() > 1) {
-      ASSIGN_OR_RETURN(shape, PartialShapeFromTensor(ctx.input(1)));
-      ASSIGN_OR_RETURN(leading, Indices::Read(ctx.input(2)));
+      ASSIGN_OR_RETURN(PartialTensorShape shape, PartialShapeFromTensor(ctx.input(1)));
+      ASSIGN_OR_RETURN(shape, shape.MergeWith(list->element_shape));
+      if (!shape.unknown_rank() && shape.dims() < 1) {
+        return errors::InvalidArgument("Concat requires elements to be at least vectors, found scalars instead.");
+      }
+      ASSIGN_OR_RETURN(row, RowShape(shape));
+      if (!shape.unknown_rank()) length = shape.dim_size(0);
+      ASSIGN_OR_RETURN(lengths, Indices::Read(ctx.input(2)));
     }
-    ASSIGN_OR_RETURN(PartialTensorShape row, RowShape(shape));
-    ASSIGN_OR_RETURN(const PartialTensorShape list_row, RowShape(list->element_shape));
-    ASSIGN_OR_RETURN(row, row.MergeWith(list_row));
-    for (const std::optional<Tensor>& element : list->elements) {
-      if (!element.has_value()) continue;
-      if (element->dims() < 1) return errors::InvalidArgument("Concat saw a scalar but requires at least vectors");
-      ASSIGN_OR_RETURN(const PartialTensorShape element_row, RowShape(element->shape()));
-      ASSIGN_OR_RETURN(row, row.MergeWith(element_row));
-    }
-    if (!row.IsFullyDefined()) {
+    if (list->elements.empty() && !row.IsFullyDefined()) {
       return errors::InvalidArgument(
-          "All except the first dimension must be fully defined when concating an empty "
-          "tensor list. element_shape: ",
-          shape.ToString());
+          "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ",
+          row.ToString());
     }
-    ASSIGN_OR_RETURN(const TensorShape known, row.AsTensorShape());
+    ASSIGN_OR_RETURN(const TensorShape known, KnownRow(*list, row, &length));
     std::vector<Tensor> elements;
-    std::vector<int64_t> lengths;
+    std::vector<int64_t> leading;
     for (size_t i = 0; i < list->elements.size(); ++i) {
       if (list->elements[i].has_value()) {
+        RETURN_IF_ERROR(CheckRow(*list->elements[i], known));
         elements.push_back(*list->elements[i]);
       } else {
-        if (static_cast<int64_t>(i) >= leading.size()) {
-          return errors::InvalidArgument("List contains uninitialized tensor at index ", i,
-                                         " but leading_dims has only ", leading.size(), " elements.");
-        }
         TensorShape missing = known;
-        RETURN_IF_ERROR(missing.InsertDim(0, leading[i]));
+        ASSIGN_OR_RETURN(const int64_t missing_length, LengthOfMissing(i, lengths, length));
+        RETURN_IF_ERROR(missing.InsertDim(0, missing_length));
         ASSIGN_OR_RETURN(Tensor zeros, memory().Zeros(ctx, list->dtype, missing));
         elements.push_back(std::move(zeros));
       }
-      lengths.push_back(elements.back().dim_size(0));
+      leading.push_back(elements.back().dim_size(0));
     }
     ASSIGN_OR_RETURN(Tensor value, ConcatTensors(ctx, memory(), list->dtype, elements, known));
     ctx.set_output(0, std::move(value));
-    ctx.set_output(1, Tensor::Vector<int64_t>(lengths));
+    ctx.set_output(1, Tensor::Vector<int64_t>(leading));
     return absl::OkStatus();
   }
 
  private:
-  PartialTensorShape shape_;
+  // The shape of a row of every element. Sets `length`, if it is -1, where all elements that are there have the same.
+  // The elements of a list whose shape is known are not asked.
+  static absl::StatusOr<TensorShape> KnownRow(const TensorList& list, PartialTensorShape row, int64_t* length) {
+    int64_t common = *length;
+    bool differs = false;
+    for (size_t i = 0; i < list.elements.size() && !list.element_shape.IsFullyDefined(); ++i) {
+      if (!list.elements[i].has_value()) continue;
+      const TensorShape& element = list.elements[i]->shape();
+      if (element.dims() < 1) {
+        return errors::InvalidArgument("Concat saw a scalar shape at index ", i, " but requires at least vectors.");
+      }
+      ASSIGN_OR_RETURN(const PartialTensorShape element_row, RowShape(element));
+      ASSIGN_OR_RETURN(row, row.MergeWith(element_row));
+      if (*length >= 0 && *length != element.dim_size(0)) {
+        return errors::InvalidArgument(
+            "First entry of element_shape input does not match the first dim of list element at index: ", i,
+            " Expected: ", *length, " Actual: ", element.dim_size(0));
+      }
+      differs = differs || (common >= 0 && common != element.dim_size(0));
+      common = element.dim_size(0);
+    }
+    if (!differs) *length = common;
+    if (row.IsFullyDefined()) return row.AsTensorShape();
+    return errors::InvalidArgument(
+        "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully "
+        "defined: ",
+        row.ToString());
+  }
+
+  static absl::Status CheckRow(const Tensor& element, const TensorShape& known) {
+    ASSIGN_OR_RETURN(const PartialTensorShape row, RowShape(element.shape()));
+    return row.MergeWith(known).status();
+  }
+
+  static absl::StatusOr<int64_t> LengthOfMissing(size_t i, const std::optional<Indices>& lengths, int64_t common) {
+    if (lengths.has_value() && static_cast<int64_t>(i) < lengths->size()) return (*lengths)[i];
+    if (common >= 0) return common;
+    if (!lengths.has_value()) {
+      return errors::InvalidArgument(
+          "Concating lists with uninitialized tensors is not supported in this version of TensorListConcat. Consider "
+          "updating your GraphDef to run the newer version.");
+    }
+    return errors::InvalidArgument("List contains uninitialized tensor at index ", i, " but leading_dims has only ",
+                                   lengths->size(), " elements.");
+  }
+
+  PartialTensorShape row_;
 };
 
 class ListSplitKernel : public ListKernel {
@@ -273,21 +321,26 @@ class ListSplitKernel : public ListKernel {
   using ListKernel::ListKernel;
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor& tensor = ctx.input(0);
+    ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialShapeFromTensor(ctx.input(1)));
+    if (!shape.unknown_rank() && shape.dims() < 1) {
+      return errors::InvalidArgument("TensorListSplit requires element_shape to be at least of rank 1, but saw: ",
+                                     shape.ToString());
+    }
     ASSIGN_OR_RETURN(std::shared_ptr<TensorList> list, NewListFor(ctx, tensor, 1));
     ASSIGN_OR_RETURN(const Indices lengths, Indices::Read(ctx.input(2)));
-    if (!lengths.shape().IsVector()) {
-      return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
-    }
-    if (lengths.size() > TensorList::kMaxSize) {
-      return errors::InvalidArgument("A split into ", lengths.size(), " parts is too long for a list: it may have ",
-                                     TensorList::kMaxSize, " elements");
-    }
     ASSIGN_OR_RETURN(const PartialTensorShape row, RowShape(list->element_shape));
     TensorShape tensor_row = tensor.shape();
     tensor_row.RemoveDim(0);
     if (!row.IsCompatibleWith(tensor_row)) {
       return errors::InvalidArgument("tensor shape ", tensor.shape().ToString(),
                                      " is not compatible with element_shape ", list->element_shape.ToString());
+    }
+    if (!lengths.shape().IsVector()) {
+      return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
+    }
+    if (lengths.size() > TensorList::kMaxSize) {
+      return errors::InvalidArgument("A split into ", lengths.size(), " parts is too long for a list: it may have ",
+                                     TensorList::kMaxSize, " elements");
     }
     RETURN_IF_ERROR(list->Admit(tensor));
     int64_t start = 0;

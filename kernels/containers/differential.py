@@ -233,3 +233,207 @@ def maps(t):
 
 
 program("EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup TensorMapSize TensorMapStackKeys", 0, maps, [F32, I32, STRING])
+
+
+def empty_list(shape=-1, t=F32, size=-1):
+    return raw.EmptyTensorList(element_shape=fed(np.array(shape, np.int32), I32), max_num_elements=fed(size, I32), element_dtype=t)
+
+
+def list_of(*values, shape=-1, t=F32):
+    made = empty_list(shape, t)
+    for value in values:
+        made = raw.TensorListPushBack(input_handle=made, tensor=fed(V(value, t)))
+    return made
+
+
+def reserved_list(shape, count, t=F32, **elements):
+    made = raw.TensorListReserve(element_shape=fed(np.array(shape, np.int32), I32), num_elements=fed(count, I32), element_dtype=t)
+    for index, value in elements.items():
+        made = raw.TensorListSetItem(input_handle=made, index=int(index[1:]), item=fed(V(value, t)))
+    return made
+
+
+def list_length(handle):
+    return raw.TensorListLength(input_handle=handle)
+
+
+def joined_lists(_):
+    """TensorListConcat of missing elements, of unequal ones, and of none."""
+    made = [reserved_list([2], 3, e1=(2,)), reserved_list(-1, 3, e1=(2, 3)), reserved_list([-1, 3], 2, e1=(2, 3)), reserved_list([-1, 3], 2),
+            reserved_list([], 2), reserved_list(-1, 2), empty_list([-1, 2]), empty_list([3, 2]), empty_list(-1), list_of((2, 3), (2, 4)),
+            list_of((2, 3), (3,)), list_of(()), list_of((2,), (0,), (3,)), list_of((2, 3), (4, 3), shape=[-1, 3])]
+    steps = []
+    for handle in made:
+        steps.append(list(raw.TensorListConcat(input_handle=handle, element_dtype=F32)))
+        steps.append(list(raw.TensorListConcat(input_handle=handle, element_dtype=F32, element_shape=[None, 3])))
+        for shape in ([-1, 3], [2, 3], -1, []):
+            for leading in ([], [1], [1, 2, 3]):
+                steps.append(list(raw.TensorListConcatV2(input_handle=handle, element_shape=fed(np.array(shape, np.int32), I32),
+                                                         leading_dims=fed(np.array(leading, np.int64), I64), element_dtype=F32)))
+    return steps
+
+
+program("TensorListConcat TensorListConcatV2", WORDS, joined_lists, [None])
+
+
+def gathered_lists(_):
+    """TensorListGather, TensorListStack and TensorListGetItem of missing and unequal elements, and of other shapes."""
+    made = [reserved_list([2], 3, e1=(2,)), reserved_list(-1, 3, e1=(2, 3)), reserved_list([-1, 3], 2, e1=(2, 3)), reserved_list([-1, 3], 2),
+            reserved_list(-1, 2), empty_list([-1, 2]), empty_list([3, 2]), empty_list(-1), list_of((2, 3), (2, 4)), list_of((2, 3), (3,)),
+            list_of((), ())]
+    steps = []
+    for handle in made:
+        for shape in ([-1, 3], [2, 3], -1, []):
+            shape = fed(np.array(shape, np.int32), I32)
+            for indices in ([], [1, 0], [0, 7]):
+                steps.append(raw.TensorListGather(input_handle=handle, indices=fed(np.array(indices, np.int32), I32), element_shape=shape, element_dtype=F32))
+            for count in (-1, 5):
+                steps.append(raw.TensorListStack(input_handle=handle, element_shape=shape, element_dtype=F32, num_elements=count))
+            for index in (1, 9):
+                steps.append(raw.TensorListGetItem(input_handle=handle, index=fed(index, I32), element_shape=shape, element_dtype=F32))
+            steps.append(raw.TensorListPopBack(input_handle=handle, element_shape=shape, element_dtype=F32)[1])
+    return steps
+
+
+program("TensorListGather TensorListStack TensorListGetItem TensorListPopBack", WORDS, gathered_lists, [None])
+
+
+def split_lists(_):
+    steps = []
+    for tensor in ((5, 2), ()):
+        for shape in ([-1, 2], [2], [3, 2], -1, []):
+            for lengths in ([2, 3], [2, 2], [2, 4], [-1, 6], [], [5], [[2, 3]], 5):
+                steps.append(raw.TensorListConcatV2(
+                    input_handle=raw.TensorListSplit(tensor=fed(V(tensor, F32)), element_shape=fed(np.array(shape, np.int32), I32),
+                                                     lengths=fed(np.array(lengths, np.int64), I64)),
+                    element_shape=fed(np.array(-1, np.int32), I32), leading_dims=fed(np.array([], np.int64), I64), element_dtype=F32)[1])
+    return steps
+
+
+program("TensorListSplit", WORDS, split_lists, [None])
+
+
+def more_wrong_lists(_):
+    empty, pair = empty_list(), list_of((2,), (2,))
+    steps = []
+    for handles, rows in [([empty, empty], (2, 3)), ([empty, pair], (2, 3)), ([pair, pair], (2, 2)), ([empty, pair], (2,)),
+                          ([empty_list([2]), empty], (2, 3)), ([empty_list(size=0), empty], (2, 3)), ([empty_list(t=F64), empty], (2, 3))]:
+        pushed = raw.TensorListPushBackBatch(input_handles=tf.stack(handles), tensor=fed(V(rows, F32)))
+        steps += [list_length(pushed[0])]
+    for shape, tensor in [([2], (3, 2)), ([3], (3, 2)), (-1, ()), ([2], (3,)), ([], (3,))]:
+        shape = fed(np.array(shape, np.int32), I32)
+        steps.append(list_length(raw.TensorListFromTensor(tensor=fed(V(tensor, F32)), element_shape=shape)))
+        for indices in ([0, 1, 2], [0, 1], [-1, 0, 1], [5, 0, 1], [[0, 1, 2]], 0):
+            for count in (-1, 2, -2):
+                steps.append(list_length(raw.TensorListScatterV2(tensor=fed(V(tensor, F32)), indices=fed(np.array(indices, np.int32), I32),
+                                                                 element_shape=shape, num_elements=fed(count, I32))))
+            if np.min(indices) >= 0:  # TensorFlow writes before the list
+                steps.append(list_length(raw.TensorListScatterIntoExistingList(input_handle=pair, tensor=fed(V(tensor, F32)),
+                                                                               indices=fed(np.array(indices, np.int32), I32))))
+    for other in (empty, empty_list([3]), empty_list([2]), list_of((3,))):
+        for first in (pair, empty_list([2])):
+            steps.append(list_length(raw.TensorListConcatLists(input_a=first, input_b=other, element_dtype=F32)))
+    for count in (-1, 0, 3):
+        steps += [list_length(raw.TensorListResize(input_handle=pair, size=fed(count, I32))), list_length(reserved_list([2], count))]
+    for shape in ([-2], [[2]], 3, [-1, -1]):
+        shape = fed(np.array(shape, np.int32), I32)
+        steps.append(raw.TensorListElementShape(input_handle=raw.EmptyTensorList(element_shape=shape, max_num_elements=fed(-1, I32), element_dtype=F32),
+                                                shape_type=I32))
+    return steps
+
+
+program("TensorListPushBackBatch TensorListFromTensor TensorListScatterV2 TensorListScatterIntoExistingList TensorListConcatLists TensorListResize "
+        "TensorListReserve TensorListElementShape", WORDS, more_wrong_lists, [None])
+
+
+def added_lists(_):
+    """AddN and ZerosLike of lists whose elements are missing, or of unequal shape."""
+    steps = []
+    made = [list_of((2,), (3,)), list_of((2,), (2,)), reserved_list([2], 2, e1=(2,)), reserved_list(-1, 2, e1=(3,)), reserved_list(-1, 2), list_of((2,)),
+            raw.EmptyTensorMap()]
+    for first in made:
+        for second in made:
+            total = raw.AddN(inputs=[first, second])
+            steps.append([raw.TensorListGetItem(input_handle=total, index=i, element_shape=fed(np.array(-1, np.int32), I32), element_dtype=F32) for i in (0, 1)])
+        zeros = raw.ZerosLike(x=first)
+        steps.append([raw.TensorListGetItem(input_handle=zeros, index=i, element_shape=fed(np.array(-1, np.int32), I32), element_dtype=F32) for i in (0, 1)])
+    return steps
+
+
+program("TensorListGetItem", 0, added_lists, [None])  # TensorFlow names the two in either order
+
+
+def made_array(size=2, t=F32, dynamic=False, shape=None, **more):
+    return raw.TensorArrayV3(size=fed(size, I32), dtype=t, tensor_array_name=unique("a"), dynamic_size=dynamic, element_shape=shape, **more)
+
+
+def split_arrays(_):
+    steps = []
+    for arguments in (dict(), dict(dynamic=True), dict(dynamic=True, size=0), dict(shape=[None, 2]), dict(shape=[3, 2]), dict(t=F64)):
+        for tensor in ((5, 2), ()):
+            for lengths in ([2, 3], [1, 2, 2], [2, 2], [2, 4], [], [[2, 3]], 5):
+                handle, flow = made_array(**arguments)
+                flow = raw.TensorArraySplitV3(handle=handle, value=fed(V(tensor, F32)), lengths=fed(np.array(lengths, np.int64), I64), flow_in=flow)
+                steps.append([raw.TensorArraySizeV3(handle=handle, flow_in=flow),
+                              raw.TensorArrayReadV3(handle=handle, index=fed(0, I32), flow_in=flow, dtype=arguments.get("t", F32))])
+    return steps
+
+
+program("TensorArraySplitV3", 0, split_arrays, [None])
+
+
+def joined_arrays(_):
+    """Reads, gathers and concatenations of arrays with missing or unequal elements."""
+    steps = []
+    for arguments in (dict(), dict(shape=[None, 2]), dict(shape=[3, 2]), dict(dynamic=True), dict(size=0, shape=[3, 2]), dict(identical_element_shapes=True)):
+        for written in ((), ((3, 2),), ((3, 2), (1, 2)), ((), ())):
+            for read in ("concat", "concat shaped", "gather", "gather shaped", "gather none", "gather beyond", "read", "write twice", "other type"):
+                handle, flow = made_array(**arguments)
+                for i, shape in enumerate(written):
+                    flow = raw.TensorArrayWriteV3(handle=handle, index=fed(i, I32), value=fed(V(shape, F32)), flow_in=flow)
+                here = dict(handle=handle, flow_in=flow, dtype=F32)
+                indices = lambda *values: fed(np.array(values, np.int32), I32)
+                if read.startswith("concat"):
+                    shape = [2] if read == "concat shaped" else None
+                    steps.append(list(raw.TensorArrayConcatV3(element_shape_except0=shape, **here)))
+                elif read.startswith("gather"):
+                    shape = [3, 2] if read == "gather shaped" else None
+                    steps.append(raw.TensorArrayGatherV3(indices=indices(*{"gather none": [], "gather beyond": [0, 5]}.get(read, [0, 1])),
+                                                         element_shape=shape, **here))
+                elif read == "write twice":
+                    flow = raw.TensorArrayWriteV3(handle=handle, index=fed(0, I32), value=fed(V((3, 2), F32)), flow_in=flow)
+                    steps.append(raw.TensorArraySizeV3(handle=handle, flow_in=flow))
+                elif read == "other type":
+                    steps.append(raw.TensorArrayReadV3(handle=handle, flow_in=flow, index=fed(0, I32), dtype=F64))
+                else:
+                    steps.append(raw.TensorArrayReadV3(index=fed(0, I32), **here))
+    return steps
+
+
+program("TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArrayWriteV3", 0, joined_arrays, [None])
+
+
+def scattered_arrays(_):
+    steps = []
+    for arguments in (dict(), dict(dynamic=True), dict(shape=[3]), dict(shape=[2]), dict(t=F64)):
+        for tensor in ((2, 2), (2,), ()):
+            for indices in ([0, 1], [1, 0], [0, 0], [0, 5], [-1, 0], [0], [], [[0, 1]], 0):
+                handle, flow = made_array(**arguments)
+                flow = raw.TensorArrayScatterV3(handle=handle, indices=fed(np.array(indices, np.int32), I32), value=fed(V(tensor, F32)), flow_in=flow)
+                steps.append(raw.TensorArraySizeV3(handle=handle, flow_in=flow))
+    for index in (-1, 0, 1, 2):
+        for arguments in (dict(), dict(dynamic=True)):
+            handle, flow = made_array(**arguments)
+            steps.append(raw.TensorArrayReadV3(handle=handle, index=fed(index, I32), flow_in=flow, dtype=F32))
+            flow = raw.TensorArrayWriteV3(handle=handle, index=fed(index, I32), value=fed(V((2,), F32)), flow_in=flow)
+            steps.append(raw.TensorArraySizeV3(handle=handle, flow_in=flow))
+    handle, flow = made_array()
+    closed = raw.TensorArrayCloseV3(handle=handle)
+    with tf.control_dependencies([closed]):
+        steps.append(raw.TensorArrayWriteV3(handle=handle, index=fed(0, I32), value=fed(V((2,), F32)), flow_in=flow))
+        steps.append(raw.TensorArraySizeV3(handle=handle, flow_in=flow))
+        steps.append(raw.TensorArrayReadV3(handle=handle, index=fed(0, I32), flow_in=flow, dtype=F32))
+    return steps
+
+
+program("TensorArrayScatterV3 TensorArrayCloseV3 TensorArraySizeV3", 0, scattered_arrays, [None])

@@ -13,7 +13,8 @@ TensorArray::~TensorArray() {
 }
 
 absl::Status TensorArray::CheckOpen() const {
-  return closed_ ? Invalid("it has already been closed.") : absl::OkStatus();
+  if (!closed_) return absl::OkStatus();
+  return errors::InvalidArgument("TensorArray ", options_.name, " has already been closed.");
 }
 
 absl::Status TensorArray::Write(OpKernelContext& ctx, int64_t index, const Tensor& value) {
@@ -111,9 +112,10 @@ bool TensorArray::dynamic_size() const {
   return options_.dynamic_size;
 }
 
-PartialTensorShape TensorArray::element_shape() const {
+absl::Status TensorArray::NarrowElementShape(const PartialTensorShape& shape) {
   MutexLock lock(mu_);
-  return options_.element_shape;
+  ASSIGN_OR_RETURN(options_.element_shape, options_.element_shape.MergeWith(shape));
+  return absl::OkStatus();
 }
 
 void TensorArray::Close() {

@@ -49,7 +49,8 @@ class TensorArray : public Resource {
   // Makes room for `size` elements where the array may grow; InvalidArgument where it may not.
   absl::Status Reserve(int64_t size);
   bool dynamic_size() const;
-  PartialTensorShape element_shape() const;
+  // Merges `shape` into the elements' shape.
+  absl::Status NarrowElementShape(const PartialTensorShape& shape);
   // Gives back the elements; every later use fails.
   void Close();
   // The array of gradients that belongs to this one and `source`, made when first asked for. From then on this one does

@@ -38,32 +38,4 @@ absl::Status CheckDtype(const TensorList& list, DataType dtype) {
                                  DataTypeName(list.dtype));
 }
 
-absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument) {
-  ASSIGN_OR_RETURN(PartialTensorShape shape, argument.MergeWith(list.element_shape));
-  if (shape.IsFullyDefined()) return shape;
-  for (const std::optional<Tensor>& element : list.elements) {
-    if (element.has_value()) {
-      ASSIGN_OR_RETURN(shape, shape.MergeWith(element->shape()));
-    }
-  }
-  return shape;
-}
-
-absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
-                                      int64_t i, const PartialTensorShape& argument) {
-  if (list.elements[i].has_value()) {
-    const Tensor& element = *list.elements[i];
-    if (argument.IsCompatibleWith(element.shape())) return element;
-    return errors::InvalidArgument("Incompatible shapes: the op expects an element of shape ", argument.ToString(),
-                                   " but element ", i, " has shape ", element.shape().ToString());
-  }
-  ASSIGN_OR_RETURN(const PartialTensorShape shape, KnownElementShape(list, argument));
-  if (!shape.IsFullyDefined()) {
-    return errors::InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
-                                   shape.ToString(), " and no list element is set.");
-  }
-  ASSIGN_OR_RETURN(const TensorShape known, shape.AsTensorShape());
-  return memory.Zeros(ctx, list.dtype, known);
-}
-
 }  // namespace weir

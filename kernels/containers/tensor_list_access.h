@@ -18,11 +18,6 @@ void SetList(OpKernelContext& ctx, std::shared_ptr<TensorList> list);
 absl::StatusOr<TensorList*> ForwardList(OpKernelContext& ctx);
 
 absl::Status CheckDtype(const TensorList& list, DataType dtype);
-// What the list, its elements and the op together know of the shape of an element.
-absl::StatusOr<PartialTensorShape> KnownElementShape(const TensorList& list, const PartialTensorShape& argument);
-// Element i, or zeros where it is missing.
-absl::StatusOr<Tensor> ElementOrZeros(const OpKernelContext& ctx, const SequenceMemory& memory, const TensorList& list,
-                                      int64_t i, const PartialTensorShape& argument);
 
 // A kernel of lists, of which the elements lie in `memory`.
 class ListKernel : public OpKernel {

@@ -52,8 +52,8 @@ class Walk {
 
   absl::StatusOr<Tensor> Add(const Tensor& a, const Tensor& b) {
     if (a.shape() != b.shape()) {
-      return errors::InvalidArgument("Trying to add two lists of tensors with incompatible element shapes: ",
-                                     a.shape().ToString(), " and ", b.shape().ToString());
+      return errors::InvalidArgument("Trying to add two tensors with incompatible element shapes. One is ",
+                                     a.shape().ToString(), " and the other is ", b.shape().ToString());
     }
     if (a.dtype() != b.dtype()) {
       return errors::InvalidArgument("Trying to add tensors of different dtypes: ", DataTypeName(a.dtype()), " and ",
@@ -154,6 +154,10 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
   if (const auto* const x = a.get<TensorMap>(), * const y = b.get<TensorMap>(); x != nullptr && y != nullptr) {
     return Add(*x, *y);
   }
+  if (!a.empty() && !b.empty() && a.TypeName() != b.TypeName()) {
+    return errors::Internal("BinaryOpVariants: Variants a and b have different type ids.  Type names: '", a.TypeName(),
+                            "' vs. '", b.TypeName(), "'");
+  }
   ASSIGN_OR_RETURN(const TensorList* x, ListIn(a, "AddN"));
   ASSIGN_OR_RETURN(const TensorList* y, ListIn(b, "AddN"));
   if (x->dtype != y->dtype) {
@@ -164,9 +168,14 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
     return errors::InvalidArgument("Trying to add two lists of tensors with different lengths. One is ",
                                    x->elements.size(), " and the other is ", y->elements.size());
   }
+  const absl::StatusOr<PartialTensorShape> shape = x->element_shape.MergeWith(y->element_shape);
+  if (!shape.ok()) {
+    return errors::InvalidArgument("Trying to add two lists of tensors with incompatible element shapes. One is ",
+                                   x->element_shape.ToString(), " and the other is ", y->element_shape.ToString());
+  }
   auto sum = std::make_shared<TensorList>(*x);
   sum->depth = std::max(x->depth, y->depth);
-  ASSIGN_OR_RETURN(sum->element_shape, x->element_shape.MergeWith(y->element_shape));
+  sum->element_shape = *shape;
   for (size_t i = 0; i < sum->elements.size(); ++i) {
     std::optional<Tensor>& element = sum->elements[i];
     const std::optional<Tensor>& other = y->elements[i];
