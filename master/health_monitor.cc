@@ -39,7 +39,7 @@ void HealthMonitor::Loop() {
 void HealthMonitor::CheckSteps() {
   for (const auto& step : options_.running_steps(MonotonicNow() - options_.slow_step)) {
     for (const auto& part : step->graph().parts()) {
-      if (part.task != options_.local_task) Ask(part.task, part.worker);
+      if (!part.is_local) Ask(part.task, part.worker);
     }
   }
 }
@@ -49,7 +49,7 @@ void HealthMonitor::Ask(const std::string& task, std::shared_ptr<WorkerInterface
   probe->worker = std::move(worker);
   {
     MutexLock lock(mu_);
-    if (!probes_.emplace(task, probe).second) return;
+    if (!probes_.emplace(probe->worker.get(), probe).second) return;
   }
   const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout};
   probe->worker->GetStatusAsync(call, &probe->request, &probe->response, [this, task, probe](absl::Status status) {
@@ -60,12 +60,12 @@ void HealthMonitor::Ask(const std::string& task, std::shared_ptr<WorkerInterface
                      ErrorOrigin{.task = task});
       for (const auto& step : options_.running_steps(absl::InfiniteFuture())) {
         for (const auto& part : step->graph().parts()) {
-          if (part.task == task) step->Fail(failure);
+          if (part.worker == probe->worker) step->Fail(failure);
         }
       }
     }
     MutexLock lock(mu_);
-    probes_.erase(task);
+    probes_.erase(probe->worker.get());
     changed_.notify_all();
   });
 }

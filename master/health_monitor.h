@@ -22,7 +22,6 @@ namespace weir {
 class HealthMonitor {
  public:
   struct Options {
-    std::string local_task;  // never asked
     absl::Duration slow_step = absl::Seconds(1);
     absl::Duration interval = absl::Seconds(1);
     absl::Duration answer_timeout = absl::Seconds(6);
@@ -44,8 +43,8 @@ class HealthMonitor {
   Mutex mu_;
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;
-  // Tasks with a pending status call, removed when it ends.
-  absl::flat_hash_map<std::string, std::shared_ptr<Probe>> probes_ GUARDED_BY(mu_);
+  // Workers with a pending status call, removed when it ends.
+  absl::flat_hash_map<WorkerInterface*, std::shared_ptr<Probe>> probes_ GUARDED_BY(mu_);
   std::thread thread_;
 };
 

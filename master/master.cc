@@ -22,7 +22,6 @@ CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
 
 Master::Master(Options options) : options_(std::move(options)) {
   HealthMonitor::Options health = options_.health;
-  health.local_task = options_.local_task;
   health.running_steps = [this](absl::Time before) { return RunningSteps(before); };
   health_ = std::make_unique<HealthMonitor>(std::move(health));
 }
@@ -80,6 +79,14 @@ absl::Status Master::CreateSession(const CallOptions& options, const tensorflow:
       .device_filters = {request.config().device_filters().begin(), request.config().device_filters().end()},
       .session_handle = session_options.handle,
       .isolate_session_state = request.config().isolate_session_state()};
+  if (const auto& cluster = request.config().cluster_def(); options_.cluster_workers && !cluster.job().empty()) {
+    ASSIGN_OR_RETURN(session_options.tasks.cluster,
+                     SessionCluster::Find(cluster, request.target(), options_.local_task));
+    session_options.tasks.local_task = session_options.tasks.cluster->local_task;
+    ASSIGN_OR_RETURN(session_options.cluster_workers,
+                     options_.cluster_workers(session_options.tasks.cluster->spec, session_options.tasks.local_task));
+    session_options.tasks.workers = session_options.cluster_workers.get();
+  }
   auto session = std::make_shared<MasterSession>(std::move(session_options));
   RETURN_IF_ERROR(session->Create(WithDefaultDeadline(options, options_.connect_timeout), request.graph_def()));
   response->set_session_handle(session->handle());
@@ -126,16 +133,18 @@ absl::Status Master::CloseSession(const CallOptions& options, const tensorflow::
 absl::Status Master::ListDevices(const CallOptions& options, const tensorflow::ListDevicesRequest& request,
                                  tensorflow::ListDevicesResponse* response) {
   std::vector<tensorflow::DeviceAttributes> devices;
+  std::string local_task = options_.local_task;
   if (!request.session_handle().empty()) {
     ASSIGN_OR_RETURN(auto session, Find(request.session_handle()));
     devices = session->tasks().Devices();
+    local_task = session->tasks().local_task();
   } else {
     SessionTasks tasks({.workers = options_.workers, .local_task = options_.local_task});
     ASSIGN_OR_RETURN(devices, tasks.Probe(WithDefaultDeadline(options, absl::Seconds(10))));
   }
   for (auto& device : devices) {
     auto name = DeviceName::ParseFull(device.name());
-    const bool local = name.ok() && name->TaskName() == options_.local_task;
+    const bool local = name.ok() && name->TaskName() == local_task;
     *(local ? response->add_local_device() : response->add_remote_device()) = std::move(device);
   }
   return absl::OkStatus();

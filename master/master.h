@@ -19,8 +19,9 @@ namespace weir {
 class Master : public MasterInterface {
  public:
   struct Options {
-    std::string local_task;         // "/job:worker/replica:0/task:0"
-    WorkerPool* workers = nullptr;  // outlives the master
+    std::string local_task;          // "/job:worker/replica:0/task:0"
+    WorkerPool* workers = nullptr;   // outlives the master
+    ClusterWorkers cluster_workers;  // for sessions with a cluster_def; empty: it is ignored
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
     Device* fold_on = nullptr;               // folds constants during graph preparation; nullptr: they are not folded
@@ -32,7 +33,7 @@ class Master : public MasterInterface {
     tensorflow::ConfigProto default_config;
     // How long CreateSession waits for tasks that are not up, if the call has no deadline.
     absl::Duration connect_timeout = absl::Minutes(10);
-    HealthMonitor::Options health;  // local_task and running_steps are set by the master
+    HealthMonitor::Options health;  // running_steps is set by the master
   };
 
   explicit Master(Options options);

@@ -35,8 +35,9 @@ class MasterSession {
     TimerQueue* timers = nullptr;
     tensorflow::ConfigProto config;
     SessionTasks::Options tasks;
-    StepSequences* step_sequences = nullptr;  // null: no other master takes part in this session's collectives
-    BusyPoller* poller = nullptr;             // Step::Options
+    std::shared_ptr<WorkerPool> cluster_workers;  // what tasks.workers points to, if the session has its own cluster
+    StepSequences* step_sequences = nullptr;      // null: no other master takes part in this session's collectives
+    BusyPoller* poller = nullptr;                 // Step::Options
   };
 
   explicit MasterSession(Options options);

@@ -26,6 +26,16 @@ std::vector<absl::Status> AwaitAll(size_t count, Start start) {
   return statuses;
 }
 
+// Tasks report the names that they were started with.
+absl::Status RenameDevices(const std::string& task, std::vector<tensorflow::DeviceAttributes>* devices) {
+  ASSIGN_OR_RETURN(const DeviceName renamed, DeviceName::Parse(task));
+  for (tensorflow::DeviceAttributes& device : *devices) {
+    ASSIGN_OR_RETURN(const DeviceName name, DeviceName::ParseFull(device.name()));
+    device.set_name(name.OverriddenBy(renamed).ToString());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool SessionTasks::PassesFilter(absl::string_view task) const {
@@ -65,6 +75,9 @@ std::vector<absl::StatusOr<SessionTasks::Task>> SessionTasks::Ask(const std::vec
     } else {
       found[i]->devices = {responses[i].device_attributes().begin(), responses[i].device_attributes().end()};
       found[i]->incarnation = responses[i].device_attributes(0).incarnation();
+      if (options_.cluster) {
+        if (absl::Status renamed = RenameDevices(tasks[i], &found[i]->devices); !renamed.ok()) found[i] = renamed;
+      }
     }
   }
   return found;
@@ -74,16 +87,24 @@ std::vector<absl::Status> SessionTasks::OpenWorkerSessions(const std::vector<std
                                                            std::vector<absl::StatusOr<Task>>* found) const {
   tensorflow::CreateWorkerSessionRequest request;
   request.set_session_handle(options_.session_handle);
-  request.set_isolate_session_state(options_.isolate_session_state);
+  request.set_isolate_session_state(options_.isolate_session_state || options_.cluster.has_value());
   request.set_master_task(options_.local_task);
+  // Masters of other clusters may have this one's name.
+  if (options_.cluster) absl::StrAppend(request.mutable_master_task(), "@", options_.cluster->local_address);
   // Lets a worker detect sessions from before a restart of this master.
   request.set_master_incarnation(static_cast<int64_t>(master_incarnation_));
+  std::vector<tensorflow::CreateWorkerSessionRequest> requests(tasks.size(), request);
+  for (size_t i = 0; options_.cluster && i < tasks.size(); ++i) {
+    if (!(*found)[i].ok()) continue;
+    absl::Status described = options_.cluster->Describe(tasks[i], requests[i].mutable_server_def());
+    if (!described.ok()) (*found)[i] = std::move(described);
+  }
   const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
   std::vector<tensorflow::CreateWorkerSessionResponse> responses(tasks.size());
   std::vector<absl::Status> statuses = AwaitAll(tasks.size(), [&](size_t i, auto done) {
     Task* const task = (*found)[i].ok() ? &*(*found)[i] : nullptr;
     if (task == nullptr) return done((*found)[i].status());
-    task->worker->CreateWorkerSessionAsync(call, &request, &responses[i], done);
+    task->worker->CreateWorkerSessionAsync(call, &requests[i], &responses[i], done);
   });
   // A task that answers UNIMPLEMENTED has no capabilities.
   const GetCapabilitiesRequest capabilities;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"
+#include "master/session_cluster.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 
@@ -23,6 +25,7 @@ class SessionTasks {
   struct Options {
     WorkerPool* workers = nullptr;            // outlives this
     std::string local_task;                   // the master's own: its devices are preferred
+    std::optional<SessionCluster> cluster;    // the session's own; nullopt: the one that the tasks were started with
     std::vector<std::string> device_filters;  // empty: every task
     std::string session_handle;
     bool isolate_session_state = false;

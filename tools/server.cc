@@ -99,6 +99,9 @@ absl::Status Server::MakeRuntime() {
   runtime.workers = std::move(pool);
   runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
   runtime.has_peers = true;
+  runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
+    return workers->ForCluster(cluster, task);
+  };
   runtime.poller = poller_.get();
   runtime.ops = options_.ops;
   runtime.kernels = options_.kernels;

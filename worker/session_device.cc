@@ -1,5 +1,7 @@
 #include "worker/session_device.h"
 
+#include <utility>
+
 #include "core/device/device_view.h"
 
 namespace weir {
@@ -7,7 +9,7 @@ namespace {
 
 class SessionDevice : public Device, public DeviceView {
  public:
-  explicit SessionDevice(Device* device) : Device(device->parsed_name(), device->incarnation(), 0), device_(device) {
+  SessionDevice(Device* device, DeviceName name) : Device(std::move(name), device->incarnation(), 0), device_(device) {
     // Not owned: `device` keeps them.
     set_file_systems(std::shared_ptr<FileSystemRegistry>(std::shared_ptr<void>(), device->file_systems()));
   }
@@ -25,6 +27,12 @@ class SessionDevice : public Device, public DeviceView {
 
 }  // namespace
 
-std::unique_ptr<Device> NewSessionDevice(Device* device) { return std::make_unique<SessionDevice>(device); }
+std::unique_ptr<Device> NewSessionDevice(Device* device, const DeviceName& task) {
+  DeviceName name = device->parsed_name();
+  name.job = task.job;
+  name.replica = task.replica;
+  name.task = task.task;
+  return std::make_unique<SessionDevice>(device, std::move(name));
+}
 
 }  // namespace weir

@@ -7,7 +7,8 @@
 
 namespace weir {
 
-// Computes and allocates on `device`, which outlives it, but has its own resources.
-std::unique_ptr<Device> NewSessionDevice(Device* device);
+// Computes and allocates on `device`, which outlives it, but has its own resources. `task` gives its job, replica and
+// task.
+std::unique_ptr<Device> NewSessionDevice(Device* device, const DeviceName& task);
 
 }  // namespace weir

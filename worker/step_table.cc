@@ -11,14 +11,15 @@ absl::StatusOr<StepTable::Entry*> StepTable::Find(int64_t step_id) {
     StepRendezvous& rendezvous = it->second.rendezvous;
     rendezvous.local = NewLocalRendezvous();
     rendezvous.log = std::make_shared<TransferLog>();
-    rendezvous.remote = remote_ ? remote_(step_id, rendezvous) : rendezvous.local;
+    rendezvous.remote = rendezvous.local;
   }
   return &it->second;
 }
 
-absl::StatusOr<StepRendezvous> StepTable::FindOrCreate(int64_t step_id) {
+absl::StatusOr<StepRendezvous> StepTable::FindOrCreate(int64_t step_id, const RemoteFactory& remote) {
   MutexLock lock(mu_);
   ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
+  if (!entry->has_begun && remote) entry->rendezvous.remote = remote(step_id, entry->rendezvous);
   entry->has_begun = true;
   return entry->rendezvous;
 }

@@ -18,7 +18,7 @@ namespace weir {
 // The rendezvous of one step.
 struct StepRendezvous {
   std::shared_ptr<Rendezvous> local;   // this task's sends, and RecvTensor
-  std::shared_ptr<Rendezvous> remote;  // used by kernels: receives from other tasks too
+  std::shared_ptr<Rendezvous> remote;  // used by kernels: receives from other tasks too; `local` until a partition runs
   std::shared_ptr<TransferLog> log;    // of tensors that `remote` receives from other tasks
 };
 
@@ -26,13 +26,11 @@ struct StepRendezvous {
 // that was cleaned up is remembered: late calls get Aborted instead of waiting indefinitely.
 class StepTable {
  public:
-  // Wraps the local rendezvous of a step and records received tensors in its log; nullptr: there are no other tasks.
+  // Wraps the local rendezvous of a step and records received tensors in its log; empty: there are no other tasks.
   using RemoteFactory = std::function<std::shared_ptr<Rendezvous>(int64_t step_id, const StepRendezvous& rendezvous)>;
 
-  explicit StepTable(RemoteFactory remote) : remote_(std::move(remote)) {}
-
-  // For a partition of the step. Aborted if the step was cleaned up.
-  absl::StatusOr<StepRendezvous> FindOrCreate(int64_t step_id);
+  // For a partition of the step; the first one's `remote` serves all. Aborted if the step was cleaned up.
+  absl::StatusOr<StepRendezvous> FindOrCreate(int64_t step_id, const RemoteFactory& remote);
   // For a call that waits for a tensor of the step; EndAwait must follow. As FindOrCreate, except that a step without
   // any partition is removed with its last waiting call: masters clean up only steps that they have started.
   absl::StatusOr<StepRendezvous> Await(int64_t step_id);
@@ -54,7 +52,6 @@ class StepTable {
 
   absl::StatusOr<Entry*> Find(int64_t step_id) REQUIRES(mu_);
 
-  const RemoteFactory remote_;
   mutable Mutex mu_;
   absl::flat_hash_map<int64_t, Entry> steps_ GUARDED_BY(mu_);
   absl::flat_hash_set<int64_t> ended_ GUARDED_BY(mu_);

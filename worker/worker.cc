@@ -1,5 +1,6 @@
 #include "worker/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/logging.h"
@@ -60,9 +61,9 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
   return std::unique_ptr<Worker>(new Worker(std::move(options)));
 }
 
-Worker::Worker(Options options) : options_(std::move(options)), steps_(options_.remote_rendezvous) {
+Worker::Worker(Options options) : options_(std::move(options)), task_(options_.devices.front()->parsed_name()) {
   // For graphs of masters that open no session.
-  sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()));
+  sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
   if (!options_.fences_suspensions) return;
   suspension_ = std::make_unique<SuspensionWatch>(
       SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
@@ -81,13 +82,28 @@ Worker::~Worker() {
   active_.Wait();
 }
 
-std::shared_ptr<WorkerSession> Worker::NewSession(const tensorflow::CreateWorkerSessionRequest& request) const {
-  return std::make_shared<WorkerSession>(WorkerSession::Options{.handle = request.session_handle(),
-                                                                .master_task = request.master_task(),
-                                                                .master_incarnation = request.master_incarnation(),
-                                                                .isolate_state = request.isolate_session_state(),
-                                                                .devices = options_.devices,
-                                                                .kernels = options_.kernels});
+absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::NewSession(
+    const tensorflow::CreateWorkerSessionRequest& request) const {
+  WorkerSession::Options session{.handle = request.session_handle(),
+                                 .master_task = request.master_task(),
+                                 .master_incarnation = request.master_incarnation(),
+                                 .isolate_state = request.isolate_session_state(),
+                                 .task = task_,
+                                 .devices = options_.devices,
+                                 .remote_rendezvous = options_.remote_rendezvous,
+                                 .kernels = options_.kernels};
+  const tensorflow::ServerDef& server = request.server_def();
+  if (server.cluster().job().empty()) return std::make_shared<WorkerSession>(std::move(session));
+  if (!options_.cluster_rendezvous) {
+    return errors::Unimplemented("Task ", options_.task, " serves no session with a cluster of its own");
+  }
+  ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterSpec::FromProto(server.cluster()));
+  RETURN_IF_ERROR(cluster.AddressOf(server.job_name(), server.task_index()).status());
+  const std::string task = TaskName(server.job_name(), server.task_index());
+  ASSIGN_OR_RETURN(session.task, DeviceName::Parse(task));
+  ASSIGN_OR_RETURN(session.remote_rendezvous, options_.cluster_rendezvous(cluster, task));
+  session.isolate_state = true;  // its devices have other names
+  return std::make_shared<WorkerSession>(std::move(session));
 }
 
 absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::string& handle) const {
@@ -133,14 +149,14 @@ void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::Crea
 
 absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request) {
   if (request.session_handle().empty()) return errors::InvalidArgument("CreateWorkerSession needs a session handle");
-  std::shared_ptr<WorkerSession> created = NewSession(request);
+  ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> created, NewSession(request));
   std::vector<std::shared_ptr<WorkerSession>> orphans;
   {
     MutexLock lock(mu_);
     if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
       const WorkerSession::Options& known = it->second->options();
       if (known.master_task == request.master_task() && known.master_incarnation == request.master_incarnation() &&
-          known.isolate_state == request.isolate_session_state()) {
+          known.isolate_state == created->options().isolate_state && known.task == created->options().task) {
         return absl::OkStatus();  // a retry
       }
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
@@ -181,7 +197,7 @@ void Worker::RegisterGraphAsync(const CallOptions&, std::shared_ptr<const Regist
   auto session = FindSession(args->request.session_handle());
   if (!session.ok()) return done(session.status());
   auto graph = OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session); });
-  if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = options_.task}));
+  if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
   done((*session)->AddGraph(*std::move(graph)));
 }
 
@@ -242,7 +258,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
   }
   if (step.graph->has_transfers()) {
-    auto rendezvous = steps_.FindOrCreate(args->step_id);
+    auto rendezvous = steps_.FindOrCreate(args->step_id, step.session->options().remote_rendezvous);
     if (!rendezvous.ok()) return done(rendezvous.status());
     step.rendezvous = rendezvous->remote;
     step.transfers = rendezvous->log;
@@ -260,7 +276,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
 void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                         ResultCallback<RunGraphResult> done) {
   const int64_t step_id = args->step_id;
-  auto rendezvous = steps_.FindOrCreate(step_id);
+  auto rendezvous = steps_.FindOrCreate(step_id, step.session->options().remote_rendezvous);
   if (!rendezvous.ok()) return done(rendezvous.status());
   auto created = PartialRun::Create(std::move(step), *rendezvous);
   if (!created.ok()) return done(created.status());
@@ -296,9 +312,17 @@ void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllReq
   done(absl::OkStatus());
 }
 
+bool Worker::ServesAs(const DeviceName& task) const {
+  MutexLock lock(mu_);
+  return std::any_of(sessions_.begin(), sessions_.end(),
+                     [&](const auto& session) { return session.second->options().task.SameTask(task); });
+}
+
 absl::Status Worker::CheckSource(absl::string_view method, const DeviceName& source, uint64_t incarnation) const {
   for (const Device* device : options_.devices) {
-    if (device->parsed_name() != source) continue;
+    const DeviceName& known = device->parsed_name();
+    if (known.type != source.type || known.id != source.id) continue;
+    if (!known.SameTask(source) && !ServesAs(source)) break;
     if (device->incarnation() == incarnation) return absl::OkStatus();
     return errors::Aborted(method, " expects a different device incarnation: ", incarnation, " vs. ",
                            device->incarnation(), ". Your worker job (\"", options_.task,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,10 +36,14 @@ class Worker : public WorkerInterface {
     const KernelRegistry* kernels = nullptr;
     const VariantRegistry* variants = nullptr;   // decodes fed variants; null: they stay encoded
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
-    TimerQueue* timers = nullptr;                // for deadlines; may be null
-    TaskCollectives* collectives = nullptr;      // null: collectives are UNIMPLEMENTED
-    BusyPoller* poller = nullptr;                // polled by threads that wait for other tasks; may be null
-    // Gives up the steps of other tasks' masters when the process stood still (core/threads/suspension_watch.h).
+    // As remote_rendezvous, for a session with a cluster of its own, in which this task is `task`; empty: such sessions
+    // are UNIMPLEMENTED.
+    std::function<absl::StatusOr<StepTable::RemoteFactory>(const ClusterSpec& cluster, const std::string& task)>
+        cluster_rendezvous;
+    TimerQueue* timers = nullptr;            // for deadlines; may be null
+    TaskCollectives* collectives = nullptr;  // null: collectives are UNIMPLEMENTED
+    BusyPoller* poller = nullptr;            // polled by threads that wait for other tasks; may be null
+    // Cancels the steps of other tasks' masters when the process was suspended (core/threads/suspension_watch.h).
     bool fences_suspensions = false;
   };
   // InvalidArgument for options that do not fit together.
@@ -85,7 +90,8 @@ class Worker : public WorkerInterface {
   explicit Worker(Options options);
   // Aborted if there is no such session: the master then opens a new one.
   absl::StatusOr<std::shared_ptr<WorkerSession>> FindSession(const std::string& handle) const;
-  std::shared_ptr<WorkerSession> NewSession(const tensorflow::CreateWorkerSessionRequest& request) const;
+  absl::StatusOr<std::shared_ptr<WorkerSession>> NewSession(
+      const tensorflow::CreateWorkerSessionRequest& request) const;
   absl::Status CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request);
   absl::StatusOr<WorkerStep::Options> StepOptions(const CallOptions& options, const RunGraphArgs& args);
   void RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
@@ -93,6 +99,8 @@ class Worker : public WorkerInterface {
   void RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                   ResultCallback<RunGraphResult> done);
   absl::Status CheckReceiveKey(absl::string_view key) const;
+  // Whether this worker is `task` in a session's cluster.
+  bool ServesAs(const DeviceName& task) const;
   // Checks that `method` may send from `device`, and that the caller knows its current incarnation.
   absl::Status CheckSource(absl::string_view method, const DeviceName& device, uint64_t incarnation) const;
   absl::Status CheckCollectives() const;
@@ -102,6 +110,7 @@ class Worker : public WorkerInterface {
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
   const Options options_;
+  const DeviceName task_;
   StepTable steps_;
   ActiveCount active_;
   mutable Mutex mu_;

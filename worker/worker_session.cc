@@ -12,7 +12,7 @@ namespace weir {
 WorkerSession::WorkerSession(Options options) : options_(std::move(options)) {
   for (Device* device : options_.devices) {
     if (options_.isolate_state) {
-      own_devices_.push_back(NewSessionDevice(device));
+      own_devices_.push_back(NewSessionDevice(device, options_.task));
       device = own_devices_.back().get();
     }
     devices_.push_back(device);

@@ -10,10 +10,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/device/device.h"
+#include "core/device/device_name.h"
 #include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
 #include "core/op/op_registry.h"
 #include "core/status.h"
+#include "worker/step_table.h"
 
 namespace weir {
 
@@ -28,7 +30,10 @@ class WorkerSession {
     std::string master_task;
     int64_t master_incarnation = 0;
     bool isolate_state = false;
+    DeviceName task;               // this worker's in the session's cluster
     std::vector<Device*> devices;  // outlive the session
+    // Receives from the session's other tasks; empty: there are none.
+    StepTable::RemoteFactory remote_rendezvous;
     const KernelRegistry* kernels = nullptr;
   };
   explicit WorkerSession(Options options);

@@ -264,6 +264,91 @@ TEST_F(WorkerTest, SessionsAreCreatedOnce) {
             "Session handle is not found: s. Possibly this worker (\"/job:worker/replica:0/task:0\") just restarted.");
 }
 
+// A session that brings its cluster along.
+class ClusterSessionTest : public WorkerTest {
+ protected:
+  static constexpr char kSessionTask[] = "/job:trainer/replica:0/task:1";
+  static constexpr char kSessionCpu[] = "/job:trainer/replica:0/task:1/device:CPU:0";
+
+  void StartWorkerWithPeers() {
+    worker_.reset();
+    worker_ = *Worker::Create({.task = kTask,
+                               .devices = {devices_[0].get(), devices_[1].get()},
+                               .ops = &ExecutorTestOps(),
+                               .kernels = &ExecutorTestKernels(),
+                               .cluster_rendezvous = [this](const ClusterSpec& cluster, const std::string& task)
+                                   -> absl::StatusOr<StepTable::RemoteFactory> {
+                                 session_tasks_ = cluster.TaskNames();
+                                 return [this, task](int64_t, const StepRendezvous& step) {
+                                   served_as_ = task;
+                                   return step.local;
+                                 };
+                               }});
+  }
+
+  absl::Status CreateClusterSession(const std::string& handle, int index) {
+    tensorflow::CreateWorkerSessionRequest request;
+    tensorflow::CreateWorkerSessionResponse response;
+    request.set_session_handle(handle);
+    request.mutable_server_def()->set_job_name("trainer");
+    request.mutable_server_def()->set_task_index(index);
+    tensorflow::JobDef* job = request.mutable_server_def()->mutable_cluster()->add_job();
+    job->set_name("trainer");
+    (*job->mutable_tasks())[0] = "127.0.0.1:1";
+    (*job->mutable_tasks())[1] = "127.0.0.1:2";
+    Promise<absl::Status> done;
+    worker_->CreateWorkerSessionAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
+    return done.Wait();
+  }
+
+  absl::Status ReceiveFrom(const std::string& device) {
+    CancellationManager cancelled;
+    cancelled.StartCancel();
+    Promise<absl::Status> done;
+    const std::string key = RendezvousKey::Create(device, devices_[0]->incarnation(), kSessionCpu, "t", {});
+    worker_->RecvTensorAsync({.cancellation = &cancelled}, 9, key, [&](auto r) { done.Set(r.status()); });
+    return done.Wait();
+  }
+
+  std::vector<std::string> session_tasks_;
+  std::string served_as_;
+};
+
+TEST_F(ClusterSessionTest, DevicesHaveTheSessionsNames) {
+  StartWorkerWithPeers();
+  ASSERT_TRUE(CreateClusterSession("c", 1).ok());
+  EXPECT_EQ(session_tasks_, (std::vector<std::string>{"/job:trainer/replica:0/task:0", kSessionTask}));
+  Out x = Feed("x");
+  g_.Add("_Send", {x}, TransferAttrs("t", false, true), {}, "_send");
+  for (Node* node : g_.graph().nodes()) node->set_assigned_device(kSessionCpu);
+  const auto handle = Register({"x"}, {}, "c");
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  EXPECT_TRUE(Run({.session_handle = "c", .graph_handle = *handle, .step_id = 5, .feeds = Ints({42})}).ok());
+  EXPECT_EQ(served_as_, kSessionTask);
+  Fetch(g_.Int(1), "y");
+  for (Node* node : g_.graph().nodes()) node->set_assigned_device(kCpu0);
+  EXPECT_THAT(std::string(Register({}, {"y"}, "c").status().message()), HasSubstr("is not a device of this worker"));
+}
+
+TEST_F(ClusterSessionTest, TensorsAreSentUnderTheSessionsNames) {
+  StartWorkerWithPeers();
+  EXPECT_EQ(ReceiveFrom(kSessionCpu).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(CreateClusterSession("c", 1).ok());
+  EXPECT_EQ(ReceiveFrom(kSessionCpu).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(ReceiveFrom(kCpu0).code(), absl::StatusCode::kCancelled);
+  DeleteSession("c");
+  EXPECT_EQ(ReceiveFrom(kSessionCpu).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClusterSessionTest, ATaskOutsideTheClusterIsRejected) {
+  EXPECT_EQ(CreateClusterSession("c", 1).code(), absl::StatusCode::kUnimplemented);  // knows no other tasks
+  StartWorkerWithPeers();
+  EXPECT_EQ(CreateClusterSession("c", 2).code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(CreateClusterSession("c", 1).ok());
+  EXPECT_TRUE(CreateClusterSession("c", 1).ok());  // a retry
+  EXPECT_EQ(CreateClusterSession("c", 0).code(), absl::StatusCode::kAlreadyExists);
+}
+
 TEST_F(WorkerTest, CancellationEndsAStepThatWaits) {
   Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false), {}, "_recv"), "y");
   auto handle = Register({}, {"y"});

@@ -64,6 +64,12 @@ absl::Status TaskRuntime::MakeDevices(const Options& options) {
   return absl::OkStatus();
 }
 
+StepTable::RemoteFactory TaskRuntime::RemoteRendezvousOf(std::string task, std::shared_ptr<WorkerPool> workers) const {
+  return [this, task = std::move(task), workers = std::move(workers)](int64_t step_id, const StepRendezvous& step) {
+    return NewRemoteRendezvous({step_id, task, step.local, workers, &variants_, step.log});
+  };
+}
+
 absl::Status TaskRuntime::MakeWorker(const Options& options) {
   collectives_ = std::make_unique<TaskCollectives>(TaskCollectives::Options{.task = task_,
                                                                             .workers = workers_.get(),
@@ -81,8 +87,16 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
                          .poller = options.poller,
                          .fences_suspensions = options.has_peers};
   if (options.has_peers) {
-    worker.remote_rendezvous = [this](int64_t step_id, const StepRendezvous& step) {
-      return NewRemoteRendezvous({step_id, task_, step.local, workers_.get(), &variants_, step.log});
+    // The runtime's pool outlives all rendezvous.
+    worker.remote_rendezvous =
+        RemoteRendezvousOf(task_, std::shared_ptr<WorkerPool>(std::shared_ptr<void>(), workers_.get()));
+  }
+  if (options.cluster_workers) {
+    worker.cluster_rendezvous = [this, workers_of = options.cluster_workers](
+                                    const ClusterSpec& cluster,
+                                    const std::string& task) -> absl::StatusOr<StepTable::RemoteFactory> {
+      ASSIGN_OR_RETURN(std::shared_ptr<WorkerPool> workers, workers_of(cluster, task));
+      return RemoteRendezvousOf(task, std::move(workers));
     };
   }
   ASSIGN_OR_RETURN(worker_, Worker::Create(std::move(worker)));
@@ -94,6 +108,7 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
 void TaskRuntime::MakeMaster(const Options& options) {
   master_ = std::make_unique<Master>(Master::Options{.local_task = task_,
                                                      .workers = workers_.get(),
+                                                     .cluster_workers = options.cluster_workers,
                                                      .ops = ops_,
                                                      .kernels = kernels_,
                                                      .fold_on = devices_.front().get(),

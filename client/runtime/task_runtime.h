@@ -39,8 +39,9 @@ class TaskRuntime {
     std::unique_ptr<WorkerPool> workers;
     // Makes `workers` return this task's worker; runs before any other part calls the pool.
     std::function<void(std::shared_ptr<WorkerInterface> worker)> set_local_worker;
-    bool has_peers = false;        // tensors may come from other tasks of `workers`
-    BusyPoller* poller = nullptr;  // of the links to other tasks; outlives the runtime; may be null
+    bool has_peers = false;          // tensors may come from other tasks of `workers`
+    ClusterWorkers cluster_workers;  // for sessions with clusters of their own; empty: there are none
+    BusyPoller* poller = nullptr;    // of the links to other tasks; outlives the runtime; may be null
     // Outlive the runtime; null: it makes its own, with every op and kernel of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
@@ -66,6 +67,8 @@ class TaskRuntime {
   explicit TaskRuntime(std::string task) : task_(std::move(task)) {}
   absl::Status MakeRegistries(const Options& options);
   absl::Status MakeDevices(const Options& options);
+  // Makes the rendezvous of steps in which this task is `task`, one of `workers`.
+  StepTable::RemoteFactory RemoteRendezvousOf(std::string task, std::shared_ptr<WorkerPool> workers) const;
   absl::Status MakeWorker(const Options& options);
   void MakeMaster(const Options& options);
 

@@ -16,7 +16,7 @@ struct RemoteRendezvousOptions {
   int64_t step_id = 0;
   std::string local_task;             // "/job:worker/replica:0/task:0"
   std::shared_ptr<Rendezvous> local;  // for this task's senders and RecvTensor
-  WorkerPool* workers = nullptr;      // outlives the rendezvous and its receives
+  std::shared_ptr<WorkerPool> workers;
   // Decodes received variants of the types that it knows; null: they stay encoded. Outlives the rendezvous and its
   // receives.
   const VariantRegistry* variants = nullptr;

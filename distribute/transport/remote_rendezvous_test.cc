@@ -83,12 +83,13 @@ RendezvousPair Over(const std::shared_ptr<Loopback>& loopback) {
   loopback->pool = std::make_unique<GrpcWorkerPool>(std::move(pool));
   RendezvousPair pair;
   pair.sender = loopback->worker.rendezvous;
-  pair.receiver = NewRemoteRendezvous({.step_id = 1,
-                                       .local_task = kReceiver,
-                                       .local = NewLocalRendezvous(),
-                                       .workers = loopback->pool.get(),
-                                       .variants = nullptr,
-                                       .log = nullptr});
+  pair.receiver =
+      NewRemoteRendezvous({.step_id = 1,
+                           .local_task = kReceiver,
+                           .local = NewLocalRendezvous(),
+                           .workers = std::shared_ptr<WorkerPool>(std::shared_ptr<void>(), loopback->pool.get()),
+                           .variants = nullptr,
+                           .log = nullptr});
   pair.keep_alive = loopback;
   return pair;
 }
@@ -199,12 +200,14 @@ TEST_P(RemoteRendezvousTest, AMalformedKeyIsAnError) {
 TEST(TransferLogTest, ATracedStepKnowsTheWayOfEachTensor) {
   const auto route = [](const RendezvousPair& pair, absl::string_view edge, const Tensor& tensor) {
     auto log = std::make_shared<TransferLog>();
-    const auto receiver = NewRemoteRendezvous({.step_id = 1,
-                                               .local_task = kReceiver,
-                                               .local = NewLocalRendezvous(),
-                                               .workers = static_cast<Loopback*>(pair.keep_alive.get())->pool.get(),
-                                               .variants = nullptr,
-                                               .log = log});
+    const auto receiver =
+        NewRemoteRendezvous({.step_id = 1,
+                             .local_task = kReceiver,
+                             .local = NewLocalRendezvous(),
+                             .workers = std::shared_ptr<WorkerPool>(
+                                 std::shared_ptr<void>(), static_cast<Loopback*>(pair.keep_alive.get())->pool.get()),
+                             .variants = nullptr,
+                             .log = log});
     log->Start();
     const std::string key = RendezvousKey::Create(pair.src_device, 1, pair.dst_device, edge, {3, 7});
     EXPECT_THAT(pair.sender->Send(key, tensor, false), IsOk());

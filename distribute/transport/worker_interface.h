@@ -10,6 +10,7 @@
 #include "core/rendezvous/rendezvous.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
+#include "distribute/cluster/cluster_spec.h"
 #include "distribute/transport/received_bytes.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 #include "weir/peer.pb.h"
@@ -129,5 +130,10 @@ class WorkerPool {
   // NotFound, which lists the tasks, if the cluster does not have it. Does not connect; the first call does.
   virtual absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) = 0;
 };
+
+// The workers of a cluster that a session brings along, in which this task is `local_task`. Thread-safe. The result is
+// valid while this task's own pool lives.
+using ClusterWorkers = std::function<absl::StatusOr<std::shared_ptr<WorkerPool>>(const ClusterSpec& cluster,
+                                                                                 const std::string& local_task)>;
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,15 +34,26 @@ class GrpcWorkerPool : public WorkerPool {
 
   std::vector<std::string> Tasks() const override { return options_.cluster.TaskNames(); }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) override;
+  // The workers of another cluster, in which this process is `local_task`. Uses this pool, which outlives it, and its
+  // channels: clusters that name a task and its address alike share one.
+  std::shared_ptr<WorkerPool> ForCluster(ClusterSpec cluster, std::string local_task);
 
  private:
-  absl::StatusOr<std::shared_ptr<WorkerInterface>> Connect(absl::string_view task);
+  class OtherCluster;
+
+  // Connections to tasks of other clusters are kept, because calls may use them at any time.
+  static constexpr size_t kMaxOtherTasks = 4096;
+
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> GetOther(const std::string& task, const std::string& address);
+  std::shared_ptr<WorkerInterface> Connect(absl::string_view task, const std::string& address);
 
   const Options options_;
   grpc::CompletionQueue queue_;
   std::unique_ptr<PollingThreads> threads_;
   Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerInterface>> workers_ GUARDED_BY(mu_);
+  // By name and address.
+  absl::flat_hash_map<std::pair<std::string, std::string>, std::shared_ptr<WorkerInterface>> others_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir
