@@ -81,9 +81,9 @@ absl::StatusOr<std::unique_ptr<Node>> Graph::MakeNode(NodeDef def) const {
   }
   def.clear_input();
   AddDefaultAttrs(*node->op_def_, &def);
-  RETURN_IF_ERROR(ValidateNodeAttrs(def, *node->op_def_));
   RETURN_IF_ERROR(CheckNoPlaceholders(def));
   RETURN_IF_ERROR(InOutTypesForNode(def, *node->op_def_, &node->input_types_, &node->output_types_));
+  RETURN_IF_ERROR(ValidateNodeAttrs(def, *node->op_def_));
   node->inputs_.resize(node->input_types_.size());
   node->def_ = std::move(def);
   return node;

@@ -1,11 +1,13 @@
 #include "graph/graph_import.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -70,7 +72,8 @@ class Importer {
   absl::Status AddFunctions();
   absl::Status CheckNames();
   absl::Status AddNodes();
-  absl::Status CheckOp(const Node& node) const;
+  absl::Status CheckOp(const NodeDef& node) const;
+  void DropUnknownAttrs(NodeDef* node) const;
   absl::Status ConnectInputs(Node* node, const Inputs& inputs);
   absl::Status CheckCycles() const;
   std::string DescribeCycle(const std::vector<int>& pending) const;
@@ -137,19 +140,23 @@ absl::Status Importer::CheckNames() {
   return absl::OkStatus();
 }
 
-absl::Status Importer::CheckOp(const Node& node) const {
-  if (!options_.allow_internal_ops && node.op()[0] == '_') {
-    return errors::InvalidArgument("Node '", node.name(), "': op ", node.op(),
-                                   " is internal; graphs from clients may not have it");
+absl::Status Importer::CheckOp(const NodeDef& node) const {
+  if (options_.allow_internal_ops || !absl::StartsWith(node.op(), "_")) return absl::OkStatus();
+  return errors::InvalidArgument("Node '", node.name(), "': op ", node.op(),
+                                 " is internal; graphs from clients may not have it");
+}
+
+void Importer::DropUnknownAttrs(NodeDef* node) const {
+  const OpRegistration* registration = graph_->ops().Find(node->op());
+  const tensorflow::OpDef* op =
+      registration != nullptr ? registration->op_def.get() : graph_->functions().FindSignature(node->op());
+  if (op == nullptr) return;
+  for (auto it = node->mutable_attr()->begin(); it != node->mutable_attr()->end();) {
+    const bool is_known =
+        absl::StartsWith(it->first, "_") ||
+        std::any_of(op->attr().begin(), op->attr().end(), [&](const auto& attr) { return attr.name() == it->first; });
+    it = is_known ? std::next(it) : node->mutable_attr()->erase(it);
   }
-  const auto& op = node.op_def();
-  const int producer = graph_->versions().producer();
-  if (op.has_deprecation() && producer >= op.deprecation().version()) {
-    return errors::Unimplemented("Node '", node.name(), "': Op ", op.name(), " is not available in GraphDef version ",
-                                 producer, ". It has been removed in version ", op.deprecation().version(), ". ",
-                                 op.deprecation().explanation(), ".");
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Importer::AddNodes() {
@@ -168,8 +175,10 @@ absl::Status Importer::AddNodes() {
         }
       }
     }
+    RETURN_IF_ERROR(CheckOp(def));
+    if (options_.from_any_producer) DropUnknownAttrs(&def);
     ASSIGN_OR_RETURN(node, graph_->AddNode(std::move(def)));
-    RETURN_IF_ERROR(CheckOp(*node));
+    if (!options_.from_any_producer) RETURN_IF_ERROR(CheckAvailable(*node, *graph_));
     nodes_.push_back(node);
   }
   return absl::OkStatus();
@@ -276,6 +285,16 @@ std::optional<InputRef> ParseInputRef(absl::string_view input) {
   }
   if (ref.node.empty()) return std::nullopt;
   return ref;
+}
+
+absl::Status CheckAvailable(const Node& node, const Graph& graph) {
+  const tensorflow::OpDef& op = node.op_def();
+  const int producer = graph.versions().producer();
+  if (!op.has_deprecation() || producer < op.deprecation().version()) return absl::OkStatus();
+  return WithOrigin(errors::Unimplemented("Op ", op.name(), " is not available in GraphDef version ", producer,
+                                          ". It has been removed in version ", op.deprecation().version(), ". ",
+                                          op.deprecation().explanation(), "."),
+                    {.node = node.name(), .op = node.op()});
 }
 
 absl::Status ImportGraphDef(const ImportOptions& options, GraphDef def, Graph* graph) {

@@ -10,6 +10,7 @@
 namespace weir {
 
 class Graph;
+class Node;
 
 // The GraphDef version of this build, as producer and as consumer.
 constexpr int kGraphDefVersion = 2474;
@@ -18,6 +19,8 @@ struct ImportOptions {
   // Accept ops and nodes whose names start with '_'. They are internal to the runtime (sends, receives, arguments), so
   // graphs from clients must not have them.
   bool allow_internal_ops = false;
+  // For graphs of other builds: drop attributes that an op does not have, and leave deprecated ops to CheckAvailable.
+  bool from_any_producer = false;
   // Prepended, with a '/', to the name of every node and to references to them.
   std::string prefix;
   // The producer version of a GraphDef that does not have one.
@@ -35,6 +38,9 @@ struct ImportOptions {
 // - NotFound: an unknown op.
 // - Unimplemented: a deprecated op.
 absl::Status ImportGraphDef(const ImportOptions& options, tensorflow::GraphDef def, Graph* graph);
+
+// Unimplemented, with the node as its origin, if the node's op was removed before the version of its graph.
+absl::Status CheckAvailable(const Node& node, const Graph& graph);
 
 // [A-Za-z0-9.][A-Za-z0-9_./>-]*; a leading '_' only if internal names are allowed.
 bool IsValidNodeName(absl::string_view name, bool allow_internal);

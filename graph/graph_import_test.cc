@@ -100,7 +100,6 @@ TEST(GraphImport, RefusesWhatDoesNotFit) {
       {Source("a") + NodeText("b", "Neg", {"^a", "a"}), "Control dependencies must come after regular dependencies"},
       {Source("a") + NodeText("b", "Neg", {"a", "a"}), "NodeDef expected inputs 'float' do not match 2 inputs"},
       {Source("a") + NodeText("b", "Neg", {}), "NodeDef expected inputs 'float' do not match 0 inputs"},
-      {Source("a") + NodeText("b", "Neg", {"a"}, ""), "NodeDef missing attr 'T'"},
       {Source("a") + NodeText("b", "Neg", {"a"}, std::string(kFloat) + "attr { key: 'U' value { i: 1 } }"),
        "NodeDef mentions attr 'U' not in"},
       {Source("a") + NodeText("b", "Neg", {"a"}, "attr { key: 'T' value { i: 1 } }"), "'int' when 'type' expected"},
@@ -157,6 +156,27 @@ TEST(GraphImport, RefusesOpsThatTheProducerShouldNoLongerUse) {
   absl::Status status = ImportError("node { name: 'x' op: 'Old' } versions { producer: 5 }");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(status.message(), HasSubstr("is not available in GraphDef version 5"));
+}
+
+TEST(GraphImport, RefusesNodesWithoutTheirTypes) {
+  const absl::Status status = ImportError(Source("a") + NodeText("b", "Neg", {"a"}, ""));
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("No attr named 'T' in NodeDef"));
+}
+
+TEST(GraphImport, TakesGraphsOfAnyProducer) {
+  Graph graph(&TestOps());
+  const std::string newer = std::string(kFloat) + "attr { key: 'U' value { i: 1 } } attr { key: '_V' value { i: 2 } }";
+  ASSERT_TRUE(Import(Source("a") + NodeText("b", "Neg", {"a"}, newer) + "node { name: 'x' op: 'Old' }" +
+                         "versions { producer: 5 }",
+                     &graph, {.from_any_producer = true})
+                  .ok());
+  EXPECT_FALSE(graph.FindNode("b")->def().attr().contains("U"));
+  EXPECT_TRUE(graph.FindNode("b")->def().attr().contains("_V"));
+  EXPECT_TRUE(CheckAvailable(*graph.FindNode("b"), graph).ok());
+  const absl::Status status = CheckAvailable(*graph.FindNode("x"), graph);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(OriginOf(status)->node, "x");
 }
 
 TEST(GraphImport, ExtendsAGraph) {

@@ -11,6 +11,7 @@
 #include "core/rendezvous/rendezvous.h"
 #include "core/threads/timer_queue.h"
 #include "graph/functions/lower_functions.h"
+#include "graph/graph_import.h"
 #include "graph/passes/custom_optimizers.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/mixed_precision.h"
@@ -19,6 +20,11 @@ namespace weir {
 namespace {
 
 using tensorflow::RewriterConfig;
+
+absl::Status CheckAllAvailable(const Graph& graph) {
+  for (const Node* node : graph.nodes()) RETURN_IF_ERROR(CheckAvailable(*node, graph));
+  return absl::OkStatus();
+}
 
 absl::Status CheckPlaced(const absl::flat_hash_map<std::string, absl::Status>& unplaced, const Graph& graph) {
   if (unplaced.empty()) return absl::OkStatus();
@@ -194,6 +200,7 @@ Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, De
 
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph) {
+  RETURN_IF_ERROR(CheckAllAvailable(*graph));
   LowerOptions lowering;
   for (const DeviceName& device : options.placement.devices) lowering.devices.push_back(device.ToString());
   ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions(lowering, graph));

@@ -103,7 +103,7 @@ void MasterSession::Moved(const Node& node, absl::string_view asked, const Devic
 
 absl::Status MasterSession::AddToGraph(const tensorflow::GraphDef& graph) {
   std::unique_ptr<Graph> extended = graph_->Clone();
-  RETURN_IF_ERROR(ImportGraphDef(ImportOptions{}, graph, extended.get()));
+  RETURN_IF_ERROR(ImportGraphDef({.from_any_producer = true}, graph, extended.get()));
   PlacerOptions placement{.devices = tasks_.PlacementOrder(),
                           .kernels = options_.kernels,
                           .allow_soft_placement = options_.config.allow_soft_placement(),

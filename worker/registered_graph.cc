@@ -24,7 +24,7 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<Graph>> Import(tensorflow::GraphDef def, const OpRegistry& ops) {
   auto graph = std::make_unique<Graph>(&ops);
-  RETURN_IF_ERROR(ImportGraphDef({.allow_internal_ops = true, .prefix = ""}, std::move(def), graph.get()));
+  RETURN_IF_ERROR(ImportGraphDef({.allow_internal_ops = true, .from_any_producer = true}, std::move(def), graph.get()));
   return graph;
 }
 

@@ -146,7 +146,7 @@ template <typename V>
 absl::Status GetNodeAttr(const tensorflow::NodeDef& node, absl::string_view name, V* value) {
   const AttrValue* attr = FindAttr(node, name);
   if (attr == nullptr) {
-    return errors::InvalidArgument("No attr named '", name, "' in NodeDef: {{node ", node.name(), "}} = ", node.op());
+    return errors::NotFound("No attr named '", name, "' in NodeDef: {{node ", node.name(), "}} = ", node.op());
   }
   absl::Status status = CheckAttrType(*attr, Reader<V>::Type());
   if (status.ok()) status = Reader<V>::Read(*attr, value);

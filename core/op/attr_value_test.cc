@@ -62,8 +62,9 @@ TEST(AttrValueTest, LiteralsAreStrings) {
 TEST(AttrValueTest, GetNamesNodeAndAttribute) {
   NodeDef node = ParseNode("name: 'n' op: 'Foo'");
   int32_t value;
-  EXPECT_THAT(GetNodeAttr(node, "T", &value),
-              StatusIs(kInvalid, AllOf(HasSubstr("No attr named 'T' in NodeDef"), HasSubstr("{{node n}}"))));
+  EXPECT_THAT(
+      GetNodeAttr(node, "T", &value),
+      StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("No attr named 'T' in NodeDef"), HasSubstr("{{node n}}"))));
   SetNodeAttr("T", "text", &node);
   EXPECT_THAT(GetNodeAttr(node, "T", &value),
               StatusIs(kInvalid, AllOf(HasSubstr("AttrValue had value with type 'string' when 'int' expected"),

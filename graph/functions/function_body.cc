@@ -243,6 +243,7 @@ absl::StatusOr<FunctionBody> InstantiateFunction(const FunctionDef& function, co
   *body.graph->mutable_functions() = library;
   ImportOptions import;
   import.allow_internal_ops = true;
+  import.from_any_producer = true;
   RETURN_IF_ERROR(Annotate(ImportGraphDef(import, std::move(builder.def()), body.graph.get()), context));
   for (const std::string& name : builder.args()) {
     body.args.push_back(body.graph->FindNode(name));

@@ -6,6 +6,7 @@ import session_case  # first: it finds an interpreter that can import TensorFlow
 
 import time
 
+from google.protobuf import text_format
 import grpc
 from session_case import tf, tf1
 from tensorflow.core.framework import graph_pb2, types_pb2
@@ -80,19 +81,19 @@ class Hostile(session_case.SessionTest):
     def call(self, method, request):
         return self.channel.unary_unary("/tensorflow.MasterService/" + method)(request, timeout=PATIENCE)
 
-    def step(self, graph, fetch):
+    def step(self, graph, fetch, producer=1882):
         """The answer to a step that fetches one tensor, in a session of its own."""
-        graph.versions.producer = 1882
+        graph.versions.producer = producer
         handle = field(1, first_field(self.call("CreateSession", field(1, graph.SerializeToString()))))
         try:
             return self.call("RunStep", handle + field(3, fetch.encode()))
         finally:
             self.call("CloseSession", handle)
 
-    def refuses(self, graph, fetch="bad:0", code=grpc.StatusCode.INVALID_ARGUMENT, phrase=""):
+    def refuses(self, graph, fetch="bad:0", code=grpc.StatusCode.INVALID_ARGUMENT, phrase="", **more):
         start = time.monotonic()
         with self.assertRaises(grpc.RpcError) as raised:
-            self.step(graph, fetch)
+            self.step(graph, fetch, **more)
         self.assertEqual(raised.exception.code(), code, raised.exception.details())
         self.assertIn(phrase, raised.exception.details())
         self.assertLess(time.monotonic() - start, PATIENCE)
@@ -114,15 +115,37 @@ class Hostile(session_case.SessionTest):
             self.refuses(graph)
 
     def test_attributes(self):
-        for attrs in ({}, {"T": types_pb2.DT_STRING}, {"T": 9999}, {"T": FLOAT, "unknown": 1}):
+        for attrs in ({"T": types_pb2.DT_STRING}, {"T": 9999}):
             graph = graph_pb2.GraphDef()
             constant(graph)
             node(graph, "bad", "Neg", ["c"], **attrs)
             self.refuses(graph)
+        graph = graph_pb2.GraphDef()
+        constant(graph)
+        node(graph, "bad", "Neg", ["c"])
+        self.refuses(graph, code=grpc.StatusCode.NOT_FOUND, phrase="No attr named 'T' in NodeDef")
         for op in ("_Recv", "_Arg", "_Send"):
             graph = graph_pb2.GraphDef()
             node(graph, "bad", op)
             self.refuses(graph)
+
+    def test_other_producers(self):
+        graph = graph_pb2.GraphDef()
+        constant(graph)
+        node(graph, "newer", "Neg", ["c"], T=FLOAT, unknown=1)
+        calls(graph.library, "F", ["Neg"])
+        graph.library.function[0].node_def[0].attr["unknown"].i = 1
+        node(graph, "call", "F", ["newer"], unknown=1)
+        removed = node(graph, "removed", "BatchNormWithGlobalNormalization", ["c"] * 5, T=FLOAT)
+        removed.attr["variance_epsilon"].f = 1
+        removed.attr["scale_after_normalization"].b = True
+        self.step(graph, "call:0")
+        self.refuses(graph, "removed:0", grpc.StatusCode.UNIMPLEMENTED, "It has been removed in version 9")
+        for text in ("producer: -1", "min_consumer: 99999", "bad_consumers: %d" % tf.version.GRAPH_DEF_VERSION):
+            wrong = graph_pb2.GraphDef()
+            wrong.CopyFrom(graph)
+            text_format.Merge("versions { %s }" % text, wrong)
+            self.refuses(wrong, "call:0", producer=wrong.versions.producer)
 
     def test_constants_that_claim_too_much(self):
         for dims, values in (([2 ** 60], [1.0]), ([2 ** 31, 2 ** 31, 4], [1.0]), ([2 ** 40], [])):
