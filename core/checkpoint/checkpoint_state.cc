@@ -95,10 +95,10 @@ std::optional<std::pair<std::string, int64_t>> SplitStep(absl::string_view prefi
   return std::pair(std::string(prefix.substr(0, at)), step);
 }
 
-// Checkpoints of the series of `prefix` that are newer than `latest`, but older than `prefix`, oldest first: whoever
-// wrote them was killed before it could list them.
-std::vector<std::string> Unlisted(FileSystem* file_system, const std::string& dir, const std::string& prefix,
-                                  const std::string& latest) {
+// Checkpoints of the series of `prefix` that are newer than `latest`, but older than `prefix`, oldest first. Their
+// writer was killed before it listed them.
+absl::StatusOr<std::vector<std::string>> Unlisted(FileSystem* file_system, const std::string& dir,
+                                                  const std::string& prefix, const std::string& latest) {
   const auto newest = SplitStep(prefix), listed = SplitStep(latest);
   if (!newest || !listed || newest->first != listed->first) return std::vector<std::string>();
   std::map<int64_t, std::string> found;
