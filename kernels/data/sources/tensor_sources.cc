@@ -46,7 +46,10 @@ absl::StatusOr<Tensor> Number(DataType dtype, int64_t value) {
 class RangeDataset : public IndexedDataset {
  public:
   RangeDataset(DataType dtype, int64_t start, int64_t stop, int64_t step)
-      : IndexedDataset({"Range", {dtype}, {TensorShape()}, {}}), start_(start), step_(step), is_open_(stop == INT64_MAX) {
+      : IndexedDataset({"Range", {dtype}, {TensorShape()}, {}}),
+        start_(start),
+        step_(step),
+        is_open_(stop == INT64_MAX) {
     const __int128 span = __int128{stop} - start;
     const __int128 count = span / step + (span % step != 0);
     if ((span > 0) == (step > 0)) size_ = static_cast<int64_t>(std::min<__int128>(count, INT64_MAX));
