@@ -21,7 +21,9 @@ class QueueTest : public OpTest {
     EXPECT_THAT(queue, IsOk());
     return *queue;
   }
-  absl::Status Enqueue(const Tensor& queue, float value) { return RunOp("QueueEnqueueV2", {queue, One(value)}).status(); }
+  absl::Status Enqueue(const Tensor& queue, float value) {
+    return RunOp("QueueEnqueueV2", {queue, One(value)}).status();
+  }
   absl::StatusOr<Tensor> Dequeue(const Tensor& queue) { return RunOp1("QueueDequeueV2", {queue}, out_); }
 
   // An op that may have to wait.

@@ -10,7 +10,6 @@ namespace {
 using G = GradientContext;
 using gradients::Conj;
 
-
 using Broadcast = BroadcastGradient;
 
 absl::Status Set(G& g, const Output& dx, const Output& dy) {
