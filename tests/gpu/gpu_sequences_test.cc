@@ -212,7 +212,7 @@ TEST_F(GpuSequencesTest, SequencesRefuseInTheCpusWords) {
   fails("TensorListStack", {AsTensor<int32_t>({3})}, elements);
   fails("TensorListGather", {AsTensor<int32_t>({7}), shape}, elements);
   fails("TensorListScatterIntoExistingList", {AsTensor<float>({1, 2}, {1, 2}), AsTensor<int32_t>({-1})}, elements);
-  fails("TensorListConcatV2", {AsTensor<int32_t>({2}), AsTensor<int64_t>({})}, elements);
+  fails("TensorListConcatV2", {AsTensor<int32_t>({2}), AsTensor<int64_t>({})}, others);
   fails("TensorListResize", {-1}, {});
   const auto doubles = Attr("dtype", DT_DOUBLE), floats = Attr("dtype", DT_FLOAT);
   ExpectSameFailure(row, [&](const Scope& s, const OutputList& in) {  // read twice
