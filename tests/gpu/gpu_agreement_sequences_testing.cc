@@ -72,8 +72,9 @@ void GpuAgreementTest::AddLongLists(DataType type) {
   const Tensor shape = AsTensor<int32_t>({3});
   AddProgram("many elements", {Of(type, TensorShape({250, 3}))}, [&](const Scope& s, const OutputList& in) {
     const Output list(Node(s, "TensorListFromTensor", {in[0], shape}, elements), 0);
-    return OutputList{Output(Node(s, "TensorListStack", {list, shape}, elements), 0),
-                      Output(Node(s, "TensorListConcat", {list}, elements), 0)};
+    return OutputList{
+        Output(Node(s, "TensorListStack", {list, shape}, elements), 0),
+        Output(Node(s, "TensorListConcat", {list}, Attr("element_shape", PartialTensorShape({3}), elements)), 0)};
   });
 }
 
