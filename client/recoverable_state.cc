@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/numbers.h"
 #include "client/ops.h"
+#include "core/checkpoint/checkpoint_state.h"
 #include "core/files/file_system.h"
 #include "core/logging.h"
 
@@ -25,12 +25,6 @@ Operation Initialize(const Scope& scope, const std::string& name, const std::vec
                      std::vector<Operation> initializers = {}) {
   for (const Saveable& saveable : saveables) initializers.push_back(saveable.initializer);
   return ops::NoOp(scope.WithControlDependencies(initializers).WithName(name));
-}
-
-// The step in the name of a checkpoint, "dir/base-STEP"; -1 if there is none.
-int64_t StepOf(absl::string_view checkpoint) {
-  int64_t step = -1;
-  return absl::SimpleAtoi(checkpoint.substr(checkpoint.rfind('-') + 1), &step) ? step : -1;
 }
 
 }  // namespace
@@ -92,19 +86,21 @@ absl::StatusOr<bool> RecoverableState::IsWhole(Session& session) {
 }
 
 absl::Status RecoverableState::RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
-                                           const States& states) const {
-  if (&saver == variables_.get()) RETURN_IF_ERROR(marker_->Begin(session));
+                                           const States& states) {
   for (const auto& state : states) RETURN_IF_ERROR(state->Restore(session, checkpoint));
   return saver.Restore(session, checkpoint);
 }
 
 absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
-                                                   const States& states, std::string* restored_from) const {
+                                                   const States& states, std::string* restored_from) {
   std::vector<std::string> checkpoints;
   if (source.saver != nullptr) {
     ASSIGN_OR_RETURN(checkpoints, source.saver->Complete(source.dir));
     checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
-                                     [&](const std::string& prefix) { return StepOf(prefix) > source.most; }),
+                                     [&](const std::string& prefix) {
+                                       const auto split = SplitCheckpointStep(prefix);
+                                       return split && split->second > source.most;
+                                     }),
                       checkpoints.end());
   }
   absl::Status damage;
@@ -135,6 +131,7 @@ absl::Status RecoverableState::Establish(Session& session, std::string* restored
     return errors::Unavailable("The chief has not yet initialised or restored all variables");
   }
   if (!keep) {
+    RETURN_IF_ERROR(marker_->Begin(session));
     RETURN_IF_ERROR(RestoreOrInitialize(session, {variables_.get(), options_.checkpoint_dir}, initialize_,
                                         options_.states, restored_from));
     RETURN_IF_ERROR(marker_->End(session));

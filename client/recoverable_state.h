@@ -58,10 +58,10 @@ class RecoverableState {
     std::string dir;
     int64_t most = std::numeric_limits<int64_t>::max();
   };
-  absl::Status RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
-                                   const States& states, std::string* restored_from) const;
-  absl::Status RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
-                           const States& states) const;
+  static absl::Status RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
+                                          const States& states, std::string* restored_from);
+  static absl::Status RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
+                                  const States& states);
   absl::StatusOr<int64_t> GlobalStep(Session& session) const;
   absl::Status EstablishPositions(Session& session);
   absl::StatusOr<bool> VariablesAreWhole(Session& session);

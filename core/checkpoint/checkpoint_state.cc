@@ -87,24 +87,16 @@ absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, con
   return prefixes;
 }
 
-// Splits "dir/base-STEP"; nullopt for other names.
-std::optional<std::pair<std::string, int64_t>> SplitStep(absl::string_view prefix) {
-  const size_t at = prefix.rfind('-');
-  int64_t step = 0;
-  if (at == absl::string_view::npos || !absl::SimpleAtoi(prefix.substr(at + 1), &step)) return std::nullopt;
-  return std::pair(std::string(prefix.substr(0, at)), step);
-}
-
 // Checkpoints of the series of `prefix` that are newer than `latest`, but older than `prefix`, oldest first. Their
 // writer was killed before it listed them.
 absl::StatusOr<std::vector<std::string>> Unlisted(FileSystem* file_system, const std::string& dir,
                                                   const std::string& prefix, const std::string& latest) {
-  const auto newest = SplitStep(prefix), listed = SplitStep(latest);
+  const auto newest = SplitCheckpointStep(prefix), listed = SplitCheckpointStep(latest);
   if (!newest || !listed || newest->first != listed->first) return std::vector<std::string>();
   std::map<int64_t, std::string> found;
   ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
   for (const std::string& candidate : indexed) {
-    const auto split = SplitStep(candidate);
+    const auto split = SplitCheckpointStep(candidate);
     if (!split || split->first != newest->first) continue;
     if (split->second > listed->second && split->second < newest->second) found[split->second] = candidate;
   }
@@ -114,6 +106,13 @@ absl::StatusOr<std::vector<std::string>> Unlisted(FileSystem* file_system, const
 }
 
 }  // namespace
+
+std::optional<std::pair<std::string, int64_t>> SplitCheckpointStep(absl::string_view prefix) {
+  const size_t at = prefix.rfind('-');
+  int64_t step = 0;
+  if (at == absl::string_view::npos || !absl::SimpleAtoi(prefix.substr(at + 1), &step)) return std::nullopt;
+  return std::pair(std::string(prefix.substr(0, at)), step);
+}
 
 absl::StatusOr<CheckpointState> ReadCheckpointState(FileSystem* file_system, const std::string& dir) {
   const std::string path = JoinPath(dir, kCheckpointStateFile);

@@ -1,7 +1,9 @@
 // The file `checkpoint` in a checkpoint directory: the list of checkpoints and the latest one.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/files/file_system.h"
@@ -41,6 +43,9 @@ absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std:
 // All complete checkpoints of `dir`, in that order; none in an empty directory. DataLoss if there are checkpoints, but
 // none is complete.
 absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_system, const std::string& dir);
+
+// Splits "dir/base-STEP", the name of a checkpoint of a series; nullopt for other names.
+std::optional<std::pair<std::string, int64_t>> SplitCheckpointStep(absl::string_view prefix);
 
 absl::Status CheckCheckpointComplete(FileSystem* file_system, const std::string& prefix);
 // Deletes the index first, so that a crash cannot leave a broken checkpoint that looks complete. OK if there is none.

@@ -77,7 +77,7 @@ TEST_F(RepeatedRequestsTest, TheOldestAnswersGoFirst) {
   EXPECT_EQ(Text(Ask(requests, 10).value()), "31");  // not remembered at all
 }
 
-// A request that runs until it is told to end.
+// A request that runs until End or a cancellation.
 class RunningRequest {
  public:
   RunningRequest(RepeatedRequests* requests, int64_t id) {

@@ -84,7 +84,7 @@ CUBES = [((1, *i[:2], 3, i[3]), (*f[:2], 2, *f[2:]), (*g[:3], 3, g[3])) for i, f
 row("Conv3D", WORDS, plain(*[{"input": V(i, F32), "filter": V(f, F32), **CUBE} for i, f, _ in CUBES]))
 row("Conv3DBackpropFilterV2", WORDS, plain(*[{"input": V(i, F32), "filter_sizes": Fed(f, I32), "out_backprop": V(g, F32), **CUBE} for i, f, g in CUBES]))
 row("Conv3DBackpropInputV2", WORDS, plain(*[{"input_sizes": Fed(i, I32), "filter": V(f, F32), "out_backprop": V(g, F32), **CUBE} for i, f, g in CUBES[1:]]))
-# Strides and dilations are refused before shapes are looked at.
+# Strides and dilations are checked before shapes.
 STRIDES = [[2, 1, 1, 1], [1, 1, 1, 2], [0, 1, 1, 1], [1, 1, 1, 0], [1, 1 << 31, 1, 1], [1, 1, 1]]
 row("Conv2D DepthwiseConv2dNative", WORDS, plain(*[
     {"input": V(i, F32), "filter": V((2, 2, 2, 3), F32), "strides": s, "padding": "SAME"} for i in [(1, 4, 4), (1, 4, 4, 2)] for s in STRIDES]))
