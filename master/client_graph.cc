@@ -8,6 +8,7 @@
 #include "graph/collectives.h"
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"
+#include "graph/passes/step_commit.h"
 #include "master/blocking_call.h"
 #include "master/graph_preparation.h"
 
@@ -17,6 +18,20 @@ namespace {
 absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::ParseFull(device));
   return name.TaskName();
+}
+
+// Returns the coordinator's task; empty: the graph gets no commit.
+absl::StatusOr<std::string> AddCommit(const SessionTasks& tasks, Graph* graph) {
+  const StepCommitOptions options{
+      .task = [](const Node& node) { return TaskOf(node.assigned_device()).value_or(""); },
+      .cpu = [](const std::string& task) { return absl::StrCat(task, "/device:CPU:0"); },
+      .incarnation = [&tasks](absl::string_view device) { return tasks.DeviceIncarnation(device); },
+      .local_task = tasks.local_task()};
+  const absl::flat_hash_set<std::string> able = tasks.TasksWithCommit();
+  for (const Node* node : graph->nodes()) {
+    if (!able.contains(options.task(*node))) return std::string();
+  }
+  return AddStepCommit(options, graph);
 }
 
 }  // namespace
@@ -80,6 +95,10 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     ASSIGN_OR_RETURN(std::string task, TaskOf(ends.fetch_nodes[i]->assigned_device()));
     parts[task].fetches.push_back(fetch_position[i]);
   }
+  std::string coordinator;
+  if (options.commits && !signature.is_partial) {
+    ASSIGN_OR_RETURN(coordinator, AddCommit(tasks, graph.get()));
+  }
   AskForWire(options.wire, graph.get());
   PartitionOptions partition;
   partition.knows_wire = [knowing = tasks.TasksWithWireOps()](const std::string& task) {
@@ -94,6 +113,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     ASSIGN_OR_RETURN(SessionTasks::Task found, tasks.Find(task));
     part.task = task;
     part.is_local = task == tasks.local_task();
+    part.is_coordinator = task == coordinator;
     part.worker = std::move(found.worker);
     client_graph->parts_.push_back(std::move(part));
   }
@@ -138,6 +158,13 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
     }
   }
   return first_error;
+}
+
+const ClientGraph::Part* ClientGraph::coordinator() const {
+  for (const Part& part : parts_) {
+    if (part.is_coordinator) return &part;
+  }
+  return nullptr;
 }
 
 ClientGraph::~ClientGraph() {

@@ -23,10 +23,11 @@ struct Signature {
   std::vector<std::string> feeds, fetches, targets;
   std::vector<std::pair<std::string, std::string>> connections = {};  // see FeedFetchOptions
   std::string watches = {};                                           // DebugOptions of a watched step
+  bool is_partial = false;                                            // run piece by piece, without a commit
   friend bool operator==(const Signature&, const Signature&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Signature& s) {
-    return H::combine(std::move(h), s.feeds, s.fetches, s.targets, s.connections, s.watches);
+    return H::combine(std::move(h), s.feeds, s.fetches, s.targets, s.connections, s.watches, s.is_partial);
   }
 };
 
@@ -41,6 +42,7 @@ class ClientGraph {
     std::string graph_handle;
     // Positions in the signature's feeds and fetches, in the part's order.
     std::vector<int> feeds, fetches;
+    bool is_coordinator = false;  // of the commit (graph/passes/step_commit.h)
   };
   struct Options {
     std::string session_handle;
@@ -55,6 +57,7 @@ class ClientGraph {
     Device* fold_on = nullptr;  // folds constants; nullptr: steps compute them
     absl::Duration call_timeout = absl::Seconds(60);
     std::string collective_leader;  // the session's choice; empty: the cluster's default
+    bool commits = false;           // steps on other tasks are all or nothing, if all their tasks can do that
     WireOptions wire;               // for collectives and transfers without an attribute of their own
   };
 
@@ -73,6 +76,8 @@ class ClientGraph {
   int64_t CountStep() { return num_steps_.fetch_add(1, std::memory_order_relaxed); }
   // True if tensors pass between devices: a step then leaves state on the tasks, which must be cleaned up.
   bool has_transfers() const { return has_transfers_; }
+  // The part that decides for all whether the updates take effect; nullptr: they take effect as they run.
+  const Part* coordinator() const;
   // Graphs of other masters with the same key take part in the same collectives, so their steps need the same ids. 0:
   // there are none.
   int64_t collective_graph_key() const { return collective_graph_key_; }

@@ -12,6 +12,8 @@
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
 #include "graph/graph_import.h"
+#include "graph/passes/custom_optimizers.h"
+#include "graph/passes/step_commit.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
 
@@ -83,6 +85,9 @@ MasterSession::~MasterSession() { Close(); }
 
 absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::GraphDef& graph) {
   RETURN_IF_ERROR(WireOfSession(options_.config.rpc_options()).status());
+  ASSIGN_OR_RETURN(const bool uncommitted, AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(),
+                                                                  kUncommittedStepsOptimizer));
+  commits_ = !uncommitted;
   RETURN_IF_ERROR(tasks_.Connect(call));
   MutexLock lock(mu_);
   graph_ = std::make_unique<Graph>(options_.ops);
@@ -215,6 +220,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .timers = options_.timers,
                                .fold_on = options_.fold_on,
                                .collective_leader = options_.config.experimental().collective_group_leader(),
+                               .commits = commits_ && !options_.tasks.cluster,
                                .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
   if (built.ok()) return built;
@@ -280,6 +286,12 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
   if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+  if (!step.is_settled()) {
+    std::vector<std::string> tasks;
+    for (const ClientGraph::Part& part : step.graph().parts()) tasks.push_back(part.task);
+    tasks_.AddUnsettledStep(step.step_id(), tasks);
+    needs_refresh_ = true;
+  }
   if (IsGraphLost(status)) Forget(step.graph());
   if (options_.step_sequences != nullptr) options_.step_sequences->End(step.step_id(), status.ok());
   MutexLock lock(steps_mu_);
@@ -318,7 +330,10 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
 absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
                                             tensorflow::PartialRunSetupResponse* response) {
   RETURN_IF_ERROR(RefreshIfNeeded());
-  Signature signature{ToVector(request.feed()), ToVector(request.fetch()), ToVector(request.target())};
+  Signature signature{.feeds = ToVector(request.feed()),
+                      .fetches = ToVector(request.fetch()),
+                      .targets = ToVector(request.target()),
+                      .is_partial = true};
   ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, tensorflow::DebugOptions()));
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
                    NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));

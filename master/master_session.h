@@ -100,6 +100,7 @@ class MasterSession {
   const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
+  bool commits_ = true;  // set by Create
 
   mutable Mutex mu_;
   std::unique_ptr<Graph> graph_ GUARDED_BY(mu_);

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 #include "core/wire/wire_options.h"
+#include "graph/passes/step_commit.h"
 #include "master/blocking_call.h"
 
 namespace weir {
@@ -164,11 +165,15 @@ absl::Status SessionTasks::Refresh(bool* changed) {
       incarnations.push_back(task.incarnation);
     }
   }
-  std::vector<std::string> restarted;
+  std::vector<std::string> restarted, same;
   std::vector<absl::StatusOr<Task>> found;
   std::vector<absl::StatusOr<Task>> answers = Ask(names);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!answers[i].ok() || answers[i]->incarnation == incarnations[i]) continue;
+    if (!answers[i].ok()) continue;
+    if (answers[i]->incarnation == incarnations[i]) {
+      same.push_back(names[i]);
+      continue;
+    }
     restarted.push_back(names[i]);
     found.push_back(std::move(answers[i]));
   }
@@ -179,7 +184,53 @@ absl::Status SessionTasks::Refresh(bool* changed) {
     if (!opened[i].ok()) continue;
     MutexLock lock(mu_);
     tasks_[restarted[i]] = *std::move(found[i]);
+    unsettled_.erase(restarted[i]);
     *changed = true;
+  }
+  error.Update(Fence(same));
+  return error;
+}
+
+void SessionTasks::AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks) {
+  MutexLock lock(mu_);
+  for (const std::string& task : tasks) unsettled_[task].push_back(step_id);
+}
+
+absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
+  std::vector<std::string> names;
+  std::vector<std::shared_ptr<WorkerInterface>> workers;
+  std::vector<FenceStepsRequest> requests;
+  {
+    MutexLock lock(mu_);
+    for (const std::string& name : tasks) {
+      const auto unsettled = unsettled_.find(name);
+      const auto task = tasks_.find(name);
+      if (unsettled == unsettled_.end() || task == tasks_.end()) continue;
+      names.push_back(name);
+      workers.push_back(task->second.worker);
+      FenceStepsRequest& request = requests.emplace_back();
+      request.set_session_handle(options_.session_handle);
+      for (const int64_t step_id : unsettled->second) request.add_step_id(step_id);
+    }
+  }
+  std::vector<FenceStepsResponse> responses(names.size());
+  const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
+  const std::vector<absl::Status> fenced = AwaitAll(
+      names.size(), [&](size_t i, auto done) { workers[i]->FenceStepsAsync(call, &requests[i], &responses[i], done); });
+  absl::Status error;
+  for (size_t i = 0; i < names.size(); ++i) {
+    // A task without the session has ended its steps.
+    if (!fenced[i].ok() && !absl::IsAborted(fenced[i])) {
+      error.Update(Annotate(fenced[i], absl::StrCat("Ending steps that failed before, on task ", names[i])));
+      continue;
+    }
+    MutexLock lock(mu_);
+    std::vector<int64_t>& unsettled = unsettled_[names[i]];
+    const auto& ids = requests[i].step_id();
+    unsettled.erase(std::remove_if(unsettled.begin(), unsettled.end(),
+                                   [&](int64_t id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }),
+                    unsettled.end());
+    if (unsettled.empty()) unsettled_.erase(names[i]);
   }
   return error;
 }
@@ -248,6 +299,15 @@ std::vector<tensorflow::DeviceAttributes> SessionTasks::Devices() const {
   std::vector<tensorflow::DeviceAttributes> devices;
   for (const auto& [name, task] : tasks_) devices.insert(devices.end(), task.devices.begin(), task.devices.end());
   return devices;
+}
+
+absl::flat_hash_set<std::string> SessionTasks::TasksWithCommit() const {
+  MutexLock lock(mu_);
+  absl::flat_hash_set<std::string> able;
+  for (const auto& [name, task] : tasks_) {
+    if (task.capabilities.commit_version() == kCommitVersion) able.insert(name);
+  }
+  return able;
 }
 
 absl::flat_hash_set<std::string> SessionTasks::TasksWithWireOps() const {

@@ -46,6 +46,10 @@ class SessionTasks {
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
   // task then fails. Tasks that do not answer keep their known state.
   absl::Status Refresh(bool* changed);
+  // The step failed, and some of its tasks may not know it yet: before the next Refresh succeeds, each of them must
+  // have ended the step, or restarted. Tasks that do not answer block the session's steps only if they take part in
+  // them.
+  void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
   // Clears the named containers (the default one if none is named) on every task that answers; the error names one that
@@ -63,6 +67,8 @@ class SessionTasks {
   std::vector<tensorflow::DeviceAttributes> Devices() const;
   // The tasks that have the wire ops of this build's version.
   absl::flat_hash_set<std::string> TasksWithWireOps() const;
+  // The tasks that take part in the commit of steps.
+  absl::flat_hash_set<std::string> TasksWithCommit() const;
   // The first CPU of the local task, for feeds and fetches of nodes without a device.
   std::string ClientDevice() const;
 
@@ -74,11 +80,14 @@ class SessionTasks {
   std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,
                                                std::vector<absl::StatusOr<Task>>* found) const;
   bool PassesFilter(absl::string_view task) const;
+  // Ends unsettled steps on tasks that have not restarted.
+  absl::Status Fence(const std::vector<std::string>& tasks);
 
   const Options options_;
   uint64_t master_incarnation_ = 0;  // of the local task; set by Connect
   mutable Mutex mu_;
   absl::btree_map<std::string, Task> tasks_ GUARDED_BY(mu_);
+  absl::btree_map<std::string, std::vector<int64_t>> unsettled_ GUARDED_BY(mu_);  // steps by task
 };
 
 }  // namespace weir

@@ -8,6 +8,11 @@
 namespace weir {
 namespace {
 
+// For the answer of the task that decides about a step's updates.
+constexpr absl::Duration kAbortTimeout = absl::Seconds(1);
+// For the tasks to finish updates that are committed.
+constexpr absl::Duration kCommittedPatience = absl::Seconds(5);
+
 // True if `candidate` says more about the cause than `known`.
 bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
   if (known.ok()) return true;
@@ -51,6 +56,11 @@ Step::Step(Options options, std::shared_ptr<const ClientGraph> graph)
 
 Step::~Step() {
   if (has_timer_) options_.timers->Cancel(timer_);
+  if (has_hard_end_) options_.timers->Cancel(hard_end_);
+  {
+    MutexLock lock(mu_);
+    while (pending_ > 0) lock.Wait(all_done_);  // only for a step that failed before it ran
+  }
   if (is_partial_ || graph_->has_transfers()) Cleanup();
 }
 
@@ -137,7 +147,13 @@ void Step::Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>&
     result = errors::Internal("A worker returned ", result->fetches.size(), " tensors where ", fetch_positions.size(),
                               " were fetched");
   }
-  if (!result.ok()) Fail(result.status());
+  if (!result.ok()) {
+    {
+      MutexLock lock(mu_);
+      part_failed_ = true;
+    }
+    Fail(result.status());
+  }
   MutexLock lock(mu_);
   if (result.ok()) {
     for (size_t i = 0; i < fetch_positions.size(); ++i) {
@@ -151,14 +167,64 @@ void Step::Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>&
 }
 
 void Step::Fail(absl::Status status) {
+  const ClientGraph::Part* const coordinator = graph_->coordinator();
+  // A task that was found dead does not answer.
+  const bool is_dead = absl::IsUnavailable(status) && coordinator != nullptr &&
+                       OriginOf(status).value_or(ErrorOrigin()).task == coordinator->task;
+  const bool asks = coordinator != nullptr && !is_dead;
   {
     MutexLock lock(mu_);
+    if (over_) return;
     if (IsBetterCause(error_, status)) error_ = status;
-    if (cancelled_) return;
-    cancelled_ = true;
+    if (ending_) return;
+    ending_ = true;
+    if (asks) ++pending_;  // for the answer
   }
-  cancellation_.StartCancel(MarkDerived(absl::CancelledError(
-      absl::StrCat("The step was cancelled because another part of it failed: ", status.message()))));
+  asks ? AbortAt(*coordinator) : CancelParts();
+}
+
+void Step::CancelParts() {
+  std::string cause;
+  {
+    MutexLock lock(mu_);
+    cause = std::string(error_.message());
+  }
+  cancellation_.StartCancel(MarkDerived(
+      absl::CancelledError(absl::StrCat("The step was cancelled because another part of it failed: ", cause))));
+}
+
+void Step::AbortAt(const ClientGraph::Part& coordinator) {
+  struct Question {
+    ResolveStepRequest request;
+    ResolveStepResponse response;
+  };
+  auto question = std::make_shared<Question>();
+  question->request.set_session_handle(options_.session_handle);
+  question->request.set_step_id(options_.step_id);
+  coordinator.worker->ResolveStepAsync(
+      {.deadline = MonotonicNow() + kAbortTimeout}, &question->request, &question->response,
+      [this, question](const absl::Status& status) { Aborted(status, question->response); });
+}
+
+void Step::Aborted(const absl::Status& status, const ResolveStepResponse& response) {
+  const bool committed = status.ok() && response.committed();
+  {
+    MutexLock lock(mu_);
+    if (status.ok()) updates_ = committed ? Updates::kCommitted : Updates::kAborted;
+  }
+  if (committed && options_.timers != nullptr) {
+    has_hard_end_ = true;
+    hard_end_ = options_.timers->Schedule(MonotonicNow() + kCommittedPatience, [this] { CancelParts(); });
+  } else {
+    CancelParts();
+  }
+  MutexLock lock(mu_);
+  if (--pending_ == 0) all_done_.notify_all();  // as in Finish
+}
+
+bool Step::is_settled() const {
+  MutexLock lock(mu_);
+  return graph_->coordinator() == nullptr || error_.ok() || updates_ == Updates::kAborted;
 }
 
 absl::Status Step::Wait() {
@@ -170,7 +236,13 @@ absl::Status Step::Wait() {
   }
   MutexLock lock(mu_);
   while (pending_ > 0) lock.Wait(all_done_);
-  return error_;
+  over_ = true;
+  if (updates_ != Updates::kCommitted || error_.ok()) return error_;
+  if (!part_failed_) {
+    error_ = absl::OkStatus();  // it came too late to end the step
+    return error_;
+  }
+  return Annotate(error_, "The step's updates are committed, but not every task has confirmed them");
 }
 
 void Step::Cleanup() {

@@ -18,7 +18,8 @@
 namespace weir {
 
 // Runs the parts, collects fetches and chooses the error to report: the first that is not the consequence of another.
-// Fail, from any thread, ends the step with an error.
+// Fail, from any thread, ends the step with an error, unless its updates are committed: they are finished first, and if
+// every part finishes, the step succeeds after all.
 class Step {
  public:
   struct Options {
@@ -45,6 +46,8 @@ class Step {
                                            CancellationManager* caller);
 
   void Fail(absl::Status status);
+  // False if the step has failed and its updates may still take effect on some task.
+  bool is_settled() const;
   const ClientGraph& graph() const { return *graph_; }
   int64_t step_id() const { return options_.step_id; }
   absl::Time start() const { return start_; }
@@ -56,6 +59,10 @@ class Step {
   void Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>& fetch_positions,
               std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
   absl::Status Wait();
+  // Asks the part that decides whether the updates take effect to abort the step.
+  void AbortAt(const ClientGraph::Part& coordinator);
+  void Aborted(const absl::Status& status, const ResolveStepResponse& response);
+  void CancelParts();
   void Cleanup();
 
   const Options options_;
@@ -65,11 +72,17 @@ class Step {
   TimerQueue::Token timer_;
   bool has_timer_ = false;
   std::atomic<bool> is_partial_{false};
+  TimerQueue::Token hard_end_;  // of a committed step; set before the last part can end
+  bool has_hard_end_ = false;
 
-  Mutex mu_;
+  mutable Mutex mu_;
   std::condition_variable all_done_;
   int pending_ GUARDED_BY(mu_) = 0;
-  bool cancelled_ GUARDED_BY(mu_) = false;
+  bool ending_ GUARDED_BY(mu_) = false;  // Fail was called
+  bool part_failed_ GUARDED_BY(mu_) = false;
+  bool over_ GUARDED_BY(mu_) = false;  // every part has answered
+  enum class Updates { kUnknown, kAborted, kCommitted };
+  Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;
   absl::Status error_ GUARDED_BY(mu_);
 };
 

@@ -103,9 +103,32 @@ absl::Status RegisteredGraph::Place(Graph& graph) const {
   return absl::OkStatus();
 }
 
+absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
+  for (const Node* node : graph.nodes()) {
+    const bool waits = node->op() == "_CommitWait";
+    if (!waits && node->op() != "_CommitDecide") continue;
+    if (commit_role_) {
+      return errors::InvalidArgument("Node '", node->name(), "' (", node->op(),
+                                     "): a graph takes part in one commit only");
+    }
+    CommitRole& role = commit_role_.emplace();
+    RETURN_IF_ERROR(GetNodeAttr(node->def(), "updates_may_block", &role.updates_may_block));
+    if (waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "coordinator", &role.coordinator));
+    if (waits && role.coordinator.empty()) {
+      return errors::InvalidArgument("Node '", node->name(), "' (_CommitWait) names no coordinator");
+    }
+    std::vector<std::string> keys;
+    if (!waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "keys", &keys));
+    has_transfers_ = has_transfers_ || waits || !keys.empty();
+    has_remote_receives_ = has_remote_receives_ || waits;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit>* units) {
   ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, Import(args_->request.graph_def(), ops_));
   RETURN_IF_ERROR(ExpandFusedOps(graph.get()));
+  if (with_terminals) RETURN_IF_ERROR(FindCommitRole(*graph));
   RETURN_IF_ERROR(Place(*graph));
   absl::flat_hash_map<std::string, bool> devices;
   for (const Node* node : graph->nodes()) devices[node->assigned_device()] = true;

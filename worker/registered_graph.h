@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ namespace weir {
 
 class GpuDevice;
 class WorkerSession;
+
+// How the graph's task takes part in the commit of its steps (graph/passes/step_commit.h).
+struct CommitRole {
+  std::string coordinator;  // empty: this task
+  bool updates_may_block = false;
+};
 
 // The part of a registered graph on one device.
 struct GraphUnit {
@@ -45,6 +52,8 @@ class RegisteredGraph {
   bool has_transfers() const { return has_transfers_; }
   // True if some tensors come from other tasks.
   bool has_remote_receives() const { return has_remote_receives_; }
+  // nullopt: it takes no part.
+  const std::optional<CommitRole>& commit_role() const { return commit_role_; }
   // True if the graph, or a function that it may call, has collectives. The leader is the session's choice; empty: the
   // cluster's default.
   bool has_collectives() const { return has_collectives_; }
@@ -63,6 +72,7 @@ class RegisteredGraph {
   absl::Status Fuse(Graph* graph) const;
   // Captures segments in the graph of a GPU's unit if the session enables it.
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
+  absl::Status FindCommitRole(const Graph& graph);
   absl::Status Place(Graph& graph) const;
   // Adds the watches of the request's debug options and publishes the resulting graph.
   absl::Status Watch(const Device& device, Graph* graph) const;
@@ -74,6 +84,7 @@ class RegisteredGraph {
   bool has_transfers_ = false;
   bool has_remote_receives_ = false;
   bool has_collectives_ = false;
+  std::optional<CommitRole> commit_role_;
   Mutex partial_mu_;
   std::vector<GraphUnit> partial_units_ GUARDED_BY(partial_mu_);
 };

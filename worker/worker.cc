@@ -7,6 +7,7 @@
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
 #include "distribute/transport/lost_graph.h"
+#include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "worker/registered_graph.h"
@@ -70,6 +71,7 @@ Worker::Worker(Options options) : options_(std::move(options)), task_(options_.d
 }
 
 Worker::~Worker() {
+  is_ending_ = true;
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
@@ -139,42 +141,82 @@ void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusReque
 void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse* response,
                                   DoneCallback done) {
   response->set_wire_version(kWireVersion);
+  response->set_commit_version(options_.timers != nullptr ? kCommitVersion : 0);
   done(absl::OkStatus());
 }
 
-void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest* request,
-                                      tensorflow::CreateWorkerSessionResponse*, DoneCallback done) {
-  done(CreateWorkerSession(*request));
+void Worker::ResolveStepAsync(const CallOptions&, const ResolveStepRequest* request, ResolveStepResponse* response,
+                              DoneCallback done) {
+  response->set_incarnation(options_.devices.front()->incarnation());
+  response->set_committed(outcomes_.IsCommittedElseAbort(request->session_handle(), request->step_id()));
+  done(absl::OkStatus());
 }
 
-absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request) {
+void Worker::FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
+                             DoneCallback done) {
+  auto session = FindSession(request->session_handle());
+  if (!session.ok()) return done(session.status());
+  const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
+  // One that has not begun here will not: its commit is refused.
+  for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(request->session_handle(), id);
+  (*session)->EndSteps(&ids, errors::Aborted("The master has given up the step"),
+                       [done = std::move(done)] { done(absl::OkStatus()); });
+}
+
+// The answer comes once no step of the master's earlier sessions can take effect.
+void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest* request,
+                                      tensorflow::CreateWorkerSessionResponse*, DoneCallback done) {
+  std::vector<std::shared_ptr<WorkerSession>> orphans;
+  if (absl::Status created = CreateWorkerSession(*request, &orphans); !created.ok()) return done(std::move(created));
+  // Runs when the last copy goes.
+  const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
+  for (const auto& orphan : orphans) {
+    orphan->End();
+    orphan->EndSteps(nullptr, errors::Cancelled("The session was closed"), [answer] {});
+  }
+}
+
+absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request,
+                                         std::vector<std::shared_ptr<WorkerSession>>* orphans) {
   if (request.session_handle().empty()) return errors::InvalidArgument("CreateWorkerSession needs a session handle");
   ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> created, NewSession(request));
-  std::vector<std::shared_ptr<WorkerSession>> orphans;
-  {
-    MutexLock lock(mu_);
-    if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
-      const WorkerSession::Options& known = it->second->options();
-      if (known.master_task == request.master_task() && known.master_incarnation == request.master_incarnation() &&
-          known.isolate_state == created->options().isolate_state && known.task == created->options().task) {
-        return absl::OkStatus();  // a retry
-      }
+  std::vector<std::shared_ptr<WorkerSession>> removed;  // destroyed without the lock
+  MutexLock lock(mu_);
+  if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
+    const WorkerSession::Options& known = it->second->options();
+    if (known.master_task != request.master_task() || known.master_incarnation != request.master_incarnation() ||
+        known.isolate_state != created->options().isolate_state || known.task != created->options().task) {
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
-    // A restarted master has forgotten its earlier sessions.
-    for (auto it = sessions_.begin(); it != sessions_.end();) {
-      const WorkerSession::Options& known = it->second->options();
-      const bool is_orphan = !request.master_task().empty() && known.master_task == request.master_task() &&
-                             known.master_incarnation != request.master_incarnation();
-      const auto current = it++;
-      if (!is_orphan) continue;
-      orphans.push_back(current->second);
-      sessions_.erase(current);
-    }
+  } else {
+    removed = OrphanSessionsOf(request.master_task(), request.master_incarnation());
     sessions_.emplace(request.session_handle(), std::move(created));
   }
-  for (const auto& orphan : orphans) orphan->End();
+  // A retry waits for them too.
+  for (const auto& orphan : orphans_) {
+    auto session = orphan.lock();
+    if (session != nullptr && session->options().master_task == request.master_task()) {
+      orphans->push_back(std::move(session));
+    }
+  }
   return absl::OkStatus();
+}
+
+// A restarted master has forgotten its earlier sessions.
+std::vector<std::shared_ptr<WorkerSession>> Worker::OrphanSessionsOf(const std::string& master, int64_t incarnation) {
+  std::vector<std::shared_ptr<WorkerSession>> removed;
+  orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(), [](const auto& orphan) { return orphan.expired(); }),
+                 orphans_.end());
+  for (auto it = sessions_.begin(); it != sessions_.end();) {
+    const WorkerSession::Options& known = it->second->options();
+    const bool is_orphan = !master.empty() && known.master_task == master && known.master_incarnation != incarnation;
+    const auto current = it++;
+    if (!is_orphan) continue;
+    orphans_.push_back(current->second);
+    removed.push_back(std::move(current->second));
+    sessions_.erase(current);
+  }
+  return removed;
 }
 
 void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -228,6 +270,12 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.caller_waits = args.caller_waits;
   step.timers = options_.timers;
   step.active = &active_;
+  if (step.graph->commit_role().has_value()) {
+    step.task = options_.task;
+    step.outcomes = &outcomes_;
+    step.peers = options_.peers;
+    step.is_ending = &is_ending_;
+  }
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
   }

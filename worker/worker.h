@@ -1,6 +1,7 @@
 // The worker of one task, which masters and other workers call.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -17,6 +18,8 @@
 #include "core/threads/timer_queue.h"
 #include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/worker_interface.h"
+#include "worker/commit/step_outcomes.h"
+#include "worker/commit/step_participation.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
 #include "worker/worker_session.h"
@@ -36,6 +39,7 @@ class Worker : public WorkerInterface {
     const KernelRegistry* kernels = nullptr;
     const VariantRegistry* variants = nullptr;   // decodes fed variants; null: they stay encoded
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
+    PeerFinder peers;                            // the same
     // As remote_rendezvous, for a session with a cluster of its own, in which this task is `task`; empty: such sessions
     // are UNIMPLEMENTED.
     std::function<absl::StatusOr<StepTable::RemoteFactory>(const ClusterSpec& cluster, const std::string& task)>
@@ -54,6 +58,10 @@ class Worker : public WorkerInterface {
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;
   void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
                             GetCapabilitiesResponse* response, DoneCallback done) override;
+  void ResolveStepAsync(const CallOptions& options, const ResolveStepRequest* request, ResolveStepResponse* response,
+                        DoneCallback done) override;
+  void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse* response,
+                       DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -92,7 +100,12 @@ class Worker : public WorkerInterface {
   absl::StatusOr<std::shared_ptr<WorkerSession>> FindSession(const std::string& handle) const;
   absl::StatusOr<std::shared_ptr<WorkerSession>> NewSession(
       const tensorflow::CreateWorkerSessionRequest& request) const;
-  absl::Status CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request);
+  // `orphans`: the master's sessions from before its restart, as far as they still have steps.
+  absl::Status CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request,
+                                   std::vector<std::shared_ptr<WorkerSession>>* orphans);
+  // Removes the sessions of other incarnations of the master.
+  std::vector<std::shared_ptr<WorkerSession>> OrphanSessionsOf(const std::string& master, int64_t incarnation)
+      REQUIRES(mu_);
   absl::StatusOr<WorkerStep::Options> StepOptions(const CallOptions& options, const RunGraphArgs& args);
   void RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                 ResultCallback<RunGraphResult> done);
@@ -111,11 +124,14 @@ class Worker : public WorkerInterface {
 
   const Options options_;
   const DeviceName task_;
+  std::atomic<bool> is_ending_{false};
+  StepOutcomes outcomes_;
   StepTable steps_;
   ActiveCount active_;
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);  // by step
+  std::vector<std::weak_ptr<WorkerSession>> orphans_ GUARDED_BY(mu_);
   bool keeps_stats_ GUARDED_BY(mu_) = false;
   std::deque<std::pair<int64_t, tensorflow::StepStats>> kept_stats_ GUARDED_BY(mu_);
   std::unique_ptr<SuspensionWatch>

@@ -1,5 +1,8 @@
 #include "worker/worker_session.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_format.h"
 #include "graph/graph.h"
 #include "kernels/control/session_tensors.h"
@@ -78,37 +81,61 @@ bool WorkerSession::RemoveGraph(absl::string_view handle) {
   return true;
 }
 
-std::optional<int64_t> WorkerSession::AddStep(CancelFn cancel) {
+std::optional<int64_t> WorkerSession::AddStep(int64_t step_id, CancelFn cancel) {
   MutexLock lock(mu_);
   if (has_ended_) return std::nullopt;
-  steps_.emplace(next_step_, std::move(cancel));
+  steps_.emplace(next_step_, RunningStep{step_id, std::move(cancel)});
   return next_step_++;
 }
 
 void WorkerSession::RemoveStep(int64_t token) {
-  MutexLock lock(mu_);
-  steps_.erase(token);
+  std::vector<std::function<void()>> ended;
+  {
+    MutexLock lock(mu_);
+    steps_.erase(token);
+    for (auto it = waiters_.begin(); it != waiters_.end();) {
+      const auto waiter = it++;
+      if (waiter->tokens.erase(token) == 0 || !waiter->tokens.empty()) continue;
+      ended.push_back(std::move(waiter->ended));
+      waiters_.erase(waiter);
+    }
+  }
+  for (const auto& call : ended) call();
+}
+
+void WorkerSession::EndSteps(const std::vector<int64_t>* step_ids, const absl::Status& reason,
+                             std::function<void()> ended) {
+  std::vector<CancelFn> cancels;
+  {
+    MutexLock lock(mu_);
+    Waiter waiter;
+    for (const auto& [token, step] : steps_) {
+      if (step_ids != nullptr && std::find(step_ids->begin(), step_ids->end(), step.step_id) == step_ids->end())
+        continue;
+      cancels.push_back(step.cancel);
+      waiter.tokens.insert(token);
+    }
+    if (!cancels.empty()) {
+      waiter.ended = std::exchange(ended, nullptr);
+      waiters_.push_back(std::move(waiter));
+    }
+  }
+  for (const CancelFn& cancel : cancels) cancel(reason);
+  if (ended) ended();
 }
 
 void WorkerSession::CancelSteps(const absl::Status& reason) {
-  std::vector<CancelFn> steps;
-  {
-    MutexLock lock(mu_);
-    for (const auto& [id, cancel] : steps_) steps.push_back(cancel);
-  }
-  for (const CancelFn& cancel : steps) cancel(reason);
+  EndSteps(nullptr, reason, [] {});
 }
 
 void WorkerSession::End() {
-  absl::flat_hash_map<int64_t, CancelFn> steps;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs;
   {
     MutexLock lock(mu_);
     has_ended_ = true;
-    steps.swap(steps_);
     graphs.swap(graphs_);
   }
-  for (auto& [id, cancel] : steps) cancel(errors::Cancelled("The session was closed"));
+  CancelSteps(errors::Cancelled("The session was closed"));
   for (Device* device : devices_) device->resources()->ClearContainer(SessionTensorContainer(options_.handle));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/device/device.h"
 #include "core/device/device_name.h"
 #include "core/kernel/kernel_registry.h"
@@ -59,8 +61,11 @@ class WorkerSession {
   // `cancel` runs, with the reason, when the session ends or its steps are cancelled, unless RemoveStep comes first.
   // nullopt: it has ended.
   using CancelFn = std::function<void(const absl::Status& reason)>;
-  std::optional<int64_t> AddStep(CancelFn cancel);
+  std::optional<int64_t> AddStep(int64_t step_id, CancelFn cancel);
   void RemoveStep(int64_t token);
+  // Cancels the steps of these ids, all if `step_ids` is null, and calls `ended` once none of them runs: at once, or on
+  // the thread that removes the last.
+  void EndSteps(const std::vector<int64_t>* step_ids, const absl::Status& reason, std::function<void()> ended);
   // Cancels all steps, with `reason`.
   void CancelSteps(const absl::Status& reason);
   // Ends all steps and rejects new ones.
@@ -77,7 +82,17 @@ class WorkerSession {
   int64_t next_step_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::pair<const Device*, std::string>, std::shared_ptr<OpKernel>> kernels_ GUARDED_BY(mu_);
-  absl::flat_hash_map<int64_t, CancelFn> steps_ GUARDED_BY(mu_);
+  struct RunningStep {
+    int64_t step_id = 0;
+    CancelFn cancel;
+  };
+  absl::flat_hash_map<int64_t, RunningStep> steps_ GUARDED_BY(mu_);  // by token
+  // Those who wait for the end of steps.
+  struct Waiter {
+    absl::flat_hash_set<int64_t> tokens;
+    std::function<void()> ended;
+  };
+  std::list<Waiter> waiters_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

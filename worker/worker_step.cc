@@ -23,7 +23,38 @@ void ActiveCount::Wait() {
 
 WorkerStep::WorkerStep(Options options) : active_(options.active), options_(std::move(options)) {}
 
+void WorkerStep::JoinCommit(const CommitRole& role) {
+  commit_ = std::make_shared<StepParticipation>(StepParticipation::Options{
+      .session_handle = options_.session->options().handle,
+      .step_id = options_.step_id,
+      .task = options_.task,
+      .coordinator = role.coordinator,
+      .updates_may_block = role.updates_may_block,
+      .outcomes = options_.outcomes,
+      .peers = options_.peers,
+      .suspension = std::exchange(options_.suspension, nullptr),  // what is decided must take effect
+      .rendezvous = options_.rendezvous,
+      .timers = options_.timers,
+      .cancel =
+          [weak = weak_from_this()](const absl::Status& reason) {
+            if (auto step = weak.lock()) step->cancellation_.StartCancel(reason);
+          },
+      .is_ending = options_.is_ending});
+}
+
+void WorkerStep::Cancel(const absl::Status& reason) {
+  commit_ != nullptr ? commit_->Cancel(reason) : cancellation_.StartCancel(reason);
+}
+
 absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
+  // The task may have been suspended before the step could be cancelled.
+  if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
+  if (const auto& role = options_.graph->commit_role(); role.has_value()) {
+    if (options_.outcomes == nullptr || options_.timers == nullptr || (!role->coordinator.empty() && !options_.peers)) {
+      return errors::Unimplemented("Task ", options_.task, " takes part in no commit of steps: it runs without peers");
+    }
+    JoinCommit(*role);
+  }
   for (const GraphUnit& planned : *options_.units) {
     Unit& unit = units_.emplace_back();
     unit.container.emplace(options_.step_id, planned.device);
@@ -39,6 +70,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     unit.context.cancellation = &cancellation_;
     unit.context.step_container = &*unit.container;
     unit.context.functions = planned.functions.get();
+    unit.context.commit = commit_.get();
     unit.context.session_handle = options_.session->options().handle;
     unit.feeds.reserve(planned.feeds.size());
     for (int feed : planned.feeds) unit.feeds.push_back(feeds[feed]);
@@ -54,11 +86,11 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     });
     if (caller_token_ == CancellationManager::kInvalidToken) return caller->status();
   }
-  session_token_ = options_.session->AddStep([weak](const absl::Status& reason) {
+  session_token_ = options_.session->AddStep(options_.step_id, [weak](const absl::Status& reason) {
     if (auto step = weak.lock()) step->Cancel(reason);
   });
   if (!session_token_) return errors::Cancelled("The session was closed");
-  // The task may have been suspended before the step could be cancelled.
+  // It may have been suspended meanwhile, which cancels the steps that are known.
   if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
   if (options_.timers != nullptr && options_.deadline != absl::InfiniteFuture()) {
     timer_ = options_.timers->Schedule(options_.deadline, [weak, id = options_.step_id] {

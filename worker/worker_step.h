@@ -1,10 +1,12 @@
 // One step of a registered graph on a worker.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/mutex.h"
@@ -15,6 +17,7 @@
 #include "core/threads/timer_queue.h"
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
+#include "worker/commit/step_participation.h"
 #include "worker/registered_graph.h"
 #include "worker/stats_collector.h"
 #include "worker/worker_session.h"
@@ -66,6 +69,11 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     BusyPoller* poller = nullptr;                     // StepArgs
     const SuspensionWatch* suspension = nullptr;      // the same
     ActiveCount* active = nullptr;
+    // For graphs that take part in a commit.
+    std::string task;
+    StepOutcomes* outcomes = nullptr;
+    PeerFinder peers;
+    const std::atomic<bool>* is_ending = nullptr;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;
 
@@ -74,7 +82,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   // `feeds` by the graph's feeds; empty if they come through the rendezvous. Computes on the calling thread as far as
   // possible, and waits there if the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
-  void Cancel(const absl::Status& reason) { cancellation_.StartCancel(reason); }
+  void Cancel(const absl::Status& reason);
 
  private:
   struct Unit {
@@ -85,6 +93,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   };
 
   absl::Status Prepare(const std::vector<Tensor>& feeds);
+  void JoinCommit(const CommitRole& role);
   // The unit's nodes have run; work that they enqueued on a GPU may be pending.
   void UnitRan(const GraphUnit& unit, const absl::Status& status);
   void UnitDone(const absl::Status& status);
@@ -95,6 +104,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   Options options_;
   CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
+  std::shared_ptr<StepParticipation> commit_;  // null: the step has no commit
   std::deque<Unit> units_;
   DoneCallback done_;
   std::optional<int64_t> session_token_;

@@ -25,6 +25,7 @@ namespace weir {
 
 class FunctionRuntime;
 class OpKernelContext;
+class StepCommit;  // core/kernel/step_commit.h
 class StepContainer;
 
 // A kernel's node and device during construction. Input and output types are resolved.
@@ -121,7 +122,8 @@ struct StepContext {
   CallFrame* call_frame = nullptr;
   FunctionRuntime* functions = nullptr;
   SessionState* session_state = nullptr;
-  int call_depth = 0;  // depth of nested function calls
+  StepCommit* commit = nullptr;  // null: the step's updates take effect as they run
+  int call_depth = 0;            // depth of nested function calls
   std::string session_handle;
 };
 

@@ -39,6 +39,7 @@ absl::Status OpRegistry::Register(const Op& op) {
   ASSIGN_OR_RETURN(OpRegistration * added, Add(def, op.shape_fn_));
   added->may_block = op.may_block_;
   added->elementwise = op.elementwise_;
+  added->writes_state = op.writes_state_;
   return absl::OkStatus();
 }
 

@@ -48,6 +48,9 @@ class Op {
   Op& MayBlock() { return Set(may_block_); }
   // An element of the output depends on the elements at its index, after broadcasting.
   Op& Elementwise() { return Set(elementwise_); }
+  // Changes a variable or a table, which outlive the step. Not for ops that take their input from state, such as
+  // queues, iterators and random generators.
+  Op& WritesState() { return Set(writes_state_); }
   Op& Deprecated(int version, absl::string_view explanation) {
     deprecated_version_ = version;
     deprecation_ = std::string(explanation);
@@ -69,7 +72,7 @@ class Op {
   std::vector<std::string> inputs_, outputs_, attrs_;
   ShapeFn shape_fn_;
   bool stateful_ = false, commutative_ = false, aggregate_ = false, allows_uninitialized_input_ = false,
-       distributed_communication_ = false, may_block_ = false, elementwise_ = false;
+       distributed_communication_ = false, may_block_ = false, elementwise_ = false, writes_state_ = false;
   int deprecated_version_ = 0;
   std::string deprecation_;
 };
@@ -81,6 +84,7 @@ struct OpRegistration {
   bool differentiable = true;     // false: nothing flows through the op (Shape, comparisons, StopGradient)
   bool may_block = false;         // as in Op
   bool elementwise = false;       // as in Op
+  bool writes_state = false;      // as in Op
   bool has_functions = false;     // an attribute is a function or a list of them
 
   OpRegistration();

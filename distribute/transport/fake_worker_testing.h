@@ -34,6 +34,13 @@ class FakeWorker : public WorkerInterface {
                             DoneCallback done) override {
     done(status);
   }
+  void ResolveStepAsync(const CallOptions&, const ResolveStepRequest*, ResolveStepResponse*,
+                        DoneCallback done) override {
+    done(status);
+  }
+  void FenceStepsAsync(const CallOptions&, const FenceStepsRequest*, FenceStepsResponse*, DoneCallback done) override {
+    done(status);
+  }
   void CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest*,
                                 tensorflow::CreateWorkerSessionResponse*, DoneCallback done) override {
     done(status);

@@ -82,6 +82,11 @@ class WorkerInterface {
   // UNIMPLEMENTED from tasks of other runtimes, which have no capabilities.
   virtual void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
                                     GetCapabilitiesResponse* response, DoneCallback done) = 0;  // idempotent
+  // See peer.proto. UNIMPLEMENTED from tasks of other runtimes.
+  virtual void ResolveStepAsync(const CallOptions& options, const ResolveStepRequest* request,
+                                ResolveStepResponse* response, DoneCallback done) = 0;  // idempotent
+  virtual void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request,
+                               FenceStepsResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void CreateWorkerSessionAsync(const CallOptions& options,
                                         const tensorflow::CreateWorkerSessionRequest* request,
                                         tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) = 0;

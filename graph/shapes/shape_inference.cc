@@ -7,7 +7,7 @@ namespace {
 
 bool IsIndexTensor(const Tensor& t) { return t.dtype() == DT_INT32 || t.dtype() == DT_INT64; }
 
-int64_t Element(const Tensor& t, int64_t i) {
+int64_t ElementOf(const Tensor& t, int64_t i) {
   return t.dtype() == DT_INT32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
 }
 
@@ -44,13 +44,13 @@ absl::StatusOr<PartialTensorShape> InferenceContext::InputAsShape(int i) const {
   if (!IsIndexTensor(*value)) {
     return errors::InvalidArgument("Input tensor must be int32 or int64, but was ", DataTypeName(value->dtype()));
   }
-  if (value->dims() == 0 && Element(*value, 0) == -1) return PartialTensorShape();
+  if (value->dims() == 0 && ElementOf(*value, 0) == -1) return PartialTensorShape();
   if (value->dims() != 1) {
     return errors::InvalidArgument("Input tensor must be rank 1, or if its rank is 0 it must have value -1 ",
                                    "(representing an unknown shape); input ", i, " is rank ", value->dims());
   }
   DimVector dims;
-  for (int64_t k = 0; k < value->NumElements(); ++k) dims.push_back(Element(*value, k));
+  for (int64_t k = 0; k < value->NumElements(); ++k) dims.push_back(ElementOf(*value, k));
   for (int64_t dim : dims) {
     if (dim < -1) return errors::InvalidArgument("Invalid value in tensor used for shape: ", dim);
   }
@@ -61,7 +61,7 @@ std::optional<std::vector<int64_t>> InferenceContext::InputAsIntegers(int i) con
   const Tensor* value = input_tensors_[i];
   if (value == nullptr || !IsIndexTensor(*value)) return std::nullopt;
   std::vector<int64_t> elements(value->NumElements());
-  for (size_t k = 0; k < elements.size(); ++k) elements[k] = Element(*value, static_cast<int64_t>(k));
+  for (size_t k = 0; k < elements.size(); ++k) elements[k] = ElementOf(*value, static_cast<int64_t>(k));
   return elements;
 }
 

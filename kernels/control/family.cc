@@ -5,10 +5,10 @@ namespace weir {
 OpFamily ControlFamily() {
   return {
       .name = "control",
-      .ops = {RegisterControlOps, RegisterMapDefunOps, RegisterWireOps},
+      .ops = {RegisterControlOps, RegisterMapDefunOps, RegisterWireOps, RegisterCommitOps},
       .kernels = {RegisterCallKernels, RegisterControlFlowKernels, RegisterFunctionLoopKernels, RegisterMapDefunKernels,
                   RegisterRefSelectKernels, RegisterTransferKernels, RegisterSessionTensorKernels, RegisterWireKernels,
-                  RegisterGpuCopyKernels},
+                  RegisterCommitKernels, RegisterGpuCopyKernels},
       .gradients = {RegisterCallGradients, RegisterControlNotDifferentiable},
   };
 }

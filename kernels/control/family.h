@@ -11,10 +11,12 @@ OpFamily ControlFamily();
 absl::Status RegisterControlOps(OpRegistry& ops);
 absl::Status RegisterMapDefunOps(OpRegistry& ops);
 absl::Status RegisterWireOps(OpRegistry& ops);
+absl::Status RegisterCommitOps(OpRegistry& ops);
 
 absl::Status RegisterCallGradients(OpRegistry& ops);
 absl::Status RegisterControlNotDifferentiable(OpRegistry& ops);
 
+absl::Status RegisterCommitKernels(KernelRegistry& kernels);
 absl::Status RegisterCallKernels(KernelRegistry& kernels);
 absl::Status RegisterControlFlowKernels(KernelRegistry& kernels);
 absl::Status RegisterFunctionLoopKernels(KernelRegistry& kernels);

@@ -112,6 +112,7 @@ absl::Status RegisterUpdates(OpRegistry& ops) {
       {"EmbeddingTableApplyFtrl", {"lr", "l1", "l2", "lr_power"}}};
   for (const auto& [name, scalars] : rules) {
     Op op = OnTable(name);
+    op.WritesState();
     op.MayBlock();  // updates labelled "together" wait for those of the other workers
     for (const char* scalar : scalars) op.Input(absl::StrCat(scalar, ": float"));
     RETURN_IF_ERROR(ops.Register(op.Input("keys: int64")
@@ -124,6 +125,7 @@ absl::Status RegisterUpdates(OpRegistry& ops) {
                                      .Shape(ApplyShape)));
   }
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableInsert")
+                                   .WritesState()
                                    .Input("keys: int64")
                                    .Input("values: float")
                                    .Input("version: int64")
@@ -131,10 +133,13 @@ absl::Status RegisterUpdates(OpRegistry& ops) {
                                    .Attr("conflict_policy: {'sum', 'last_writer', 'reject'} = 'last_writer'")
                                    .Attr("staleness_bound: int >= 0 = 0")
                                    .Shape(InsertShape)));
-  RETURN_IF_ERROR(
-      ops.Register(OnTable("EmbeddingTableRemove").Input("keys: int64").Output("removed: int64").Shape(RemoveShape)));
-  return ops.Register(
-      OnTable("EmbeddingTableEvict").Input("global_step: int64").Output("evicted: int64").Shape(ScalarsShape));
+  RETURN_IF_ERROR(ops.Register(
+      OnTable("EmbeddingTableRemove").WritesState().Input("keys: int64").Output("removed: int64").Shape(RemoveShape)));
+  return ops.Register(OnTable("EmbeddingTableEvict")
+                          .WritesState()
+                          .Input("global_step: int64")
+                          .Output("evicted: int64")
+                          .Shape(ScalarsShape));
 }
 
 absl::Status RegisterTransfers(OpRegistry& ops) {
@@ -150,6 +155,7 @@ absl::Status RegisterTransfers(OpRegistry& ops) {
                                    .Output("version: int64")
                                    .Shape([](InferenceContext& c) { return ExportShape(c, 2); })));
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableImport")
+                                   .WritesState()
                                    .Input("keys: int64")
                                    .Input("values: float")
                                    .Input("slots: float")
@@ -164,6 +170,7 @@ absl::Status RegisterTransfers(OpRegistry& ops) {
                                    .Output("version: int64")
                                    .Shape(ScalarsShape)));
   return ops.Register(OnTable("EmbeddingTableRestore")
+                          .WritesState()
                           .Input("prefixes: string")
                           .Input("tensor_name: string")
                           .Output("version: int64")
@@ -274,6 +281,7 @@ absl::Status RegisterParts(OpRegistry& ops) {
     return ScalarInputs(c, 0, 1);
   })));
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableRestoreParts")
+                                   .WritesState()
                                    .Input("prefixes: string")
                                    .Input("tensor_name: string")
                                    .Input("owners: int32")
@@ -316,7 +324,7 @@ absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
                                    .Attr("shared_name: string = ''")
                                    .Stateful()
                                    .Shape(TableShape)));
-  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableInitialize").Shape(ScalarsShape)));
+  RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableInitialize").WritesState().Shape(ScalarsShape)));
   RETURN_IF_ERROR(
       ops.Register(OnTable("EmbeddingTableIsInitialized").Output("is_initialized: bool").Shape(ScalarsShape)));
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableSize").Output("size: int64").Shape(ScalarsShape)));

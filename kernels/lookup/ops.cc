@@ -107,12 +107,14 @@ absl::Status RegisterMakers(OpRegistry& ops) {
 absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
   const auto user = [kind](const char* base) { return kind.User(kind.Versioned(base), "table_handle"); };
   RETURN_IF_ERROR(ops.Register(user("InitializeTable")
+                                   .WritesState()
                                    .Input("keys: Tkey")
                                    .Input("values: Tval")
                                    .Attr("Tkey: type")
                                    .Attr("Tval: type")
                                    .Shape(InitializeTableShape)));
   RETURN_IF_ERROR(ops.Register(user("InitializeTableFromTextFile")
+                                   .WritesState()
                                    .Input("filename: string")
                                    .Attr("key_index: int >= -2")
                                    .Attr("value_index: int >= -2")
@@ -121,8 +123,13 @@ absl::Status RegisterUsers(OpRegistry& ops, HandleKind kind) {
                                    .Attr("offset: int = 0")
                                    .Shape(InitializeFromFileShape)));
   for (const char* base : {"LookupTableInsert", "LookupTableImport"}) {
-    RETURN_IF_ERROR(ops.Register(
-        user(base).Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(EntriesShape)));
+    RETURN_IF_ERROR(ops.Register(user(base)
+                                     .WritesState()
+                                     .Input("keys: Tin")
+                                     .Input("values: Tout")
+                                     .Attr("Tin: type")
+                                     .Attr("Tout: type")
+                                     .Shape(EntriesShape)));
   }
   RETURN_IF_ERROR(ops.Register(user("LookupTableFind")
                                    .Input("keys: Tin")
@@ -147,6 +154,7 @@ absl::Status RegisterLookupOps(OpRegistry& ops) {
   for (const HandleKind kind : kHandleKinds) RETURN_IF_ERROR(RegisterUsers(ops, kind));
   return ops.Register(HandleKind{true}
                           .User("LookupTableRemoveV2", "table_handle")
+                          .WritesState()
                           .Input("keys: Tin")
                           .Attr("Tin: type")
                           .Shape(CheckHandle));

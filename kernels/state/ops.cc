@@ -193,6 +193,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                    .Attr("dtype: type")
                                    .Attr("validate_shape: bool = false")
                                    .Stateful()
+                                   .WritesState()
                                    .Shape(AssignVariableShape)));
   for (const char* name : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -200,6 +201,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                      .Input("value: dtype")
                                      .Attr("dtype: type")
                                      .Stateful()
+                                     .WritesState()
                                      .Shape(AssignUpdateShape)));
   }
   RETURN_IF_ERROR(ops.Register(Op("VariableShape")
@@ -241,6 +243,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                      .Attr(any_type ? "dtype: type" : "dtype: numbertype")
                                      .Attr("Tindices: {int32, int64}")
                                      .Stateful()
+                                     .WritesState()
                                      .Shape(ResourceScatterShape)));
   }
   for (const char* name : {"ResourceScatterNdUpdate", "ResourceScatterNdAdd", "ResourceScatterNdSub",
@@ -254,6 +257,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                      .Attr("use_locking: bool = true")
                                      .Attr("bad_indices_policy: string = ''")
                                      .Stateful()
+                                     .WritesState()
                                      .Shape(ResourceScatterNdShape)));
   }
   return ops.Register(Op("ResourceCountUpTo")
@@ -296,6 +300,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                    .Attr("validate_shape: bool = true")
                                    .Attr("use_locking: bool = true")
                                    .AllowsUninitializedInput()
+                                   .WritesState()
                                    .Shape(AssignShape)));
   for (const char* name : {"AssignAdd", "AssignSub"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -304,6 +309,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                      .Output("output_ref: Ref(T)")
                                      .Attr("T: numbertype")
                                      .Attr("use_locking: bool = false")
+                                     .WritesState()
                                      .Shape(shapes::MergeAll)));
   }
   RETURN_IF_ERROR(ops.Register(Op("ScatterUpdate")
@@ -314,6 +320,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                    .Attr("T: type")
                                    .Attr("Tindices: {int32, int64}")
                                    .Attr("use_locking: bool = true")
+                                   .WritesState()
                                    .Shape(ScatterShape)));
   for (const char* name : {"ScatterAdd", "ScatterSub", "ScatterMul", "ScatterDiv", "ScatterMin", "ScatterMax"}) {
     const absl::string_view op = name;
@@ -326,6 +333,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                      .Attr(order ? "T: {half, bfloat16, float, double, int32, int64}" : "T: numbertype")
                                      .Attr("Tindices: {int32, int64}")
                                      .Attr("use_locking: bool = false")
+                                     .WritesState()
                                      .Shape(ScatterShape)));
   }
   RETURN_IF_ERROR(ops.Register(Op("ScatterNdUpdate")
@@ -337,6 +345,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                    .Attr("Tindices: {int32, int64}")
                                    .Attr("use_locking: bool = true")
                                    .Attr("bad_indices_policy: string = ''")
+                                   .WritesState()
                                    .Shape(ScatterNdUpdateShape)));
   for (const char* name : {"ScatterNdAdd", "ScatterNdSub", "ScatterNdMin", "ScatterNdMax"}) {
     RETURN_IF_ERROR(ops.Register(Op(name)
@@ -348,6 +357,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                      .Attr("Tindices: {int32, int64}")
                                      .Attr("use_locking: bool = false")
                                      .Attr("bad_indices_policy: string = ''")
+                                     .WritesState()
                                      .Shape(ScatterNdUpdateShape)));
   }
   RETURN_IF_ERROR(ops.Register(Op("TemporaryVariable")

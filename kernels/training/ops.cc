@@ -74,6 +74,7 @@ absl::Status Register(OpRegistry& ops, const Update& update, bool resource, bool
   op.Attr("use_locking: bool = false");
   if (update.flag != nullptr) op.Attr(update.flag);
   if (resource) op.Stateful();
+  op.WritesState();
   op.Shape([layout, resource](InferenceContext& c) { return UpdateShape(c, layout, resource); });
   return ops.Register(op);
 }

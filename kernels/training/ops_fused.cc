@@ -17,6 +17,7 @@ absl::Status RegisterFusedTrainingOps(OpRegistry& ops) {
                                    .Attr("flag: bool = false")
                                    .Attr("names: list(string)")
                                    .Stateful()
+                                   .WritesState()
                                    .Shape(shapes::NoOutputs)));
   return absl::OkStatus();
 }

@@ -121,6 +121,8 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       own("RecvBuf", &GrpcWorkerService::RecvBuf, true),
       own("CompleteGroup", &GrpcWorkerService::CompleteGroup, true),
       Forward("GetCapabilities", worker_, &WorkerInterface::GetCapabilitiesAsync, /*long_running=*/false, kPeerService),
+      Forward("ResolveStep", worker_, &WorkerInterface::ResolveStepAsync, /*long_running=*/false, kPeerService),
+      Forward("FenceSteps", worker_, &WorkerInterface::FenceStepsAsync, /*long_running=*/true, kPeerService),
       Forward("JoinGroup", worker_, &WorkerInterface::JoinGroupAsync, /*long_running=*/true, kPeerService),
       Forward("CompleteInstance", worker_, &WorkerInterface::CompleteInstanceAsync, /*long_running=*/true),
       Forward("GetStepSequence", worker_, &WorkerInterface::GetStepSequenceAsync),

@@ -87,6 +87,16 @@ void RemoteWorker::GetCapabilitiesAsync(const CallOptions& options, const GetCap
   CallMessage("/weir.PeerService/GetCapabilities", channel_.Bounded(options), *request, response, std::move(done));
 }
 
+void RemoteWorker::ResolveStepAsync(const CallOptions& options, const ResolveStepRequest* request,
+                                    ResolveStepResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/ResolveStep", channel_.Bounded(options), *request, response, std::move(done));
+}
+
+void RemoteWorker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request,
+                                   FenceStepsResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/FenceSteps", channel_.Bounded(options), *request, response, std::move(done));
+}
+
 void RemoteWorker::CreateWorkerSessionAsync(const CallOptions& options,
                                             const tensorflow::CreateWorkerSessionRequest* request,
                                             tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) {

@@ -32,6 +32,10 @@ class RemoteWorker : public WorkerInterface {
                       tensorflow::GetStatusResponse* response, DoneCallback done) override;
   void GetCapabilitiesAsync(const CallOptions& options, const GetCapabilitiesRequest* request,
                             GetCapabilitiesResponse* response, DoneCallback done) override;
+  void ResolveStepAsync(const CallOptions& options, const ResolveStepRequest* request, ResolveStepResponse* response,
+                        DoneCallback done) override;
+  void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse* response,
+                       DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,

@@ -28,9 +28,11 @@ absl::Status FinishSliceUpdate(OpRegistry& ops, Op op, const ShapeFn& shape) {
 
 absl::Status RegisterStridedSliceAssignOps(OpRegistry& ops) {
   RETURN_IF_ERROR(FinishSliceUpdate(
-      ops, SliceUpdate(Op("StridedSliceAssign").Input("ref: Ref(T)")).Output("output_ref: Ref(T)"), shapes::Unchanged));
+      ops, SliceUpdate(Op("StridedSliceAssign").WritesState().Input("ref: Ref(T)")).Output("output_ref: Ref(T)"),
+      shapes::Unchanged));
   RETURN_IF_ERROR(FinishSliceUpdate(
-      ops, SliceUpdate(Op("ResourceStridedSliceAssign").Input("ref: resource")).Stateful(), shapes::NoOutputs));
+      ops, SliceUpdate(Op("ResourceStridedSliceAssign").WritesState().Input("ref: resource")).Stateful(),
+      shapes::NoOutputs));
   RETURN_IF_ERROR(FinishSliceUpdate(
       ops, SliceUpdate(Op("TensorStridedSliceUpdate").Input("input: T")).Output("output: T"), shapes::Unchanged));
   return absl::OkStatus();

@@ -1,0 +1,27 @@
+// How kernels take part in the commit of their step.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/status.h"
+
+namespace weir {
+
+// The decision whether the updates of one step take effect, as one task sees it. One task, the coordinator, decides;
+// the others with updates wait for it. graph/passes/step_commit.h adds the nodes that call it. Thread-safe.
+class StepCommit {
+ public:
+  virtual ~StepCommit() = default;
+
+  // At the coordinator, once all tasks have computed everything that precedes the updates: decides that they take
+  // effect. ABORTED, with the reason, if the step has failed.
+  virtual absl::Status Decide() = 0;
+  // Elsewhere: this task has computed its share. From now on it follows the coordinator's decision, whatever fails.
+  virtual void SetReady() = 0;
+  // Elsewhere: waits for the decision, which the coordinator sends under `key`. `done` gets OK if the updates take
+  // effect, otherwise the reason why they do not. It runs exactly once, with no lock held.
+  virtual void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// Makes the updates of a step wait for a decision, so that all of them take effect or none.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/status.h"
+#include "graph/graph.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+
+namespace weir {
+
+// Of these nodes and of what their tasks say to each other; see GetCapabilitiesResponse.commit_version.
+inline constexpr int32_t kCommitVersion = 1;
+
+// The name in RewriterConfig's custom_optimizers that turns the commit off for a session; it has no parameters.
+inline constexpr char kUncommittedStepsOptimizer[] = "UncommittedSteps";
+
+struct StepCommitOptions {
+  // The task of a placed node.
+  std::function<std::string(const Node&)> task;
+  // The CPU of a task, by full name, which runs the nodes of the commit.
+  std::function<std::string(const std::string& task)> cpu;
+  // As in PartitionOptions.
+  std::function<uint64_t(absl::string_view device)> incarnation;
+  // The master's own task. A graph that lies on it alone has no commit: it fails as a whole with its process.
+  std::string local_task;
+};
+
+// For a whole graph, placed but not yet partitioned. Nodes whose op writes state (Op::WritesState), or calls a function
+// that does, are its updates. They and everything that depends on them run once every task has computed everything
+// else:
+//
+//   task T:              ControlTrigger  <- everything on T that no update precedes
+//   the coordinator C:   _CommitDecide   <- those of all tasks; then the updates on C
+//   another task P with updates:  _CommitReady, between P's ControlTrigger and C's decision
+//                                 _CommitWait, which waits for C's decision; then the updates on P
+//
+// What they get from other tasks is received before, and they do not wait for updates on other tasks, except for
+// values. The coordinator is the task with most updates, so that the decision is lost only with updated state. A loop
+// with an update waits as a whole. Returns the coordinator's task; empty if the graph needs no commit or cannot have
+// one: an op that may block would wait for the decision, and the decision for another such op, which may wait for the
+// first.
+absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Graph* graph);
+
+}  // namespace weir

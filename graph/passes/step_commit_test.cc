@@ -1,0 +1,198 @@
+#include "graph/passes/step_commit.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "core/op/attr_value.h"
+#include "core/rendezvous/rendezvous.h"
+#include "gmock/gmock.h"
+#include "graph/graph_testing.h"
+#include "graph/text/graph_text.h"
+#include "gtest/gtest.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kPs0[] = "/job:ps/replica:0/task:0", kPs1[] = "/job:ps/replica:0/task:1",
+               kWorker[] = "/job:worker/replica:0/task:0";
+
+class StepCommitTest : public testing::Test {
+ protected:
+  // The coordinator of the graph's commit, with `local` as the master's task.
+  std::string AddTo(const std::string& text, const std::string& local = kWorker) {
+    graph_ = std::make_unique<Graph>(&TestOps());
+    ImportOptions options;
+    options.allow_internal_ops = true;
+    absl::Status status = ParseGraph(text, options, graph_.get());
+    EXPECT_TRUE(status.ok()) << status;
+    for (Node* node : graph_->nodes()) node->set_assigned_device(node->requested_device());
+    const auto task = [](const Node& node) { return DeviceName::ParseFull(node.assigned_device())->TaskName(); };
+    const auto coordinator = AddStepCommit({.task = task,
+                                            .cpu = [](const std::string& of) { return of + "/device:CPU:0"; },
+                                            .incarnation = [](absl::string_view) { return 7; },
+                                            .local_task = local},
+                                           graph_.get());
+    EXPECT_TRUE(coordinator.ok()) << coordinator.status();
+    return coordinator.value_or("");
+  }
+
+  // "op on task" or, of a node of the text, its name.
+  static std::string NameOf(const Node& node) {
+    if (node.name().rfind("_commit/", 0) != 0) return node.name();
+    const DeviceName device = *DeviceName::ParseFull(node.assigned_device());
+    return absl::StrCat(node.op(), "@", *device.job, *device.task);
+  }
+  const Node* Find(const std::string& name) const {
+    for (const Node* node : graph_->nodes()) {
+      if (NameOf(*node) == name) return node;
+    }
+    return nullptr;
+  }
+  // The names of the node's control inputs, sorted.
+  std::vector<std::string> WaitsFor(const std::string& name) const {
+    std::vector<std::string> names;
+    const Node* const node = Find(name);
+    if (node == nullptr) return {"there is no node " + name};
+    for (const Edge* edge : node->in_edges()) {
+      if (edge->is_control()) names.push_back(NameOf(*edge->src));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::unique_ptr<Graph> graph_;
+};
+
+// A worker computes a gradient, and two servers apply it.
+constexpr char kTwoServers[] =
+    "%a:resource = Variable() @ps:0/CPU:0\n"
+    "%b:resource = Variable() @ps:1/CPU:0\n"
+    "%x:f32 = Placeholder() @worker:0/CPU:0\n"
+    "%g:f32 = Neg(%x) @worker:0/CPU:0\n"
+    "%scaled:f32 = Square(%g) @ps:1/CPU:0\n"
+    "%ua = ResourceApplyMomentum(%a, %a, %x, %g, %x) @ps:0/CPU:0\n"
+    "%ub = ResourceApplyMomentum(%b, %b, %x, %scaled, %x) @ps:1/CPU:0\n"
+    "%done = NoOp(^%ua, ^%ub) @worker:0/CPU:0\n";
+
+TEST_F(StepCommitTest, OneTaskDecidesForAll) {
+  EXPECT_EQ(AddTo(kTwoServers), kPs0);
+  EXPECT_THAT(WaitsFor("_CommitDecide@ps0"), ElementsAre("ControlTrigger@ps0", "_CommitReady@ps1"));
+  EXPECT_THAT(WaitsFor("ua"), ElementsAre("_CommitDecide@ps0"));
+  EXPECT_THAT(WaitsFor("ub"), ElementsAre("_CommitWait@ps1"));
+}
+
+TEST_F(StepCommitTest, ATaskIsReadyOnceItHasComputedWhatPrecedesTheUpdates) {
+  AddTo(kTwoServers);
+  // What other nodes before the updates wait for, and handles of variables, need no edge. The servers have received the
+  // gradient and x.
+  EXPECT_EQ(Find("ControlTrigger@worker0"), nullptr);
+  EXPECT_THAT(WaitsFor("ControlTrigger@ps0"), ElementsAre("Identity@ps0", "Identity@ps0"));
+  EXPECT_THAT(WaitsFor("ControlTrigger@ps1"), ElementsAre("Identity@ps1", "scaled"));
+  EXPECT_THAT(WaitsFor("_CommitReady@ps1"), ElementsAre("ControlTrigger@ps1"));
+}
+
+TEST_F(StepCommitTest, TheDecisionTravelsUnderOneKey) {
+  AddTo(kTwoServers);
+  std::vector<std::string> sent;
+  std::string awaited, coordinator;
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitDecide@ps0")->def(), "keys", &sent).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps1")->def(), "key", &awaited).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps1")->def(), "coordinator", &coordinator).ok());
+  EXPECT_THAT(sent, ElementsAre(awaited));
+  EXPECT_EQ(RendezvousKey::Parse(awaited)->src_incarnation, 7);
+  EXPECT_EQ(coordinator, kPs0);
+}
+
+TEST_F(StepCommitTest, TheTaskWithMostUpdatesDecides) {
+  EXPECT_EQ(AddTo(std::string(kTwoServers) + "%uc = ResourceApplyMomentum(%b, %b, %x, %g, %x) @ps:1/CPU:0\n"), kPs1);
+}
+
+TEST_F(StepCommitTest, AGraphOnTheMastersTaskAloneHasNone) {
+  const char local[] =
+      "%a:resource = Variable() @worker:0/CPU:0\n%x:f32 = Placeholder() @worker:0/CPU:0\n"
+      "%u = ResourceApplyMomentum(%a, %a, %x, %x, %x) @worker:0/CPU:0\n";
+  EXPECT_EQ(AddTo(local), "");
+  EXPECT_EQ(Find("_CommitDecide@worker0"), nullptr);
+  EXPECT_EQ(AddTo(local, kPs0), kWorker);  // the same on another task than the master's
+  EXPECT_THAT(WaitsFor("u"), ElementsAre("_CommitDecide@worker0"));
+}
+
+TEST_F(StepCommitTest, AGraphWithoutUpdatesHasNone) {
+  EXPECT_EQ(AddTo("%x:f32 = Placeholder() @worker:0/CPU:0\n%y:f32 = Neg(%x) @ps:0/CPU:0\n"), "");
+}
+
+TEST_F(StepCommitTest, WhatFollowsAnUpdateIsNotAwaited) {
+  AddTo(std::string(kTwoServers) +
+        "%after:f32 = Neg(%x, ^%ua) @worker:0/CPU:0\n%later:f32 = Neg(%after) @ps:1/CPU:0\n");
+  EXPECT_THAT(WaitsFor("ControlTrigger@ps1"), ElementsAre("Identity@ps1", "scaled"));
+}
+
+// The worker may be lost between the two updates, and then the second would never come.
+TEST_F(StepCommitTest, UpdatesOfOneTaskDoNotWaitForOthers) {
+  AddTo(std::string(kTwoServers) +
+        "%all = NoOp(^%done) @worker:0/CPU:0\n"
+        "%step = ResourceApplyMomentum(%a, %a, %x, %x, %x, ^%all) @ps:0/CPU:0\n"
+        "%last = NoOp(^%step) @worker:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("step"), ElementsAre("_CommitDecide@ps0", "ua"));
+  EXPECT_THAT(WaitsFor("all"), ElementsAre("done"));
+}
+
+TEST_F(StepCommitTest, AnUpdateWaitsForTheValueOfAnother) {
+  AddTo(std::string(kTwoServers) +
+        "%v:f32 = Neg(%x, ^%ub) @ps:1/CPU:0\n"
+        "%uc = ResourceApplyMomentum(%a, %a, %v, %x, %x) @ps:0/CPU:0\n"
+        "%ud = ResourceApplyMomentum(%a, %a, %x, %x, %x, ^%v) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("ud"), ElementsAre("_CommitDecide@ps0", "v"));
+  EXPECT_EQ(Find("uc")->input_edge(2)->src->name(), "v");
+}
+
+// Its iterations wait for each other, so none may run before the decision.
+TEST_F(StepCommitTest, ALoopWithAnUpdateWaitsAsAWhole) {
+  const std::string coordinator = AddTo(
+      "%v:resource = Variable() @ps:0/CPU:0\n"
+      "%zero:f32 = Placeholder() @worker:0/CPU:0\n"
+      "%enter:f32 = Enter(%zero) {frame_name=\"f\"} @worker:0/CPU:0\n"
+      "%other:f32 = Enter(%zero) {frame_name=\"f\"} @worker:0/CPU:0\n"
+      "%var:resource = Enter(%v) {frame_name=\"f\", is_constant=true} @ps:0/CPU:0\n"
+      "%m:(f32, i32) = Merge(%enter, %next) @worker:0/CPU:0\n"
+      "%p:bool = Placeholder() @worker:0/CPU:0\n"
+      "%ep:bool = Enter(%p) {frame_name=\"f\"} @worker:0/CPU:0\n"
+      "%cond:bool = LoopCond(%ep) @worker:0/CPU:0\n"
+      "%s:(f32, f32) = Switch(%m, %cond) @worker:0/CPU:0\n"
+      "%u = ResourceApplyMomentum(%var, %var, %s:1, %s:1, %s:1) @ps:0/CPU:0\n"
+      "%next:f32 = NextIteration(%s:1) @worker:0/CPU:0\n"
+      "%exit:f32 = Exit(%s) @worker:0/CPU:0\n");
+  EXPECT_EQ(coordinator, kPs0);
+  for (const char* enter : {"enter", "other", "var"})
+    EXPECT_THAT(WaitsFor(enter), ElementsAre("_CommitDecide@ps0")) << enter;
+  EXPECT_THAT(WaitsFor("u"), IsEmpty());
+  EXPECT_THAT(WaitsFor("ControlTrigger@worker0"), ElementsAre("p", "zero"));
+}
+
+// The first may be what the second waits for, which the decision would wait for.
+TEST_F(StepCommitTest, OpsThatMayBlockOnBothSidesExcludeACommit) {
+  const std::string queue = "%q:resource = Variable() @ps:0/CPU:0\n";
+  const std::string before = queue + "%c = QueueCloseV2(%q) @ps:0/CPU:0\n";
+  const std::string after = "%d = QueueCloseV2(%q, ^%ua) @ps:0/CPU:0\n";
+  EXPECT_EQ(AddTo(before + kTwoServers), kPs0);
+  EXPECT_EQ(AddTo(queue + kTwoServers + after), kPs0);
+  EXPECT_EQ(AddTo(before + kTwoServers + after), "");
+}
+
+TEST_F(StepCommitTest, ACallOfAFunctionThatUpdatesIsAnUpdate) {
+  const std::string function =
+      "function {signature {name: 'Up' input_arg {name: 'v' type: DT_RESOURCE} input_arg {name: 'x' type: DT_FLOAT}} "
+      "node_def {name: 'u' op: 'ResourceApplyMomentum' input: 'v' input: 'v' input: 'x' input: 'x' input: 'x' "
+      "attr {key: 'T' value {type: DT_FLOAT}}}}\n";
+  EXPECT_EQ(AddTo(function + "%v:resource = Variable() @ps:0/CPU:0\n%x:f32 = Placeholder() @worker:0/CPU:0\n"
+                             "%call = Up(%v, %x) @ps:0/CPU:0\n"),
+            kPs0);
+  EXPECT_THAT(WaitsFor("call"), ElementsAre("_CommitDecide@ps0"));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,157 @@
+#include "worker/commit/step_participation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/logging.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
+
+}  // namespace
+
+absl::Status StepParticipation::Decide() {
+  if (!decides())
+    return errors::Internal("Step ", options_.step_id, ": ", options_.coordinator, " decides, not this task");
+  if (options_.suspension != nullptr) {
+    if (absl::Status fenced = options_.suspension->Check(); !fenced.ok()) Cancel(fenced);
+  }
+  if (options_.outcomes->Commit(options_.session_handle, options_.step_id)) return absl::OkStatus();
+  MutexLock lock(mu_);
+  return MarkDerived(
+      errors::Aborted("Step ", options_.step_id, " was aborted before its updates: ", reason_.message()));
+}
+
+void StepParticipation::SetReady() {
+  MutexLock lock(mu_);
+  state_.Ready();
+}
+
+void StepParticipation::AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) {
+  const absl::StatusOr<RendezvousKey> parsed = RendezvousKey::Parse(key);
+  absl::Status error = parsed.status();
+  {
+    MutexLock lock(mu_);
+    if (error.ok() && state_.state() == CommitState::State::kAborted) error = reason_;
+    if (error.ok()) {
+      coordinator_incarnation_ = parsed->src_incarnation;
+      done_ = std::move(done);
+    }
+  }
+  if (!error.ok()) return done(std::move(error));
+  // Without the step's cancellation: once this task is ready, the decision counts.
+  options_.rendezvous->RecvAsync(key, {}, [self = shared_from_this()](absl::StatusOr<Rendezvous::Received> received) {
+    if (!received.ok()) return self->Interrupted(received.status());
+    CommitState::Action action;
+    {
+      MutexLock lock(self->mu_);
+      action = self->state_.Decided();
+    }
+    self->Act(action);
+  });
+}
+
+void StepParticipation::Cancel(const absl::Status& reason) {
+  if (decides()) {
+    {
+      MutexLock lock(mu_);
+      if (reason_.ok()) reason_ = reason;
+    }
+    const bool committed = options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id);
+    if (!committed || options_.updates_may_block) options_.cancel(reason);
+    return;
+  }
+  bool waits_for_updates;
+  {
+    MutexLock lock(mu_);
+    waits_for_updates = state_.state() == CommitState::State::kCommitted && options_.updates_may_block;
+  }
+  if (waits_for_updates) return options_.cancel(reason);
+  Interrupted(reason);
+}
+
+void StepParticipation::Interrupted(const absl::Status& reason) {
+  CommitState::Action action;
+  {
+    MutexLock lock(mu_);
+    if (reason_.ok()) reason_ = reason;
+    action = options_.is_ending->load() ? state_.CoordinatorLost() : state_.Failed();
+    if (action == CommitState::Action::kAsk) gives_up_ = MonotonicNow() + options_.patience;
+  }
+  Act(action);
+}
+
+void StepParticipation::Act(CommitState::Action action) {
+  if (action == CommitState::Action::kNone) return;
+  if (action == CommitState::Action::kAsk) return Ask();
+  std::function<void(absl::Status)> done;
+  absl::Status reason;
+  {
+    MutexLock lock(mu_);
+    done = std::exchange(done_, nullptr);
+    if (action == CommitState::Action::kAbort) {
+      if (reason_.ok()) reason_ = errors::Aborted("Step ", options_.step_id, " was aborted by ", options_.coordinator);
+      reason = reason_;
+    }
+  }
+  if (!reason.ok()) options_.cancel(reason);
+  if (done) done(std::move(reason));
+}
+
+void StepParticipation::Ask() {
+  struct Question {
+    std::shared_ptr<WorkerInterface> coordinator;
+    ResolveStepRequest request;
+    ResolveStepResponse response;
+  };
+  auto question = std::make_shared<Question>();
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> coordinator = options_.peers(options_.coordinator);
+  if (!coordinator.ok()) return Answered(coordinator.status(), question->response);
+  question->coordinator = *std::move(coordinator);
+  question->request.set_session_handle(options_.session_handle);
+  question->request.set_step_id(options_.step_id);
+  question->coordinator->ResolveStepAsync({.deadline = MonotonicNow() + kAnswerTimeout}, &question->request,
+                                          &question->response,
+                                          [self = shared_from_this(), question](const absl::Status& status) {
+                                            self->Answered(status, question->response);
+                                          });
+}
+
+void StepParticipation::Answered(const absl::Status& status, const ResolveStepResponse& response) {
+  CommitState::Action action;
+  {
+    MutexLock lock(mu_);
+    if (state_.state() != CommitState::State::kAsking) return;
+    const bool restarted = status.ok() && response.incarnation() != coordinator_incarnation_;
+    if (restarted || options_.is_ending->load()) {
+      action = state_.CoordinatorLost();
+    } else if (status.ok()) {
+      action = state_.Answered(response.committed());
+    } else if (MonotonicNow() > gives_up_) {
+      WEIR_LOG(ERROR) << options_.task << " gave up waiting for the decision on step " << options_.step_id
+                      << " and dropped its updates; " << options_.coordinator
+                      << " may have made its own: " << status.message();
+      action = state_.CoordinatorLost();
+    } else {
+      action = CommitState::Action::kAsk;
+    }
+  }
+  if (action == CommitState::Action::kAsk) return AskLater();
+  Act(action);
+}
+
+void StepParticipation::AskLater() {
+  absl::Duration pause;
+  {
+    MutexLock lock(mu_);
+    pause = pause_;
+    pause_ = std::min(2 * pause_, kLongestPause);
+  }
+  options_.timers->Schedule(MonotonicNow() + pause, [self = shared_from_this()] { self->Ask(); });
+}
+
+}  // namespace weir

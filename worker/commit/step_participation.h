@@ -1,0 +1,75 @@
+// A task's part in the commit of one step.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/kernel/step_commit.h"
+#include "core/mutex.h"
+#include "core/rendezvous/rendezvous.h"
+#include "core/threads/suspension_watch.h"
+#include "core/threads/timer_queue.h"
+#include "distribute/transport/worker_interface.h"
+#include "worker/commit/commit_state.h"
+#include "worker/commit/step_outcomes.h"
+
+namespace weir {
+
+// Finds the worker of another task of the session.
+using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>>(absl::string_view task)>;
+
+// Runs CommitState, or decides if this task is the coordinator. Kernels call it through StepCommit; its owner passes
+// everything that would cancel the step through Cancel, which spares a step that is committed or may be.
+// - Thread-safe. Never blocks. Callbacks run with no lock held.
+// - A task that waits for a decision asks the coordinator every 0.2 to 2 s, for ten minutes at most: then it aborts,
+//   with an error in the log. The updates of other steps go on meanwhile.
+class StepParticipation : public StepCommit, public std::enable_shared_from_this<StepParticipation> {
+ public:
+  struct Options {
+    std::string session_handle;
+    int64_t step_id = 0;
+    std::string task;         // this one, for messages
+    std::string coordinator;  // empty: this task
+    bool updates_may_block = false;
+    StepOutcomes* outcomes = nullptr;  // this task's; outlives this
+    PeerFinder peers;
+    const SuspensionWatch* suspension = nullptr;  // a fenced task decides for no commit; may be null
+    std::shared_ptr<Rendezvous> rendezvous;
+    TimerQueue* timers = nullptr;  // outlives this
+    // Cancels everything that runs for the step.
+    std::function<void(absl::Status reason)> cancel;
+    // True once the worker is being destroyed, which waits for no decision; outlives this.
+    const std::atomic<bool>* is_ending = nullptr;
+    absl::Duration patience = absl::Minutes(10);
+  };
+  explicit StepParticipation(Options options) : options_(std::move(options)) {}
+
+  absl::Status Decide() override;
+  void SetReady() override;
+  void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
+
+  // The step should end, with this reason. Has no effect once it is committed, unless its updates may block.
+  void Cancel(const absl::Status& reason);
+
+ private:
+  bool decides() const { return options_.coordinator.empty(); }
+  void Interrupted(const absl::Status& reason);
+  void Act(CommitState::Action action);
+  void Ask();
+  void Answered(const absl::Status& status, const ResolveStepResponse& response);
+  void AskLater();
+
+  const Options options_;
+  Mutex mu_;
+  CommitState state_ GUARDED_BY(mu_);
+  absl::Status reason_ GUARDED_BY(mu_);  // of the first interruption
+  std::function<void(absl::Status)> done_ GUARDED_BY(mu_);
+  std::optional<uint64_t> coordinator_incarnation_ GUARDED_BY(mu_);
+  absl::Time gives_up_ GUARDED_BY(mu_) = absl::InfiniteFuture();
+  absl::Duration pause_ GUARDED_BY(mu_) = absl::Milliseconds(200);
+};
+
+}  // namespace weir
