@@ -184,7 +184,7 @@ absl::Status SessionTasks::Refresh(bool* changed) {
     if (!opened[i].ok()) continue;
     MutexLock lock(mu_);
     tasks_[restarted[i]] = *std::move(found[i]);
-    unsettled_.erase(restarted[i]);
+    Settle(restarted[i], nullptr);
     *changed = true;
   }
   error.Update(Fence(same));
@@ -194,6 +194,16 @@ absl::Status SessionTasks::Refresh(bool* changed) {
 void SessionTasks::AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks) {
   MutexLock lock(mu_);
   for (const std::string& task : tasks) unsettled_[task].push_back(step_id);
+  has_unsettled_ = true;
+}
+
+absl::Status SessionTasks::CheckSettled(absl::string_view task) const {
+  if (!has_unsettled_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  MutexLock lock(mu_);
+  if (!unsettled_.contains(task)) return absl::OkStatus();
+  return WithOrigin(
+      errors::Unavailable("Task ", task, " has not confirmed that an earlier step, which failed, has ended"),
+      {.task = std::string(task)});
 }
 
 absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
@@ -225,14 +235,22 @@ absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
       continue;
     }
     MutexLock lock(mu_);
-    std::vector<int64_t>& unsettled = unsettled_[names[i]];
-    const auto& ids = requests[i].step_id();
-    unsettled.erase(std::remove_if(unsettled.begin(), unsettled.end(),
-                                   [&](int64_t id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }),
-                    unsettled.end());
-    if (unsettled.empty()) unsettled_.erase(names[i]);
+    Settle(names[i], &requests[i]);
   }
   return error;
+}
+
+void SessionTasks::Settle(const std::string& task, const FenceStepsRequest* fenced) {
+  const auto unsettled = unsettled_.find(task);
+  if (unsettled == unsettled_.end()) return;
+  std::vector<int64_t>& left = unsettled->second;
+  const auto has_ended = [fenced](int64_t id) {
+    return fenced == nullptr ||
+           std::find(fenced->step_id().begin(), fenced->step_id().end(), id) != fenced->step_id().end();
+  };
+  left.erase(std::remove_if(left.begin(), left.end(), has_ended), left.end());
+  if (left.empty()) unsettled_.erase(unsettled);
+  has_unsettled_ = !unsettled_.empty();
 }
 
 absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> SessionTasks::Probe(const CallOptions& call) const {

@@ -1,6 +1,7 @@
 // The tasks of one session: devices, incarnations, and what to do after a restart of a task.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,10 +47,10 @@ class SessionTasks {
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
   // task then fails. Tasks that do not answer keep their known state.
   absl::Status Refresh(bool* changed);
-  // The step failed, and some of its tasks may not know it yet: before the next Refresh succeeds, each of them must
-  // have ended the step, or restarted. Tasks that do not answer block the session's steps only if they take part in
-  // them.
+  // The step failed, and its updates may still take effect on these tasks. Refresh ends it on those that answer.
   void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
+  // UNAVAILABLE, naming the task, if it has not confirmed yet that such a step has ended. Cheap if there is none.
+  absl::Status CheckSettled(absl::string_view task) const;
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
   // Clears the named containers (the default one if none is named) on every task that answers; the error names one that
@@ -82,12 +83,15 @@ class SessionTasks {
   bool PassesFilter(absl::string_view task) const;
   // Ends unsettled steps on tasks that have not restarted.
   absl::Status Fence(const std::vector<std::string>& tasks);
+  // The steps of the request, all if it is null, have ended on the task.
+  void Settle(const std::string& task, const FenceStepsRequest* fenced) REQUIRES(mu_);
 
   const Options options_;
   uint64_t master_incarnation_ = 0;  // of the local task; set by Connect
   mutable Mutex mu_;
   absl::btree_map<std::string, Task> tasks_ GUARDED_BY(mu_);
   absl::btree_map<std::string, std::vector<int64_t>> unsettled_ GUARDED_BY(mu_);  // steps by task
+  std::atomic<bool> has_unsettled_{false};
 };
 
 }  // namespace weir

@@ -377,6 +377,62 @@ TEST_F(WorkerTest, DeletingASessionEndsItsSteps) {
   EXPECT_EQ(Run({.graph_handle = *handle}).status().code(), absl::StatusCode::kAborted);
 }
 
+// Steps that wait for a tensor that never comes.
+class FenceTest : public WorkerTest {
+ protected:
+  void StartWaitingStep(int64_t step_id, Promise<Fetched>* result) {
+    Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false)), absl::StrCat("r", step_id));
+    const auto handle = Register({}, {absl::StrCat("r", step_id)});
+    ASSERT_TRUE(handle.ok()) << handle.status();
+    Start({.graph_handle = *handle, .step_id = step_id}, result);
+  }
+  absl::Status Fence(const std::string& session, const std::vector<int64_t>& steps) {
+    FenceStepsRequest request;
+    FenceStepsResponse response;
+    request.set_session_handle(session);
+    for (const int64_t id : steps) request.add_step_id(id);
+    Promise<absl::Status> done;
+    worker_->FenceStepsAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
+    return done.Wait();
+  }
+  bool IsCommitted(int64_t step) {
+    ResolveStepRequest request;
+    ResolveStepResponse response;
+    request.set_session_handle("s");
+    request.set_step_id(step);
+    Promise<absl::Status> done;
+    worker_->ResolveStepAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
+    EXPECT_TRUE(done.Wait().ok());
+    EXPECT_EQ(response.incarnation(), devices_[0]->incarnation());
+    return response.committed();
+  }
+};
+
+TEST_F(FenceTest, EndsTheStepsThatItNames) {
+  Promise<Fetched> one, two;
+  StartWaitingStep(1, &one);
+  StartWaitingStep(2, &two);
+  EXPECT_TRUE(Fence("s", {1, 99}).ok());
+  EXPECT_EQ(one.Wait().status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(worker_->num_open_steps(), 2u);  // the other goes on
+  EXPECT_TRUE(Fence("s", {2}).ok());
+  EXPECT_FALSE(two.Wait().ok());
+}
+
+TEST_F(FenceTest, AStepThatWasFencedIsNeverCommitted) {
+  EXPECT_TRUE(Fence("s", {7}).ok());
+  EXPECT_FALSE(IsCommitted(7));
+}
+
+TEST_F(FenceTest, ASessionThatIsGoneIsAborted) { EXPECT_EQ(Fence("gone", {1}).code(), absl::StatusCode::kAborted); }
+
+TEST_F(FenceTest, ANewSessionOfARestartedMasterEndsTheStepsOfTheOld) {
+  Promise<Fetched> waiting;
+  StartWaitingStep(3, &waiting);
+  EXPECT_TRUE(CreateSession("later", /*incarnation=*/2).ok());
+  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST_F(WorkerTest, AWorkerThatGoesEndsItsSteps) {
   Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false), {}, "_recv"), "y");
   auto handle = Register({}, {"y"});

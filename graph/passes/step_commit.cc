@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/op/attr_value.h"
 #include "core/rendezvous/rendezvous.h"
+#include "core/wire/wire_options.h"
 #include "graph/control_flow.h"
 #include "graph/function_library.h"
 
@@ -189,10 +190,14 @@ class CommitBuilder {
         if (!sides_.IsAfter(*edge->src) && options_.task(*edge->src) != options_.task(*node)) cut.push_back(edge);
       }
     }
-    absl::btree_map<std::tuple<int, int, std::string>, Node*> fetched;
+    absl::btree_map<std::tuple<int, int, std::string, std::string>, Node*> fetched;
     for (const Edge* edge : cut) {
       const std::string& device = edge->dst->assigned_device();
-      Node*& holder = fetched[{edge->src->id(), edge->src_output, device}];
+      std::string wire;  // as the update asks for
+      if (FindAttr(edge->dst->def(), kWireAttr) != nullptr) {
+        RETURN_IF_ERROR(GetNodeAttr(edge->dst->def(), kWireAttr, &wire));
+      }
+      Node*& holder = fetched[{edge->src->id(), edge->src_output, device, wire}];
       if (edge->is_control()) {
         if (holder == nullptr) {
           ASSIGN_OR_RETURN(holder, AddOn(device, "NoOp", std::nullopt));
@@ -205,6 +210,7 @@ class CommitBuilder {
       if (holder == nullptr) {
         ASSIGN_OR_RETURN(holder, AddOn(device, "Identity", edge->src->output_type(edge->src_output)));
         RETURN_IF_ERROR(graph_->AddEdge(edge->src, edge->src_output, holder, 0).status());
+        if (!wire.empty()) SetNodeAttr(kWireAttr, wire, holder->mutable_def());
       }
       RETURN_IF_ERROR(graph_->ReplaceInput(edge->dst, edge->dst_input, holder, 0));
     }

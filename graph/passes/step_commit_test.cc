@@ -131,6 +131,14 @@ TEST_F(StepCommitTest, WhatFollowsAnUpdateIsNotAwaited) {
   EXPECT_THAT(WaitsFor("ControlTrigger@ps1"), ElementsAre("Identity@ps1", "scaled"));
 }
 
+TEST_F(StepCommitTest, AnInputKeepsTheUpdatesWireFormat) {
+  std::string text = kTwoServers;
+  AddTo(text.replace(text.find("%x) @ps:0"), 3, "%x) {_weir_wire=\"bf16\"}"));
+  std::string wire;
+  ASSERT_TRUE(GetNodeAttr(Find("Identity@ps0")->def(), "_weir_wire", &wire).ok());
+  EXPECT_EQ(wire, "bf16");
+}
+
 // The worker may be lost between the two updates, and then the second would never come.
 TEST_F(StepCommitTest, UpdatesOfOneTaskDoNotWaitForOthers) {
   AddTo(std::string(kTwoServers) +

@@ -1,0 +1,174 @@
+// What a master does about updates of steps that fail: it asks the coordinator, and fences steps whose outcome is open.
+#include <atomic>
+
+#include "core/clock.h"
+#include "core/testing.h"
+#include "distribute/transport/fake_worker_testing.h"
+#include "google/protobuf/text_format.h"
+#include "graph/passes/step_commit.h"
+#include "kernels/library.h"
+#include "master/master_session.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kWorker[] = "/job:worker/replica:0/task:0", kPs[] = "/job:ps/replica:0/task:0";
+
+// A task with a commit, whose answers the test sets.
+class CommittingWorker : public FakeWorker {
+ public:
+  explicit CommittingWorker(const std::string& task) : task_(task) {}
+
+  std::atomic<uint64_t> incarnation{11};
+  absl::Status resolved, fenced;  // answers of ResolveStep and FenceSteps
+  bool committed = false;
+  std::vector<int64_t> steps_run, steps_resolved, steps_fenced;
+
+  void GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*, tensorflow::GetStatusResponse* response,
+                      DoneCallback done) override {
+    tensorflow::DeviceAttributes* const device = response->add_device_attributes();
+    device->set_name(task_ + "/device:CPU:0");
+    device->set_device_type("CPU");
+    device->set_incarnation(incarnation);
+    done(absl::OkStatus());
+  }
+  void GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse* response,
+                            DoneCallback done) override {
+    response->set_commit_version(kCommitVersion);
+    done(absl::OkStatus());
+  }
+  void ResolveStepAsync(const CallOptions&, const ResolveStepRequest* request, ResolveStepResponse* response,
+                        DoneCallback done) override {
+    steps_resolved.push_back(request->step_id());
+    response->set_committed(committed);
+    done(resolved);
+  }
+  void FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
+                       DoneCallback done) override {
+    steps_fenced.assign(request->step_id().begin(), request->step_id().end());
+    done(fenced);
+  }
+
+ private:
+  const std::string task_;
+};
+
+class TwoTasks : public WorkerPool {
+ public:
+  std::shared_ptr<CommittingWorker> worker = std::make_shared<CommittingWorker>(kWorker),
+                                    ps = std::make_shared<CommittingWorker>(kPs);
+
+  std::vector<std::string> Tasks() const override { return {kPs, kWorker}; }
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) override {
+    return task == kPs ? ps : worker;
+  }
+};
+
+class FenceTest : public testing::Test {
+ protected:
+  FenceTest() {
+    EXPECT_THAT(RegisterAllOps(ops_), IsOk());
+    EXPECT_THAT(RegisterAllKernels(kernels_), IsOk());
+    MasterSession::Options options{.handle = "s", .ops = &ops_, .kernels = &kernels_, .timers = &timers_};
+    options.tasks = {.workers = &pool_, .local_task = kWorker, .session_handle = "s"};
+    session_ = std::make_unique<MasterSession>(std::move(options));
+    tensorflow::GraphDef graph;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      versions { producer: 1882 }
+      node { name: "v" op: "VarHandleOp" device: "/job:ps/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape {} } } }
+      node { name: "one" op: "Const" device: "/job:worker/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+      node { name: "add" op: "AssignAddVariableOp" input: "v" input: "one" device: "/job:ps/task:0"
+             attr { key: "dtype" value { type: DT_FLOAT } } })",
+                                                              &graph));
+    EXPECT_THAT(session_->Create(Soon(), graph), IsOk());
+    pool_.ps->run_graph = [this](const CallOptions&, const RunGraphArgs& args, auto done) {
+      pool_.ps->steps_run.push_back(args.step_id);
+      if (pool_.ps->status.ok()) return done(RunGraphResult());
+      done(pool_.ps->status);
+    };
+  }
+
+  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
+  absl::Status RunStep() {
+    RunStepArgs args;
+    args.targets = {"add"};
+    return session_->Run(Soon(), args).status();
+  }
+
+  OpRegistry ops_;
+  KernelRegistry kernels_;
+  TimerQueue timers_;
+  TwoTasks pool_;
+  std::unique_ptr<MasterSession> session_;
+};
+
+TEST_F(FenceTest, AStepThatFailsIsAbortedAtTheCoordinator) {
+  pool_.ps->status = errors::InvalidArgument("a kernel failed");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(pool_.ps->steps_resolved, pool_.ps->steps_run);
+  pool_.ps->status = absl::OkStatus();
+  EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_THAT(pool_.ps->steps_fenced, IsEmpty());  // its outcome is known
+}
+
+TEST_F(FenceTest, AStepIsFencedOnATaskThatAnswersAgain) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  const std::vector<int64_t> failed = pool_.ps->steps_run;
+  ASSERT_EQ(failed.size(), 1u);
+  pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
+  EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_EQ(pool_.ps->steps_fenced, failed);
+}
+
+TEST_F(FenceTest, NoStepRunsBeforeTheFence) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
+  pool_.ps->fenced = errors::DeadlineExceeded("a kernel ignores its cancellation");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kPs)));
+    EXPECT_EQ(pool_.ps->steps_run.size(), 1u);
+  }
+  pool_.ps->fenced = absl::OkStatus();
+  EXPECT_THAT(RunStep(), IsOk());
+}
+
+TEST_F(FenceTest, ATaskThatRestartedNeedsNoFence) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
+  pool_.ps->incarnation = 12;
+  EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_THAT(pool_.ps->steps_fenced, IsEmpty());
+}
+
+TEST_F(FenceTest, ACommittedStepOutlivesItsCaller) {
+  CancellationManager caller;
+  pool_.ps->committed = true;
+  pool_.ps->run_graph = [&](const CallOptions& call, const RunGraphArgs&, auto done) {
+    caller.StartCancel(errors::Cancelled("the client has gone"));
+    EXPECT_FALSE(call.cancellation->IsCancelled());
+    done(RunGraphResult());
+  };
+  RunStepArgs args;
+  args.targets = {"add"};
+  CallOptions call = Soon();
+  call.cancellation = &caller;
+  EXPECT_THAT(session_->Run(call, args), IsOk());
+}
+
+TEST_F(FenceTest, ACommittedStepThatATaskDoesNotConfirmSaysSo) {
+  pool_.ps->committed = true;
+  pool_.worker->status = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("updates are committed")));
+}
+
+}  // namespace
+}  // namespace weir

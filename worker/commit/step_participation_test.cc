@@ -1,0 +1,159 @@
+#include "worker/commit/step_participation.h"
+
+#include <deque>
+
+#include "core/testing.h"
+#include "distribute/transport/fake_worker_testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kCoordinator[] = "/job:ps/replica:0/task:0";
+constexpr char kSession[] = "s";
+constexpr int64_t kStep = 5;
+constexpr uint64_t kIncarnation = 77;
+
+// A coordinator whose answers the test gives, and questions it counts.
+class Coordinator : public FakeWorker {
+ public:
+  std::deque<std::pair<ResolveStepResponse*, DoneCallback>> questions;
+
+  void ResolveStepAsync(const CallOptions&, const ResolveStepRequest* request, ResolveStepResponse* response,
+                        DoneCallback done) override {
+    EXPECT_EQ(request->session_handle(), kSession);
+    EXPECT_EQ(request->step_id(), kStep);
+    questions.emplace_back(response, std::move(done));
+  }
+  void Answer(bool committed, uint64_t incarnation = kIncarnation) {
+    auto [response, done] = std::move(questions.front());
+    questions.pop_front();
+    response->set_committed(committed);
+    response->set_incarnation(incarnation);
+    done(absl::OkStatus());
+  }
+};
+
+class StepParticipationTest : public testing::Test {
+ protected:
+  std::shared_ptr<StepParticipation> Make(const std::string& coordinator, bool may_block = false) {
+    return std::make_shared<StepParticipation>(StepParticipation::Options{
+        .session_handle = kSession,
+        .step_id = kStep,
+        .task = "/job:ps/replica:0/task:1",
+        .coordinator = coordinator,
+        .updates_may_block = may_block,
+        .outcomes = &outcomes_,
+        .peers = [this](absl::string_view) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> { return coordinator_; },
+        .rendezvous = rendezvous_,
+        .timers = &timers_,
+        .cancel = [this](absl::Status reason) { cancelled_ = std::move(reason); },
+        .is_ending = &is_ending_});
+  }
+
+  // As a task that is not the coordinator, which waits for the decision.
+  std::shared_ptr<StepParticipation> Wait(bool ready = true, bool may_block = false) {
+    auto participation = Make(kCoordinator, may_block);
+    participation->AwaitDecision(key_, [this](absl::Status decided) { decided_ = std::move(decided); });
+    if (ready) participation->SetReady();
+    return participation;
+  }
+  void Send() { EXPECT_THAT(rendezvous_->Send(key_, AsScalar<bool>(true), false), IsOk()); }
+
+  const std::string key_ = RendezvousKey::Create("/job:ps/replica:0/task:0/device:CPU:0", kIncarnation,
+                                                 "/job:ps/replica:0/task:1/device:CPU:0", "_commit", {});
+  StepOutcomes outcomes_;
+  std::shared_ptr<Coordinator> coordinator_ = std::make_shared<Coordinator>();
+  std::shared_ptr<Rendezvous> rendezvous_ = NewLocalRendezvous();
+  TimerQueue timers_;
+  std::atomic<bool> is_ending_{false};
+  absl::Status cancelled_;
+  std::optional<absl::Status> decided_;
+};
+
+TEST_F(StepParticipationTest, TheCoordinatorDecidesOnce) {
+  EXPECT_THAT(Make("")->Decide(), IsOk());
+  EXPECT_TRUE(outcomes_.IsCommittedElseAbort(kSession, kStep));
+}
+
+TEST_F(StepParticipationTest, ACoordinatorThatWasCancelledDecidesAgainstIt) {
+  auto participation = Make("");
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(participation->Decide(), StatusIs(absl::StatusCode::kAborted, HasSubstr("the master has gone")));
+}
+
+TEST_F(StepParticipationTest, NothingCancelsACommittedStep) {
+  auto participation = Make("");
+  ASSERT_THAT(participation->Decide(), IsOk());
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(cancelled_, IsOk());
+}
+
+TEST_F(StepParticipationTest, UpdatesThatMayBlockCanBeCancelled) {
+  auto participation = Make("", /*may_block=*/true);
+  ASSERT_THAT(participation->Decide(), IsOk());
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(StepParticipationTest, TheDecisionArrives) {
+  const auto participation = Wait();
+  EXPECT_FALSE(decided_.has_value());
+  Send();
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_THAT(*decided_, IsOk());
+}
+
+TEST_F(StepParticipationTest, ATaskThatIsNotReadyAbortsWithoutAQuestion) {
+  Wait(/*ready=*/false)->Cancel(errors::Unavailable("the master has gone"));
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_THAT(*decided_, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_TRUE(coordinator_->questions.empty());
+}
+
+TEST_F(StepParticipationTest, ATaskThatIsReadyFollowsTheCoordinator) {
+  for (const bool committed : {true, false}) {
+    decided_.reset();
+    cancelled_ = absl::OkStatus();
+    Wait()->Cancel(errors::Unavailable("the master has gone"));
+    ASSERT_EQ(coordinator_->questions.size(), 1u);
+    EXPECT_FALSE(decided_.has_value());
+    EXPECT_THAT(cancelled_, IsOk());
+    coordinator_->Answer(committed);
+    ASSERT_TRUE(decided_.has_value());
+    EXPECT_EQ(decided_->ok(), committed);
+    EXPECT_EQ(cancelled_.ok(), committed);
+    rendezvous_ = NewLocalRendezvous();
+  }
+}
+
+TEST_F(StepParticipationTest, ALostDecisionIsAskedFor) {
+  const auto participation = Wait();
+  rendezvous_->StartAbort(errors::Unavailable("the connection broke"));
+  ASSERT_EQ(coordinator_->questions.size(), 1u);
+  coordinator_->Answer(true);
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_THAT(*decided_, IsOk());
+}
+
+TEST_F(StepParticipationTest, ACoordinatorThatRestartedHasNotDecided) {
+  Wait()->Cancel(errors::Unavailable("the master has gone"));
+  coordinator_->Answer(/*committed=*/true, kIncarnation + 1);
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_FALSE(decided_->ok());
+}
+
+TEST_F(StepParticipationTest, AWorkerThatEndsDoesNotWait) {
+  const auto participation = Wait();
+  is_ending_ = true;
+  participation->Cancel(errors::Cancelled("the worker ends"));
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_FALSE(decided_->ok());
+  EXPECT_TRUE(coordinator_->questions.empty());
+}
+
+}  // namespace
+}  // namespace weir
