@@ -115,6 +115,20 @@ class AllReduce(Steps):
 
 
 @dataclass
+class Commit(Steps):
+    """Steps whose updates are all or nothing, beside the same steps without that."""
+
+    peer: str = "uncommitted"
+
+    def open(self, side, graphs):
+        if side.name == self.peer:
+            for suffix, line in ((".pb", b""), (".spec", b"commit off\n")):
+                own = graphs / f"{self.graph}.{side.name}{suffix}"
+                own.write_bytes((graphs / f"{self.graph}{suffix}").read_bytes() + line)
+        return super().open(side, graphs)
+
+
+@dataclass
 class Straggler:
     """Updates of synchronous training while one of four workers takes ten times as long, beside those while none does."""
 
@@ -158,6 +172,14 @@ def streams():
               for name, words, per in all_reduces]]
 
 
+def commits():
+    rows = (("scalar_1", "a scalar", 1, 21), ("dense_1", "a dense 100 MB variable", 1, 7), ("rows_1", "4,096 rows of 64", 1, 21),
+            ("scaling_1", "MLP 784-512-512-10, batch 100, SGD on a parameter server", 1, 21),
+            ("scaling_2", "the same on 2 workers", 2, 21))
+    return [Commit(f"commit_{graph}", f"price of the commit: {work}", "ms", graph=graph, jobs={"ps": 1, "worker": workers},
+                   rounds=rounds) for graph, work, workers, rounds in rows]
+
+
 SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
 PS = {"ps": 1, "worker": 1}
 TCP = ("--no-shared-memory",)
@@ -185,6 +207,7 @@ ROWS = [
     *on_workers("dense", "pull and push a dense 100 MB variable", rounds=5),
     *on_workers("rows", "pull and push 4,096 rows of 64 of a variable, Zipf keys"),
     *on_workers("embedding", "pull and push 4,096 rows of 64 of an embedding table, Zipf keys"),
+    *commits(),
     *all_reduces(),
     *streams(),
     *on_workers("scaling", "weak scaling: MLP 784-512-512-10, batch 100 a worker, SGD on a parameter server"),

@@ -57,6 +57,7 @@ std::string StepSpec::ToText() const {
   for (const std::string& node : targets) out << "target " << node << '\n';
   for (const std::string& node : init) out << "init " << node << '\n';
   if (!optimize) out << "optimize off\n";
+  if (!commit) out << "commit off\n";
   if (cpu_devices != 1) out << "cpu_devices " << cpu_devices << '\n';
   return out.str();
 }
@@ -77,6 +78,8 @@ bool StepSpec::FromText(const std::string& text, StepSpec* spec, std::string* er
       spec->init.push_back(node);
     } else if (kind == "optimize" && node == "off") {
       spec->optimize = false;
+    } else if (kind == "commit" && node == "off") {
+      spec->commit = false;
     } else if (kind == "cpu_devices") {
       spec->cpu_devices = std::stoi(node);
     } else {

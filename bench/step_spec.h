@@ -23,10 +23,11 @@ struct StepSpec {
   std::vector<std::string> targets;
   std::vector<std::string> init;  // run once, in this order, before the first step
   bool optimize = true;           // false: disable graph optimizers, which would remove the graph
+  bool commit = true;             // false: updates on several tasks take effect as they run (Weir only)
   int cpu_devices = 1;            // of an in-process session
 
   // Written and read as lines: "feed NODE TYPE DIMS", "fetch NODE", "target NODE", "init NODE", "optimize off",
-  // "cpu_devices COUNT".
+  // "commit off", "cpu_devices COUNT".
   std::string ToText() const;
   // False, with `error` set, for any other line.
   static bool FromText(const std::string& text, StepSpec* spec, std::string* error);

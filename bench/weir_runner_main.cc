@@ -5,6 +5,7 @@
 #include "client/session.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
+#include "graph/passes/step_commit.h"
 
 namespace weir::bench {
 namespace {
@@ -38,6 +39,10 @@ class WeirRunner : public Runner {
       auto* graph_options = options.config.mutable_graph_options();
       graph_options->mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);
       graph_options->mutable_rewrite_options()->set_disable_meta_optimizer(true);
+    }
+    if (!spec.commit) {
+      options.config.mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
+          kUncommittedStepsOptimizer);
     }
     ASSIGN_OR_RETURN(session_,
                      target.empty() ? Session::Local(scope, options) : Session::Connect(target, scope, options));
