@@ -46,6 +46,9 @@ class FaultInjectingFileSystem : public FileSystem {
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override { return base_->List(dir); }
   absl::StatusOr<FileStat> Stat(const std::string& path) override { return base_->Stat(path); }
   absl::Status SyncDir(const std::string& dir) override;
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) override {
+    return base_->Lock(path, patience);
+  }
 
  private:
   class Writer;

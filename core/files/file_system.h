@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/status.h"
 
 namespace weir {
@@ -44,6 +45,12 @@ struct FileStat {
   bool is_directory = false;
 };
 
+// An exclusive lock; the destructor releases it, and so does the end of the process.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 // Thread-safe. May block. Paths keep their scheme ("mem://a/b"); errors name the path: NotFound, PermissionDenied,
 // AlreadyExists, ResourceExhausted (disk full), FailedPrecondition (a directory where a file is wanted or the reverse).
 class FileSystem {
@@ -65,6 +72,9 @@ class FileSystem {
   virtual absl::StatusOr<FileStat> Stat(const std::string& path) = 0;
   // Makes creations and renames in a directory survive a crash of the machine.
   virtual absl::Status SyncDir(const std::string& dir) = 0;
+  // Locks the file `path`, which is created if needed and never deleted, against other processes and other calls in
+  // this one. DeadlineExceeded if it is still locked after `patience`; Unimplemented if the file system has no locks.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) = 0;
 
   bool Exists(const std::string& path) { return Stat(path).ok(); }
   absl::StatusOr<uint64_t> Size(const std::string& path);

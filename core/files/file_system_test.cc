@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/files/fault_injecting_file_system.h"
+#include "core/files/scratch_directory_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -253,6 +254,20 @@ TEST(FaultInjectingFileSystemTest, DropsWhatWasNotSynced) {
   ASSERT_TRUE(fs.Rename("a", "b").ok());
   ASSERT_TRUE(fs.DropUnsyncedData().ok());
   EXPECT_EQ(*ReadFileToString(base.get(), "b"), "kept");
+}
+
+TEST(FileLockTest, ExcludesOthersUntilItIsReleased) {
+  const ScratchDirectory directory;
+  const auto posix = NewPosixFileSystem(), memory = NewMemoryFileSystem();
+  for (auto [fs, path] :
+       {std::pair(posix.get(), directory.Path("lock")), std::pair(memory.get(), std::string("lock"))}) {
+    auto held = fs->Lock(path, absl::ZeroDuration());
+    ASSERT_TRUE(held.ok()) << held.status();
+    EXPECT_EQ(fs->Lock(path, absl::ZeroDuration()).status().code(), absl::StatusCode::kDeadlineExceeded);
+    held->reset();
+    EXPECT_TRUE(fs->Lock(path, absl::ZeroDuration()).ok());
+    EXPECT_EQ(fs->Lock(path + "/no/such", absl::ZeroDuration()).ok(), false);
+  }
 }
 
 TEST(FileSystemRegistryTest, FindsByScheme) {

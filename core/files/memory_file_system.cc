@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "absl/strings/match.h"
+#include "core/clock.h"
 #include "core/files/file_system.h"
 #include "core/mutex.h"
 
@@ -69,6 +71,29 @@ class MemoryWritableFile : public WritableFile {
 
  private:
   std::shared_ptr<FileContent> content_;
+};
+
+// The names that are locked. Locks keep it alive.
+struct LockedNames {
+  Mutex mu;
+  std::condition_variable released;
+  std::set<std::string> names GUARDED_BY(mu);
+};
+
+class MemoryFileLock : public FileLock {
+ public:
+  MemoryFileLock(std::shared_ptr<LockedNames> locked, std::string name)
+      : locked_(std::move(locked)), name_(std::move(name)) {}
+  ~MemoryFileLock() override {
+    MutexLock lock(locked_->mu);
+    locked_->names.erase(name_);
+    locked_->released.notify_all();
+  }
+  MemoryFileLock(const MemoryFileLock&) = delete;
+
+ private:
+  const std::shared_ptr<LockedNames> locked_;
+  const std::string name_;
 };
 
 class MemoryFileSystem : public FileSystem {
@@ -159,6 +184,19 @@ class MemoryFileSystem : public FileSystem {
     return IsDir(Normal(dir)) ? absl::OkStatus() : NoSuchFile(dir);
   }
 
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) override {
+    RETURN_IF_ERROR(NewAppendableFile(path).status());
+    const std::string name = Normal(path);
+    const auto deadline = ToSteady(MonotonicNow() + patience);
+    MutexLock lock(locked_->mu);
+    while (!locked_->names.insert(name).second) {
+      if (lock.WaitUntil(locked_->released, deadline) == std::cv_status::timeout) {
+        return errors::DeadlineExceeded(path, "; still locked after ", absl::FormatDuration(patience));
+      }
+    }
+    return std::make_unique<MemoryFileLock>(locked_, name);
+  }
+
  private:
   static absl::Status NoSuchFile(const std::string& path) {
     return errors::NotFound(path, "; No such file or directory");
@@ -198,6 +236,7 @@ class MemoryFileSystem : public FileSystem {
   Mutex mu_;
   std::map<std::string, std::shared_ptr<FileContent>> files_ GUARDED_BY(mu_);
   std::set<std::string> dirs_ GUARDED_BY(mu_);
+  const std::shared_ptr<LockedNames> locked_ = std::make_shared<LockedNames>();
 };
 
 }  // namespace

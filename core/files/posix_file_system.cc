@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "core/clock.h"
 #include "core/files/file_system.h"
 
 namespace weir {
@@ -23,6 +26,7 @@ constexpr size_t kMaxTransfer = 1 << 30;
 constexpr int kPatienceMillis = 5000;  // of a write to a full pipe
 // Writeback is started every so many bytes, so that the final sync has little left to do.
 constexpr int64_t kWritebackBytes = 32 << 20;
+constexpr absl::Duration kFirstLockPause = absl::Milliseconds(1), kMaxLockPause = absl::Milliseconds(50);
 
 absl::Status ErrnoStatus(const std::string& path, int error) {
   const std::string message = absl::StrCat(path, "; ", std::generic_category().message(error));
@@ -171,6 +175,17 @@ class PosixWritableFile : public WritableFile {
   int64_t started_ = 0;  // writeback has been started for the bytes before this
 };
 
+// A lock by flock(2): it belongs to the open file, so it also excludes other threads of this process.
+class PosixFileLock : public FileLock {
+ public:
+  explicit PosixFileLock(int fd) : fd_(fd) {}
+  ~PosixFileLock() override { close(fd_); }
+  PosixFileLock(const PosixFileLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
 class PosixFileSystem : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override {
@@ -249,6 +264,26 @@ class PosixFileSystem : public FileSystem {
     const int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
     close(fd);
     return error == 0 ? absl::OkStatus() : ErrnoStatus(dir, error);
+  }
+
+  // flock cannot wait with a deadline, so this polls.
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) override {
+    RETURN_IF_ERROR(CheckName(path));
+    const int fd = open(Local(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+    if (fd < 0) return LastError(path);
+    auto lock = std::make_unique<PosixFileLock>(fd);
+    const absl::Time deadline = MonotonicNow() + patience;
+    for (absl::Duration pause = kFirstLockPause;; pause = std::min(pause * 2, kMaxLockPause)) {
+      if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+      if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) {
+        return errors::Unimplemented(path, "; the file system does not support locks");
+      }
+      if (errno != EWOULDBLOCK && errno != EINTR) return LastError(path);
+      if (MonotonicNow() >= deadline) {
+        return errors::DeadlineExceeded(path, "; still locked after ", absl::FormatDuration(patience));
+      }
+      absl::SleepFor(pause);
+    }
   }
 
  private:
