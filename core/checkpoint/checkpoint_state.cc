@@ -1,8 +1,5 @@
 #include "core/checkpoint/checkpoint_state.h"
 
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -13,25 +10,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "core/checkpoint/bundle_format.h"
+#include "core/checkpoint/manifest.h"
+#include "core/checkpoint/text_record.h"
 #include "core/logging.h"
 #include "tensorflow/python/training/checkpoint_state.pb.h"
 
 namespace weir {
 namespace {
-
-constexpr uint64_t kMaxStateSize = 16 << 20;
-
-// Keeps the first error, and keeps protobuf from writing to stderr.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", message);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 bool IsAbsolute(absl::string_view path) { return absl::StartsWith(path, "/") || absl::StrContains(path, "://"); }
 
@@ -115,15 +100,8 @@ std::optional<std::pair<std::string, int64_t>> SplitCheckpointStep(absl::string_
 }
 
 absl::StatusOr<CheckpointState> ReadCheckpointState(FileSystem* file_system, const std::string& dir) {
-  const std::string path = JoinPath(dir, kCheckpointStateFile);
-  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(file_system, path, kMaxStateSize));
   tensorflow::CheckpointState proto;
-  google::protobuf::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
-  if (!parser.ParseFromString(text, &proto)) {
-    return errors::DataLoss(path, ": not a readable checkpoint state: ", error.text());
-  }
+  RETURN_IF_ERROR(ReadTextRecord(file_system, JoinPath(dir, kCheckpointStateFile), &proto));
   CheckpointState state;
   if (!proto.model_checkpoint_path().empty()) state.latest = Absolute(dir, proto.model_checkpoint_path());
   for (const std::string& prefix : proto.all_model_checkpoint_paths()) state.all.push_back(Absolute(dir, prefix));
@@ -139,11 +117,7 @@ absl::Status WriteCheckpointState(FileSystem* file_system, const std::string& di
   for (const std::string& prefix : state.all) proto.add_all_model_checkpoint_paths(Relative(dir, prefix));
   for (double timestamp : state.timestamps) proto.add_all_model_checkpoint_timestamps(timestamp);
   proto.set_last_preserved_timestamp(state.last_preserved);
-  std::string text;
-  if (!google::protobuf::TextFormat::PrintToString(proto, &text)) {
-    return errors::Internal("The checkpoint state of ", dir, " cannot be printed");
-  }
-  return WriteStringToFile(file_system, JoinPath(dir, kCheckpointStateFile), text);
+  return WriteTextRecord(file_system, JoinPath(dir, kCheckpointStateFile), proto);
 }
 
 absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, const std::string& prefix,
@@ -180,6 +154,10 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   kept.timestamps.clear();
   for (size_t i = 0; i < state.all.size(); ++i) {
     const bool is_latest = state.all[i] == latest;
+    if (i < surplus && state.timestamps[i] - absl::ToDoubleSeconds(options.keep_every) >= kept.last_preserved) {
+      kept.last_preserved = state.timestamps[i];  // kept for good
+      continue;
+    }
     if (i < surplus) {
       const absl::Status deleted = is_latest ? absl::OkStatus() : DeleteCheckpoint(file_system, state.all[i]);
       drops_latest = drops_latest || is_latest;
@@ -230,11 +208,14 @@ absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std:
 
 absl::Status CheckCheckpointComplete(FileSystem* file_system, const std::string& prefix) {
   ASSIGN_OR_RETURN(const BundleIndex index, ReadBundleIndex(file_system, prefix));
-  return CheckBundleData(file_system, prefix, index);
+  RETURN_IF_ERROR(CheckBundleData(file_system, prefix, index));
+  return CheckManifest(file_system, prefix);
 }
 
 absl::Status DeleteCheckpoint(FileSystem* file_system, const std::string& prefix) {
   absl::Status status = file_system->DeleteFile(BundleIndexPath(prefix));
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  status = file_system->DeleteFile(ManifestPath(prefix));
   if (!status.ok() && !absl::IsNotFound(status)) return status;
   const absl::string_view dir = DirName(prefix);
   auto names = file_system->List(dir.empty() ? "." : std::string(dir));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/files/file_system.h"
 #include "core/status.h"
 
@@ -19,7 +20,7 @@ struct CheckpointState {
   std::string latest;
   std::vector<std::string> all;
   std::vector<double> timestamps;  // seconds since the epoch, of `all`; may be absent
-  double last_preserved = 0;
+  double last_preserved = 0;       // the timestamp of the last one kept for good, or of the first one
 };
 
 // NotFound if there is no file; DataLoss, naming it, if it cannot be parsed.
@@ -28,15 +29,18 @@ absl::StatusOr<CheckpointState> ReadCheckpointState(FileSystem* file_system, con
 absl::Status WriteCheckpointState(FileSystem* file_system, const std::string& dir, const CheckpointState& state);
 
 struct AddCheckpointOptions {
-  int keep = 5;          // 0: all
+  int keep = 5;  // 0: all
+  // Of the checkpoints beyond `keep`, one in this time stays for good, but leaves the list.
+  absl::Duration keep_every = absl::InfiniteDuration();
   double timestamp = 0;  // seconds since the epoch
 };
 // Makes `prefix`, a complete checkpoint, the latest one of `dir`, then deletes the oldest beyond `keep`. Replaces a
-// damaged state file.
+// damaged state file. The caller holds the directory's lease, if there is one.
 absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, const std::string& prefix,
                            AddCheckpointOptions options);
 
-// The newest complete checkpoint of `dir`: its index is readable, and its data files are as long as the index requires.
+// The newest complete checkpoint of `dir`: its index is readable, its data files are as long as the index requires, and
+// its manifest, if it has one, agrees.
 // Tries those in the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what
 // is wrong with those that exist.
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir);
@@ -48,7 +52,8 @@ absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_sy
 std::optional<std::pair<std::string, int64_t>> SplitCheckpointStep(absl::string_view prefix);
 
 absl::Status CheckCheckpointComplete(FileSystem* file_system, const std::string& prefix);
-// Deletes the index first, so that a crash cannot leave a broken checkpoint that looks complete. OK if there is none.
+// Deletes its files, the manifest's extra ones excepted; the index first, so that a crash cannot leave a broken
+// checkpoint that looks complete. OK if there is none.
 absl::Status DeleteCheckpoint(FileSystem* file_system, const std::string& prefix);
 
 }  // namespace weir

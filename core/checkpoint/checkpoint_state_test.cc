@@ -56,6 +56,19 @@ TEST_F(CheckpointStateTest, KeepsTheNewestAndDeletesTheRest) {
   EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/ckpt-4");
 }
 
+TEST_F(CheckpointStateTest, OneInEachPeriodIsKeptForGood) {
+  for (int step = 1; step <= 8; ++step) {
+    Save(absl::StrCat("d/ckpt-", step));
+    ASSERT_THAT(AddCheckpoint(fs_.get(), "d", absl::StrCat("d/ckpt-", step),
+                              {.keep = 2, .keep_every = absl::Minutes(30), .timestamp = 1000 + 600.0 * step}),
+                IsOk());
+  }
+  ASSERT_OK_AND_ASSIGN(const CheckpointState state, ReadCheckpointState(fs_.get(), "d"));
+  EXPECT_THAT(state.all, ElementsAre("d/ckpt-7", "d/ckpt-8"));
+  EXPECT_EQ(state.last_preserved, 1000 + 600.0 * 4);
+  EXPECT_THAT(*fs_->Glob("d/*.index"), ElementsAre("d/ckpt-4.index", "d/ckpt-7.index", "d/ckpt-8.index"));
+}
+
 TEST_F(CheckpointStateTest, LatestSkipsWhatIsNotComplete) {
   for (int step = 1; step <= 4; ++step) {
     Save(absl::StrCat("d/ckpt-", step));
