@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/str_format.h"
 #include "client/ops.h"
 #include "core/checkpoint/checkpoint_state.h"
-#include "core/files/file_system.h"
+#include "core/checkpoint/manifest.h"
 #include "core/logging.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -33,10 +35,17 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   const Scope root = scope.Root();
   const bool apart = shares_variables() && !options_.saveables.empty();
   const std::vector<Saveable> together = shares_variables() ? std::vector<Saveable>() : options_.saveables;
-  if (!options_.checkpoint_dir.empty() && options_.role != TrainingRole::kWorker) {
-    variables_ = std::make_unique<Saver>(root, std::vector<ResourceVariable>(),
-                                         SaverOptions{.max_to_keep = options_.max_to_keep, .saveables = together});
-  }
+  const bool is_saved = !options_.checkpoint_dir.empty();
+  const auto make_saver = [&](const Scope& at, std::vector<Saveable> saveables, bool no_variables) {
+    return std::make_unique<Saver>(at, std::vector<ResourceVariable>(),
+                                   SaverOptions{.max_to_keep = options_.max_to_keep,
+                                                .keep_every = options_.keep_every,
+                                                .files = options_.files,
+                                                .saveables = std::move(saveables),
+                                                .no_variables = no_variables});
+  };
+  if (is_saved && !is_worker()) saver_ = make_saver(root, options_.saveables, false);
+  if (is_saved && !is_worker() && apart) variables_only_ = make_saver(root.SubScope("variables"), {}, false);
   InputList flags = InitializedFlags(together);
   std::set<std::string> devices;
   for (const ResourceVariable& variable : root.variables()) {
@@ -51,20 +60,31 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   variables_whole_ = All(root, "all_initialized", flags);
   initialize_ = Initialize(root, "init_state", together, {InitializeAll(root)});
   if (!apart) return;
-  if (!options_.checkpoint_dir.empty()) {
-    positions_ = std::make_unique<Saver>(
-        root.SubScope("positions"), std::vector<ResourceVariable>(),
-        SaverOptions{.max_to_keep = options_.max_to_keep, .saveables = options_.saveables, .no_variables = true});
-  }
+  if (is_saved) positions_ = make_saver(root.SubScope("positions"), options_.saveables, true);
   positions_whole_ = All(root, "all_positioned", InitializedFlags(options_.saveables));
   initialize_positions_ = Initialize(root, "init_positions", options_.saveables);
 }
 
-std::string RecoverableState::positions_prefix() const {
-  return JoinPath(options_.checkpoint_dir, absl::StrCat("input/", options_.name, "/position"));
+std::string RecoverableState::prefix() const {
+  const std::string name = is_worker() ? absl::StrCat("input/", options_.name, "/position") : "model.ckpt";
+  return JoinPath(options_.checkpoint_dir, name);
 }
 
-std::string RecoverableState::variables_prefix() const { return JoinPath(options_.checkpoint_dir, "model.ckpt"); }
+absl::Status RecoverableState::TakeLease() {
+  if (!is_saved()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(prefix()));
+  absl::StatusOr<std::unique_ptr<CheckpointLease>> lease =
+      CheckpointLease::Take(files, dir(), {.holder = shares_variables() ? options_.name : "training"});
+  if (absl::IsUnimplemented(lease.status())) {
+    WEIR_LOG(WARNING) << "Nothing prevents two processes from writing checkpoints to one directory: "
+                      << lease.status().message();
+    lease_ = nullptr;
+  } else {
+    RETURN_IF_ERROR(lease.status());
+    lease_ = *std::move(lease);
+  }
+  return (is_worker() ? positions_ : saver_)->RemoveUnfinished(prefix(), lease_.get());
+}
 
 absl::StatusOr<bool> RecoverableState::Read(Session& session, const Output& flag) {
   ASSIGN_OR_RETURN(const std::vector<Tensor> result, session.Run({flag}));
@@ -77,49 +97,77 @@ absl::StatusOr<bool> RecoverableState::VariablesAreWhole(Session& session) {
     if (!whole) return false;
     ASSIGN_OR_RETURN(whole, state->IsWhole(session));
   }
-  return whole;
+  if (!whole) return false;
+  const absl::Status same = marker_->Generation(session).status();
+  if (!absl::IsFailedPrecondition(same)) RETURN_IF_ERROR(same);
+  if (!same.ok()) WEIR_LOG(WARNING) << "The variables have to be restored again: " << same.message();
+  return same.ok();
 }
 
 absl::StatusOr<bool> RecoverableState::IsWhole(Session& session) {
   ASSIGN_OR_RETURN(const bool whole, VariablesAreWhole(session));
-  return whole && positions_whole_.valid() ? Read(session, positions_whole_) : whole;
+  if (!whole || !positions_whole_.valid()) return whole;
+  ASSIGN_OR_RETURN(const RestoredGeneration generation, marker_->Generation(session));
+  return generation == generation_ ? Read(session, positions_whole_) : false;
 }
 
-absl::Status RecoverableState::RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
-                                           const States& states) {
-  for (const auto& state : states) RETURN_IF_ERROR(state->Restore(session, checkpoint));
-  return saver.Restore(session, checkpoint);
-}
-
-absl::Status RecoverableState::RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
-                                                   const States& states, std::string* restored_from) {
-  std::vector<std::string> checkpoints;
-  if (source.saver != nullptr) {
-    ASSIGN_OR_RETURN(checkpoints, source.saver->Complete(source.dir));
-    checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
-                                     [&](const std::string& prefix) {
-                                       const auto split = SplitCheckpointStep(prefix);
-                                       return split && split->second > source.most;
-                                     }),
-                      checkpoints.end());
-  }
+absl::StatusOr<std::string> RecoverableState::RestoreNewest(const Source& source, const Restore& restore) {
+  if (source.saver == nullptr) return "";
+  ASSIGN_OR_RETURN(std::vector<std::string> checkpoints, source.saver->Complete(source.dir));
+  checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
+                                   [&](const std::string& prefix) {
+                                     const auto split = SplitCheckpointStep(prefix);
+                                     return split && split->second > source.most;
+                                   }),
+                    checkpoints.end());
   absl::Status damage;
   for (const std::string& checkpoint : checkpoints) {
-    const absl::Status status = RestoreFrom(session, *source.saver, checkpoint, states);
-    if (status.ok()) {
-      *restored_from = checkpoint;
-      return status;
-    }
+    const absl::Status status = restore(checkpoint);
+    if (status.ok()) return checkpoint;
     if (!absl::IsDataLoss(status)) return status;
     WEIR_LOG(WARNING) << "Checkpoint " << checkpoint << " is skipped: " << status.message();
     damage.Update(status);
   }
-  if (!damage.ok()) {
-    return Annotate(damage, absl::StrCat("None of the ", checkpoints.size(), " checkpoints in ", source.dir,
-                                         " can be read. To start from initial values, move them away"));
+  if (damage.ok()) return "";
+  return Annotate(damage, absl::StrCat("None of the ", checkpoints.size(), " checkpoints in ", source.dir,
+                                       " can be read. To start from initial values, move them away"));
+}
+
+absl::Status RecoverableState::RestoreVariables(Session& session, const std::string& checkpoint) {
+  for (const auto& state : options_.states) RETURN_IF_ERROR(state->Restore(session, checkpoint));
+  if (positions_ == nullptr) return saver_->Restore(session, checkpoint);
+  ASSIGN_OR_RETURN(const bool has_positions, positions_->HasAll(checkpoint));
+  if (has_positions) return saver_->Restore(session, checkpoint);
+  WEIR_LOG(WARNING) << checkpoint << " has no input position; the input starts from its beginning";
+  RETURN_IF_ERROR(variables_only_->Restore(session, checkpoint));
+  return session.RunTargets({initialize_positions_});
+}
+
+absl::Status RecoverableState::InitializeVariables(Session& session) {
+  for (const auto& state : options_.states) RETURN_IF_ERROR(state->Initialize(session));
+  RETURN_IF_ERROR(session.RunTargets({initialize_}));
+  return positions_whole_.valid() ? session.RunTargets({initialize_positions_}) : absl::OkStatus();
+}
+
+absl::Status RecoverableState::EstablishVariables(Session& session, std::string* restored_from) {
+  if (lease_ != nullptr) RETURN_IF_ERROR(lease_->Check());
+  RestoredGeneration restored{.restore = absl::StrFormat("%016x", RandomBits())};
+  RETURN_IF_ERROR(marker_->Begin(session, restored.restore));
+  ASSIGN_OR_RETURN(*restored_from,
+                   RestoreNewest({saver_.get(), options_.checkpoint_dir},
+                                 [&](const std::string& checkpoint) { return RestoreVariables(session, checkpoint); }));
+  if (restored_from->empty()) {
+    RETURN_IF_ERROR(InitializeVariables(session));
+  } else {
+    restored.checkpoint = *restored_from;
+    ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(*restored_from));
+    if (const auto manifest = ReadManifest(files, *restored_from); manifest.ok()) {
+      restored.generation = manifest->generation();
+    }
   }
-  for (const auto& state : states) RETURN_IF_ERROR(state->Initialize(session));
-  return session.RunTargets({initialize});
+  RETURN_IF_ERROR(marker_->End(session, restored));
+  generation_ = restored;
+  return absl::OkStatus();
 }
 
 absl::Status RecoverableState::Establish(Session& session, std::string* restored_from) {
@@ -127,33 +175,40 @@ absl::Status RecoverableState::Establish(Session& session, std::string* restored
   if (shares_variables()) {
     ASSIGN_OR_RETURN(keep, VariablesAreWhole(session));
   }
-  if (!keep && options_.role == TrainingRole::kWorker) {
+  if (!keep && is_worker()) {
     return errors::Unavailable("The chief has not yet initialised or restored all variables");
   }
-  if (!keep) {
-    RETURN_IF_ERROR(marker_->Begin(session));
-    RETURN_IF_ERROR(RestoreOrInitialize(session, {variables_.get(), options_.checkpoint_dir}, initialize_,
-                                        options_.states, restored_from));
-    RETURN_IF_ERROR(marker_->End(session));
-  }
+  if (!keep) return EstablishVariables(session, restored_from);
   return positions_whole_.valid() ? EstablishPositions(session) : absl::OkStatus();
 }
 
-// Positions are saved before variables, and by each loop for itself. One that is newer than the variables would skip
-// examples that they have not seen.
+// A worker saves its positions by itself, and a chief may have to restore them alone. Positions that are newer than the
+// variables would skip examples that they have not seen.
 absl::Status RecoverableState::EstablishPositions(Session& session) {
+  ASSIGN_OR_RETURN(const RestoredGeneration generation, marker_->Generation(session));
   ASSIGN_OR_RETURN(const bool positioned, Read(session, positions_whole_));
-  if (positioned) return absl::OkStatus();
-  Source source{positions_.get(), std::string(DirName(positions_prefix()))};
-  if (global_step_.valid()) {
-    ASSIGN_OR_RETURN(source.most, GlobalStep(session));
+  const bool went_back = generation_.has_value() && generation != *generation_;
+  if (!positioned || went_back) {
+    Source source{positions_.get(), dir()};
+    if (global_step_.valid()) {
+      ASSIGN_OR_RETURN(source.most, GlobalStep(session));
+    }
+    // Others may have stepped since the restore; positions of steps that it undid may still exist.
+    if (const auto split = SplitCheckpointStep(generation.checkpoint); went_back && split) source.most = split->second;
+    bool has_positions = true;
+    ASSIGN_OR_RETURN(const std::string from, RestoreNewest(source, [&](const std::string& checkpoint) -> absl::Status {
+                       ASSIGN_OR_RETURN(has_positions, positions_->HasAll(checkpoint));
+                       return has_positions ? positions_->Restore(session, checkpoint) : absl::OkStatus();
+                     }));
+    if (from.empty() || !has_positions) {
+      if (global_step_.valid() && source.most > 0) {
+        WEIR_LOG(WARNING) << "No input position of step " << source.most << " or before in " << source.dir
+                          << "; the input starts from its beginning";
+      }
+      RETURN_IF_ERROR(session.RunTargets({initialize_positions_}));
+    }
   }
-  std::string position_from;
-  RETURN_IF_ERROR(RestoreOrInitialize(session, source, initialize_positions_, {}, &position_from));
-  if (position_from.empty() && global_step_.valid() && source.most > 0) {
-    WEIR_LOG(WARNING) << "No input position of step " << source.most << " or before in " << source.dir
-                      << "; the input starts from its beginning";
-  }
+  generation_ = generation;
   return absl::OkStatus();
 }
 
@@ -167,18 +222,15 @@ absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
 }
 
 absl::Status RecoverableState::Save(Session& session, int64_t step) {
-  // Positions are saved first: a checkpoint of variables always has a position that is no newer.
-  if (positions_ != nullptr) RETURN_IF_ERROR(positions_->Save(session, positions_prefix(), step).status());
-  if (variables_ == nullptr) return absl::OkStatus();
+  Saver::SaveOptions options{.lease = lease_.get()};
+  if (is_worker()) return positions_->Save(session, prefix(), step, options).status();
+  const std::string checkpoint = absl::StrCat(prefix(), "-", step);
   for (const auto& state : options_.states) {
-    RETURN_IF_ERROR(state->Save(session, absl::StrCat(variables_prefix(), "-", step)));
+    RETURN_IF_ERROR(state->Save(session, checkpoint, lease_.get()));
+    ASSIGN_OR_RETURN(const std::vector<std::string> parts, state->SavedAs(checkpoint));
+    options.beside.insert(options.beside.end(), parts.begin(), parts.end());
   }
-  return variables_->Save(session, variables_prefix(), step).status();
-}
-
-absl::Status RecoverableState::RemoveUnfinished() const {
-  if (positions_ != nullptr) RETURN_IF_ERROR(positions_->RemoveUnfinished(positions_prefix()));
-  return variables_ == nullptr ? absl::OkStatus() : variables_->RemoveUnfinished(variables_prefix());
+  return saver_->Save(session, prefix(), step, options).status();
 }
 
 }  // namespace weir

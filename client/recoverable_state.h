@@ -1,8 +1,10 @@
 // The state that a training loop must not lose: variables and input positions.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,8 @@
 #include "client/saver.h"
 #include "client/session.h"
 #include "client/training_state.h"
+#include "core/checkpoint/checkpoint_lease.h"
+#include "core/files/file_system.h"
 
 namespace weir {
 
@@ -24,58 +28,68 @@ struct RecoverableStateOptions {
   TrainingRole role = TrainingRole::kOnly;
   std::string checkpoint_dir;  // empty: nothing is saved
   int max_to_keep = 5;
+  absl::Duration keep_every = absl::InfiniteDuration();  // see SaverOptions
   std::vector<Saveable> saveables;
   std::vector<std::shared_ptr<TrainingState>> states;  // saved and restored together with the variables
-  // The directory for saveables of a chief or worker: "<checkpoint_dir>/input/<name>".
+  // The task. A worker's saveables are in the directory "<checkpoint_dir>/input/<name>".
   std::string name;
   ResourceVariable global_step;
+  std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
 };
 
-// Adds ops to a graph that initialise, save and restore. A single loop stores its saveables with the variables in one
-// checkpoint, so both are of the same step. With a chief and workers, each loop stores its own saveables. Not
-// thread-safe.
+// Adds ops to a graph that initialise, save and restore. A single loop or a chief stores its saveables with the
+// variables in one checkpoint, so both are of the same step. Each worker stores its own saveables. Not thread-safe.
 class RecoverableState {
  public:
   RecoverableState(const Scope& scope, RecoverableStateOptions options);
 
-  // Whether all state exists: no task that holds some was lost.
+  // Takes the lease of the directory that this loop writes to; the process that had it can no longer write there. Then
+  // removes what saves left behind when earlier processes were killed.
+  absl::Status TakeLease();
+  // Whether all state exists and is of one restore: no task that holds some was lost.
   absl::StatusOr<bool> IsWhole(Session& session);
   // Restores from the newest checkpoint whose checksums are right, or else runs the initializers; `restored_from` is
   // then empty. DataLoss if there are checkpoints, but none can be read. State shared by several loops is left
-  // unchanged if it is whole; if it is not, a worker gets Unavailable.
+  // unchanged if it is whole; if it is not, a worker gets Unavailable. A worker's saveables follow the variables back
+  // when these were restored. FailedPrecondition if the lease was lost (IsLeaseLost).
   absl::Status Establish(Session& session, std::string* restored_from);
   absl::Status Save(Session& session, int64_t step);
-  // Removes what saves left behind when an earlier process was killed.
-  absl::Status RemoveUnfinished() const;
 
-  bool is_saved() const { return variables_ != nullptr || positions_ != nullptr; }
+  bool is_saved() const { return saver_ != nullptr || positions_ != nullptr; }
 
  private:
-  using States = std::vector<std::shared_ptr<TrainingState>>;
-  // A Saver's checkpoints, those of later steps than `most` left out.
+  using Restore = std::function<absl::Status(const std::string& checkpoint)>;
+  // The checkpoints of a directory, those of later steps than `most` left out.
   struct Source {
     const Saver* saver = nullptr;
     std::string dir;
     int64_t most = std::numeric_limits<int64_t>::max();
   };
-  static absl::Status RestoreOrInitialize(Session& session, const Source& source, const Operation& initialize,
-                                          const States& states, std::string* restored_from);
-  static absl::Status RestoreFrom(Session& session, const Saver& saver, const std::string& checkpoint,
-                                  const States& states);
-  absl::StatusOr<int64_t> GlobalStep(Session& session) const;
+  // The newest checkpoint from which `restore` succeeds, skipping damaged ones; "" if there are none.
+  static absl::StatusOr<std::string> RestoreNewest(const Source& source, const Restore& restore);
+  absl::Status EstablishVariables(Session& session, std::string* restored_from);
+  absl::Status RestoreVariables(Session& session, const std::string& checkpoint);
+  absl::Status InitializeVariables(Session& session);
   absl::Status EstablishPositions(Session& session);
+  absl::StatusOr<int64_t> GlobalStep(Session& session) const;
   absl::StatusOr<bool> VariablesAreWhole(Session& session);
   static absl::StatusOr<bool> Read(Session& session, const Output& flag);
   bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
-  std::string positions_prefix() const;
-  std::string variables_prefix() const;
+  bool is_worker() const { return options_.role == TrainingRole::kWorker; }
+  // Of this loop's checkpoints.
+  std::string prefix() const;
+  std::string dir() const { return std::string(DirName(prefix())); }
 
   const RecoverableStateOptions options_;
-  std::unique_ptr<Saver> variables_, positions_;
-  std::unique_ptr<RestoreMarker> marker_;  // of the tasks with variables
+  std::unique_ptr<Saver> saver_;           // of variables and saveables
+  std::unique_ptr<Saver> variables_only_;  // of a chief with saveables, for checkpoints without them
+  std::unique_ptr<Saver> positions_;       // of a chief's or worker's saveables
+  std::unique_ptr<CheckpointLease> lease_;
+  std::unique_ptr<RestoreMarker> marker_;         // of the tasks with variables
+  std::optional<RestoredGeneration> generation_;  // of the variables when the positions were established
   Output global_step_;
   Operation initialize_, initialize_positions_;
-  Output variables_whole_, positions_whole_;  // latter invalid if none, or saved with the variables
+  Output variables_whole_, positions_whole_;  // latter invalid if none, or for a single loop
 };
 
 }  // namespace weir

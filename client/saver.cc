@@ -11,7 +11,9 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/ops.h"
+#include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/checkpoint/manifest.h"
 #include "core/random_bits.h"
 
 namespace weir {
@@ -19,6 +21,7 @@ namespace {
 
 constexpr char kTemporary[] = "_temp_";
 constexpr int kTemporaryDigits = 16;
+constexpr absl::string_view kManifest = ".manifest";
 
 std::string TemporarySuffix() { return absl::StrFormat("%s%0*x", kTemporary, kTemporaryDigits, RandomBits()); }
 
@@ -32,14 +35,45 @@ bool IsTemporary(absl::string_view name, absl::string_view base) {
          std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit);
 }
 
-// The checkpoint, "base-STEP", of which `name` is a data file or an index in the making; empty for other names.
+// The checkpoint, "base-STEP", of which `name` is a data file, a manifest or an index in the making; empty for other
+// names.
 std::string OwnerOf(absl::string_view name, absl::string_view base) {
   const absl::string_view whole = name;
   if (!absl::ConsumePrefix(&name, base) || !absl::ConsumePrefix(&name, "-")) return "";
   const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const absl::string_view rest = name.substr(digits);
-  if (digits == 0 || !(absl::StartsWith(rest, ".data-") || absl::StartsWith(rest, ".index.merging"))) return "";
+  const bool belongs =
+      absl::StartsWith(rest, ".data-") || absl::StartsWith(rest, ".index.merging") || rest == kManifest;
+  if (digits == 0 || !belongs) return "";
   return std::string(whole.substr(0, whole.size() - rest.size()));
+}
+
+// `name` seen from `dir`, in which it is or below which it is.
+std::string Relative(const std::string& dir, absl::string_view name) {
+  if (!dir.empty() && absl::ConsumePrefix(&name, dir)) absl::ConsumePrefix(&name, "/");
+  return std::string(name);
+}
+
+// The manifest of `staged`, which will be called `path`.
+absl::StatusOr<CheckpointManifest> DescribeStaged(FileSystem* files, const std::string& staged, const std::string& path,
+                                                  const Saver::SaveOptions& options) {
+  CheckpointManifest manifest;
+  if (const auto split = SplitCheckpointStep(path)) manifest.set_global_step(split->second);
+  if (options.lease != nullptr) {
+    manifest.set_token(options.lease->token());
+    manifest.set_holder(options.lease->holder());
+  }
+  manifest.set_written(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  const auto add = [&](const std::string& prefix, const std::string& name) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<CheckpointManifest::File> added, BundleFiles(files, prefix, name));
+    for (const CheckpointManifest::File& file : added) *manifest.add_file() = file;
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(add(staged, std::string(BaseName(path))));
+  for (const std::string& other : options.beside) {
+    RETURN_IF_ERROR(add(other, Relative(std::string(DirName(path)), other)));
+  }
+  return manifest;
 }
 
 }  // namespace
@@ -91,6 +125,7 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
       values.push_back(saveable.save(on_device));
     }
     slices.resize(names.size());
+    names_.insert(names_.end(), names.begin(), names.end());
     saves.push_back(ops::SaveV2(on_device, shard_prefixes_.back(), Tensor::Vector<tstring>(names),
                                 Tensor::Vector<tstring>(slices), values));
   }
@@ -142,37 +177,67 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
   restore_ = ops::NoOp(scope.WithControlDependencies(restores).WithName("restore_all"));
 }
 
-absl::StatusOr<std::string> Saver::Save(Session& session, const std::string& prefix, int64_t step) const {
+absl::StatusOr<std::string> Saver::Save(Session& session, const std::string& prefix, int64_t step,
+                                        const SaveOptions& options) const {
   const std::string path = absl::StrCat(prefix, "-", step);
-  RETURN_IF_ERROR(SaveTo(session, path));
-  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
-  RETURN_IF_ERROR(AddCheckpoint(
-      files, std::string(DirName(path)), path,
-      {.keep = options_.max_to_keep, .timestamp = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())}));
+  RETURN_IF_ERROR(StageAndPublish(session, path, options, step));
   return path;
 }
 
 absl::Status Saver::SaveTo(Session& session, const std::string& path) const {
-  const std::string dir(DirName(path));
-  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
-  if (!dir.empty()) RETURN_IF_ERROR(files->CreateDir(dir));
-  const std::string temporary = absl::StrCat(path, TemporarySuffix());
+  return StageAndPublish(session, path, {}, std::nullopt);
+}
+
+absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, const std::string& temporary) const {
   RETURN_IF_ERROR(files->CreateDir(temporary));
-  FeedList feeds = {{prefix_, Tensor::Scalar<tstring>(path)}};
+  const std::string staged = JoinPath(temporary, "merged");
+  FeedList feeds = {{prefix_, Tensor::Scalar<tstring>(staged)}};
   std::vector<tstring> shard_prefixes;
   for (int i = 0; i < num_shards_; ++i) {
     shard_prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, i, num_shards_));
     feeds.emplace_back(shard_prefixes_[i], Tensor::Scalar<tstring>(shard_prefixes.back()));
   }
   feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(shard_prefixes));
-  absl::Status saved = session.Run(feeds, {}, {save_}).status();
-  if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();  // left over by a failed save
+  RETURN_IF_ERROR(session.Run(feeds, {}, {save_}).status());
+  return staged;
+}
+
+absl::Status Saver::StageAndPublish(Session& session, const std::string& path, const SaveOptions& options,
+                                    std::optional<int64_t> step) const {
+  const CheckpointLease* const lease = options.lease;
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
+  const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  const std::string temporary = absl::StrCat(path, TemporarySuffix());
+  const auto save = [&]() -> absl::Status {
+    if (lease != nullptr) RETURN_IF_ERROR(lease->Check());
+    ASSIGN_OR_RETURN(const std::string staged, Stage(session, files, temporary));
+    ASSIGN_OR_RETURN(const CheckpointManifest manifest, DescribeStaged(files, staged, path, options));
+    const auto publish = [&]() -> absl::Status {
+      RETURN_IF_ERROR(PublishCheckpoint(files, staged, path, manifest));
+      if (!step.has_value()) return absl::OkStatus();
+      return AddCheckpoint(files, std::string(DirName(path)), path,
+                           {.keep = options_.max_to_keep, .keep_every = options_.keep_every, .timestamp = now});
+    };
+    return lease == nullptr ? publish() : lease->Guard(publish);
+  };
+  absl::Status saved = save();
+  if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
+  // The new holder of the lease removes the temporary files of this save, so it may fail in other ways too.
+  if (!saved.ok() && lease != nullptr && !IsLeaseLost(saved)) {
+    if (absl::Status lost = lease->Check(); IsLeaseLost(lost)) saved = std::move(lost);
+  }
   return Annotate(std::move(saved), absl::StrCat("Saving the checkpoint ", path));
 }
 
 absl::Status Saver::Restore(Session& session, const std::string& prefix) const {
   return Annotate(session.Run({{prefix_, Tensor::Scalar<tstring>(prefix)}}, {}, {restore_}).status(),
                   absl::StrCat("Restoring from the checkpoint ", prefix));
+}
+
+absl::StatusOr<bool> Saver::HasAll(const std::string& prefix) const {
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(prefix));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, prefix));
+  return std::all_of(names_.begin(), names_.end(), [&](const std::string& name) { return reader->Contains(name); });
 }
 
 absl::StatusOr<std::string> Saver::Latest(const std::string& dir) const {
@@ -185,18 +250,21 @@ absl::StatusOr<std::vector<std::string>> Saver::Complete(const std::string& dir)
   return CompleteCheckpoints(files, dir);
 }
 
-absl::Status Saver::RemoveUnfinished(const std::string& prefix) const {
+absl::Status Saver::RemoveUnfinished(const std::string& prefix, const CheckpointLease* lease) const {
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(prefix));
   const std::string dir(DirName(prefix)), base(BaseName(prefix));
-  const absl::StatusOr<std::vector<std::string>> names = files->List(dir.empty() ? "." : dir);
-  if (!names.ok()) return absl::IsNotFound(names.status()) ? absl::OkStatus() : names.status();
-  const std::set<std::string> present(names->begin(), names->end());
-  for (const std::string& name : *names) {
-    const std::string owner = OwnerOf(name, base);
-    const bool is_orphan = !owner.empty() && present.count(owner + ".index") == 0;
-    if (IsTemporary(name, base) || is_orphan) RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(dir, name)));
-  }
-  return absl::OkStatus();
+  const auto remove = [&]() -> absl::Status {
+    const absl::StatusOr<std::vector<std::string>> names = files->List(dir.empty() ? "." : dir);
+    if (!names.ok()) return absl::IsNotFound(names.status()) ? absl::OkStatus() : names.status();
+    const std::set<std::string> present(names->begin(), names->end());
+    for (const std::string& name : *names) {
+      const std::string owner = OwnerOf(name, base);
+      const bool is_orphan = !owner.empty() && present.count(owner + ".index") == 0;
+      if (IsTemporary(name, base) || is_orphan) RETURN_IF_ERROR(files->DeleteRecursively(JoinPath(dir, name)));
+    }
+    return absl::OkStatus();
+  };
+  return lease == nullptr ? remove() : lease->Guard(remove);
 }
 
 }  // namespace weir

@@ -31,10 +31,12 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
       state_(scope, {.role = options_.role,
                      .checkpoint_dir = options_.checkpoint_dir,
                      .max_to_keep = options_.max_to_keep,
+                     .keep_every = options_.keep_every,
                      .saveables = options_.saveables,
                      .states = options_.states,
                      .name = options_.task_name,
-                     .global_step = options_.global_step}) {
+                     .global_step = options_.global_step,
+                     .files = options_.files}) {
   const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());
   read_global_step_ = options_.global_step.Read(beside);
   if (shares_variables()) {
@@ -74,6 +76,7 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
 // counts as an error only if it recurs.
 absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
   if (IsTaskLoss(status)) return true;
+  if (IsLeaseLost(status)) return false;
   if (!absl::IsFailedPrecondition(status)) return false;
   const absl::StatusOr<bool> whole = state_.IsWhole(session);
   if (!whole.ok()) return IsTaskLoss(whole.status());
@@ -82,7 +85,7 @@ absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& 
 }
 
 absl::Status TrainingLoop::Start(Session& session) {
-  RETURN_IF_ERROR(state_.RemoveUnfinished());
+  RETURN_IF_ERROR(state_.TakeLease());
   std::string restored_from;
   RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
   RETURN_IF_ERROR(ReadGlobalStep(session));

@@ -28,6 +28,9 @@ struct TrainingLoopOptions {
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
   int max_to_keep = 5;
+  // Of the checkpoints beyond max_to_keep, one in this time is kept for good.
+  absl::Duration keep_every = absl::InfiniteDuration();
+  std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();  // of checkpoint_dir
   // State besides variables that is saved, lost and restored together with them.
   std::vector<std::shared_ptr<TrainingState>> states;
   // Positions of iterators (DataIterator::Position) and other state saved and restored with the variables.
@@ -48,6 +51,8 @@ struct TrainingLoopOptions {
 //   initialises a variable while others have trained values.
 // - If a save between steps fails because of the disk, logs a warning and continues; the next save runs when due. The
 //   first and the last save must succeed.
+// - The start takes the lease of the directory. If another loop takes it later, the next save or restore fails with
+//   FAILED_PRECONDITION, which names the other (IsLeaseLost), and ends this loop; it changes nothing there.
 // - Other errors end the loop.
 class TrainingLoop {
  public:

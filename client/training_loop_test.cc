@@ -217,7 +217,9 @@ TEST_F(TrainingLoopTest, ARestoreThatWasCutShortIsRepeated) {
   options_.role = TrainingRole::kChief;
   ASSERT_THAT(Train([] {}), IsOk());
   // As a chief leaves them that dies in the middle of a restore.
-  ASSERT_THAT(session_->RunNamed({}, {}, {"restore_mark/begin"}, {}, nullptr), IsOk());
+  ASSERT_THAT(session_->RunNamed({{"restore_mark/value:0", Tensor::Scalar<tstring>("cut short")}}, {},
+                                 {"restore_mark/begin"}, {}, nullptr),
+              IsOk());
   ASSERT_THAT(session_->RunTargets({total_.Assign(scope_, 3.0f)}), IsOk());
   ASSERT_THAT(Resume(), IsOk());
   EXPECT_EQ(Total(), 11);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/session.h"
+#include "core/checkpoint/checkpoint_lease.h"
 #include "core/status.h"
 
 namespace weir {
@@ -15,8 +17,11 @@ class TrainingState {
   virtual absl::Status Initialize(Session& session) = 0;
   // Whether no task has lost its part.
   virtual absl::StatusOr<bool> IsWhole(Session& session) = 0;
-  // Saves the state for the next checkpoint of the variables, "dir/model.ckpt-100".
-  virtual absl::Status Save(Session& session, const std::string& checkpoint) = 0;
+  // Saves the state for the next checkpoint of the variables, "dir/model.ckpt-100". Changes no final file, and deletes
+  // none, without the lease of "dir" (null: there is none).
+  virtual absl::Status Save(Session& session, const std::string& checkpoint, const CheckpointLease* lease) = 0;
+  // The saved files: prefixes of the checkpoints that hold this state for `checkpoint`.
+  virtual absl::StatusOr<std::vector<std::string>> SavedAs(const std::string& checkpoint) = 0;
   virtual absl::Status Restore(Session& session, const std::string& checkpoint) = 0;
 };
 

@@ -167,35 +167,49 @@ absl::StatusOr<bool> EmbeddingSaver::IsWhole(Session& session) {
   return whole[0].scalar<bool>();
 }
 
-absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoint) {
+absl::StatusOr<std::vector<std::string>> EmbeddingSaver::SavedAs(const std::string& checkpoint) {
   const std::string path = PathBeside(checkpoint);
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
+  ASSIGN_OR_RETURN(const std::vector<std::string> chain, ReadChain(files, path));
+  std::vector<std::string> prefixes;
+  for (const std::string& name : chain) prefixes.push_back(JoinPath(DirName(path), name));
+  prefixes.push_back(path);
+  return prefixes;
+}
+
+absl::Status EmbeddingSaver::Save(Session& session, const std::string& checkpoint, const CheckpointLease* lease) {
+  const Target target{PathBeside(checkpoint), lease};
   for (int attempt = 0; attempt < kSaveAttempts; ++attempt) {
     ASSIGN_OR_RETURN(const std::vector<MapState> maps, ReadMaps(session));
-    RETURN_IF_ERROR(SaveOnce(session, path, maps));
+    RETURN_IF_ERROR(SaveOnce(session, target, maps));
     // A part that moved in the meantime may be missing in the files of both tasks.
     ASSIGN_OR_RETURN(const std::vector<MapState> after, ReadMaps(session));
     if (after == maps) return absl::OkStatus();
     chain_.clear();
   }
   return errors::Aborted("Parts of the embeddings moved during each of ", kSaveAttempts, " attempts to save them as ",
-                         path);
+                         target.path);
 }
 
-absl::Status EmbeddingSaver::SaveOnce(Session& session, const std::string& path, const std::vector<MapState>& maps) {
-  const std::string name(BaseName(path));
+absl::Status EmbeddingSaver::SaveOnce(Session& session, const Target& target, const std::vector<MapState>& maps) {
+  const std::string name(BaseName(target.path));
   const bool delta = !chain_.empty() && static_cast<int>(chain_.size()) < options_.full_every &&
                      std::find(chain_.begin(), chain_.end(), name) == chain_.end() && maps == saved_maps_;
   if (delta) {
-    const absl::Status saved = SaveSince(session, path, chain_, versions_, maps);
+    const absl::Status saved = SaveSince(session, target, chain_, versions_, maps);
     // The table no longer has all removals, or was recreated; save all rows instead.
     if (!absl::IsFailedPrecondition(saved) && !absl::IsInvalidArgument(saved)) return saved;
   }
   const std::vector<int64_t> everything(parts_.size(), -1);
-  return SaveSince(session, path, {}, everything, maps);
+  return SaveSince(session, target, {}, everything, maps);
 }
 
-absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path, const std::vector<std::string>& chain,
+absl::Status EmbeddingSaver::SaveSince(Session& session, const Target& target, const std::vector<std::string>& chain,
                                        const std::vector<int64_t>& since, const std::vector<MapState>& maps) {
+  const std::string& path = target.path;
+  const auto guard = [&](absl::FunctionRef<absl::Status()> write) {
+    return target.lease == nullptr ? write() : target.lease->Guard(write);
+  };
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
   const std::string temporary = absl::StrCat(path, TemporarySuffix());
   RETURN_IF_ERROR(files->CreateDir(temporary));
@@ -223,7 +237,7 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
       RETURN_IF_ERROR(writer->Add(variable.name() + kTasks, Tensor::Vector<tstring>(tasks)));
     }
     RETURN_IF_ERROR(writer->Finish());
-    RETURN_IF_ERROR(MergeBundles(files, prefixes, path));
+    RETURN_IF_ERROR(guard([&] { return MergeBundles(files, prefixes, path); }));
     std::vector<int64_t> result;
     for (const Tensor& version : versions) result.push_back(version.scalar<int64_t>());
     return result;
@@ -237,7 +251,7 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const std::string& path
   chain_ = chain;
   chain_.emplace_back(BaseName(path));
   // Anything left is deleted after a later save.
-  DeleteUnneeded(files, std::string(DirName(path))).IgnoreError();
+  guard([&] { return DeleteUnneeded(files, std::string(DirName(path))); }).IgnoreError();
   return absl::OkStatus();
 }
 
@@ -286,19 +300,27 @@ absl::Status EmbeddingSaver::Restore(Session& session, const std::string& checkp
 }
 
 absl::Status EmbeddingSaver::DeleteUnneeded(FileSystem* files, const std::string& dir) const {
-  const absl::StatusOr<CheckpointState> state = ReadCheckpointState(files, std::string(DirName(dir)));
+  const std::string parent(DirName(dir));
+  const absl::StatusOr<CheckpointState> state = ReadCheckpointState(files, parent);
   if (!state.ok()) return absl::OkStatus();  // there are no variable checkpoints yet
+  const auto prefixes_in = [&](const std::string& folder) -> absl::StatusOr<std::vector<std::string>> {
+    ASSIGN_OR_RETURN(std::vector<std::string> prefixes, files->Glob(JoinPath(folder, absl::StrCat("*", kIndex))));
+    for (std::string& prefix : prefixes) prefix.resize(prefix.size() - (sizeof(kIndex) - 1));
+    return prefixes;
+  };
   std::set<std::string> needed(chain_.begin(), chain_.end());
-  for (const std::string& checkpoint : state->all) {
+  // The list lacks those that are kept for good, and the newest if its writer was killed.
+  ASSIGN_OR_RETURN(std::vector<std::string> checkpoints, prefixes_in(parent));
+  checkpoints.insert(checkpoints.end(), state->all.begin(), state->all.end());
+  for (const std::string& checkpoint : checkpoints) {
     needed.emplace(BaseName(checkpoint));
     const absl::StatusOr<std::vector<std::string>> chain = ReadChain(files, PathBeside(checkpoint));
     if (absl::IsNotFound(chain.status())) continue;  // it has no embeddings
     RETURN_IF_ERROR(chain.status());
     needed.insert(chain->begin(), chain->end());
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> indexes, files->Glob(JoinPath(dir, absl::StrCat("*", kIndex))));
-  for (const std::string& index : indexes) {
-    const std::string prefix = index.substr(0, index.size() - (sizeof(kIndex) - 1));
+  ASSIGN_OR_RETURN(const std::vector<std::string> saved, prefixes_in(dir));
+  for (const std::string& prefix : saved) {
     if (needed.count(std::string(BaseName(prefix))) == 0) RETURN_IF_ERROR(DeleteCheckpoint(files, prefix));
   }
   return absl::OkStatus();

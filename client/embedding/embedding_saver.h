@@ -25,7 +25,7 @@ struct EmbeddingSaverOptions {
 //   nothing.
 // - An embedding with movable parts includes its map, and the checkpoint after a move has all rows. It is restored to
 //   the tasks that had the parts, or evenly if some of those do not exist.
-// - Checkpoints that no checkpoint of variables needs are deleted, unless one of those cannot be read.
+// - Checkpoints that no checkpoint of variables in the directory needs are deleted, unless one of those cannot be read.
 class EmbeddingSaver : public TrainingState {
  public:
   // Adds ops to the scope's graph.
@@ -33,7 +33,9 @@ class EmbeddingSaver : public TrainingState {
 
   absl::Status Initialize(Session& session) override;
   absl::StatusOr<bool> IsWhole(Session& session) override;
-  absl::Status Save(Session& session, const std::string& checkpoint) override;
+  absl::Status Save(Session& session, const std::string& checkpoint, const CheckpointLease* lease) override;
+  absl::Status Save(Session& session, const std::string& checkpoint) { return Save(session, checkpoint, nullptr); }
+  absl::StatusOr<std::vector<std::string>> SavedAs(const std::string& checkpoint) override;
   // Restores all parts from the checkpoint and those that it builds on. The number of parts may differ from the saved
   // one.
   absl::Status Restore(Session& session, const std::string& checkpoint) override;
@@ -66,8 +68,12 @@ class EmbeddingSaver : public TrainingState {
   absl::StatusOr<std::vector<MapState>> ReadMaps(Session& session) const;
   absl::Status SetMaps(Session& session, const std::vector<std::vector<int32_t>>& owners) const;
   void AddPart(const Scope& scope, const EmbeddingVariable& variable, int part);
-  absl::Status SaveOnce(Session& session, const std::string& path, const std::vector<MapState>& maps);
-  absl::Status SaveSince(Session& session, const std::string& path, const std::vector<std::string>& chain,
+  struct Target {
+    std::string path;
+    const CheckpointLease* lease;
+  };
+  absl::Status SaveOnce(Session& session, const Target& target, const std::vector<MapState>& maps);
+  absl::Status SaveSince(Session& session, const Target& target, const std::vector<std::string>& chain,
                          const std::vector<int64_t>& since, const std::vector<MapState>& maps);
   absl::StatusOr<std::vector<std::string>> ReadChain(FileSystem* files, const std::string& path) const;
   absl::Status DeleteUnneeded(FileSystem* files, const std::string& dir) const;

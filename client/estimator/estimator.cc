@@ -46,6 +46,7 @@ TrainingLoopOptions LoopOptions(const RunConfig& config) {
   options.checkpoint_steps = config.checkpoint_steps;
   options.checkpoint_interval = config.checkpoint_interval;
   options.max_to_keep = config.max_to_keep;
+  options.keep_every = config.keep_every;
   options.recovery_timeout = config.recovery_timeout;
   if (!config.is_distributed()) return options;
   options.role = config.task.IsChief() ? TrainingRole::kChief : TrainingRole::kWorker;

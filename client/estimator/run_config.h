@@ -18,6 +18,7 @@ struct RunConfig {
   int64_t checkpoint_steps = 500;  // 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
   int max_to_keep = 5;
+  absl::Duration keep_every = absl::InfiniteDuration();  // see TrainingLoopOptions
   absl::Duration recovery_timeout = absl::Minutes(5);
 
   // Starts this process's server; it serves until the result is destroyed.

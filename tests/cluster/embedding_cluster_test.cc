@@ -49,13 +49,16 @@ class KillDuringSave : public TrainingState {
       : saver_(std::move(saver)), cluster_(cluster), checkpoint_(std::move(checkpoint)) {}
   absl::Status Initialize(Session& session) override { return saver_->Initialize(session); }
   absl::StatusOr<bool> IsWhole(Session& session) override { return saver_->IsWhole(session); }
-  absl::Status Save(Session& session, const std::string& checkpoint) override {
-    if (checkpoint != checkpoint_) return saver_->Save(session, checkpoint);
+  absl::Status Save(Session& session, const std::string& checkpoint, const CheckpointLease* lease) override {
+    if (checkpoint != checkpoint_) return saver_->Save(session, checkpoint, lease);
     checkpoint_.clear();
     std::thread killer([this] { cluster_->Kill("ps", 1); });
-    const absl::Status status = saver_->Save(session, checkpoint);
+    const absl::Status status = saver_->Save(session, checkpoint, lease);
     killer.join();
     return status;
+  }
+  absl::StatusOr<std::vector<std::string>> SavedAs(const std::string& checkpoint) override {
+    return saver_->SavedAs(checkpoint);
   }
   absl::Status Restore(Session& session, const std::string& checkpoint) override {
     return saver_->Restore(session, checkpoint);

@@ -1,5 +1,7 @@
 // A chief, two workers, two parameter servers and an evaluator, as processes of one program with real TF_CONFIGs.
 
+#include <signal.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -8,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/checkpoint/manifest.h"
 #include "core/clock.h"
 #include "core/files/file_system.h"
 #include "core/files/scratch_directory_testing.h"
@@ -100,6 +104,48 @@ class EstimatorProcessTest : public ::testing::Test {
   std::vector<std::unique_ptr<ReservedPort>> ports_;
   std::map<std::string, std::unique_ptr<ServerProcess>> processes_;
 };
+
+// Two trainers on one directory, as after a partition: the first one stands still while the second starts and finishes.
+TEST_F(EstimatorProcessTest, AStoppedTrainerThatContinuesLeavesItsSuccessorsCheckpoints) {
+  const auto start = [&](const std::string& name) {
+    ServerProcess::Options options;
+    options.name = name;
+    options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
+                         "--steps",      "2000",   "--checkpoint-steps", "100"};
+    options.environment = EnvironmentWith("TF_CONFIG", std::nullopt);
+    options.log_file = directory_.Path(absl::StrCat(name, ".log"));
+    options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
+    processes_[name] = std::make_unique<ServerProcess>(std::move(options));
+    ASSERT_THAT(processes_[name]->Launch(), IsOk());
+  };
+  start("first");
+  ASSERT_TRUE(AwaitCheckpoint(200));
+  // Not in the short moment in which it holds the directory's lock: nothing could go on then.
+  const auto stop = [&] {
+    processes_["first"]->Signal(SIGSTOP);
+    if (!Await([&] { return processes_["first"]->IsStopped(); })) return false;
+    if (files_->Lock(JoinPath(model_dir(), kCheckpointLockFile), absl::ZeroDuration()).ok()) return true;
+    processes_["first"]->Signal(SIGCONT);
+    return false;
+  };
+  ASSERT_TRUE(Await(stop));
+  start("second");
+  ASSERT_TRUE(AwaitEnd("second"));
+  EXPECT_THAT(processes_["second"]->Log(), Not(HasSubstr("estimator: ")));
+  ASSERT_OK_AND_ASSIGN(const CheckpointState state, ReadCheckpointState(files_.get(), model_dir()));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> left, files_->Glob(model_dir() + "/model.ckpt-*"));
+
+  processes_["first"]->Signal(SIGCONT);
+  ASSERT_TRUE(AwaitEnd("first"));
+  EXPECT_THAT(processes_["first"]->Log(), HasSubstr("the checkpoint lease of training"));
+  EXPECT_EQ(ReadCheckpointState(files_.get(), model_dir())->all, state.all);
+  EXPECT_EQ(*files_->Glob(model_dir() + "/model.ckpt-*"), left);
+  for (const std::string& prefix : state.all) {
+    ASSERT_OK_AND_ASSIGN(const CheckpointManifest manifest, ReadManifest(files_.get(), prefix));
+    EXPECT_EQ(manifest.token(), 2);
+    EXPECT_THAT(VerifyManifest(files_.get(), prefix, manifest), IsOk());
+  }
+}
 
 TEST_F(EstimatorProcessTest, ReachesItsAccuracyThoughAChiefAWorkerAndAParameterServerAreKilled) {
   StartAll();

@@ -5,6 +5,7 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "client/recoverable_state.h"
 #include "client/training_loop.h"
 #include "client/variables.h"
 #include "core/files/scratch_directory_testing.h"
@@ -209,6 +210,37 @@ TEST_P(TrainingTest, TheLoopStopsSavesAndResumes) {
     EXPECT_NEAR(result[0].scalar<float>(), 3, 0.1);
     ExpectTensorEqual(result[1], AsScalar<int64_t>(last));
   }
+}
+
+// As two chiefs leave them that restored at once.
+TEST_P(TrainingTest, VariablesOfDifferentRestoresAreRestoredAgain) {
+  const ScratchDirectory directory;
+  const ResourceVariable first = Variable("first", AsScalar<float>(1));
+  const ResourceVariable step = GlobalStep(On(1));
+  if (first.handle().node()->requested_device() == step.handle().node()->requested_device()) {
+    GTEST_SKIP() << "one device";
+  }
+  const ResourceVariable second = ResourceVariable::Make(On(0).WithName("second"), TensorShape(), DT_FLOAT,
+                                                         initializers::Value(AsScalar<float>(2)));
+  RecoverableState state(
+      scope_,
+      {.role = TrainingRole::kChief, .checkpoint_dir = directory.path(), .name = "chief-0", .global_step = step});
+  ASSERT_OK_AND_ASSIGN(auto session, Connect());
+  std::string from;
+  ASSERT_THAT(state.TakeLease(), IsOk());
+  ASSERT_THAT(state.Establish(*session, &from), IsOk());
+  ASSERT_THAT(state.Save(*session, 3), IsOk());
+  EXPECT_TRUE(state.IsWhole(*session).value());
+  ASSERT_THAT(session->RunTargets({second.Assign(On(0), 5.0f)}), IsOk());
+  ASSERT_THAT(session->RunNamed({{"restore_mark/value:0", Tensor::Scalar<tstring>("x 9 model.ckpt-9")}}, {},
+                                {"restore_mark/name"}, {}, nullptr),
+              IsOk());
+  EXPECT_FALSE(state.IsWhole(*session).value());
+  ASSERT_THAT(state.Establish(*session, &from), IsOk());
+  EXPECT_THAT(from, ::testing::HasSubstr("model.ckpt-3"));
+  ASSERT_OK_AND_ASSIGN(const auto values, session->Run({second.value()}));
+  EXPECT_EQ(values[0].scalar<float>(), 2);
+  EXPECT_TRUE(state.IsWhole(*session).value());
 }
 
 }  // namespace
