@@ -41,10 +41,21 @@ absl::StatusOr<int> CompareOps(const OpRegistry& ops, const std::string& file, s
 // shape of each output; unknown for a node whose inputs do not match.
 absl::Status PrintGraphFile(const OpRegistry& ops, const std::string& file, bool shapes, std::ostream& out);
 
-// weir checkpoint list PREFIX: prints name, type and shape of every tensor.
-absl::Status ListCheckpoint(const std::string& prefix, std::ostream& out);
-// weir checkpoint show PREFIX [NAME…]: also prints values; of all tensors if no name is given.
-absl::Status ShowCheckpoint(const std::string& prefix, const std::vector<std::string>& names, int max_entries,
+// The commands of weir checkpoint take a PATH: a checkpoint's prefix or index, or a directory, which stands for its
+// newest checkpoint unless stated otherwise.
+// weir checkpoint list PATH: the name, type and shape of every tensor; for a directory its checkpoints and its lease.
+absl::Status ListCheckpoint(const std::string& path, std::ostream& out);
+// weir checkpoint show PATH [NAME…]: also prints values; of all tensors, and the manifest, if no name is given.
+absl::Status ShowCheckpoint(const std::string& path, const std::vector<std::string>& names, int max_entries,
                             std::ostream& out);
+// weir checkpoint verify PATH: reads everything and compares the checksums; of all checkpoints of a directory. DataLoss
+// if one is damaged.
+absl::Status VerifyCheckpoint(const std::string& path, std::ostream& out);
+// weir checkpoint diff A B: prints the tensors that differ, and returns their number.
+absl::StatusOr<int> CompareCheckpoints(const std::string& first, const std::string& second, std::ostream& out);
+// weir checkpoint export PATH DESTINATION [NAME…]: writes the tensors, or those named, to a new checkpoint in one file,
+// slices joined.
+absl::Status ExportCheckpoint(const std::string& path, const std::string& destination,
+                              const std::vector<std::string>& names, std::ostream& out);
 
 }  // namespace weir

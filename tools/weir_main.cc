@@ -199,19 +199,40 @@ int Main(int argc, char** argv) {
   print_app->add_flag("--shapes", shapes, "Include the inferred shape of each output");
   print_app->callback([&] { result = Report(RunGraphPrint(file, shapes)); });
 
-  std::string prefix;
+  std::string checkpoint, other;
   std::vector<std::string> names;
   int max_entries = 10;
-  CLI::App* checkpoint_app = app.add_subcommand("checkpoint", "Inspect checkpoints");
+  constexpr char kCheckpointHelp[] = "A checkpoint (its files' names without .index), or a directory: its newest one";
+  CLI::App* checkpoint_app = app.add_subcommand("checkpoint", "Inspect, check, compare and export checkpoints");
   checkpoint_app->require_subcommand(1);
-  CLI::App* list_app = checkpoint_app->add_subcommand("list", "List names, types and shapes");
-  list_app->add_option("prefix", prefix, "The checkpoint: its files' names without .index")->required();
-  list_app->callback([&] { result = Report(ListCheckpoint(prefix, std::cout)); });
-  CLI::App* show_app = checkpoint_app->add_subcommand("show", "Also print values");
-  show_app->add_option("prefix", prefix, "The checkpoint: its files' names without .index")->required();
+  CLI::App* list_app = checkpoint_app->add_subcommand(
+      "list", "List a checkpoint's tensors with types and shapes, or a directory's checkpoints and its lease");
+  list_app->add_option("path", checkpoint, "A checkpoint (its files' names without .index), or a directory")
+      ->required();
+  list_app->callback([&] { result = Report(ListCheckpoint(checkpoint, std::cout)); });
+  CLI::App* show_app = checkpoint_app->add_subcommand("show", "Print the manifest and the values of tensors");
+  show_app->add_option("path", checkpoint, kCheckpointHelp)->required();
   show_app->add_option("names", names, "Tensors to show; default: all");
   show_app->add_option("--max-entries", max_entries, "Maximum number of values per tensor")->check(kNotNegative);
-  show_app->callback([&] { result = Report(ShowCheckpoint(prefix, names, max_entries, std::cout)); });
+  show_app->callback([&] { result = Report(ShowCheckpoint(checkpoint, names, max_entries, std::cout)); });
+  CLI::App* verify_app =
+      checkpoint_app->add_subcommand("verify", "Read everything and compare all checksums; exit with 1 on damage");
+  verify_app->add_option("path", checkpoint, "A checkpoint, or a directory: all of its checkpoints")->required();
+  verify_app->callback([&] { result = Report(VerifyCheckpoint(checkpoint, std::cout)); });
+  CLI::App* diff_app =
+      checkpoint_app->add_subcommand("diff", "Compare the tensors of two checkpoints; exit with 1 if they differ");
+  diff_app->add_option("first", checkpoint, kCheckpointHelp)->required();
+  diff_app->add_option("second", other, kCheckpointHelp)->required();
+  diff_app->callback([&] {
+    const absl::StatusOr<int> different = CompareCheckpoints(checkpoint, other, std::cout);
+    result = different.ok() && *different > 0 ? kFailed : Report(different.status());
+  });
+  CLI::App* export_app = checkpoint_app->add_subcommand(
+      "export", "Write tensors to a new checkpoint in one file, with slices joined, without lease or list");
+  export_app->add_option("path", checkpoint, kCheckpointHelp)->required();
+  export_app->add_option("destination", other, "The new checkpoint, such as DIR/model.ckpt")->required();
+  export_app->add_option("names", names, "Tensors to export; default: all");
+  export_app->callback([&] { result = ReportUsage(ExportCheckpoint(checkpoint, other, names, std::cout)); });
 
   try {
     app.parse(argc, argv);
