@@ -106,7 +106,8 @@ DataType StoredAs(DataType type) {
 CastLoop FindCast(DataType from, DataType to) {
   if (CastLoop loop = FindCastFromFloats(from, to)) return loop;
   if (CastLoop loop = FindCastFromSigned(from, to)) return loop;
-  return FindCastFromUnsigned(from, to);
+  if (CastLoop loop = FindCastFromUnsigned(from, to)) return loop;
+  return FindCastFloat8(from, to);
 }
 
 absl::Status RegisterCastKernels(KernelRegistry& kernels) { return kernels.Register<CastKernel>(Kernel("Cast").Cpu()); }

@@ -20,5 +20,7 @@ CastLoop FindCast(DataType from, DataType to);
 CastLoop FindCastFromFloats(DataType from, DataType to);
 CastLoop FindCastFromSigned(DataType from, DataType to);
 CastLoop FindCastFromUnsigned(DataType from, DataType to);
+// From and to eight-bit floats.
+CastLoop FindCastFloat8(DataType from, DataType to);
 
 }  // namespace weir

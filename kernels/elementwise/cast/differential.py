@@ -6,6 +6,16 @@ from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
 row("Bitcast", 0, lambda: ({"input": V((2, 4), a), "type": b} for a in [F32, I32, I64, U8] for b in [I32, U8, F64, HALF]))
 row("Cast", 0, plain(*[{"x": Fed([-3.7, 0, 1.5, 30], F32), "DstT": t} for t in (tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32)]))
 row("Cast", 0, lambda: ({"x": V((9,), a, (0, 9)), "DstT": b} for a in ALL[:-1] for b in ALL[:-1]))
+FLOAT8 = [tf.dtypes.experimental.float8_e5m2, tf.dtypes.experimental.float8_e4m3fn]
+for _t in FLOAT8:  # what infinity is as an unsigned number of 32 or 64 bits depends on the instruction
+    row("Cast", 0, each(*[lambda t, to=to: {"x": Fed(np.arange(124 if to in (U32, U64) else 256, dtype=np.uint8).view(t.as_numpy_dtype), t), "DstT": to}
+                          for to in ALL[:-1] + FLOAT8], types=[_t]))
+# Halves between neighbours, the ends of the range, what is smaller than the least number.
+ROUNDED = [sign * x for sign in (1, -1) for x in (0, 1, 1.0625, 1.1, 1.125, 1.1875, 240, 448, 449, 464, 465, 480, 57344, 61439, 61440, 61441, 7e4, 2.0 ** -6, 2.0 ** -9, 2.0 ** -10,
+                                                  1.01 * 2.0 ** -10, 2.0 ** -14, 2.0 ** -16, 2.0 ** -17, 1.01 * 2.0 ** -17, 1e-30, 1e30, 1e-310, np.inf, np.nan)]
+row("Cast", 0, each(*[lambda t, to=to: {"x": x, "DstT": to} for to in FLOAT8 for x in (Fed(ROUNDED, F64), Fed(1 + 2.0 ** -4 + 2.0 ** -40, F64))], types=[F64]),
+    each(*[lambda t, to=to: {"x": Fed(np.array(ROUNDED).astype(t.as_numpy_dtype), t), "DstT": to} for to in FLOAT8], types=[F32, HALF, BF16]),
+    each(*[lambda t, to=to: {"x": V((3,), t), "DstT": to} for to in FLOAT8], types=[I32, BOOL]))
 
 
 def rounded_by_chance(t):
