@@ -211,17 +211,24 @@ using ClipLoop = void (*)(const void* x, const void* low, int64_t low_step, cons
                           void* out, int64_t n);
 
 template <typename T>
+T ClipOne(T x, T low, T high) {
+  const T capped = high < x ? high : x;
+  return capped < low ? low : capped;
+}
+// Complex numbers have no order: each part is clipped to the bounds' part.
+template <typename T>
+std::complex<T> ClipOne(std::complex<T> x, std::complex<T> low, std::complex<T> high) {
+  return {ClipOne(x.real(), low.real(), high.real()), ClipOne(x.imag(), low.imag(), high.imag())};
+}
+
+template <typename T>
 void Clip(const void* x_data, const void* low_data, int64_t low_step, const void* high_data, int64_t high_step,
           void* out, int64_t n) {
   const auto* x = static_cast<const T*>(x_data);
   const auto* low = static_cast<const T*>(low_data);
   const auto* high = static_cast<const T*>(high_data);
   auto* z = static_cast<T*>(out);
-  for (int64_t i = 0; i < n; ++i) {
-    const T floor = low[i * low_step], ceiling = high[i * high_step];
-    const T capped = ceiling < x[i] ? ceiling : x[i];
-    z[i] = capped < floor ? floor : capped;
-  }
+  for (int64_t i = 0; i < n; ++i) z[i] = ClipOne(x[i], low[i * low_step], high[i * high_step]);
 }
 
 ClipLoop FindClip(DataType type) {
@@ -230,6 +237,7 @@ ClipLoop FindClip(DataType type) {
   case DataTypeOf<T>(): \
     return &Clip<T>;
     WEIR_FOR_FLOATS(WEIR_CLIP)
+    WEIR_FOR_COMPLEX(WEIR_CLIP)
     WEIR_FOR_SIGNED_INTEGERS(WEIR_CLIP)
     WEIR_CLIP(uint8_t)
     WEIR_CLIP(uint16_t)
@@ -276,8 +284,8 @@ absl::Status RegisterSelectKernels(KernelRegistry& kernels) {
       Kernel("BroadcastArgs").Cpu().HostMemory("s0").HostMemory("s1").HostMemory("r0")));
   RETURN_IF_ERROR(kernels.Register<BroadcastGradientArgsKernel>(
       Kernel("BroadcastGradientArgs").Cpu().HostMemory("s0").HostMemory("s1").HostMemory("r0").HostMemory("r1")));
-  const DataTypeVector clipped = {DT_FLOAT, DT_DOUBLE, DT_HALF,  DT_BFLOAT16, DT_INT8,
-                                  DT_INT16, DT_INT32,  DT_INT64, DT_UINT8,    DT_UINT16};
+  const DataTypeVector clipped = {DT_FLOAT, DT_DOUBLE, DT_HALF,  DT_BFLOAT16, DT_COMPLEX64, DT_COMPLEX128,
+                                  DT_INT8,  DT_INT16,  DT_INT32, DT_INT64,    DT_UINT8,     DT_UINT16};
   return kernels.Register<ClipByValueKernel>(Kernel("ClipByValue").Cpu().Types("T", clipped));
 }
 

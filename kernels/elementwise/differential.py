@@ -54,7 +54,11 @@ row("ApproximateEqual", 0, binary(pairs=[((5,), (5,)), ((), ())], tolerance=2.0)
 row("AddN", 0, each(lambda t: {"inputs": [V((3, 4), t)] * 1}, lambda t: {"inputs": [V((3, 4), t), V((3, 4), t)]},
                     lambda t: {"inputs": [V((0,), t), V((0,), t)]}, lambda t: {"inputs": [V((2,), t), V((3,), t)]}))
 row("ClipByValue", 0, each(lambda t: {"t": V((3, 4), t), "clip_value_min": V((), t, (-3, -1)), "clip_value_max": V((), t, (1, 3))}))
-known("ClipByValue", "DT_COMPLEX", "complex numbers have no order")
+row("ClipByValue", 0, each(*[lambda t, n=n, a=a, b=b: {"t": V((n,), t, (-2, 2)), "clip_value_min": V(a, t, (-2, 2)), "clip_value_max": V(b, t, (-2, 2))}
+                             for n, a, b in ((9, (), (9,)), (9, (9,), ()), (4, (4,), (4,)))], types=COMPLEX),
+    plain({"t": Fed([complex(np.nan, 1), complex(1, np.nan), complex(np.inf, -np.inf), 5 - 5j], C64), "clip_value_min": Fed(-1 - 2j, C64), "clip_value_max": Fed(1 + 2j, C64)}))
+# In TensorFlow's order: the bits of sums depend on it.
+row("AddN", 0, each(*[lambda t, n=n: {"inputs": [V((5,), t) for _ in range(n)]} for n in (3, 7, 8, 9, 10, 16, 17, 18, 25, 40)], types=FLOATS + COMPLEX))
 row("TanhGrad SigmoidGrad", 64, binary(None, (0.1, 1), args=("y", "dy"), pairs=SAME))
 row("SqrtGrad RsqrtGrad ReciprocalGrad InvGrad", 8, binary(None, (0.1, 2), args=("y", "dy"), pairs=SAME))
 # Gradients of functions want two inputs with as many elements; their shapes need not be one.
