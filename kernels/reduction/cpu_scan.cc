@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "core/tensor/index_tensor.h"
+#include "kernels/device/rounded_folds.h"
 #include "kernels/reduction/cpu_reduction.h"
 #include "kernels/reduction/family.h"
 
@@ -27,11 +28,13 @@ void Scan(const ScanArgs& a) {
   for (int64_t j = 0; j < a.n; ++j) {
     const int64_t at = a.offset + (a.reverse ? a.n - 1 - j : j) * a.stride;
     const Value* x = reduction_internal::Load<T>(a.in, at, a.columns, buffer);
+    if (a.exclusive) std::transform(total, total + a.columns, result, [](Sum sum) { return static_cast<Value>(sum); });
     for (int64_t c = 0; c < a.columns; ++c) {
-      const Sum before = total[c];
-      total[c] = kProduct ? before * static_cast<Sum>(x[c]) : before + static_cast<Sum>(x[c]);
-      result[c] = static_cast<Value>(a.exclusive ? before : total[c]);
+      total[c] = kProduct ? total[c] * static_cast<Sum>(x[c]) : total[c] + static_cast<Sum>(x[c]);
     }
+    // As TensorFlow rounds.
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) RoundTo<T>(total, a.columns);
+    if (!a.exclusive) std::transform(total, total + a.columns, result, [](Sum sum) { return static_cast<Value>(sum); });
     reduction_internal::Store<T>(result, a.out, at, a.columns);
   }
 }

@@ -7,6 +7,7 @@
 #include "kernels/device/elements.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/device/rounded_folds.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
 #include "kernels/segment/args.h"
 #include "kernels/segment/family.h"
@@ -63,18 +64,43 @@ absl::StatusOr<Tensor> Converted(OpKernelContext& ctx, const Tensor& tensor, Dat
   return converted;
 }
 
+// Folds n rows that lie one after the other, `stride` elements apart, in strands.
+using StrandedFold = void (*)(const void* rows, int64_t n, int64_t stride, int64_t columns, void* out);
+
+template <typename T, typename Op>
+void FoldStranded(const void* rows, int64_t n, int64_t stride, int64_t columns, void* out) {
+  for (int64_t c = 0; c < columns; c += kFloat16Block) {
+    FoldRoundedColumns<T, Op>(At16<T>(rows, c), n, stride, std::min(kFloat16Block, columns - c), true, At16<T>(out, c));
+  }
+}
+
+// nullptr for what TensorFlow folds row by row.
+StrandedFold FindStrandedFold(UpdateOp op, DataType type) {
+  const bool is_sum = op == UpdateOp::kAdd;
+  if (!is_sum && op != UpdateOp::kMul) return nullptr;
+  if (type == DT_HALF) return is_sum ? &FoldStranded<half, RoundedSum> : &FoldStranded<half, RoundedProduct>;
+  if (type != DT_BFLOAT16) return nullptr;
+  return is_sum ? &FoldStranded<bfloat16, RoundedSum> : &FoldStranded<bfloat16, RoundedProduct>;
+}
+
+enum class SegmentOrder { kSorted, kUnsorted, kSparse };
+
 // Subclasses say which rows go into which segment: sorted, unsorted or sparse.
 class SegmentKernel : public OpKernel {
  public:
-  SegmentKernel(UpdateOp op, Average average, bool sorted) : op_(op), average_(average), sorted_(sorted) {}
+  SegmentKernel(UpdateOp op, Average average, SegmentOrder order) : op_(op), average_(average), order_(order) {}
 
   absl::Status Init(OpKernelConstruction& ctx) override {
     type_ = ctx.output_types()[0];
-    fold_type_ = FoldType(type_);
+    // TensorFlow rounds each step of 16-bit sums and products, but not of sparse ones.
+    const bool is_arithmetic = op_ == UpdateOp::kAdd || op_ == UpdateOp::kMul;
+    fold_type_ = is_arithmetic && order_ != SegmentOrder::kSparse ? type_ : FoldType(type_);
+    if (order_ == SegmentOrder::kSorted && average_ == Average::kNone) stranded_ = FindStrandedFold(op_, type_);
     loop_ = FindUpdateLoop(op_, fold_type_);
     divide_ = FindUpdateLoop(UpdateOp::kDiv, fold_type_);
     if (loop_ == nullptr) return errors::Unimplemented(ctx.op(), " of ", DataTypeName(type_));
-    neutral_ = Neutral(op_, type_, sorted_);
+    neutral_ = is_arithmetic ? ScalarOf(fold_type_, op_ == UpdateOp::kMul ? 1 : 0)
+                             : Neutral(op_, type_, order_ != SegmentOrder::kUnsorted);
     return absl::OkStatus();
   }
 
@@ -116,7 +142,8 @@ class SegmentKernel : public OpKernel {
     const Tensor empty = Empty();
     const char* in = static_cast<const char*>(data.raw_data());
     char* out = static_cast<char*>(output->raw_data());
-    // Columns are independent; within one, rows are folded in order.
+    // Columns are independent; within one, rows are folded in order, or in strands as far as TensorFlow's lanes reach.
+    const int64_t stranded_columns = stranded_ == nullptr ? 0 : width / kRoundedLanes * kRoundedLanes;
     const int64_t rows = plan.ids.size() + plan.segments;
     ParallelRanges(ctx, width, rows * 1000, [&](int64_t begin, int64_t end) {
       const int64_t columns = end - begin;
@@ -125,8 +152,15 @@ class SegmentKernel : public OpKernel {
                      columns);
       }
       for (size_t i = 0; i < plan.ids.size(); ++i) {
-        if (plan.ids[i] < 0) continue;
-        loop_(out + (plan.ids[i] * width + begin) * size, in + (plan.sources[i] * width + begin) * size, 1, columns);
+        const int64_t id = plan.ids[i];
+        if (id < 0) continue;
+        const bool is_stranded = counts[id] >= kStrandedRows && begin < stranded_columns;
+        const int64_t first = is_stranded ? std::min(end, stranded_columns) : begin;
+        if (is_stranded && (i == 0 || plan.ids[i - 1] != id)) {
+          stranded_(in + (plan.sources[i] * width + begin) * size, counts[id], width, first - begin,
+                    out + (id * width + begin) * size);
+        }
+        loop_(out + (id * width + first) * size, in + (plan.sources[i] * width + first) * size, 1, end - first);
       }
       if (average_ == Average::kNone) return;
       for (int64_t s = 0; s < plan.segments; ++s) {
@@ -140,9 +174,10 @@ class SegmentKernel : public OpKernel {
 
   const UpdateOp op_;
   const Average average_;
-  const bool sorted_;
+  const SegmentOrder order_;
   DataType type_ = DT_INVALID, fold_type_ = DT_INVALID;
   UpdateLoop loop_ = nullptr, divide_ = nullptr;
+  StrandedFold stranded_ = nullptr;
   Tensor neutral_;
 };
 
@@ -152,7 +187,7 @@ TensorShape RowShape(const TensorShape& data, int leading) { return TensorShape(
 template <UpdateOp kOp, Average kAverage>
 class SortedSegmentKernel : public SegmentKernel {
  public:
-  SortedSegmentKernel() : SegmentKernel(kOp, kAverage, true) {}
+  SortedSegmentKernel() : SegmentKernel(kOp, kAverage, SegmentOrder::kSorted) {}
 
  protected:
   absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) override {
@@ -180,7 +215,7 @@ class SortedSegmentKernel : public SegmentKernel {
 template <UpdateOp kOp>
 class UnsortedSegmentKernel : public SegmentKernel {
  public:
-  UnsortedSegmentKernel() : SegmentKernel(kOp, Average::kNone, false) {}
+  UnsortedSegmentKernel() : SegmentKernel(kOp, Average::kNone, SegmentOrder::kUnsorted) {}
 
  protected:
   absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) override {
@@ -213,7 +248,7 @@ class UnsortedSegmentKernel : public SegmentKernel {
 template <Average kAverage>
 class SparseSegmentKernel : public SegmentKernel {
  public:
-  SparseSegmentKernel() : SegmentKernel(UpdateOp::kAdd, kAverage, true) {}
+  SparseSegmentKernel() : SegmentKernel(UpdateOp::kAdd, kAverage, SegmentOrder::kSparse) {}
 
  protected:
   absl::Status MakePlan(OpKernelContext& ctx, SegmentPlan* plan, TensorShape* row) override {

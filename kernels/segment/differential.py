@@ -4,6 +4,12 @@ from table import *  # pylint: disable=wildcard-import,unused-wildcard-import
 row("SegmentSum SegmentMax SegmentMin SegmentProd SegmentMean", 8, each(*[
     lambda t, i=i: {"data": V((4, 3), t, (1, 3)), "segment_ids": Fed(i, I32)}
     for i in ([0, 0, 1, 3], [1, 0, 1, 2], [0, 1, 2], [-1, 0, 1, 2])]))
+# Sums and products of 16-bit floats are rounded at each step, in TensorFlow's order.
+row("SegmentSum SegmentProd SegmentMean", 0, each(*[
+    lambda t, w=w, n=n: {"data": V((sum(n), w), t, (0.6, 1.5)), "segment_ids": Fed(np.repeat(np.arange(len(n)), n), I32)}
+    for w, n in ((24, (15, 16, 0, 17)), (13, (41, 3, 100)), (1, (20, 1)))], types=[HALF, BF16]))
+row("UnsortedSegmentSum UnsortedSegmentProd", 0, each(*[
+    lambda t, w=w: {"data": V((120, w), t, (0.6, 1.5)), "segment_ids": Fed(np.arange(120) * 7 % 5, I32), "num_segments": 5} for w in (1, 13)], types=[HALF, BF16]))
 known("SegmentProd", "gradient of SegmentProd(data=complex", "TensorFlow forgets to conjugate")
 row("UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd", 8, each(*[
     lambda t, i=i: {"data": V((4, 3), t, (1, 3)), "segment_ids": Fed(i, I32), "num_segments": 4}
