@@ -68,16 +68,17 @@ using activations::Relu6;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
+// A product, so that gradients that are not finite show up.
 struct ReluGrad {
   template <typename T>
   T operator()(T g, T x, float) const {
-    return x > T{0} ? g : T{0};
+    return static_cast<T>(g * static_cast<T>(x > T{0}));
   }
 };
 struct Relu6Grad {
   template <typename T>
   T operator()(T g, T x, float) const {
-    return (x > T{0}) & (x < T{6}) ? g : T{0};
+    return static_cast<T>(g * static_cast<T>((x > T{0}) & (x < T{6})));
   }
 };
 struct LeakyReluGrad {
