@@ -47,7 +47,6 @@ class InplaceKernel : public OpKernel {
       ASSIGN_OR_RETURN(result, ctx.input(0).DeepCopy(ctx.allocator()));
     }
     const int64_t n = shape.dim_size(0);
-    if (n == 0 && !indices.empty()) return errors::InvalidArgument("There are no rows to update in ", shape.ToString());
     if (shape.num_elements() > 0) {
       const int64_t width = shape.num_elements() / n, bytes = width * static_cast<int64_t>(DataTypeSize(dtype_));
       for (size_t k = 0; k < indices.size(); ++k) {

@@ -58,3 +58,14 @@ def constants(t):
 
 
 program("HostConst FakeParam", 0, constants, [F32, I32, STRING, BOOL])
+
+
+def inplace_without_elements(_):
+    made = []
+    for name in ("InplaceUpdate", "InplaceAdd", "InplaceSub"):
+        for x, i, v in (((0, 2), (), (0, 2)), ((0, 2), (0,), (1, 2)), ((3, 0), (1,), (1, 0)), ((), (0,), (1,))):
+            made.append(getattr(raw, name)(x=fed(V(x, F32)), i=fed(np.array(i, np.int32), I32), v=fed(V(v, F32))))
+    return made
+
+
+program("InplaceUpdate InplaceAdd InplaceSub", WORDS, inplace_without_elements, NOTYPE)
