@@ -437,3 +437,33 @@ def scattered_arrays(_):
 
 
 program("TensorArrayScatterV3 TensorArrayCloseV3 TensorArraySizeV3", 0, scattered_arrays, [None])
+
+
+def variant_of(name, metadata=b"", tensors=()):
+    """A constant that holds one encoded value."""
+    proto = tf1.make_tensor_proto(np.int32(0))
+    proto.Clear()
+    proto.dtype = tf.variant.as_datatype_enum
+    proto.variant_val.add(type_name=name, metadata=metadata, tensors=[tf.make_tensor_proto(t) for t in tensors])
+    attributes = {"dtype": tf1.AttrValue(type=proto.dtype), "value": tf1.AttrValue(tensor=proto)}
+    return tf1.get_default_graph().create_op("Const", [], [tf.variant], attrs=attributes).outputs[0]
+
+
+def numbers_in_variants(_):
+    numbers = [variant_of("int", np.int32(x).tobytes()) for x in (7, -3, 2 ** 31 - 1)]
+    numbers += [variant_of("float", np.float32(x).tobytes()) for x in (1.5, 1 / 3, np.inf, 1e20)]
+    numbers += [variant_of("double", np.float64(x).tobytes()) for x in (2.5, 1 / 3, np.nan)]
+    numbers += [variant_of("bool", b"\1"), variant_of("bool", b"\0")]
+    others = [variant_of("tensorflow::Tensor", tensors=[np.float32([1, 2])]), variant_of("tensorflow::Tensor", tensors=[np.arange(9).reshape(3, 3)]),
+              raw.TensorListReserve(element_shape=tf.constant([], I32), num_elements=2, element_dtype=F32), raw.EmptyTensorMap(), raw.OptionalNone(),
+              raw.OptionalFromValue(components=[tf.constant([.5, 2])]), variant_of("")]
+    text = lambda variant: raw.AsString(input=variant)
+    steps = []
+    for value in numbers + others:
+        steps += [text(value), text(raw.ZerosLike(x=value)), text(raw.AddN(inputs=[value, value, value]))]
+    steps += [text(raw.AddN(inputs=[numbers[0], numbers[1]])), text(raw.AddN(inputs=[numbers[0], numbers[3]])), text(raw.AddN(inputs=[numbers[0], others[2]]))]
+    steps += [raw.AsString(input=tf.stack(numbers[:2])), raw.AsString(input=numbers[0], width=30), raw.AsString(input=numbers[0], precision=2)]
+    return steps
+
+
+program("AddN AsString", WORDS, numbers_in_variants, NOTYPE)

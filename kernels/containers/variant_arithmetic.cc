@@ -1,15 +1,56 @@
 #include "kernels/containers/variant_arithmetic.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/tensor/variant_registry.h"
 #include "kernels/containers/tensor_list.h"
 #include "kernels/containers/tensor_map.h"
 #include "kernels/data/iterators/optional.h"
+#include "kernels/device/summarize.h"
 #include "kernels/ragged/ragged_variant.h"
 
 namespace weir {
 namespace {
+
+// Calls fn(a, b) with numbers that variants hold as "int", "float", "double" or "bool", the names that TensorFlow gives
+// them; their encoding is their bytes. False for other variants, and for two of different types.
+template <typename Fn>
+bool WithNumbers(const Variant& a, const Variant& b, Fn fn) {
+  const auto* const x = a.get<EncodedVariant>();
+  const auto* const y = b.get<EncodedVariant>();
+  if (x == nullptr || y == nullptr || x->TypeName() != y->TypeName()) return false;
+  const auto read = [&]<typename T>(T p, T q) {
+    if (x->metadata().size() != sizeof(T) || y->metadata().size() != sizeof(T)) return false;
+    std::memcpy(&p, x->metadata().data(), sizeof(T));
+    std::memcpy(&q, y->metadata().data(), sizeof(T));
+    fn(p, q);
+    return true;
+  };
+  if (x->TypeName() == "int") return read(int32_t{}, int32_t{});
+  if (x->TypeName() == "float") return read(float{}, float{});
+  if (x->TypeName() == "double") return read(double{}, double{});
+  if (x->TypeName() != "bool" || x->metadata().size() != 1 || y->metadata().size() != 1) return false;
+  fn(x->metadata()[0] != 0, y->metadata()[0] != 0);
+  return true;
+}
+
+template <typename T>
+Variant NumberLike(const Variant& like, T value) {
+  const std::string bytes(reinterpret_cast<const char*>(&value), sizeof(T));
+  return Variant(std::make_shared<EncodedVariant>(like.TypeName(), bytes, std::vector<Tensor>()));
+}
+
+template <typename T>
+T AddNumbers(T a, T b) {
+  if constexpr (std::is_same_v<T, int32_t>) return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+  return static_cast<T>(a + b);
+}
+
+std::string TensorText(const Tensor& tensor) {
+  return absl::StrCat("Tensor<type: ", DataTypeName(tensor.dtype()), " shape: ", tensor.shape().ToString(),
+                      " values: ", Summarize(tensor, 3), ">");
+}
 
 // One op's walk over variants. Variants share what they hold, so that few of them can stand for very many: their number
 // is limited.
@@ -74,10 +115,9 @@ class Walk {
   int64_t count_ = 0;
 };
 
-absl::StatusOr<const TensorList*> ListIn(const Variant& value, absl::string_view op) {
-  if (const TensorList* const list = value.get<TensorList>(); list != nullptr) return list;
-  return errors::Internal(op, " of variants knows tensor lists and maps, ragged tensors and optionals only, saw: ",
-                          value.empty() ? "an empty variant" : value.TypeName());
+absl::Status NoFunction(absl::string_view kind, absl::string_view op, absl::string_view type) {
+  return errors::Internal("No unary variant ", kind, "_op function found for op ", op, " Variant type_name: ", type,
+                          " for device type: CPU");
 }
 
 absl::StatusOr<Variant> Walk::ZerosLike(const OptionalVariant& optional) {
@@ -129,7 +169,10 @@ absl::StatusOr<Variant> Walk::ZerosLike(const Variant& value) {
   }
   if (const auto* const optional = value.get<OptionalVariant>()) return ZerosLike(*optional);
   if (value.get<TensorMap>() != nullptr) return Variant(std::make_shared<TensorMap>());
-  ASSIGN_OR_RETURN(const TensorList* list, ListIn(value, "ZerosLike"));
+  Variant zero;
+  if (WithNumbers(value, value, [&](auto number, auto) { zero = NumberLike(value, decltype(number){}); })) return zero;
+  const auto* const list = value.get<TensorList>();
+  if (list == nullptr) return NoFunction("unary", "ZEROS_LIKE", value.TypeName());
   auto zeros = std::make_shared<TensorList>(*list);
   for (std::optional<Tensor>& element : zeros->elements) {
     if (!element.has_value()) continue;
@@ -158,8 +201,12 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
     return errors::Internal("BinaryOpVariants: Variants a and b have different type ids.  Type names: '", a.TypeName(),
                             "' vs. '", b.TypeName(), "'");
   }
-  ASSIGN_OR_RETURN(const TensorList* x, ListIn(a, "AddN"));
-  ASSIGN_OR_RETURN(const TensorList* y, ListIn(b, "AddN"));
+  Variant number;
+  if (WithNumbers(a, b, [&](auto p, auto q) { number = NumberLike(a, AddNumbers(p, q)); })) return number;
+  const auto *const x = a.get<TensorList>(), *const y = b.get<TensorList>();
+  if (x == nullptr || y == nullptr) {
+    return NoFunction("binary", "ADD", absl::StrCat("'", x == nullptr ? a.TypeName() : b.TypeName(), "'"));
+  }
   if (x->dtype != y->dtype) {
     return errors::InvalidArgument("Trying to add two lists of tensors of different dtypes. One is ",
                                    DataTypeName(x->dtype), " and the other is ", DataTypeName(y->dtype));
@@ -188,7 +235,31 @@ absl::StatusOr<Variant> Walk::Add(const Variant& a, const Variant& b) {
   return Variant(std::move(sum));
 }
 
+std::string ValueText(const Variant& value) {
+  if (value.empty()) return "[empty]";
+  std::string text;
+  if (WithNumbers(value, value, [&](auto x, auto) { text = absl::StrCat(x); })) return text;
+  if (value.get<TensorList>() != nullptr) return "TensorList";
+  if (value.get<TensorMap>() != nullptr) return "TensorMap";
+  if (const auto* const optional = value.get<OptionalVariant>()) {
+    if (!optional->value().has_value()) return "OptionalVariant<None>";
+    for (const Tensor& component : *optional->value()) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", TensorText(component));
+    }
+    return absl::StrCat("OptionalVariant<values: (", text, ")>");
+  }
+  const auto* const encoded = value.get<EncodedVariant>();
+  if (encoded != nullptr && encoded->TypeName() == "tensorflow::Tensor" && encoded->tensors().size() == 1) {
+    return TensorText(encoded->tensors()[0]);
+  }
+  return value.value()->DebugString();
+}
+
 }  // namespace
+
+std::string VariantText(const Variant& value) {
+  return absl::StrCat("Variant<type: ", value.TypeName(), " value: ", ValueText(value), ">");
+}
 
 absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const SequenceMemory& memory,
                                          const Variant& value) {

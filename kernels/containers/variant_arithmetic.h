@@ -1,5 +1,5 @@
-// What ZerosLike and AddN make of variants: tensor lists, tensor maps and optionals count as tensors, element by
-// element, ragged tensors by value. Their tensors lie in `memory`.
+// What ZerosLike, AddN and AsString make of variants. Tensor lists, tensor maps and optionals count as tensors, element
+// by element, ragged tensors by value; a variant may also be a plain number. Their tensors lie in `memory`.
 #pragma once
 
 #include "core/kernel/op_kernel.h"
@@ -17,6 +17,7 @@ absl::StatusOr<Variant> ZerosLikeVariant(const OpKernelContext& ctx, const Seque
 absl::StatusOr<Variant> AddVariants(const OpKernelContext& ctx, const SequenceMemory& memory, const Variant& a,
                                     const Variant& b);
 
-// AddN and ZerosLike.
+// What AsString makes of a variant: its type and value, as TensorFlow writes them.
+std::string VariantText(const Variant& value);
 
 }  // namespace weir

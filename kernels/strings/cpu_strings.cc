@@ -7,6 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "core/tensor/numeric_types.h"
+#include "core/tensor/variant.h"
+#include "kernels/containers/variant_arithmetic.h"
 #include "kernels/device/parallel.h"
 #include "kernels/strings/family.h"
 #include "kernels/strings/unicode_case.h"
@@ -169,7 +171,7 @@ class AsStringKernel : public OpKernel {
     if (precision >= 0 && !decimal && !words) {
       return errors::InvalidArgument("precision not supported for datatype ", DataTypeName(type));
     }
-    if (!decimal && !IsInteger(type) && type != DT_BOOL && type != DT_STRING) {
+    if (!decimal && !IsInteger(type) && type != DT_BOOL && type != DT_STRING && type != DT_VARIANT) {
       return errors::InvalidArgument("AsString does not take ", DataTypeName(type));
     }
     constexpr int64_t kMost = 4096;
@@ -237,6 +239,8 @@ class AsStringKernel : public OpKernel {
         return std::string(in.data<bool>()[i] ? "true" : "false");
       case DT_STRING:
         return Padded(in.data<tstring>()[i]);
+      case DT_VARIANT:
+        return VariantText(in.data<Variant>()[i]);
       default:  // Init refuses the rest
         return std::string();
     }
