@@ -7,6 +7,10 @@
 #include "kernels/coordination/batch_queue.h"
 #include "kernels/coordination/family.h"
 #include "kernels/data/element_buffer.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/function.pb.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/op_def.pb.h"
 
 namespace weir {
 namespace {
@@ -241,7 +245,7 @@ class BatchFunctionKernel : public QueueingKernel {
     DataTypeVector batched;
     RETURN_IF_ERROR(ctx.GetAttr("Tin", &batched));
     batched_ = static_cast<int>(batched.size());
-    return absl::OkStatus();
+    return CheckBody(ctx);
   }
   int BatchedInputs(const OpKernelContext&) const override { return batched_; }
 
@@ -259,6 +263,38 @@ class BatchFunctionKernel : public QueueingKernel {
   }
 
  private:
+  // A batch runs on the kernel's own task. InvalidArgument for a node that asks for another, and for arguments that the
+  // function does not take.
+  static absl::Status CheckBody(OpKernelConstruction& ctx) {
+    tensorflow::NameAttrList function;
+    RETURN_IF_ERROR(ctx.GetAttr("f", &function));
+    const tensorflow::FunctionDef* const body = ctx.functions()->Find(function.name());
+    if (body == nullptr) return absl::OkStatus();  // reported where it is instantiated
+    const auto& parameters = body->signature().input_arg();
+    if (parameters.size() != static_cast<int>(ctx.input_types().size())) {
+      return errors::InvalidArgument("Function takes ", parameters.size(), " argument(s) but ",
+                                     ctx.input_types().size(), " argument(s) were passed");
+    }
+    for (int i = 0; i < parameters.size(); ++i) {
+      const auto type = static_cast<DataType>(parameters[i].type());
+      if (type == DT_INVALID || type == ctx.input_types()[i]) continue;  // an attribute may say
+      return errors::InvalidArgument("Expects arg[", i, "] to be ", DataTypeName(type), " but ",
+                                     DataTypeName(ctx.input_types()[i]), " is provided");
+    }
+    const DeviceName& here = ctx.device()->parsed_name();
+    for (const auto& node : body->node_def()) {
+      ASSIGN_OR_RETURN(DeviceName wanted, DeviceName::Parse(node.device()));
+      wanted.type.reset();
+      wanted.id.reset();
+      if (here.Matches(wanted)) continue;
+      return errors::InvalidArgument("Cannot assign a device for operation ", node.name(), ": {{node ", node.name(),
+                                     "}} was explicitly assigned to ", node.device(), " but available devices are [ ",
+                                     ctx.device()->name(),
+                                     " ]. A batched function runs on the task that collects its batches.");
+    }
+    return absl::OkStatus();
+  }
+
   // The rows of all, filled up with copies of the first one to a size that is allowed; then what was captured.
   absl::StatusOr<function_call::Tensors> Arguments(const BatchTasks& tasks) const {
     OpKernelContext& last = *tasks.back().ctx;

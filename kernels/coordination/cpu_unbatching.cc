@@ -9,6 +9,7 @@
 #include "kernels/coordination/batch_queue.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/blocking_kernel.h"
+#include "kernels/device/summarize.h"
 
 namespace weir {
 namespace {
@@ -68,14 +69,21 @@ class Exchange : public Resource {
 };
 
 absl::StatusOr<int64_t> ScalarId(const Tensor& id) {
-  if (id.dims() != 0) return errors::InvalidArgument("Input id should be scalar; Got: ", id.shape().ToString());
+  if (id.dims() != 0) {
+    return errors::InvalidArgument("Input id should be scalar; Got: Tensor<type: ", DataTypeName(id.dtype()),
+                                   " shape: ", id.shape().ToString(), " values: ", Summarize(id, 3), ">.");
+  }
   return id.scalar<int64_t>();
 }
 
 // Rows [number, first row, end] of a batch's index.
 absl::Status CheckIndex(const Tensor& index) {
   if (index.dims() == 2 && index.dim_size(1) == 3) return absl::OkStatus();
-  return errors::InvalidArgument("batch_index should be a matrix with 3 columns; Got: ", index.shape().ToString());
+  if (index.dims() != 2) {
+    return errors::InvalidArgument("Wrong shape for index tensor. Expected a matrix; Got: ", index.shape().ToString());
+  }
+  return errors::InvalidArgument(
+      "Wrong shape for index tensor. Expected 1st dimension size to be 3 ; Got: ", index.dim_size(1), ".");
 }
 
 class ExchangingKernel : public BlockingKernel {
@@ -109,8 +117,9 @@ class UnbatchKernel : public ExchangingKernel {
     const int64_t* row = index.data<int64_t>();
     for (int64_t i = 0; i < index.dim_size(0); ++i, row += 3) {
       if (row[1] < 0 || row[2] < row[1] || row[2] > data.dim_size(0)) {
-        return errors::InvalidArgument("batch_index [", row[1], ", ", row[2], ") is not within the batch of ",
-                                       data.dim_size(0));
+        return errors::InvalidArgument(
+            "Sum of split sizes must not exceed dim0-size of input tensor: batch_index has [", row[1], ", ", row[2],
+            ") where there are ", data.dim_size(0), " rows");
       }
       ASSIGN_OR_RETURN(Tensor part, data.Slice(row[1], row[2]).DeepCopy(ctx.allocator()));
       exchange->Put(row[0], std::move(part));
