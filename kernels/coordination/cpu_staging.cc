@@ -1,5 +1,8 @@
 // Stage, MapStage and OrderedMapStage, and what takes from them. All of an area find it by name; waiting is
 // asynchronous.
+#include <algorithm>
+#include <functional>
+
 #include "core/kernel/kernel_registry.h"
 #include "core/tensor/index_tensor.h"
 #include "kernels/coordination/family.h"
@@ -143,20 +146,14 @@ class MapKernel : public AsyncOpKernel {
 
  protected:
   virtual void Run(OpKernelContext& ctx, StagingMap& map, DoneCallback done) = 0;
-  static absl::StatusOr<int64_t> Key(const OpKernelContext& ctx) { return ReadInteger(ctx.input(0), "key"); }
+  // In ascending order; of any shape.
   static absl::StatusOr<std::vector<int64_t>> Indices(const OpKernelContext& ctx, int input) {
-    if (ctx.input(input).dims() != 1) {
-      return errors::InvalidArgument("indices must be a vector, got shape ", ctx.input(input).shape().ToString());
-    }
     ASSIGN_OR_RETURN(const DimVector indices, ReadIntegers(ctx.input(input)));
+    if (indices.empty()) return errors::InvalidArgument("Indices are empty");
+    if (std::adjacent_find(indices.begin(), indices.end(), std::greater_equal<>()) != indices.end()) {
+      return errors::InvalidArgument("Indices are not strictly ordered");
+    }
     return std::vector<int64_t>(indices.begin(), indices.end());
-  }
-  static StagingMap::TakeCallback Give(OpKernelContext& ctx, bool with_key, DoneCallback done) {
-    return [&ctx, with_key, done = std::move(done)](absl::StatusOr<StagingMap::Entry> entry) {
-      if (!entry.ok()) return done(entry.status());
-      if (with_key) ctx.set_output(0, Tensor::Scalar(entry->key));
-      done(SetOutputs(ctx, with_key ? 1 : 0, std::move(entry->values)));
-    };
   }
 
  private:
@@ -165,18 +162,24 @@ class MapKernel : public AsyncOpKernel {
 };
 
 class MapStageKernel : public MapKernel {
+  static absl::StatusOr<int64_t> Key(const Tensor& key) {
+    if (key.NumElements() == 0) return errors::InvalidArgument("key must not be empty");
+    if (key.NumElements() == 1) return ReadInteger(key, "key");
+    return errors::InvalidArgument("key must be an int64 scalar, got tensor with shape: ", key.shape().ToString());
+  }
+
  protected:
   void Run(OpKernelContext& ctx, StagingMap& map, DoneCallback done) override {
-    const absl::StatusOr<int64_t> key = Key(ctx);
+    const absl::StatusOr<int64_t> key = Key(ctx.input(0));
     if (!key.ok()) return done(key.status());
     absl::StatusOr<std::vector<int64_t>> indices = Indices(ctx, 1);
     if (!indices.ok()) return done(indices.status());
-    std::vector<Tensor> values;
-    for (int i = 2; i < ctx.num_inputs(); ++i) values.push_back(ctx.locked_input(i));
-    if (indices->empty() || indices->size() != values.size()) {
-      return done(errors::InvalidArgument("The number of indices, ", indices->size(), ", must be that of the values, ",
-                                          values.size(), ", and positive"));
+    const size_t given = ctx.num_inputs() - 2;
+    if (indices->size() > given) {
+      return done(errors::InvalidArgument("There are ", indices->size(), " indices but only ", given, " values"));
     }
+    std::vector<Tensor> values;
+    for (size_t i = 0; i < indices->size(); ++i) values.push_back(ctx.locked_input(2 + static_cast<int>(i)));
     map.Put(ctx.cancellation(), *key, *std::move(indices), std::move(values), std::move(done));
   }
 };
@@ -185,39 +188,42 @@ enum class MapRead { kTake, kTakeAny, kPeek };
 
 template <MapRead kRead>
 class MapReadKernel : public MapKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    node_name_ = ctx.name();
+    return MapKernel::Init(ctx);
+  }
+
  protected:
   void Run(OpKernelContext& ctx, StagingMap& map, DoneCallback done) override {
+    constexpr int kFirst = kRead == MapRead::kTakeAny ? 1 : 0;  // of the outputs; the key goes before them
     std::optional<int64_t> key;
     if (kRead != MapRead::kTakeAny) {
-      const absl::StatusOr<int64_t> given = Key(ctx);
+      if (ctx.input(0).dims() != 0) {
+        return done(errors::InvalidArgument("key must be an int64 scalar: ", ctx.input(0).shape().ToString()));
+      }
+      const absl::StatusOr<int64_t> given = ReadInteger(ctx.input(0), "key");
       if (!given.ok()) return done(given.status());
       key = *given;
     }
     absl::StatusOr<std::vector<int64_t>> indices = Indices(ctx, kRead == MapRead::kTakeAny ? 0 : 1);
     if (!indices.ok()) return done(indices.status());
-    if (absl::Status status = CheckFits(ctx, map, *indices); !status.ok()) return done(std::move(status));
-    auto give = Give(ctx, kRead == MapRead::kTakeAny, std::move(done));
+    StagingMap::Selection selection{*std::move(indices), {}, node_name_};
+    for (int i = kFirst; i < ctx.num_outputs(); ++i) selection.types.push_back(ctx.expected_output_dtype(i));
+    auto give = [&ctx, done = std::move(done)](absl::StatusOr<StagingMap::Entry> entry) {
+      if (!entry.ok()) return done(entry.status());
+      if (kFirst > 0) ctx.set_output(0, Tensor::Scalar(entry->key));
+      done(SetOutputs(ctx, kFirst, std::move(entry->values)));
+    };
     if (kRead == MapRead::kPeek) {
-      map.Peek(ctx.cancellation(), *key, *std::move(indices), std::move(give));
+      map.Peek(ctx.cancellation(), *key, std::move(selection), std::move(give));
     } else {
-      map.Take(ctx.cancellation(), key, *std::move(indices), std::move(give));
+      map.Take(ctx.cancellation(), key, std::move(selection), std::move(give));
     }
   }
 
  private:
-  // Checked before anything is taken, or it would be lost. Bad indices are reported once there is an entry.
-  static absl::Status CheckFits(const OpKernelContext& ctx, const StagingMap& map,
-                                const std::vector<int64_t>& indices) {
-    const int first = kRead == MapRead::kTakeAny ? 1 : 0;
-    bool fits = static_cast<int>(indices.size()) == ctx.num_outputs() - first;
-    for (size_t i = 0; fits && i < indices.size(); ++i) {
-      const DataTypeVector& types = map.types();
-      const bool exists = indices[i] >= 0 && indices[i] < static_cast<int64_t>(types.size());
-      fits = !exists || types[indices[i]] == ctx.expected_output_dtype(first + static_cast<int>(i));
-    }
-    if (fits) return absl::OkStatus();
-    return NoFit(ctx, first, indices.size());
-  }
+  std::string node_name_;
 };
 
 template <bool kComplete>

@@ -141,6 +141,47 @@ for prefix in ("Map", "OrderedMap"):
             maps(prefix), [F32, STRING])
 
 
+def keys_and_indices(prefix):
+    """Which TensorFlow takes as they are, and which it rejects."""
+
+    def build(_):
+        area = lambda name, dtypes=(F32, I32): dict(shared_name=prefix + name, dtypes=list(dtypes))
+        op = lambda name, where, **kw: getattr(raw, prefix + name)(**where, **kw)
+        first, second = lambda: fed(1.0, F32), lambda: fed(2, I32)
+        given = lambda values: [make() for make in values]
+        put = lambda key, indices, values, where: op("Stage", where, key=fed(key, I64), indices=fed(indices, I32), values=given(values))
+        read = lambda name, key, indices, where: op(name, where, key=fed(key, I64), indices=fed(indices, I32))
+        steps = []
+        for key in (1, [1], [[1]], [], [1, 2]):
+            steps += [put(key, [0, 1], (first, second), area("keys")), op("Size", area("keys"))]
+        for i, indices in enumerate(([0], [1], [0, 0], [1, 0], [2, 0], [-1, 0], [0, 1, 2], [], [[0, 1]], 0, [3])):
+            where = area("both %d" % i)
+            if indices != [0, 1, 2]:
+                steps += [put(5, indices, (first, second), where)]
+            steps += [op("IncompleteSize", where), op("Size", where)]
+        for i, (indices, value) in enumerate((([0], first), ([1], second), ([1], first), ([5], first), ([-1], first), ([], first))):
+            where = area("one %d" % i)
+            steps += [put(7, indices, (value,), where), op("IncompleteSize", where)]
+        where = area("read")
+        steps += [put(1, [0], (first,), where), put(1, [0], (first,), where), put(1, [1], (second,), where), put(1, [1], (second,), where),
+                  put(1, [0], (first,), where), op("Size", where), op("IncompleteSize", where)]
+        for indices in ([0, 1], [1, 0], [2, 0], [-1, 0], [], [0, 0], [0, 1, 0], [[0, 1]]):
+            steps.append(read("Peek", 1, indices, where))
+        steps += [read("Peek", key, [0, 1], where) for key in ([1], [], [1, 2])]
+        # Outputs that the components do not fit.
+        steps += [read("Peek", 1, [1], area("read", [F32])), read("Peek", 1, [1], where), read("Peek", 1, [0], where), op("Size", where)]
+        steps += [read("Unstage", 1, [1], area("read", [I32])), read("Unstage", 1, [1], area("read", [I32])), op("Size", where)]
+        steps += [put(1, [0, 1], (first, second), dict(area("full"), capacity=1)), put(2, [0], (first,), dict(area("full"), capacity=1))]
+        return steps
+
+    build.__name__ = "keys_and_indices"
+    return build
+
+
+for prefix in ("Map", "OrderedMap"):
+    program(" ".join(prefix + n for n in ("Stage", "Unstage", "Peek", "Size", "IncompleteSize")), WORDS, keys_and_indices(prefix), NOTYPE)
+
+
 def mutexes(t):
     return [raw.ConsumeMutexLock(mutex_lock=raw.MutexLock(mutex=raw.MutexV2(shared_name="m"))) for _ in range(2)]
 
@@ -210,3 +251,35 @@ def batch_functions(_):
 
 
 program("BatchFunction", WORDS, batch_functions, [None])
+
+
+def misplaced_batches(_):
+    """Functions whose nodes are on other tasks, or that take other arguments."""
+    rows = tf.TensorSpec([None], F32)
+
+    def on(device):
+        def call(x):
+            with tf.device(device):
+                return raw.Neg(x=x)
+
+        return tf.function(call, autograph=False).get_concrete_function(rows)
+
+    def run(f, *inputs):
+        return raw.BatchFunction(in_tensors=list(inputs), captured_tensors=[], f=f, num_batch_threads=1, max_batch_size=4, batch_timeout_micros=100,
+                                 allowed_batch_sizes=[], Tout=[F32])
+
+    steps = [run(on(device), fed(V((2,), F32))) for device in ("", "/cpu:0", "/job:elsewhere", "/task:7")]
+    return steps + [run(on(""), fed(V((2,), I32))), run(on(""), fed(V((2,), F32)), fed(V((2,), F32)))]
+
+
+program("BatchFunction", 0, misplaced_batches, NOTYPE)
+
+
+def bad_parts(_):
+    def part(index, number, shape=(2,)):
+        return raw.Unbatch(batched_tensor=fed(V(shape, F32)), batch_index=fed(np.array(index), I64), id=fed(number, I64), timeout_micros=1000)
+
+    return [part([[5, 0, 2]], 5), part([[0, 0, 2]], [0]), part([[7, 0]], 7)]
+
+
+program("Unbatch", WORDS, bad_parts, NOTYPE)

@@ -16,6 +16,28 @@ absl::Status TooLarge(int64_t bytes, int64_t limit) {
                                    "' bytes into Staging Area with a memory limit of '", limit, "'.");
 }
 
+absl::Status OutOfBounds(int64_t key, int64_t index, size_t size) {
+  return errors::InvalidArgument("Index '", static_cast<uint64_t>(index), "' for key '", key, "' was out of bounds '",
+                                 size, "'.");
+}
+
+// Internal unless a node with outputs of these types can take the values.
+absl::Status CheckOutputs(const std::vector<Tensor>& values, const StagingMap::Selection& selection) {
+  for (size_t i = 0; i < selection.types.size(); ++i) {
+    if (i >= values.size()) {
+      return errors::Internal("Missing ", i, "-th output from {{node ", selection.node, "}}");
+    }
+    if (values[i].dtype() != selection.types[i]) {
+      return errors::Internal("Output ", i, " of type ", DataTypeName(values[i].dtype()),
+                              " does not match declared output type ", DataTypeName(selection.types[i]),
+                              " for node {{node ", selection.node, "}}");
+    }
+  }
+  if (values.size() == selection.types.size()) return absl::OkStatus();
+  return errors::Internal(values.size(), " components for the ", selection.types.size(), " outputs of {{node ",
+                          selection.node, "}}");
+}
+
 }  // namespace
 
 // --- StagingArea ---
@@ -80,20 +102,10 @@ void StagingArea::Clear() {
 
 // --- StagingMap ---
 
-absl::Status StagingMap::CheckPut(int64_t key, const Tuple* present, const std::vector<int64_t>& indices,
-                                  const std::vector<Tensor>& values) const {
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const int64_t index = indices[i];
-    if (index < 0 || index >= static_cast<int64_t>(types_.size())) {
-      return errors::InvalidArgument("Index '", index, "' for key '", key, "' was out of bounds '", types_.size(),
-                                     "'.");
-    }
-    if (values[i].dtype() != types_[index]) {
-      return errors::InvalidArgument("Component ", index, " has type ", DataTypeName(values[i].dtype()), ", expected ",
-                                     DataTypeName(types_[index]));
-    }
-    const bool twice = std::find(indices.begin(), indices.begin() + i, index) != indices.begin() + i;
-    if (twice || (present != nullptr && (*present)[index].has_value())) {
+absl::Status StagingMap::CheckPut(int64_t key, const Tuple* present, const std::vector<int64_t>& indices) const {
+  for (const int64_t index : indices) {
+    if (index < 0 || index >= static_cast<int64_t>(types_.size())) return OutOfBounds(key, index, types_.size());
+    if (present != nullptr && (*present)[index].has_value()) {
       return errors::InvalidArgument("The tensor for index '", index, "' for key '", key, "' was already initialized '",
                                      types_.size(), "'.");
     }
@@ -103,26 +115,27 @@ absl::Status StagingMap::CheckPut(int64_t key, const Tuple* present, const std::
 
 bool StagingMap::TryPut(int64_t key, const std::vector<int64_t>& indices, std::vector<Tensor>& values,
                         absl::Status* status) {
-  auto found = incomplete_.find(key);
-  const bool is_new = found == incomplete_.end();
-  *status = CheckPut(key, is_new ? nullptr : &found->second, indices, values);
-  if (!status->ok()) return true;
   const int64_t bytes = BytesOf(values);
   if (limits_.memory_limit > 0 && bytes > limits_.memory_limit) {
     *status = TooLarge(bytes, limits_.memory_limit);
     return true;
   }
-  const int64_t entries = static_cast<int64_t>(complete_.size() + incomplete_.size());
-  if (limits_.capacity > 0 && is_new && entries >= limits_.capacity) return false;
   if (limits_.memory_limit > 0 && bytes_ + bytes > limits_.memory_limit) return false;
-  if (is_new) found = incomplete_.emplace(key, Tuple(types_.size())).first;
+  if (indices.size() == types_.size()) {
+    if (limits_.capacity > 0 && static_cast<int64_t>(complete_.size()) >= limits_.capacity) return false;
+    if (complete_.try_emplace(key, values.begin(), values.end()).second) bytes_ += bytes;
+    return true;
+  }
+  auto found = incomplete_.find(key);
+  *status = CheckPut(key, found == incomplete_.end() ? nullptr : &found->second, indices);
+  if (!status->ok()) return true;
+  if (found == incomplete_.end()) found = incomplete_.emplace(key, Tuple(types_.size())).first;
   Tuple& tuple = found->second;
   for (size_t i = 0; i < indices.size(); ++i) tuple[indices[i]] = std::move(values[i]);
   bytes_ += bytes;
   if (!std::all_of(tuple.begin(), tuple.end(), [](const auto& component) { return component.has_value(); }))
     return true;
   if (complete_.count(key) > 0) {
-    *status = errors::InvalidArgument("Key ", key, " is in the map already");
     for (const auto& component : tuple) bytes_ -= component->TotalBytes();
   } else {
     complete_.emplace(key, std::move(tuple));
@@ -141,23 +154,20 @@ void StagingMap::Put(CancellationManager* cancellation, int64_t key, std::vector
 }
 
 absl::StatusOr<std::vector<Tensor>> StagingMap::Components(std::map<int64_t, Tuple>::iterator entry,
-                                                           const std::vector<int64_t>& indices, bool remove) {
+                                                           const Selection& selection, bool remove) {
   Tuple& tuple = entry->second;
   std::vector<Tensor> values;
-  for (const int64_t index : indices) {
-    if (index < 0 || index >= static_cast<int64_t>(tuple.size())) {
-      return errors::InvalidArgument("Index '", index, "' for key '", entry->first, "' was out of bounds '",
-                                     tuple.size(), "'.");
-    }
-    const bool twice = remove && std::count(indices.begin(), indices.end(), index) > 1;
-    if (twice || !tuple[index].has_value()) {
+  for (const int64_t index : selection.indices) {
+    if (index < 0 || index >= static_cast<int64_t>(tuple.size())) return OutOfBounds(entry->first, index, tuple.size());
+    if (!tuple[index].has_value()) {
       return errors::InvalidArgument("Tensor at index '", index, "' for key '", entry->first,
                                      "' has already been removed.");
     }
     values.push_back(*tuple[index]);
   }
+  RETURN_IF_ERROR(CheckOutputs(values, selection));
   if (!remove) return values;
-  for (const int64_t index : indices) tuple[index].reset();
+  for (const int64_t index : selection.indices) tuple[index].reset();
   bytes_ -= BytesOf(values);
   if (std::none_of(tuple.begin(), tuple.end(), [](const auto& component) { return component.has_value(); })) {
     complete_.erase(entry);
@@ -165,14 +175,14 @@ absl::StatusOr<std::vector<Tensor>> StagingMap::Components(std::map<int64_t, Tup
   return values;
 }
 
-void StagingMap::Take(CancellationManager* cancellation, std::optional<int64_t> key, std::vector<int64_t> indices,
+void StagingMap::Take(CancellationManager* cancellation, std::optional<int64_t> key, Selection selection,
                       TakeCallback done) {
   auto taken = std::make_shared<Entry>();
-  const auto attempt = [self = shared_from_this(), key, indices = std::move(indices), taken](absl::Status* status) {
+  const auto attempt = [self = shared_from_this(), key, selection = std::move(selection), taken](absl::Status* status) {
     auto entry = key.has_value() ? self->complete_.find(*key) : self->complete_.begin();
     if (entry == self->complete_.end()) return false;
     taken->key = entry->first;
-    absl::StatusOr<std::vector<Tensor>> values = self->Components(entry, indices, /*remove=*/true);
+    absl::StatusOr<std::vector<Tensor>> values = self->Components(entry, selection, /*remove=*/true);
     if (values.ok()) {
       taken->values = *std::move(values);
     } else {
@@ -186,12 +196,12 @@ void StagingMap::Take(CancellationManager* cancellation, std::optional<int64_t> 
   });
 }
 
-void StagingMap::Peek(CancellationManager* cancellation, int64_t key, std::vector<int64_t> indices, TakeCallback done) {
+void StagingMap::Peek(CancellationManager* cancellation, int64_t key, Selection selection, TakeCallback done) {
   auto seen = std::make_shared<Entry>();
-  const auto attempt = [self = shared_from_this(), key, indices = std::move(indices), seen](absl::Status* status) {
+  const auto attempt = [self = shared_from_this(), key, selection = std::move(selection), seen](absl::Status* status) {
     auto entry = self->complete_.find(key);
     if (entry == self->complete_.end()) return false;
-    absl::StatusOr<std::vector<Tensor>> values = self->Components(entry, indices, /*remove=*/false);
+    absl::StatusOr<std::vector<Tensor>> values = self->Components(entry, selection, /*remove=*/false);
     if (values.ok()) {
       seen->values = *std::move(values);
     } else {

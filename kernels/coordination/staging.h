@@ -60,27 +60,33 @@ class StagingMap : public Resource, public std::enable_shared_from_this<StagingM
       : limits_(limits),
         types_(std::move(types)),
         line_(std::make_shared<RequestLine>(RequestLine::Discipline::kWhoeverCan)) {}
-  const DataTypeVector& types() const { return types_; }
   std::string DebugString() const override { return absl::StrCat("Staging map, ", size(), " entries"); }
 
-  // Components indices[i] of `key`.
+  // What a reader takes: components in ascending order, for a node's outputs of these types.
+  struct Selection {
+    std::vector<int64_t> indices;
+    DataTypeVector types;
+    std::string node;  // for errors
+  };
+
+  // Components indices[i] of `key`, in ascending order. A complete entry waits for room; components that come one after
+  // the other wait for memory only. What is put under a key that is there already is dropped.
   void Put(CancellationManager* cancellation, int64_t key, std::vector<int64_t> indices, std::vector<Tensor> values,
            RequestLine::DoneCallback done);
-  // Removes components, once the entry is complete. Without a key: of any entry.
-  void Take(CancellationManager* cancellation, std::optional<int64_t> key, std::vector<int64_t> indices,
-            TakeCallback done);
-  void Peek(CancellationManager* cancellation, int64_t key, std::vector<int64_t> indices, TakeCallback done);
+  // Removes components, once the entry is complete. Without a key: of any entry. Nothing is removed where the node's
+  // outputs cannot take it: Internal then.
+  void Take(CancellationManager* cancellation, std::optional<int64_t> key, Selection selection, TakeCallback done);
+  void Peek(CancellationManager* cancellation, int64_t key, Selection selection, TakeCallback done);
   int64_t size() const;  // of complete entries
   int64_t incomplete_size() const;
   void Clear();
 
  private:
   bool TryPut(int64_t key, const std::vector<int64_t>& indices, std::vector<Tensor>& values, absl::Status* status);
-  absl::Status CheckPut(int64_t key, const Tuple* present, const std::vector<int64_t>& indices,
-                        const std::vector<Tensor>& values) const;
+  absl::Status CheckPut(int64_t key, const Tuple* present, const std::vector<int64_t>& indices) const;
   // The components; InvalidArgument where one is not there. With `remove` they are gone then.
-  absl::StatusOr<std::vector<Tensor>> Components(std::map<int64_t, Tuple>::iterator entry,
-                                                 const std::vector<int64_t>& indices, bool remove);
+  absl::StatusOr<std::vector<Tensor>> Components(std::map<int64_t, Tuple>::iterator entry, const Selection& selection,
+                                                 bool remove);
 
   const StagingLimits limits_;
   const DataTypeVector types_;
