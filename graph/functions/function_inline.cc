@@ -79,14 +79,36 @@ class Inliner {
   Node* result_node_ = nullptr;
 };
 
+// What does not fit in a call, in TensorFlow's words; empty if everything does.
+std::string Misfit(const FunctionBody& body, const Node& call) {
+  if (call.input_types().size() != body.arg_types.size()) {
+    return absl::StrCat("Expects ", body.arg_types.size(), " arguments, but ", call.input_types().size(),
+                        " is provided");
+  }
+  for (size_t i = 0; i < body.arg_types.size(); ++i) {
+    if (call.input_types()[i] == body.arg_types[i]) continue;
+    return absl::StrCat("Expects arg[", i, "] to be ", DataTypeName(body.arg_types[i]), " but ",
+                        DataTypeName(call.input_types()[i]), " is provided");
+  }
+  if (call.output_types().size() != body.ret_types.size()) {
+    return absl::StrCat(call.op() == "SymbolicGradient" ? "SymGrad" : "The call", " expects to return ",
+                        call.output_types().size(), " tensor(s), but get ", body.ret_types.size(),
+                        " tensor(s) instead.");
+  }
+  for (size_t i = 0; i < body.ret_types.size(); ++i) {
+    if (call.output_types()[i] == body.ret_types[i]) continue;
+    return absl::StrCat("Expect ", i, "-th output is of type ", DataTypeName(call.output_types()[i]), " but get ",
+                        DataTypeName(body.ret_types[i]));
+  }
+  return "";
+}
+
 absl::Status Inliner::CheckTypes() const {
-  const bool same = std::equal(body_.arg_types.begin(), body_.arg_types.end(), call_->input_types().begin(),
-                               call_->input_types().end()) &&
-                    std::equal(body_.ret_types.begin(), body_.ret_types.end(), call_->output_types().begin(),
-                               call_->output_types().end());
-  if (same) return absl::OkStatus();
-  return errors::InvalidArgument("Node '", call_->name(), "' calls with (", DataTypeListName(call_->input_types()),
-                                 ") -> (", DataTypeListName(call_->output_types()), ") a function of type (",
+  const std::string misfit = Misfit(body_, *call_);
+  if (misfit.empty()) return absl::OkStatus();
+  return errors::InvalidArgument(misfit, "\nNode '", call_->name(), "' calls with (",
+                                 DataTypeListName(call_->input_types()), ") -> (",
+                                 DataTypeListName(call_->output_types()), ") a function of type (",
                                  DataTypeListName(body_.arg_types), ") -> (", DataTypeListName(body_.ret_types), ")");
 }
 

@@ -140,9 +140,9 @@ class CaseKernel : public AsyncOpKernel {
   }
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     const Tensor index = ctx.locked_input(0);
-    if (index.dtype() != DT_INT32 || index.dims() != 0) {
-      return done(errors::InvalidArgument("branch_index must be a scalar int32, not ", DataTypeName(index.dtype()),
-                                          index.shape().ToString()));
+    if (index.dims() != 0) return done(errors::InvalidArgument("branch_index must be scalar"));
+    if (index.dtype() != DT_INT32) {
+      return done(errors::InvalidArgument("branch_index must be int32, not ", DataTypeName(index.dtype())));
     }
     const int32_t chosen = index.scalar<int32_t>();
     const bool is_in_range = chosen >= 0 && chosen < static_cast<int32_t>(branches_.size());

@@ -55,16 +55,22 @@ class WhileRun : public std::enable_shared_from_this<WhileRun> {
     RETURN_IF_ERROR(result_.status());
     RETURN_IF_ERROR(CheckCancelled(ctx_));  // functions that run no kernel do not notice
     if (in_body_) {
-      if (result_->size() != ctx_.num_inputs()) {
-        return errors::InvalidArgument("The body of a While returned ", result_->size(), " values for ",
-                                       ctx_.num_inputs(), " loop variables");
+      if (static_cast<int>(result_->size()) != ctx_.num_inputs()) {
+        return errors::InvalidArgument("While loop body returned ", result_->size(),
+                                       " arguments. Expected: ", ctx_.num_inputs(), ".");
+      }
+      for (int i = 0; i < ctx_.num_inputs(); ++i) {
+        if ((*result_)[i].dtype() == ctx_.expected_output_dtype(i)) continue;
+        return errors::InvalidArgument("Expected type ", DataTypeName(ctx_.expected_output_dtype(i)),
+                                       " for return value ", i, " but got ", DataTypeName((*result_)[i].dtype()), ".");
       }
       values_ = *std::move(result_);
       in_body_ = false;
       return true;
     }
     if (result_->size() != 1) {
-      return errors::InvalidArgument("The condition of a While must return one value, not ", result_->size());
+      return errors::InvalidArgument("Expected a single scalar return value from WhileOp cond, got ", result_->size(),
+                                     " tensors.");
     }
     ASSIGN_OR_RETURN(in_body_, Truth(result_->front()));
     return in_body_;
@@ -95,7 +101,7 @@ class ForRun : public std::enable_shared_from_this<ForRun> {
         done_(std::move(done)) {}
 
   void Run() {
-    while (delta_ > 0 ? i_ < limit_ : delta_ < 0 && i_ > limit_) {
+    while (HasNext()) {
       phase_.store(kLaunching, std::memory_order_relaxed);
       Tensors args = std::exchange(values_, {});
       args.insert(args.begin(), Tensor::Scalar<int32_t>(static_cast<int32_t>(i_)));
@@ -112,21 +118,34 @@ class ForRun : public std::enable_shared_from_this<ForRun> {
  private:
   enum Phase { kLaunching, kReturned, kDone };
 
+  bool HasNext() const { return delta_ > 0 ? i_ < limit_ : delta_ < 0 && i_ > limit_; }
+
   // False if the loop has failed.
   bool Take() {
-    absl::Status status = result_.status();
-    if (status.ok()) status = CheckCancelled(ctx_);
-    if (status.ok() && static_cast<int>(result_->size()) != ctx_.num_outputs()) {
-      status = errors::InvalidArgument("The body of a For returned ", result_->size(), " values for ",
-                                       ctx_.num_outputs(), " loop variables");
-    }
-    if (!status.ok()) {
+    if (absl::Status status = TakeResult(); !status.ok()) {
       done_(std::move(status));
       return false;
     }
+    return true;
+  }
+
+  // The last results are checked as the node's outputs.
+  absl::Status TakeResult() {
+    RETURN_IF_ERROR(result_.status());
+    RETURN_IF_ERROR(CheckCancelled(ctx_));
     values_ = *std::move(result_);
     i_ += delta_;
-    return true;
+    const int results = static_cast<int>(values_.size());
+    if (results > ctx_.num_outputs() && HasNext()) {
+      return errors::InvalidArgument("For loop body returned ", results, " arguments. Expected: ", ctx_.num_outputs());
+    }
+    if (results != ctx_.num_outputs()) return SetOutputs(ctx_, std::move(values_));
+    for (int i = 0; HasNext() && i < results; ++i) {
+      if (values_[i].dtype() == ctx_.expected_output_dtype(i)) continue;
+      return errors::InvalidArgument("Expects arg[", i + 1, "] to be ", DataTypeName(ctx_.expected_output_dtype(i)),
+                                     " but ", DataTypeName(values_[i].dtype()), " is provided");
+    }
+    return absl::OkStatus();
   }
 
   OpKernelContext& ctx_;
@@ -151,10 +170,12 @@ class ForKernel : public AsyncOpKernel {
     int64_t bounds[3];
     for (int i = 0; i < 3; ++i) {
       const Tensor bound = ctx.locked_input(i);
-      if (bound.dtype() != DT_INT32 || bound.dims() != 0) {
-        static constexpr const char* kNames[] = {"start", "limit", "delta"};
-        return done(errors::InvalidArgument(kNames[i], " must be a scalar int32, not ", DataTypeName(bound.dtype()),
-                                            bound.shape().ToString()));
+      static constexpr const char* kNames[] = {"start", "limit", "delta"};
+      if (bound.dims() != 0) {
+        return done(errors::InvalidArgument(kNames[i], " must be a scalar, but ", bound.shape().ToString()));
+      }
+      if (bound.dtype() != DT_INT32) {
+        return done(errors::InvalidArgument(kNames[i], " must be int32, not ", DataTypeName(bound.dtype())));
       }
       bounds[i] = bound.scalar<int32_t>();
     }

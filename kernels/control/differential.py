@@ -187,3 +187,44 @@ def selected_variable(t):
 
 
 program("RefSelect", 0, selected_variable, [F32, I32])
+
+
+# Functions that do not fit where they are called.
+NUMBER, REAL = tf.TensorSpec([], I32), tf.TensorSpec([], F32)
+
+
+def misfit(ops, make):
+    """`make()` gives the outputs of one node, in a graph of its own: TensorFlow rejects a graph for any of its nodes."""
+
+    def build(_):
+        return [make()]
+
+    build.__name__ = ops
+    program(ops, WORDS, build, NOTYPE)
+
+
+def of_number(call):
+    return function(call, NUMBER)
+
+
+for body, condition in ((lambda x: (x + 1, x), lambda x: x < 3), (lambda x: tf.cast(x, F32), lambda x: x < 3), (lambda x: x + 1, lambda x: (x < 3, x))):
+    for name in ("While", "StatelessWhile"):
+        misfit(name, lambda name=name, body=body, condition=condition: getattr(raw, name)(input=[fed(0, I32)], cond=of_number(condition), body=of_number(body)))
+for body in (lambda i, x: (x + 1, x), lambda i, x: [], lambda i, x: tf.cast(x, F32)):
+    for limit in (1, 3):
+        misfit("For", lambda body=body, limit=limit: raw.For(start=fed(0, I32), limit=fed(limit, I32), delta=fed(1, I32), input=[fed(0, I32)],
+                                                             body=function(body, NUMBER, NUMBER)))
+for bounds in (([0], 3, 1), (0, [3], 1), (0, 3, [1])):
+    misfit("For", lambda bounds=bounds: raw.For(start=fed(bounds[0], I32), limit=fed(bounds[1], I32), delta=fed(bounds[2], I32), input=[fed(0, I32)],
+                                                body=function(lambda i, x: x + i, NUMBER, NUMBER)))
+for branch in (lambda x: (x, x), lambda x: [], lambda x: tf.cast(x, F32)):
+    for name in ("If", "StatelessIf"):
+        misfit(name, lambda name=name, branch=branch: getattr(raw, name)(cond=fed(True, BOOL), input=[fed(0, I32)], Tout=[I32], then_branch=of_number(branch),
+                                                                         else_branch=of_number(lambda x: x)))
+    for name in ("Case", "StatelessCase"):
+        misfit(name, lambda name=name, branch=branch: getattr(raw, name)(branch_index=fed(0, I32), input=[fed(0, I32)], Tout=[I32],
+                                                                         branches=[of_number(branch), of_number(lambda x: x)]))
+misfit("Case", lambda: raw.Case(branch_index=fed([0], I32), input=[fed(0, I32)], Tout=[I32], branches=[of_number(lambda x: x)]))
+for count, types, seed in ((1, [F32], F32), (3, [F32], F32), (2, [F32, F32], F32), (2, [F32], I32)):
+    misfit("SymbolicGradient", lambda count=count, types=types, seed=seed: raw.SymbolicGradient(
+        input=[fed(3, F32)] * (count - 1) + [fed(1, seed)], Tout=types, f=function(lambda x: x * x, REAL)))

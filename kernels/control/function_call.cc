@@ -34,8 +34,12 @@ Tensors Inputs(const OpKernelContext& ctx, int first) {
 
 absl::Status SetOutputs(OpKernelContext& ctx, Tensors values) {
   if (static_cast<int>(values.size()) != ctx.num_outputs()) {
-    return errors::InvalidArgument("The function returns ", values.size(), " values but the node has ",
-                                   ctx.num_outputs(), " outputs");
+    return errors::Internal("Expect to produce ", ctx.num_outputs(), " tensors, but only get ", values.size());
+  }
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    if (values[i].dtype() == ctx.expected_output_dtype(i)) continue;
+    return errors::Internal("Expect ", i, "-th output is of type ", DataTypeName(ctx.expected_output_dtype(i)),
+                            " but get ", DataTypeName(values[i].dtype()));
   }
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, std::move(values[i]));
   return absl::OkStatus();

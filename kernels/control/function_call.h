@@ -18,6 +18,7 @@ absl::StatusOr<FunctionRuntime::Handle> InstantiateAttr(OpKernelConstruction& ct
 FunctionRuntime::RunOptions OptionsFor(const OpKernelContext& ctx);
 // The kernel's inputs from `first` on.
 Tensors Inputs(const OpKernelContext& ctx, int first);
+// Internal if their number or types are not the node's.
 absl::Status SetOutputs(OpKernelContext& ctx, Tensors values);
 // Sets the kernel's outputs to the returned tensors.
 void Call(OpKernelContext& ctx, FunctionRuntime::Handle handle, Tensors args, AsyncOpKernel::DoneCallback done);
@@ -25,11 +26,3 @@ void Call(OpKernelContext& ctx, FunctionRuntime::Handle handle, Tensors args, As
 absl::StatusOr<bool> Truth(const Tensor& tensor);
 
 }  // namespace weir::function_call
-
-namespace weir {
-
-class KernelRegistry;
-
-// While and For.
-
-}  // namespace weir
