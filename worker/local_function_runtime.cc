@@ -38,6 +38,11 @@ const tensorflow::FunctionDef* LocalFunctionRuntime::Find(absl::string_view name
   return options_.library.Find(name);
 }
 
+const tensorflow::OpDef* LocalFunctionRuntime::FindOp(absl::string_view name) const {
+  const OpRegistration* const op = options_.ops == nullptr ? nullptr : options_.ops->Find(name);
+  return op == nullptr ? nullptr : op->op_def.get();
+}
+
 absl::StatusOr<std::shared_ptr<FunctionRuntime>> LocalFunctionRuntime::Clone(
     const tensorflow::FunctionDefLibrary* more) const {
   Options options = options_;

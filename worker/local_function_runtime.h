@@ -41,6 +41,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
   absl::StatusOr<Handle> Instantiate(const tensorflow::NameAttrList& function) override;
   void RunAsync(Handle handle, const RunOptions& options, std::vector<Tensor> args, DoneCallback done) override;
   const tensorflow::FunctionDef* Find(absl::string_view name) const override;
+  const tensorflow::OpDef* FindOp(absl::string_view name) const override;
   absl::StatusOr<std::shared_ptr<FunctionRuntime>> Clone(
       const tensorflow::FunctionDefLibrary* more = nullptr) const override;
 

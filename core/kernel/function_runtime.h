@@ -15,6 +15,7 @@ namespace tensorflow {
 class FunctionDef;
 class FunctionDefLibrary;
 class NameAttrList;
+class OpDef;
 }  // namespace tensorflow
 
 namespace weir {
@@ -37,6 +38,8 @@ class FunctionRuntime {
   // stay valid until then.
   virtual void RunAsync(Handle handle, const RunOptions& options, std::vector<Tensor> args, DoneCallback done) = 0;
   virtual const tensorflow::FunctionDef* Find(absl::string_view name) const = 0;
+  // The definition of an op that functions may use; nullptr if none is known.
+  virtual const tensorflow::OpDef* FindOp(absl::string_view name) const { return nullptr; }
   // A runtime over the same functions, plus `more` if given. It shares no kernels with this one and may outlive it and
   // its graph, but not the device. InvalidArgument if `more` redefines a function differently.
   virtual absl::StatusOr<std::shared_ptr<FunctionRuntime>> Clone(

@@ -5,6 +5,7 @@
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/dataset_options.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
@@ -13,13 +14,35 @@ namespace {
 
 class ToGraphKernel : public OpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    if (ctx.op() == "DatasetToGraphV2") {
+      int64_t policy = 0;
+      RETURN_IF_ERROR(ctx.GetAttr("external_state_policy", &policy));
+      policy_ = static_cast<ExternalStatePolicy>(policy);
+      return absl::OkStatus();
+    }
+    bool allow_stateful = false;
+    RETURN_IF_ERROR(ctx.GetAttr("allow_stateful", &allow_stateful));
+    policy_ = allow_stateful ? ExternalStatePolicy::kWarn : ExternalStatePolicy::kFail;
+    return absl::OkStatus();
+  }
+
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetFromTensor(ctx.locked_input(0)));
+    tensorflow::data::Options options;
+    ExternalStatePolicy policy = policy_;
+    if (options.ParseFromString(SerializedOptions(*dataset)) && options.optional_external_state_policy_case() != 0) {
+      policy = static_cast<ExternalStatePolicy>(options.external_state_policy());
+    }
+    RETURN_IF_ERROR(Annotate(CheckExternalState(*dataset, policy), "Failed to serialize the input pipeline graph"));
     tensorflow::GraphDef graph;
     RETURN_IF_ERROR(DatasetToGraphDef(*dataset, &graph));
     ctx.set_output(0, Tensor::Scalar<tstring>(graph.SerializeAsString()));
     return absl::OkStatus();
   }
+
+ private:
+  ExternalStatePolicy policy_ = ExternalStatePolicy::kWarn;
 };
 
 class FromGraphKernel : public DatasetConsumerKernel {

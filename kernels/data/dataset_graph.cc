@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "core/kernel/function_runtime.h"
 #include "core/op/attr_value.h"
@@ -55,13 +56,10 @@ class GraphWriter {
   absl::StatusOr<std::string> AddInput(const Tensor& tensor, const tensorflow::NodeDef& user) {
     if (absl::StatusOr<DatasetPtr> dataset = DatasetFromTensor(tensor); dataset.ok()) return Add(**dataset);
     tensorflow::NodeDef node;
-    if (tensor.dtype() == DT_RESOURCE) {
-      // A generator or cache of another's is no part of the description: what is made anew has its own.
-      const bool is_cache = user.op() == "CacheDatasetV2";
-      if (!is_cache && user.op().find("huffle") == std::string::npos && user.op() != "RandomDatasetV2") {
-        return errors::FailedPrecondition(user.op(), " '", user.name(),
-                                          "' holds a resource and cannot be written as a graph");
-      }
+    // A generator or cache of another's is no part of the description: what is made anew has its own.
+    const bool is_cache = user.op() == "CacheDatasetV2";
+    const bool has_own = is_cache || absl::StrContains(user.op(), "huffle") || user.op() == "RandomDatasetV2";
+    if (tensor.dtype() == DT_RESOURCE && has_own) {
       node.set_op(is_cache ? "DummyMemoryCache" : "DummySeedGenerator");
     } else {
       node.set_op("Const");
@@ -98,6 +96,43 @@ class GraphWriter {
   std::set<std::string> functions_;
 };
 
+// Ops whose state makes no difference to what a function computes, and ops that make datasets.
+bool IsHarmless(const tensorflow::OpDef& op) {
+  for (const char* name :
+       {"Assert", "Print", "PrintV2", "LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2"}) {
+    if (op.name() == name) return true;
+  }
+  return op.output_arg_size() == 1 && op.output_arg(0).type() == tensorflow::DT_VARIANT &&
+         (absl::EndsWith(op.name(), "Dataset") || absl::EndsWith(op.name(), "DatasetV2"));
+}
+
+void AddCalled(const tensorflow::NodeDef& node, std::vector<std::string>* called) {
+  called->push_back(node.op());
+  for (const auto& [key, attr] : node.attr()) {
+    if (attr.has_func()) called->push_back(attr.func().name());
+    for (const auto& function : attr.list().func()) called->push_back(function.name());
+  }
+}
+
+// The first op with state in the functions of this node, or in those that they call; empty if there is none. Functions
+// on a path of branches and loops are searched where they are called.
+std::string StatefulOp(const tensorflow::NodeDef& node, const FunctionRuntime& functions) {
+  std::vector<std::string> waiting;
+  AddCalled(node, &waiting);
+  std::set<std::string> seen;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    const tensorflow::FunctionDef* const function = functions.Find(waiting[i]);
+    if (function == nullptr || !seen.insert(waiting[i]).second) continue;
+    for (const auto& called : function->node_def()) {
+      const tensorflow::OpDef* const op = functions.FindOp(called.op());
+      const bool is_branch = called.op() == "If" || called.op() == "While";
+      if (op != nullptr && op->is_stateful() && !is_branch && !IsHarmless(*op)) return called.op();
+      AddCalled(called, &waiting);
+    }
+  }
+  return "";
+}
+
 // "node" or "node:0" of a graph as a function's body writes it. Every op that stands in such graphs has one output.
 absl::StatusOr<std::string> FunctionInput(const std::string& input,
                                           const absl::flat_hash_map<std::string, std::string>& outputs) {
@@ -113,6 +148,31 @@ absl::StatusOr<std::string> FunctionInput(const std::string& input,
 }
 
 }  // namespace
+
+absl::Status CheckExternalState(const DatasetBase& dataset, ExternalStatePolicy policy) {
+  if (policy == ExternalStatePolicy::kWarn || policy == ExternalStatePolicy::kIgnore) return absl::OkStatus();
+  const DatasetOrigin& origin = dataset.origin();
+  if (origin.node != nullptr && origin.functions != nullptr) {
+    const std::string op = StatefulOp(*origin.node, *origin.functions);
+    if (!op.empty() && policy == ExternalStatePolicy::kFail) return errors::FailedPrecondition(op, " is stateful.");
+    if (!op.empty()) {
+      return errors::InvalidArgument("Unexpected value of external policy: ", static_cast<int64_t>(policy));
+    }
+  }
+  for (const DatasetPtr& input : dataset.inputs()) RETURN_IF_ERROR(CheckExternalState(*input, policy));
+  return absl::OkStatus();
+}
+
+std::string SerializedOptions(const DatasetBase& dataset) {
+  std::string options;
+  for (const DatasetPtr& input : dataset.inputs()) options += SerializedOptions(*input);
+  const auto& node = dataset.origin().node;
+  std::string own;
+  if (node != nullptr && node->op() == "OptionsDataset" && GetNodeAttr(*node, "serialized_options", &own).ok()) {
+    options += own;
+  }
+  return options;
+}
 
 absl::Status DatasetToGraphDef(const DatasetBase& dataset, tensorflow::GraphDef* graph) {
   ASSIGN_OR_RETURN(const std::string name, GraphWriter(graph).Add(dataset));

@@ -10,9 +10,20 @@ class GraphDef;
 
 namespace weir {
 
-// A graph with one _Retval node, of the dataset, and the functions that it calls. FailedPrecondition for a dataset that
-// holds what a graph cannot: resources, elements that were computed.
+// A graph with one _Retval node, of the dataset, and the functions that it calls. Resources are written as handles.
+// FailedPrecondition for a dataset that holds elements that were computed.
 absl::Status DatasetToGraphDef(const DatasetBase& dataset, tensorflow::GraphDef* graph);
+
+// Of ops that write a dataset as a graph or save its iterator: what they do where its functions have state that is not
+// written. Numbered as in TensorFlow's attributes and options.
+enum class ExternalStatePolicy { kWarn = 0, kIgnore = 1, kFail = 2 };
+
+// FailedPrecondition, naming the op, if `policy` is kFail and a function of the dataset or of one below it, or a
+// function that these call, uses an op with state. InvalidArgument for another number.
+absl::Status CheckExternalState(const DatasetBase& dataset, ExternalStatePolicy policy);
+
+// Options messages of all datasets below and of the dataset itself: what their bytes, one behind the other, mean.
+std::string SerializedOptions(const DatasetBase& dataset);
 
 // A function without arguments that returns what the graph's _Retval node gets. InvalidArgument for a graph without
 // one; Unimplemented for nodes with several outputs.

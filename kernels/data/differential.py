@@ -204,3 +204,52 @@ def fingerprints(_):
 
 
 program("DatasetFingerprint", 0, fingerprints, NOTYPE)
+
+
+# State outside of a dataset: functions that have some are not written where that is asked for.
+def drawn(x):
+    return x + tf.cast(tf.random.uniform([], 0, 1), I64)
+
+
+def asserted_positive(x):
+    with tf.control_dependencies([tf1.Assert(x >= 0, [x])]):
+        return tf.identity(x)
+
+
+def variable_named(name):
+    return raw.VarHandleOp(dtype=I64, shape=[], shared_name=name)
+
+
+def failing(dataset):
+    options = tf.data.Options()
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.FAIL
+    return dataset.with_options(options)
+
+
+STATEFUL = [
+    lambda: numbers(5).map(lambda x: x + 1), lambda: numbers(5).map(drawn), lambda: numbers(5).map(asserted_positive),
+    lambda: numbers(5).map(lambda x: tf.cond(x > 2, lambda: drawn(x), lambda: x)), lambda: numbers(5).map(drawn, num_parallel_calls=2).batch(2).unbatch(),
+    lambda: numbers(5).map(lambda x: tf.while_loop(lambda i: i < 3, lambda i: (drawn(i) + 1,), [x * 0])), lambda: numbers(5).flat_map(lambda x: numbers(2).map(drawn)),
+    lambda: numbers(5).flat_map(lambda x: numbers(2).shuffle(2)), lambda: numbers(5).flat_map(lambda x: numbers(2).cache()), lambda: numbers(5).shuffle(3).cache(),
+    lambda: numbers(5).filter(lambda x: drawn(x) > -1), lambda: Dataset.zip((numbers(5).map(drawn), numbers(5))).map(lambda a, b: a),
+    lambda: numbers(5).apply(experimental.scan(tf.constant(1, I64), lambda s, x: (drawn(s), x))), lambda: numbers(5).interleave(lambda x: numbers(2).map(drawn)),
+    lambda: numbers(5).apply(experimental.group_by_window(lambda x: drawn(x) % 2, lambda k, w: w, 3)), lambda: failing(numbers(5).map(drawn)),
+    lambda: numbers(5).map(lambda x: tf.cast(raw.VarIsInitializedOp(resource=variable_named("inner")), I64)),
+    lambda: (lambda table: numbers(5).map(lambda x: raw.LookupTableSizeV2(table_handle=table)))(raw.HashTableV2(key_dtype=I64, value_dtype=I64, shared_name="sizes")),
+    lambda: hinted("AutoShardDataset", num_workers=2, index=0)(), lambda: numbers(5).map(lambda x: tf.random.shuffle([x, x])[0]).map(drawn),
+]
+
+
+def external_state(_):
+    steps = []
+    for make in STATEFUL:
+        dataset = handle(make)
+        steps += [raw.DatasetToGraph(input_dataset=dataset).op, raw.DatasetToGraph(input_dataset=dataset, allow_stateful=True).op]
+        steps += [raw.DatasetToGraphV2(input_dataset=dataset, external_state_policy=policy).op for policy in (0, 1, 2)]
+        iterator = raw.IteratorV2(shared_name="state %d" % len(steps), container="", **NUMBER)
+        steps.append(raw.MakeIterator(dataset=dataset, iterator=iterator))
+        steps += [raw.SerializeIterator(resource_handle=iterator, external_state_policy=policy) for policy in (0, 1, 2, 7)]
+    return steps
+
+
+program("SerializeIterator DatasetToGraph DatasetToGraphV2", WORDS, external_state, NOTYPE)

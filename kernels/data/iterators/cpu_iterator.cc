@@ -122,17 +122,27 @@ class GetNextAsOptionalKernel : public AsyncOpKernel {
 
 class SerializeKernel : public AsyncOpKernel {
  public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    int64_t policy = 0;
+    RETURN_IF_ERROR(ctx.GetAttr("external_state_policy", &policy));
+    policy_ = static_cast<ExternalStatePolicy>(policy);
+    return absl::OkStatus();
+  }
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     absl::StatusOr<std::shared_ptr<IteratorResource>> iterator = FindIterator(ctx, 0);
     if (!iterator.ok()) return done(iterator.status());
-    (*iterator)->Save(ctx.step(), [&ctx, done = std::move(done)](absl::StatusOr<std::shared_ptr<IteratorState>> state) {
+    auto give = [&ctx, done = std::move(done)](absl::StatusOr<std::shared_ptr<IteratorState>> state) {
       if (!state.ok()) return done(state.status());
       Tensor serialized(DT_VARIANT, TensorShape({1}));
       serialized.data<Variant>()[0] = Variant(*std::move(state));
       ctx.set_output(0, std::move(serialized));
       done(absl::OkStatus());
-    });
+    };
+    (*iterator)->Save(ctx.step(), policy_, std::move(give));
   }
+
+ private:
+  ExternalStatePolicy policy_ = ExternalStatePolicy::kWarn;
 };
 
 // States may have been written to a file and read again, or sent.

@@ -163,13 +163,14 @@ void IteratorResource::GetNext(const StepContext& step, std::function<void(absl:
       });
 }
 
-void IteratorResource::Save(const StepContext& step,
+void IteratorResource::Save(const StepContext& step, ExternalStatePolicy policy,
                             std::function<void(absl::StatusOr<std::shared_ptr<IteratorState>>)> done) {
   auto state = std::make_shared<IteratorState>();
   Add(
       step,
-      [this, state](const Request& request) -> absl::Status {
+      [this, policy, state](const Request& request) -> absl::Status {
         if (pass_ == nullptr) return NotInitialized("Save", "saving it");
+        RETURN_IF_ERROR(CheckExternalState(*pass_->dataset, policy));
         IteratorContext ctx = Context(request, pass_->root);
         return pass_->iterator->Save(ctx, StateWriter(state.get()));
       },

@@ -10,6 +10,7 @@
 #include "core/kernel/op_kernel.h"
 #include "core/mutex.h"
 #include "kernels/data/dataset.h"
+#include "kernels/data/dataset_graph.h"
 
 namespace weir {
 
@@ -43,7 +44,8 @@ class IteratorResource : public Resource, public std::enable_shared_from_this<It
   // The same with a dataset that `make` gives, unless there is one already.
   using MakeDataset = std::function<absl::StatusOr<DatasetPtr>(IteratorContext&)>;
   void SetDatasetOnce(const StepContext& step, MakeDataset make, DoneCallback done);
-  void Save(const StepContext& step, std::function<void(absl::StatusOr<std::shared_ptr<IteratorState>>)> done);
+  void Save(const StepContext& step, ExternalStatePolicy policy,
+            std::function<void(absl::StatusOr<std::shared_ptr<IteratorState>>)> done);
   void Restore(const StepContext& step, std::shared_ptr<const IteratorState> state, DoneCallback done);
 
  private:

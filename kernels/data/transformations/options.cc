@@ -1,8 +1,7 @@
 // Options, rewrites and models of a pipeline, and GetOptions.
-#include "core/op/attr_value.h"
+#include "kernels/data/dataset_graph.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
-#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 namespace {
@@ -49,23 +48,11 @@ class HintKernel : public DatasetKernel {
   std::string type_;
 };
 
-// Options messages of all datasets below, and nearer ones win: what their bytes, one behind the other, mean.
-void AppendOptions(const DatasetBase& dataset, std::string* options) {
-  for (const DatasetPtr& input : dataset.inputs()) AppendOptions(*input, options);
-  const auto& node = dataset.origin().node;
-  std::string own;
-  if (node != nullptr && node->op() == "OptionsDataset" && GetNodeAttr(*node, "serialized_options", &own).ok()) {
-    *options += own;
-  }
-}
-
 class GetOptionsKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetFromTensor(ctx.locked_input(0)));
-    std::string options;
-    AppendOptions(*dataset, &options);
-    ctx.set_output(0, Tensor::Scalar<tstring>(std::move(options)));
+    ctx.set_output(0, Tensor::Scalar<tstring>(SerializedOptions(*dataset)));
     return absl::OkStatus();
   }
 };
