@@ -12,45 +12,70 @@
 #include "core/wire/wire_options.h"
 #include "graph/control_flow.h"
 #include "graph/function_library.h"
+#include "tensorflow/core/framework/function.pb.h"
 
 namespace weir {
 namespace {
 
-// Whether a function that `node` may call, directly or not, has an op that `is_such`.
-template <typename Predicate>
-bool AnyInFunctions(const Node& node, const Graph& graph, Predicate is_such) {
-  std::vector<std::string> roots;
-  if (node.registration() == nullptr) roots.push_back(node.op());
-  for (const auto& [name, attr] : node.def().attr()) {
-    if (attr.has_func()) roots.push_back(attr.func().name());
-    for (const auto& function : attr.list().func()) roots.push_back(function.name());
-  }
-  if (roots.empty()) return false;
-  const FunctionLibrary called = graph.functions().ReachableFrom(roots);
-  for (const std::string& name : called.Names()) {
-    for (const tensorflow::NodeDef& inner : called.Find(name)->node_def()) {
-      const OpRegistration* const op = graph.ops().Find(inner.op());
-      if (op != nullptr && is_such(*op)) return true;
-    }
-  }
-  return false;
-}
+// What a node does by itself or in functions that it calls, directly or not.
+struct Effects {
+  bool writes_state = false;
+  bool blocks = false;
+  bool waits = false;  // blocks, and not only for other updates
+};
 
-template <typename Predicate>
-bool IsOrCalls(const Node& node, const Graph& graph, Predicate is_such) {
-  const OpRegistration* const op = node.registration();
-  if (op != nullptr && is_such(*op)) return true;
-  return (op == nullptr || op->has_functions) && AnyInFunctions(node, graph, is_such);
-}
+class EffectsOf {
+ public:
+  explicit EffectsOf(const Graph& graph) : graph_(graph) {}
+
+  Effects operator()(const Node& node) {
+    Effects effects;
+    if (node.registration() != nullptr) Add(*node.registration(), &effects);
+    std::vector<std::string> called;
+    if (node.registration() == nullptr) called.push_back(node.op());
+    for (const auto& [name, attr] : node.def().attr()) {
+      if (attr.has_func()) called.push_back(attr.func().name());
+      for (const auto& function : attr.list().func()) called.push_back(function.name());
+    }
+    for (const std::string& function : called) {
+      const Effects& inner = OfFunction(function);
+      effects.writes_state |= inner.writes_state;
+      effects.blocks |= inner.blocks;
+      effects.waits |= inner.waits;
+    }
+    return effects;
+  }
+
+ private:
+  static void Add(const OpRegistration& op, Effects* effects) {
+    effects->writes_state |= op.writes_state;
+    effects->blocks |= op.may_block;
+    effects->waits |= op.may_block && !op.writes_state;
+  }
+  const Effects& OfFunction(const std::string& name) {
+    const auto [it, is_new] = functions_.try_emplace(name);
+    if (!is_new) return it->second;
+    const FunctionLibrary called = graph_.functions().ReachableFrom({name});
+    for (const std::string& function : called.Names()) {
+      for (const tensorflow::NodeDef& inner : called.Find(function)->node_def()) {
+        if (const OpRegistration* const op = graph_.ops().Find(inner.op()); op != nullptr) Add(*op, &it->second);
+      }
+    }
+    return it->second;
+  }
+
+  const Graph& graph_;
+  absl::btree_map<std::string, Effects> functions_;
+};
 
 // The nodes of a graph that run before the decision, and those that run after it.
 class Sides {
  public:
-  static absl::StatusOr<Sides> Of(const Graph& graph) {
+  static absl::StatusOr<Sides> Of(const Graph& graph, EffectsOf* effects) {
     Sides sides(graph);
     ASSIGN_OR_RETURN(sides.flow_, AnalyzeControlFlow(graph));
     for (const Node* node : graph.nodes()) {
-      if (!IsOrCalls(*node, graph, [](const OpRegistration& op) { return op.writes_state; })) continue;
+      if (!(*effects)(*node).writes_state) continue;
       sides.updates_.push_back(node);
       sides.is_update_[node->id()] = true;
       sides.Put(*node);
@@ -60,9 +85,13 @@ class Sides {
   }
 
   const std::vector<const Node*>& updates() const { return updates_; }
-  // Nodes that were added since are before it.
+  // Nodes that were added since are before it, unless AddAfter said otherwise.
   bool IsAfter(const Node& node) const { return node.id() < after_.size() && after_[node.id()]; }
   bool IsUpdate(const Node& node) const { return node.id() < is_update_.size() && is_update_[node.id()]; }
+  void AddAfter(const Node& node) {
+    after_.resize(node.id() + 1, false);
+    after_[node.id()] = true;
+  }
   bool IsOutsideOfLoops(const Node& node) const { return flow_.InputFrame(node) == 0; }
   // Whether everything that leaves `node` goes to the other side, or nothing does. In loops: no, for what leaves a loop
   // stands for it.
@@ -125,13 +154,13 @@ bool IsTrivial(const Node& node) {
 
 class CommitBuilder {
  public:
-  CommitBuilder(const StepCommitOptions& options, const Sides& sides, Graph* graph)
+  CommitBuilder(const StepCommitOptions& options, Sides* sides, Graph* graph)
       : options_(options), sides_(sides), graph_(graph) {}
 
   // `blocks`: an op after the decision may block.
   absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants, bool blocks) {
     RETURN_IF_ERROR(FetchInputs());
-    FreeFromOtherTasks();
+    RETURN_IF_ERROR(FreeFromOtherTasks());
     const std::vector<Node*> nodes = graph_->nodes();
     const std::string decider = options_.cpu(coordinator);
     std::vector<std::string> keys;
@@ -149,18 +178,18 @@ class CommitBuilder {
     SetNodeAttr("updates_may_block", blocks, decide->mutable_def());
     gates[coordinator] = decide;
     for (Node* node : nodes) {
-      if (sides_.IsLastBefore(*node) && !IsTrivial(*node)) {
+      if (sides_->IsLastBefore(*node) && !IsTrivial(*node)) {
         ASSIGN_OR_RETURN(Node* const computed, Computed(options_.task(*node), participants, decide));
         graph_->AddControlEdge(node, computed);
       }
     }
     for (const std::string& task : participants) RETURN_IF_ERROR(Computed(task, participants, decide).status());
     for (Node* node : nodes) {
-      const bool enters = node->IsEnter() && sides_.IsAfter(*node) && sides_.IsOutsideOfLoops(*node);
+      const bool enters = node->IsEnter() && sides_->IsAfter(*node) && sides_->IsOutsideOfLoops(*node);
       if (enters) RETURN_IF_ERROR(Gate(gates, node));
     }
-    for (const Node* update : sides_.updates()) {
-      if (sides_.IsOutsideOfLoops(*update)) RETURN_IF_ERROR(Gate(gates, graph_->node(update->id())));
+    for (const Node* update : sides_->updates()) {
+      if (sides_->IsOutsideOfLoops(*update)) RETURN_IF_ERROR(Gate(gates, graph_->node(update->id())));
     }
     return absl::OkStatus();
   }
@@ -185,9 +214,9 @@ class CommitBuilder {
   absl::Status FetchInputs() {
     std::vector<const Edge*> cut;
     for (const Node* node : graph_->nodes()) {
-      if (!sides_.IsAfter(*node)) continue;
+      if (!sides_->IsAfter(*node)) continue;
       for (const Edge* edge : node->in_edges()) {
-        if (!sides_.IsAfter(*edge->src) && options_.task(*edge->src) != options_.task(*node)) cut.push_back(edge);
+        if (!sides_->IsAfter(*edge->src) && options_.task(*edge->src) != options_.task(*node)) cut.push_back(edge);
       }
     }
     absl::btree_map<std::tuple<int, int, std::string, std::string>, Node*> fetched;
@@ -219,40 +248,53 @@ class CommitBuilder {
 
   // Drops the order between updates on different tasks (all variables, then the global step): a task that passes it on
   // may be lost between them, and nothing else can tell the order within a step.
-  void FreeFromOtherTasks() {
-    for (const Node* update : sides_.updates()) {
-      if (!sides_.IsOutsideOfLoops(*update)) continue;
-      std::vector<const Edge*> order;
-      for (const Edge* edge : update->in_edges()) {
-        if (edge->is_control() && sides_.IsAfter(*edge->src) && IsOrderOfUpdates(*edge->src)) order.push_back(edge);
-      }
-      Node* const own = graph_->node(update->id());
-      for (const Edge* edge : order) {
-        absl::btree_set<int> seen;
-        WaitForOwnTask(edge->src, own, &seen);
-        if (options_.task(*edge->src) != options_.task(*own) || !sides_.IsUpdate(*edge->src)) graph_->RemoveEdge(edge);
+  absl::Status FreeFromOtherTasks() {
+    std::vector<std::pair<const Edge*, Node*>> freed;  // an edge, and what its update waits for instead
+    for (const Node* update : sides_->updates()) {
+      if (!sides_->IsOutsideOfLoops(*update)) continue;
+      const std::string task = options_.task(*update);
+      const std::vector<Edge*> in_edges = update->in_edges();
+      for (const Edge* edge : in_edges) {
+        const bool is_own = sides_->IsUpdate(*edge->src) && options_.task(*edge->src) == task;
+        if (!edge->is_control() || !sides_->IsAfter(*edge->src) || !IsOrder(*edge->src) || is_own) continue;
+        ASSIGN_OR_RETURN(Node* const own, OwnPartOf(edge->src, task));
+        freed.emplace_back(edge, own);
       }
     }
+    for (const auto& [edge, own] : freed) {
+      if (own != nullptr) graph_->AddControlEdge(own, edge->dst);
+      graph_->RemoveEdge(edge);
+    }
+    return absl::OkStatus();
   }
   // Whether a control edge from `node` stands for updates alone: it is one, or a NoOp.
-  bool IsOrderOfUpdates(const Node& node) const {
-    return sides_.IsUpdate(node) || (node.op() == "NoOp" && node.num_inputs() == 0);
+  bool IsOrder(const Node& node) const {
+    return sides_->IsUpdate(node) || (node.op() == "NoOp" && node.num_inputs() == 0);
   }
-  void WaitForOwnTask(Node* node, Node* update, absl::btree_set<int>* seen) {
-    if (!seen->insert(node->id()).second) return;
-    const bool own = options_.task(*node) == options_.task(*update);
-    if (sides_.IsUpdate(*node)) {
-      if (own) graph_->AddControlEdge(node, update);
-      return;
+  // A node that runs once everything that `node` waits for, except for updates on other tasks, has run; nullptr if that
+  // is nothing.
+  absl::StatusOr<Node*> OwnPartOf(Node* node, const std::string& task) {
+    const auto [it, is_new] = own_parts_.try_emplace({node->id(), task}, nullptr);
+    if (!is_new) return it->second;
+    absl::btree_set<int> seen = {node->id()}, awaited;
+    std::vector<const Node*> open = {node};
+    while (!open.empty()) {
+      const Node* const next = open.back();
+      open.pop_back();
+      if (!IsOrder(*next) || (sides_->IsUpdate(*next) && options_.task(*next) == task)) {
+        awaited.insert(next->id());
+        continue;
+      }
+      for (const Edge* edge : next->in_edges()) {
+        if (sides_->IsAfter(*edge->src) && seen.insert(edge->src->id()).second) open.push_back(edge->src);
+      }
     }
-    if (!IsOrderOfUpdates(*node)) {
-      graph_->AddControlEdge(node, update);
-      return;
-    }
-    const std::vector<Edge*> in_edges = node->in_edges();
-    for (const Edge* edge : in_edges) {
-      if (sides_.IsAfter(*edge->src)) WaitForOwnTask(edge->src, update, seen);
-    }
+    if (awaited.size() == 1) it->second = graph_->node(*awaited.begin());
+    if (awaited.size() < 2) return it->second;
+    ASSIGN_OR_RETURN(Node* const joined, Add("NoOp", task));
+    sides_->AddAfter(*joined);
+    for (const int id : awaited) graph_->AddControlEdge(graph_->node(id), joined);
+    return own_parts_[{node->id(), task}] = joined;
   }
 
   // The node that runs once the task has computed everything before the decision.
@@ -278,9 +320,10 @@ class CommitBuilder {
   }
 
   const StepCommitOptions& options_;
-  const Sides& sides_;
+  Sides* const sides_;
   Graph* const graph_;
   absl::btree_map<std::string, Node*> computed_;
+  absl::btree_map<std::pair<int, std::string>, Node*> own_parts_;  // by node and task
 };
 
 }  // namespace
@@ -289,16 +332,14 @@ absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Grap
   bool is_remote = false;
   for (const Node* node : graph->nodes()) is_remote = is_remote || options.task(*node) != options.local_task;
   if (!is_remote) return std::string();
-  ASSIGN_OR_RETURN(const Sides sides, Sides::Of(*graph));
+  EffectsOf effects_of(*graph);
+  ASSIGN_OR_RETURN(Sides sides, Sides::Of(*graph, &effects_of));
   if (sides.updates().empty()) return std::string();
   bool waits_before = false, waits_after = false, blocks_after = false;
   for (const Node* node : graph->nodes()) {
-    if (!IsOrCalls(*node, *graph, [](const OpRegistration& op) { return op.may_block; })) continue;
-    // An update waits for other updates at most.
-    const bool waits =
-        IsOrCalls(*node, *graph, [](const OpRegistration& op) { return op.may_block && !op.writes_state; });
-    (sides.IsAfter(*node) ? waits_after : waits_before) |= waits;
-    blocks_after |= sides.IsAfter(*node);
+    const Effects effects = effects_of(*node);
+    (sides.IsAfter(*node) ? waits_after : waits_before) |= effects.waits;
+    blocks_after |= sides.IsAfter(*node) && effects.blocks;
   }
   if (waits_before && waits_after) return std::string();
   absl::btree_map<std::string, int> updates;
@@ -309,7 +350,7 @@ absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Grap
     participants.insert(task);
     if (coordinator.empty() || count > updates[coordinator]) coordinator = task;
   }
-  RETURN_IF_ERROR(CommitBuilder(options, sides, graph).Build(coordinator, participants, blocks_after));
+  RETURN_IF_ERROR(CommitBuilder(options, &sides, graph).Build(coordinator, participants, blocks_after));
   return coordinator;
 }
 

@@ -149,6 +149,20 @@ TEST_F(StepCommitTest, UpdatesOfOneTaskDoNotWaitForOthers) {
   EXPECT_THAT(WaitsFor("all"), ElementsAre("done"));
 }
 
+// Two updates of one variable keep their order, although it passes through another task.
+TEST_F(StepCommitTest, UpdatesOfOneTaskKeepTheirOrder) {
+  AddTo(std::string(kTwoServers) +
+        "%u2 = ResourceApplyMomentum(%a, %a, %x, %x, %x) @ps:0/CPU:0\n"
+        "%both = NoOp(^%ua, ^%u2) @worker:0/CPU:0\n"
+        "%other = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%both) @ps:1/CPU:0\n"
+        "%u3 = ResourceApplyMomentum(%a, %a, %x, %x, %x, ^%other) @ps:0/CPU:0\n"
+        "%u4 = ResourceApplyMomentum(%a, %a, %x, %x, %x, ^%u3) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("u3"), ElementsAre("NoOp@ps0", "_CommitDecide@ps0"));
+  EXPECT_THAT(WaitsFor("NoOp@ps0"), ElementsAre("u2", "ua"));
+  EXPECT_THAT(WaitsFor("other"), ElementsAre("_CommitWait@ps1"));
+  EXPECT_THAT(WaitsFor("u4"), ElementsAre("_CommitDecide@ps0", "u3"));
+}
+
 TEST_F(StepCommitTest, AnUpdateWaitsForTheValueOfAnother) {
   AddTo(std::string(kTwoServers) +
         "%v:f32 = Neg(%x, ^%ub) @ps:1/CPU:0\n"
