@@ -77,7 +77,8 @@ def message_pool():
     """Weir's message types, in a pool of their own beside TensorFlow's."""
     with tempfile.NamedTemporaryFile() as file:
         subprocess.run(["protoc", "-I", PROTOS, "--include_imports", "-o", file.name,
-                        *(f"{PROTOS}/tensorflow/core/protobuf/{name}.proto" for name in ("master", "worker"))], check=True)
+                        *(f"{PROTOS}/{name}.proto" for name in ("tensorflow/core/protobuf/master",
+                                                                "tensorflow/core/protobuf/worker", "weir/peer"))], check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
@@ -89,7 +90,8 @@ POOL = message_pool()
 
 
 def decode(method, kind, data):
-    name = "tensorflow." + method.rsplit("/", 1)[1] + kind
+    service, name = method.lstrip("/").split("/")
+    name = f"{service.rsplit('.', 1)[0]}.{name}{kind}"
     message = message_factory.GetMessageClass(POOL.FindMessageTypeByName(name))()
     message.ParseFromString(data)
     return describe(message)
