@@ -43,16 +43,6 @@ void RequestLine::Advance() {
   Finish(std::move(finished));
 }
 
-void RequestLine::FailAll(const absl::Status& status) {
-  Requests finished;
-  {
-    MutexLock lock(mu_);
-    finished.swap(requests_);
-  }
-  for (Request& request : finished) request.status = status;
-  Finish(std::move(finished));
-}
-
 void RequestLine::Cancel(int64_t id) {
   Requests finished;
   {

@@ -32,8 +32,6 @@ class RequestLine : public std::enable_shared_from_this<RequestLine> {
   void Submit(CancellationManager* cancellation, std::string what, Attempt attempt, DoneCallback done);
   // To be called after a change of the object's state that no attempt made.
   void Advance();
-  // Every waiting request fails with `status`.
-  void FailAll(const absl::Status& status);
 
  private:
   struct Request {
