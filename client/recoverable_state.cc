@@ -42,7 +42,8 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
                                                 .keep_every = options_.keep_every,
                                                 .files = options_.files,
                                                 .saveables = std::move(saveables),
-                                                .no_variables = no_variables});
+                                                .no_variables = no_variables,
+                                                .snapshots = options_.snapshots});
   };
   if (is_saved && !is_worker()) saver_ = make_saver(root, options_.saveables, false);
   if (is_saved && !is_worker() && apart) variables_only_ = make_saver(root.SubScope("variables"), {}, false);
@@ -83,7 +84,7 @@ absl::Status RecoverableState::TakeLease() {
     RETURN_IF_ERROR(lease.status());
     lease_ = *std::move(lease);
   }
-  return (is_worker() ? positions_ : saver_)->RemoveUnfinished(prefix(), lease_.get());
+  return own_saver().RemoveUnfinished(prefix(), lease_.get());
 }
 
 absl::StatusOr<bool> RecoverableState::Read(Session& session, const Output& flag) {
@@ -221,16 +222,34 @@ absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
   return (*result)[0].scalar<int64_t>();
 }
 
-absl::Status RecoverableState::Save(Session& session, int64_t step) {
-  Saver::SaveOptions options{.lease = lease_.get()};
-  if (is_worker()) return positions_->Save(session, prefix(), step, options).status();
+absl::Status RecoverableState::SaveStates(Session& session, int64_t step, Saver::SaveOptions* options) {
+  options->lease = lease_.get();
+  if (is_worker()) return absl::OkStatus();
   const std::string checkpoint = absl::StrCat(prefix(), "-", step);
   for (const auto& state : options_.states) {
     RETURN_IF_ERROR(state->Save(session, checkpoint, lease_.get()));
     ASSIGN_OR_RETURN(const std::vector<std::string> parts, state->SavedAs(checkpoint));
-    options.beside.insert(options.beside.end(), parts.begin(), parts.end());
+    options->beside.insert(options->beside.end(), parts.begin(), parts.end());
   }
-  return saver_->Save(session, prefix(), step, options).status();
+  return absl::OkStatus();
+}
+
+absl::Status RecoverableState::Save(Session& session, int64_t step) {
+  Saver::SaveOptions options;
+  RETURN_IF_ERROR(SaveStates(session, step, &options));
+  return own_saver().Save(session, prefix(), step, options).status();
+}
+
+absl::Status RecoverableState::BeginSave(Session& session, int64_t step) {
+  begun_ = BegunSave{.step = step};
+  RETURN_IF_ERROR(SaveStates(session, step, &begun_.options));
+  ASSIGN_OR_RETURN(begun_.snapshot, own_saver().TakeSnapshot(session));
+  begun_.options.snapshot = &begun_.snapshot;
+  return absl::OkStatus();
+}
+
+absl::Status RecoverableState::FinishSave(Session& session) {
+  return own_saver().Save(session, prefix(), begun_.step, begun_.options).status();
 }
 
 }  // namespace weir

@@ -34,6 +34,7 @@ struct RecoverableStateOptions {
   // The task. A worker's saveables are in the directory "<checkpoint_dir>/input/<name>".
   std::string name;
   ResourceVariable global_step;
+  bool snapshots = false;  // allows BeginSave and FinishSave
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
 };
 
@@ -54,6 +55,10 @@ class RecoverableState {
   // when these were restored. FailedPrecondition if the lease was lost (IsLeaseLost).
   absl::Status Establish(Session& session, std::string* restored_from);
   absl::Status Save(Session& session, int64_t step);
+  // A save in two halves: FinishSave writes what was there at BeginSave, and may run on another thread beside steps. Of
+  // options.states all is saved at BeginSave. No other call may come between the two.
+  absl::Status BeginSave(Session& session, int64_t step);
+  absl::Status FinishSave(Session& session);
 
   bool is_saved() const { return saver_ != nullptr || positions_ != nullptr; }
 
@@ -67,6 +72,8 @@ class RecoverableState {
   };
   // The newest checkpoint from which `restore` succeeds, skipping damaged ones; "" if there are none.
   static absl::StatusOr<std::string> RestoreNewest(const Source& source, const Restore& restore);
+  absl::Status SaveStates(Session& session, int64_t step, Saver::SaveOptions* options);
+  const Saver& own_saver() const { return is_worker() ? *positions_ : *saver_; }
   absl::Status EstablishVariables(Session& session, std::string* restored_from);
   absl::Status RestoreVariables(Session& session, const std::string& checkpoint);
   absl::Status InitializeVariables(Session& session);
@@ -85,6 +92,12 @@ class RecoverableState {
   std::unique_ptr<Saver> variables_only_;  // of a chief with saveables, for checkpoints without them
   std::unique_ptr<Saver> positions_;       // of a chief's or worker's saveables
   std::unique_ptr<CheckpointLease> lease_;
+  struct BegunSave {
+    int64_t step = 0;
+    Saver::Snapshot snapshot;
+    Saver::SaveOptions options;
+  };
+  BegunSave begun_;
   std::unique_ptr<RestoreMarker> marker_;         // of the tasks with variables
   std::optional<RestoredGeneration> generation_;  // of the variables when the positions were established
   Output global_step_;

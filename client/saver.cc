@@ -21,6 +21,8 @@ namespace {
 
 constexpr char kTemporary[] = "_temp_";
 constexpr int kTemporaryDigits = 16;
+// Copied at once; a single number may even be incremented in place.
+constexpr int64_t kSmallElements = 1024;
 constexpr absl::string_view kManifest = ".manifest";
 
 std::string TemporarySuffix() { return absl::StrFormat("%s%0*x", kTemporary, kTemporaryDigits, RandomBits()); }
@@ -107,6 +109,18 @@ Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverO
   AddRestore(inner, shards);
 }
 
+Output Saver::AddSnapshot(const Scope& on_device, const Output& value, int64_t elements) {
+  Kept kept;
+  kept.is_copied = elements <= kSmallElements;
+  kept.capture = ops::GetSessionHandle(on_device, kept.is_copied ? ops::DeepCopy(on_device, value) : value);
+  kept.handle = ops::Placeholder(on_device.WithName("handle"), DT_STRING, {.shape = TensorShape()});
+  const Output kept_value = ops::GetSessionTensor(on_device, kept.handle, value.type());
+  kept.copy = ops::GetSessionHandle(on_device, ops::DeepCopy(on_device, kept_value));
+  kept.remove = ops::DeleteSessionTensor(on_device, kept.handle);
+  kept_.push_back(kept);
+  return kept_value;
+}
+
 void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
   std::vector<Operation> saves;
   for (const Shard& shard : shards) {
@@ -114,7 +128,7 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
     shard_prefixes_.push_back(
         ops::Placeholder(on_device.WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
     std::vector<tstring> names, slices;
-    InputList values;
+    OutputList values;
     for (const ResourceVariable& variable : shard.variables) {
       names.push_back(variable.options().save_name);
       slices.push_back(variable.options().save_slice);
@@ -124,10 +138,14 @@ void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
       names.push_back(saveable.name);
       values.push_back(saveable.save(on_device));
     }
+    for (size_t i = 0; options_.snapshots && i < values.size(); ++i) {
+      const bool is_variable = i < shard.variables.size();
+      values[i] = AddSnapshot(on_device, values[i], is_variable ? shard.variables[i].shape().num_elements() : 0);
+    }
     slices.resize(names.size());
     names_.insert(names_.end(), names.begin(), names.end());
     saves.push_back(ops::SaveV2(on_device, shard_prefixes_.back(), Tensor::Vector<tstring>(names),
-                                Tensor::Vector<tstring>(slices), values));
+                                Tensor::Vector<tstring>(slices), InputList(values.begin(), values.end())));
   }
   const Scope first = scope.WithDevice(shards[0].device);
   all_shard_prefixes_ = ops::Placeholder(first.WithName("all_shard_prefixes"), DT_STRING);
@@ -188,7 +206,38 @@ absl::Status Saver::SaveTo(Session& session, const std::string& path) const {
   return StageAndPublish(session, path, {}, std::nullopt);
 }
 
-absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, const std::string& temporary) const {
+absl::StatusOr<Saver::Snapshot> Saver::TakeSnapshot(Session& session) const {
+  std::vector<Output> captures;
+  for (const Kept& kept : kept_) captures.push_back(kept.capture);
+  ASSIGN_OR_RETURN(const std::vector<Tensor> handles, session.Run(captures));
+  Snapshot snapshot;
+  for (const Tensor& handle : handles) snapshot.handles.push_back(handle.scalar<tstring>());
+  return snapshot;
+}
+
+absl::Status Saver::Detach(Session& session, Snapshot* snapshot) const {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].is_copied) continue;
+    const Tensor shared = Tensor::Scalar<tstring>(snapshot->handles[i]);
+    ASSIGN_OR_RETURN(const std::vector<Tensor> copy, session.Run({{kept_[i].handle, shared}}, {kept_[i].copy}));
+    snapshot->handles[i] = copy[0].scalar<tstring>();
+    RETURN_IF_ERROR(session.Run({{kept_[i].handle, shared}}, {}, {kept_[i].remove}).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Saver::Release(Session& session, const Snapshot& snapshot) const {
+  FeedList feeds;
+  std::vector<Operation> removes;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    feeds.emplace_back(kept_[i].handle, Tensor::Scalar<tstring>(snapshot.handles[i]));
+    removes.push_back(kept_[i].remove);
+  }
+  return session.Run(feeds, {}, removes).status();
+}
+
+absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, const std::string& temporary,
+                                         const Snapshot* snapshot) const {
   RETURN_IF_ERROR(files->CreateDir(temporary));
   const std::string staged = JoinPath(temporary, "merged");
   FeedList feeds = {{prefix_, Tensor::Scalar<tstring>(staged)}};
@@ -198,6 +247,9 @@ absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, co
     feeds.emplace_back(shard_prefixes_[i], Tensor::Scalar<tstring>(shard_prefixes.back()));
   }
   feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(shard_prefixes));
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    feeds.emplace_back(kept_[i].handle, Tensor::Scalar<tstring>(snapshot->handles[i]));
+  }
   RETURN_IF_ERROR(session.Run(feeds, {}, {save_}).status());
   return staged;
 }
@@ -207,10 +259,17 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
   const CheckpointLease* const lease = options.lease;
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
   const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  Snapshot snapshot;
+  if (options.snapshot != nullptr) {
+    snapshot = *options.snapshot;
+  } else if (options_.snapshots) {
+    ASSIGN_OR_RETURN(snapshot, TakeSnapshot(session));
+  }
   const std::string temporary = absl::StrCat(path, TemporarySuffix());
   const auto save = [&]() -> absl::Status {
     if (lease != nullptr) RETURN_IF_ERROR(lease->Check());
-    ASSIGN_OR_RETURN(const std::string staged, Stage(session, files, temporary));
+    if (options_.snapshots) RETURN_IF_ERROR(Detach(session, &snapshot));
+    ASSIGN_OR_RETURN(const std::string staged, Stage(session, files, temporary, &snapshot));
     ASSIGN_OR_RETURN(const CheckpointManifest manifest, DescribeStaged(files, staged, path, options));
     const auto publish = [&]() -> absl::Status {
       RETURN_IF_ERROR(PublishCheckpoint(files, staged, path, manifest));
@@ -221,6 +280,8 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
     return lease == nullptr ? publish() : lease->Guard(publish);
   };
   absl::Status saved = save();
+  // A task that was lost has lost its part of the snapshot too; the rest goes with the session.
+  if (options_.snapshots) Release(session, snapshot).IgnoreError();
   if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
   // The new holder of the lease removes the temporary files of this save, so it may fail in other ways too.
   if (!saved.ok() && lease != nullptr && !IsLeaseLost(saved)) {

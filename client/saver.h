@@ -21,6 +21,8 @@ struct SaverOptions {
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
   std::vector<Saveable> saveables;  // additional state to save and restore
   bool no_variables = false;        // only the saveables
+  // Save writes a snapshot, so that steps may run meanwhile.
+  bool snapshots = false;
 };
 
 // Adds save and restore ops to a graph, one shard per device with saved state: every task writes its state to a
@@ -29,9 +31,15 @@ struct SaverOptions {
 // once built, except that saves must not overlap.
 class Saver {
  public:
+  // The values of one moment, kept by their tasks for the session. Updates of the variables copy what it still shares.
+  struct Snapshot {
+    std::vector<tstring> handles;  // one an entry
+  };
   struct SaveOptions {
     const CheckpointLease* lease = nullptr;  // of the directory; null: none
     std::vector<std::string> beside;         // checkpoints in the same directory or below that this one builds on
+    // To write, with SaverOptions::snapshots; is released. Null: one of this moment.
+    const Snapshot* snapshot = nullptr;
   };
 
   // `variables` empty: all variables of the scope.
@@ -44,6 +52,8 @@ class Saver {
   absl::StatusOr<std::string> Save(Session& session, const std::string& prefix, int64_t step) const {
     return Save(session, prefix, step, SaveOptions());
   }
+  // With SaverOptions::snapshots; takes references, and writes nothing. No step may run.
+  absl::StatusOr<Snapshot> TakeSnapshot(Session& session) const;
   // Writes `path` only.
   absl::Status SaveTo(Session& session, const std::string& path) const;
   // NotFound or DataLoss names the file; FailedPrecondition or InvalidArgument a variable whose shape or type differs.
@@ -71,9 +81,15 @@ class Saver {
     std::vector<Saveable> saveables;
   };
   // Writes a checkpoint to `temporary`, a directory that it creates; returns its prefix.
-  absl::StatusOr<std::string> Stage(Session& session, FileSystem* files, const std::string& temporary) const;
+  absl::StatusOr<std::string> Stage(Session& session, FileSystem* files, const std::string& temporary,
+                                    const Snapshot* snapshot) const;
   absl::Status StageAndPublish(Session& session, const std::string& path, const SaveOptions& options,
                                std::optional<int64_t> step) const;
+  // Copies what the snapshot shares with variables, a tensor at a time: an update that comes later has nothing to copy.
+  absl::Status Detach(Session& session, Snapshot* snapshot) const;
+  absl::Status Release(Session& session, const Snapshot& snapshot) const;
+  // Returns the kept value. `elements`: 0 if unknown.
+  Output AddSnapshot(const Scope& on_device, const Output& value, int64_t elements);
   std::vector<Shard> MakeShards(const std::vector<ResourceVariable>& variables) const;
   void AddSave(const Scope& scope, const std::vector<Shard>& shards);
   void AddRestore(const Scope& scope, const std::vector<Shard>& shards);
@@ -81,7 +97,16 @@ class Saver {
   const SaverOptions options_;
   int num_shards_ = 0;
   std::vector<std::string> names_;  // of the entries
-  Output prefix_;                   // the checkpoint to read or write
+  // Ops of one entry's part in a snapshot.
+  struct Kept {
+    Output capture;  // keeps the current value; its handle
+    Output handle;   // fed
+    Output copy;     // keeps a copy of the kept value; its handle
+    Operation remove;
+    bool is_copied = false;  // at once
+  };
+  std::vector<Kept> kept_;
+  Output prefix_;  // the checkpoint to read or write
   std::vector<Output> shard_prefixes_;
   Output all_shard_prefixes_;
   Operation save_, restore_;

@@ -1,5 +1,7 @@
 // Checkpoints of training loops: two writers of one directory, kills at every write, positions that follow variables.
 
+#include <atomic>
+#include <future>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -26,7 +28,16 @@ using ::testing::HasSubstr;
 
 constexpr char kDir[] = "/d";
 
-// Example k is the number k: the position counts the examples that were read, the total adds them up.
+constexpr int64_t kMany = 5000;
+
+Tensor Ones(float value = 1) {
+  Tensor ones(DT_FLOAT, TensorShape({kMany}));
+  std::fill_n(ones.data<float>(), kMany, value);
+  return ones;
+}
+
+// Example k is the number k: the position counts the examples that were read, the total adds them up. A larger variable
+// counts the steps in each element.
 struct Program {
   explicit Program(TrainingRole role, std::shared_ptr<FileSystemRegistry> files) {
     step = GlobalStep(scope);
@@ -37,7 +48,9 @@ struct Program {
     const Operation add = total.AssignAdd(scope, read_position);
     const Operation advance =
         ops::AssignAddVariableOp(scope.WithControlDependencies({add}), position, Tensor::Scalar<int64_t>(1));
-    options.train = step.AssignAdd(scope.WithControlDependencies({advance}), int64_t{1});
+    many = ResourceVariable::Make(scope.WithName("many"), TensorShape({kMany}), DT_FLOAT, initializers::Zeros());
+    const Operation add_many = many.AssignAdd(scope, scope.Constant(Ones()));
+    options.train = step.AssignAdd(scope.WithControlDependencies({advance, add_many}), int64_t{1});
     options.global_step = step;
     options.checkpoint_dir = kDir;
     options.checkpoint_steps = 2;
@@ -67,7 +80,7 @@ struct Program {
   }
 
   Scope scope = Scope::NewRoot();
-  ResourceVariable step, total;
+  ResourceVariable step, total, many;
   Output position, read_position;
   TrainingLoopOptions options;
 };
@@ -94,12 +107,15 @@ class HeldSession : public ForwardingSession {
                                           const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
     const bool saves = !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints");
+    const bool copies = !feeds.empty() && !fetches.empty() && absl::StrContains(fetches[0].name(), "GetSessionHandle");
     if (saves && before_save) before_save();
+    if (copies && before_copy) before_copy();
     auto result = ForwardingSession::Run(feeds, fetches, targets, options, metadata);
     if (saves && after_save) after_save();
     return result;
   }
-  std::function<void()> before_save, after_save;
+  // before_copy: before a snapshot gets a buffer of its own.
+  std::function<void()> before_save, after_save, before_copy;
 };
 
 class AtStep : public TrainingHook {
@@ -149,6 +165,7 @@ class TrainingGenerationsTest : public ::testing::Test {
     RETURN_IF_ERROR(loop.Run(*session).status());
     return Read(program, *session);
   }
+  void LoseTheLease(TrainingRole role, bool before, bool background);
   void Clear() { memory_->DeleteRecursively(kDir).IgnoreError(); }
   std::vector<std::string> Content() { return memory_->List(kDir).value(); }
 
@@ -157,40 +174,45 @@ class TrainingGenerationsTest : public ::testing::Test {
   const std::shared_ptr<FileSystemRegistry> registry_ = std::make_shared<FileSystemRegistry>();
 };
 
+// The third save of a loop, of step 4, is held until another loop has taken over and finished.
+void TrainingGenerationsTest::LoseTheLease(TrainingRole role, bool before, bool background) {
+  Clear();
+  Program loser(role, registry_), winner(role, registry_);
+  loser.options.saves_in_background = background;
+  winner.options.task_name = "chief-of-the-other-side";
+  ASSERT_OK_AND_ASSIGN(auto inner, Open(loser.scope));
+  HeldSession held(std::move(inner));
+  int saves = 0;
+  std::vector<std::string> left;
+  CheckpointState state;
+  const auto hold = [&] {
+    if (++saves != 3) return;
+    ASSERT_OK_AND_ASSIGN(const Counts counts, Train(winner, 9));
+    EXPECT_TRUE(counts.AreExact());
+    ASSERT_OK_AND_ASSIGN(state, ReadCheckpointState(memory_.get(), kDir));
+    left = Content();
+  };
+  (before ? held.before_save : held.after_save) = hold;
+  const absl::Status lost = Train(loser, 100, &held).status();
+  EXPECT_TRUE(IsLeaseLost(lost)) << lost;
+  EXPECT_THAT(lost, StatusIs(absl::StatusCode::kFailedPrecondition,
+                             HasSubstr(role == TrainingRole::kOnly ? "training" : "chief-of-the-other-side")));
+  EXPECT_EQ(saves, 3);
+  ASSERT_FALSE(left.empty());
+  EXPECT_EQ(Content(), left);
+  EXPECT_EQ(ReadCheckpointState(memory_.get(), kDir)->latest, state.latest);
+  EXPECT_THAT(state.latest, HasSubstr("model.ckpt-9"));
+  for (const std::string& prefix : state.all) {
+    ASSERT_OK_AND_ASSIGN(const CheckpointManifest manifest, ReadManifest(memory_.get(), prefix));
+    EXPECT_THAT(VerifyManifest(memory_.get(), prefix, manifest), IsOk());
+    EXPECT_EQ(manifest.token(), 2);
+  }
+}
+
 TEST_F(TrainingGenerationsTest, TheLoserOfTwoChiefsStopsAndLeavesTheWinnersFiles) {
   for (const TrainingRole role : {TrainingRole::kOnly, TrainingRole::kChief}) {
     for (const bool before : {true, false}) {
-      Clear();
-      Program loser(role, registry_), winner(role, registry_);
-      winner.options.task_name = "chief-of-the-other-side";
-      ASSERT_OK_AND_ASSIGN(auto inner, Open(loser.scope));
-      HeldSession held(std::move(inner));
-      int saves = 0;
-      std::vector<std::string> left;
-      CheckpointState state;
-      // The third save, of step 4, is held until another loop has taken over and finished.
-      const auto hold = [&] {
-        if (++saves != 3) return;
-        ASSERT_OK_AND_ASSIGN(const Counts counts, Train(winner, 9));
-        EXPECT_TRUE(counts.AreExact());
-        ASSERT_OK_AND_ASSIGN(state, ReadCheckpointState(memory_.get(), kDir));
-        left = Content();
-      };
-      (before ? held.before_save : held.after_save) = hold;
-      const absl::Status lost = Train(loser, 100, &held).status();
-      EXPECT_TRUE(IsLeaseLost(lost)) << lost;
-      EXPECT_THAT(lost, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                 HasSubstr(role == TrainingRole::kOnly ? "training" : "chief-of-the-other-side")));
-      EXPECT_EQ(saves, 3);
-      ASSERT_FALSE(left.empty());
-      EXPECT_EQ(Content(), left);
-      EXPECT_EQ(ReadCheckpointState(memory_.get(), kDir)->latest, state.latest);
-      EXPECT_THAT(state.latest, HasSubstr("model.ckpt-9"));
-      for (const std::string& prefix : state.all) {
-        ASSERT_OK_AND_ASSIGN(const CheckpointManifest manifest, ReadManifest(memory_.get(), prefix));
-        EXPECT_THAT(VerifyManifest(memory_.get(), prefix, manifest), IsOk());
-        EXPECT_EQ(manifest.token(), 2);
-      }
+      for (const bool background : {false, true}) LoseTheLease(role, before, background);
     }
   }
 }
@@ -256,6 +278,50 @@ TEST_P(KilledSaveTest, EachExampleIsSeenOnce) {
   }
   EXPECT_GT(kills, 20);
   EXPECT_THAT(restored, ::testing::ElementsAre(2, 4));
+}
+
+// The save of step 2 waits for step 3, once before it has copied what it shares with the variables, once afterwards.
+TEST_F(TrainingGenerationsTest, ABackgroundSaveIsOfOneMomentThoughStepsGoOn) {
+  for (const bool shares : {true, false}) {
+    Clear();
+    Program program(TrainingRole::kOnly, registry_);
+    program.options.saves_in_background = true;
+    std::promise<void> third;
+    std::atomic<int> holds = 0;
+    program.options.hooks = {std::make_shared<AtStep>(3, [&] { third.set_value(); })};
+    ASSERT_OK_AND_ASSIGN(auto inner, Open(program.scope));
+    HeldSession held(std::move(inner));
+    const auto hold = [&] {
+      if (++holds != 2) return;
+      EXPECT_EQ(third.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
+    };
+    (shares ? held.before_copy : held.before_save) = hold;
+    ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 4, &held));
+    EXPECT_TRUE(counts.AreExact());
+    EXPECT_GE(holds, 2);
+    for (const int64_t step : {2, 4}) {
+      ASSERT_OK_AND_ASSIGN(const auto reader,
+                           BundleReader::Open(memory_.get(), absl::StrCat(kDir, "/model.ckpt-", step)));
+      EXPECT_EQ(reader->Read("position")->scalar<int64_t>(), step);
+      EXPECT_EQ(reader->Read("total")->scalar<int64_t>(), step * (step - 1) / 2);
+      ExpectTensorEqual(*reader->Read("many"), Ones(static_cast<float>(step)));
+    }
+  }
+}
+
+TEST_F(TrainingGenerationsTest, AFullDiskInTheBackgroundDoesNotEndTheTraining) {
+  Program program(TrainingRole::kOnly, registry_);
+  program.options.saves_in_background = true;
+  program.options.hooks = {std::make_shared<AtStep>(3, [&] {
+    faulty_->Inject({.kinds = {FaultInjectingFileSystem::kAppend},
+                     .crash = false,
+                     .error = errors::ResourceExhausted("No space left on device")});
+  })};
+  ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 8));
+  EXPECT_TRUE(faulty_->fault_happened());
+  EXPECT_TRUE(counts.AreExact());
+  EXPECT_EQ(*LatestCheckpoint(memory_.get(), kDir), absl::StrCat(kDir, "/model.ckpt-8"));
+  EXPECT_FALSE(memory_->Exists(absl::StrCat(kDir, "/model.ckpt-4.index")));
 }
 
 TEST_F(TrainingGenerationsTest, AChiefsPositionIsInTheCheckpointOfTheVariables) {

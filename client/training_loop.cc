@@ -1,8 +1,10 @@
 #include "client/training_loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/logging.h"
@@ -36,6 +38,7 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
                      .states = options_.states,
                      .name = options_.task_name,
                      .global_step = options_.global_step,
+                     .snapshots = options_.saves_in_background,
                      .files = options_.files}) {
   const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());
   read_global_step_ = options_.global_step.Read(beside);
@@ -45,6 +48,10 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
 }
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
+  // The session may go with the caller.
+  const absl::Cleanup end = [this] {
+    if (saving_.valid()) saving_.get().IgnoreError();
+  };
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
   bool stop = false;
@@ -66,6 +73,7 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
       stop = stop || asked;
     }
   }
+  RETURN_IF_ERROR(PollBackgroundSave(session, true));
   if (state_.is_saved() && last_saved_step_ != global_step_) RETURN_IF_ERROR(Save(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->End(session, global_step_));
   return global_step_;
@@ -128,6 +136,7 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
 
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
   if (!state_.is_saved()) return absl::OkStatus();
+  RETURN_IF_ERROR(PollBackgroundSave(session, false));
   const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_tried_step_ >= options_.checkpoint_steps;
   const bool by_time = MonotonicNow() - last_tried_time_ >= options_.checkpoint_interval;
   return by_steps || by_time ? SaveOrWarn(session) : absl::OkStatus();
@@ -137,27 +146,50 @@ absl::Status TrainingLoop::SaveIfDue(Session& session) {
 absl::Status TrainingLoop::SaveOrWarn(Session& session) {
   last_tried_step_ = global_step_;
   last_tried_time_ = MonotonicNow();
-  const absl::Status status = state_.Save(session, global_step_);
-  if (status.ok()) return Saved(session);
+  if (options_.saves_in_background) return BeginBackgroundSave(session);
+  return SaveEnded(session, state_.Save(session, global_step_), global_step_);
+}
+
+absl::Status TrainingLoop::SaveEnded(Session& session, const absl::Status& status, int64_t step) {
+  if (status.ok()) return Saved(session, step);
   if (!IsTrouble(status)) return status;
-  WEIR_LOG(WARNING) << "Training goes on without a checkpoint of step " << global_step_ << ": " << status.message();
-  for (const auto& hook : options_.hooks) hook->SaveFailed(status, global_step_);
+  WEIR_LOG(WARNING) << "Training goes on without a checkpoint of step " << step << ": " << status.message();
+  for (const auto& hook : options_.hooks) hook->SaveFailed(status, step);
   return absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
   RETURN_IF_ERROR(state_.Save(session, global_step_));
-  return Saved(session);
+  last_tried_step_ = global_step_;
+  return Saved(session, global_step_);
 }
 
-absl::Status TrainingLoop::Saved(Session& session) {
-  last_saved_step_ = last_tried_step_ = global_step_;
+absl::Status TrainingLoop::Saved(Session& session, int64_t step) {
+  last_saved_step_ = step;
   last_tried_time_ = MonotonicNow();
-  for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->AfterSave(session, global_step_));
+  for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->AfterSave(session, step));
   return absl::OkStatus();
 }
 
+absl::Status TrainingLoop::BeginBackgroundSave(Session& session) {
+  RETURN_IF_ERROR(PollBackgroundSave(session, true));
+  if (const absl::Status begun = state_.BeginSave(session, global_step_); !begun.ok()) {
+    return SaveEnded(session, begun, global_step_);
+  }
+  saving_step_ = global_step_;
+  saving_ = std::async(std::launch::async, [this, &session] { return state_.FinishSave(session); });
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::PollBackgroundSave(Session& session, bool wait) {
+  if (!saving_.valid()) return absl::OkStatus();
+  if (!wait && saving_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return absl::OkStatus();
+  return SaveEnded(session, saving_.get(), saving_step_);
+}
+
 absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure) {
+  // It needs the same tasks, and a restore must not come between.
+  if (saving_.valid()) saving_.get().IgnoreError();
   if (!recovery_.has_value()) {
     recovery_ = Recovery{.start = MonotonicNow(), .pause = kFirstPause};
     recovery_->report.cause = failure;

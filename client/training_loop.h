@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ struct TrainingLoopOptions {
   std::string checkpoint_dir;    // empty: none are written, and recovery starts from the beginning
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
+  // Saves between steps are written while the next steps run. Their values are those of one moment, which takes as
+  // much memory again. `states` are still saved between steps.
+  bool saves_in_background = false;
   int max_to_keep = 5;
   // Of the checkpoints beyond max_to_keep, one in this time is kept for good.
   absl::Duration keep_every = absl::InfiniteDuration();
@@ -73,7 +77,12 @@ class TrainingLoop {
   absl::Status SaveIfDue(Session& session);
   absl::Status SaveOrWarn(Session& session);
   absl::Status Save(Session& session);
-  absl::Status Saved(Session& session);
+  // The outcome of a save between steps: a warning or an error.
+  absl::Status SaveEnded(Session& session, const absl::Status& status, int64_t step);
+  absl::Status Saved(Session& session, int64_t step);
+  absl::Status BeginBackgroundSave(Session& session);
+  // Reports a background save that has ended; waits for it if `wait`.
+  absl::Status PollBackgroundSave(Session& session, bool wait);
   absl::Status ReadGlobalStep(Session& session);
   absl::StatusOr<bool> IsLoss(Session& session, const absl::Status& status);
   bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
@@ -92,6 +101,8 @@ class TrainingLoop {
   int64_t last_saved_step_ = -1;
   int64_t last_tried_step_ = -1;  // of a save, successful or not
   absl::Time last_tried_time_;
+  std::future<absl::Status> saving_;  // valid while a background save runs
+  int64_t saving_step_ = 0;
   std::optional<Recovery> recovery_;  // while a recovery is in progress
 };
 

@@ -215,11 +215,9 @@ TEST_P(TrainingTest, TheLoopStopsSavesAndResumes) {
 // As two chiefs leave them that restored at once.
 TEST_P(TrainingTest, VariablesOfDifferentRestoresAreRestoredAgain) {
   const ScratchDirectory directory;
-  const ResourceVariable first = Variable("first", AsScalar<float>(1));
+  const auto task = [&](int device) { return device_name(device).substr(0, device_name(device).find("/device:")); };
+  if (task(0) == task(1)) GTEST_SKIP() << "one task";
   const ResourceVariable step = GlobalStep(On(1));
-  if (first.handle().node()->requested_device() == step.handle().node()->requested_device()) {
-    GTEST_SKIP() << "one device";
-  }
   const ResourceVariable second = ResourceVariable::Make(On(0).WithName("second"), TensorShape(), DT_FLOAT,
                                                          initializers::Value(AsScalar<float>(2)));
   RecoverableState state(
