@@ -218,22 +218,23 @@ struct SigmoidGrad {
     return dy * y * (T(1) - y);
   }
 };
+// The next three are zero where the incoming gradient is, so that a pole that nothing depends on gives no NaN.
 struct SqrtGrad {
   template <typename T>
   WEIR_DEVICE_CODE T operator()(T y, T dy) const {
-    return dy * T(0.5) / y;
+    return dy == T(0) ? T(0) : dy * T(0.5) / y;
   }
 };
 struct RsqrtGrad {
   template <typename T>
   WEIR_DEVICE_CODE T operator()(T y, T dy) const {
-    return dy * T(-0.5) * y * (y * y);
+    return dy == T(0) ? T(0) : dy * T(-0.5) * y * (y * y);
   }
 };
 struct ReciprocalGrad {
   template <typename T>
   WEIR_DEVICE_CODE T operator()(T y, T dy) const {
-    return -dy * (y * y);
+    return dy == T(0) ? T(0) : -dy * (y * y);
   }
 };
 // Some gradients conjugate a complex value; for the others the caller does.

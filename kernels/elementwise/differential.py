@@ -61,6 +61,8 @@ row("ClipByValue", 0, each(*[lambda t, n=n, a=a, b=b: {"t": V((n,), t, (-2, 2)),
 row("AddN", 0, each(*[lambda t, n=n: {"inputs": [V((5,), t) for _ in range(n)]} for n in (3, 7, 8, 9, 10, 16, 17, 18, 25, 40)], types=FLOATS + COMPLEX))
 row("TanhGrad SigmoidGrad", 64, binary(None, (0.1, 1), args=("y", "dy"), pairs=SAME))
 row("SqrtGrad RsqrtGrad ReciprocalGrad InvGrad", 8, binary(None, (0.1, 2), args=("y", "dy"), pairs=SAME))
+# A gradient of zero stays so at poles.
+row("SqrtGrad RsqrtGrad ReciprocalGrad InvGrad", 8, each(lambda t: {"y": Fed([0, -0.0, 1, np.inf, -np.inf, np.nan, 0, np.inf], t), "dy": Fed([0, 0, 0, 0, 0, 0, 1, 2], t)}, types=FLOATS))
 # Gradients of functions want two inputs with as many elements; their shapes need not be one.
 row("SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad", 64, each(*[
     lambda t, y=y, dy=dy: {"y": V(y, t, (0.1, 1)), "dy": V(dy, t)} for y, dy in [
