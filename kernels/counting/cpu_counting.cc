@@ -132,7 +132,7 @@ class HistogramFixedWidthKernel : public OpKernel {
     std::fill_n(static_cast<char*>(output->raw_data()), output->TotalBytes(), 0);
     const double step = (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(bins);
     for (const T value : values.flat<T>()) {
-      if (value != value) return errors::InvalidArgument("values must not be NaN");
+      if (value != value) return errors::InvalidArgument("Histogram values must not contain NaN");
       const T inside = std::min(std::max(value, low), high);
       const double place = (static_cast<double>(inside) - static_cast<double>(low)) / step;
       const int64_t bin = std::min(static_cast<int64_t>(std::min(place, 1e18)), bins - 1);

@@ -36,3 +36,4 @@ row("DataFormatVecPermute", 0, each(*[lambda t, v=v, s=s, d=d: {"x": Fed(v, t), 
                                     types=[I32, I64]))
 row("DataFormatVecPermute DataFormatDimMap", WORDS, plain(*[{"x": Fed([1, 2, 3, 0], I32), "src_format": a, "dst_format": b} for a, b in [
     ("NHW", "NCH"), ("", ""), ("NHWCXY", "NCHWXY"), ("NHWC", "NHWD"), ("NHWC", "NHHC"), ("NHWC", "NCHWD")]]))
+row("HistogramFixedWidth", WORDS, plain({"values": Fed([0.5, np.nan], F32), "value_range": np.array([0, 1], np.float32), "nbins": 3}))

@@ -165,8 +165,12 @@ class ShardedNameKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(const std::string base, StringScalar(ctx.input(0), "basename"));
     for (int i = 1; i < ctx.num_inputs(); ++i) {
-      if (ctx.input(i).dtype() != DT_INT32 || ctx.input(i).NumElements() != 1) {
-        return errors::InvalidArgument("shard and num_shards must be int32 scalars, got ", ctx.input(i).DebugString());
+      const char* const name = i + 1 < ctx.num_inputs() ? "shard" : "num_shards";
+      if (ctx.input(i).dims() != 0) {
+        return errors::InvalidArgument(name, " must be a scalar, got shape ", ctx.input(i).shape().ToString());
+      }
+      if (ctx.input(i).dtype() != DT_INT32) {
+        return errors::InvalidArgument(name, " must be int32, got ", DataTypeName(ctx.input(i).dtype()));
       }
     }
     const auto number = [&ctx](int i) { return ctx.input(i).data<int32_t>()[0]; };

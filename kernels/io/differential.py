@@ -163,5 +163,7 @@ def record_input(_):
 
 program("RecordInput", 0, record_input, NOTYPE)
 row("ShardedFilename", 0, plain({"basename": Fed(b"a/b", STRING), "shard": 3, "num_shards": 12}, {"basename": Fed([b"a"], STRING), "shard": 3, "num_shards": 12}))
+row("ShardedFilename", WORDS, plain(*[{"basename": Fed(b"a", STRING), "shard": Fed(s, I32), "num_shards": Fed(n, I32)} for s, n in (([0], 1), (0, [1]), (0, [1, 2]))]))
+row("ShardedFilespec", WORDS, plain({"basename": Fed(b"a", STRING), "num_shards": Fed([5], I32)}))
 row("ShardedFilespec", 0, plain({"basename": Fed(b"a/b", STRING), "num_shards": 12}))
 row("MatchingFiles", 0, plain({"pattern": Fed(b"/nowhere/*", STRING)}, {"pattern": Fed([b"/etc/host[n]ame", b"/nowhere"], STRING)}))

@@ -216,7 +216,14 @@ class FractionalPoolGradKernel : public OpKernel {
       }
       for (int i = 0; i < 2; ++i) {
         if (ctx.input(i).NumElements() > 0) continue;
-        return errors::InvalidArgument(names[i], " must not be empty, got shape ", ctx.input(i).shape().ToString());
+        return errors::InvalidArgument(names[i],
+                                       " must not be empty, got Tensor<type: ", DataTypeName(ctx.input(i).dtype()),
+                                       " shape: ", ctx.input(i).shape().ToString(), " values: >");
+      }
+      for (int i = 0; i < 2; ++i) {
+        if (ctx.input(3 + i).dims() == 1) continue;
+        return errors::InvalidArgument(i == 0 ? "row" : "col", "_pooling_sequence must be a vector, received shape ",
+                                       ctx.input(3 + i).shape().ToString());
       }
     } else {
       const Tensor& sizes = ctx.input(0);
@@ -225,6 +232,10 @@ class FractionalPoolGradKernel : public OpKernel {
                                        sizes.shape().ToString());
       }
       ASSIGN_OR_RETURN(shape, TensorShape::Build(absl::MakeConstSpan(sizes.data<int64_t>(), 4)));
+      for (const int64_t size : gradient.shape().dim_sizes()) {
+        if (size > 0) continue;
+        return errors::InvalidArgument("out_backprop must be positive for all dimension, got:", size);
+      }
     }
     if (shape.dim_size(0) != gradient.dim_size(0) || shape.dim_size(3) != gradient.dim_size(3)) {
       return errors::InvalidArgument("out_backprop must have the batch and channels of the input: ",

@@ -20,6 +20,13 @@ row("FractionalAvgPoolGrad", 8, plain(*[
 row("FractionalMaxPoolGrad", 8, each(*[
     lambda t, o=o: {"orig_input": Fed(np.arange(40).reshape(1, 5, 4, 2), t), "orig_output": Fed([[[[14, 15]]]] if o else [[[[2, 3]]]], t),
                     "out_backprop": V((1, 1, 1, 2), t), "row_pooling_sequence": Fed([0, 1], I64), "col_pooling_sequence": Fed([0, 2], I64), "overlapping": o} for o in (True, False)]))
+# Sequences without a region, and ones that are no vectors.
+row("FractionalAvgPoolGrad", WORDS, plain(*[
+    {"orig_input_tensor_shape": Fed([1, 4, 4, 2], I64), "out_backprop": V((1, len(r) - 1, len(c) - 1, 2), F32), "row_pooling_sequence": Fed(r, I64),
+     "col_pooling_sequence": Fed(c, I64)} for r, c in (([0], [0]), ([0], [0, 1]), ([0, 1], [0]))]))
+row("FractionalMaxPoolGrad", WORDS, plain(*[
+    {"orig_input": V((1, 4, 4, 2), F32), "orig_output": V((1, *size, 2), F32), "out_backprop": V((1, *size, 2), F32), "row_pooling_sequence": Fed(np.array(r), I64),
+     "col_pooling_sequence": Fed(np.array(c), I64)} for size, r, c in (((0, 0), [0], [0]), ((0, 1), [0], [0, 1]), ((1, 1), [[0, 1]], [0, 1]), ((1, 1), [0, 1], [[0, 1]]))]))
 known("FractionalMaxPoolGrad", "must not be negative", "TensorFlow reads before its input")
 row("FractionalMaxPoolGrad", 8, plain(*[
     {"orig_input": Fed(np.arange(16.).reshape(1, 4, 4, 1), F32), "orig_output": Fed(np.array([5., 7, 13, 15]).reshape(1, 2, 2, 1), F32),

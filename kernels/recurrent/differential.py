@@ -45,3 +45,6 @@ def lstm_gradients(t):
 
 
 program("BlockLSTMGrad BlockLSTMGradV2 LSTMBlockCellGrad", 512, lstm_gradients, [F32])
+row("LSTMBlockCell", WORDS, plain(*[
+    {"x": V((b, 3), F32), "cs_prev": V((b, h), F32), "h_prev": V((b, h), F32), "w": V((3 + h, 4 * h), F32), "wci": V((h,), F32), "wcf": V((h,), F32), "wco": V((h,), F32),
+     "b": V((4 * h,), F32)} for b, h in ((0, 2), (2, 0))]))

@@ -13,10 +13,10 @@ namespace {
 template <typename T>
 absl::StatusOr<int64_t> RangeSize(T start, T limit, T delta) {
   if (delta == T(0)) return errors::InvalidArgument("Requires delta != 0: ", delta);
-  if (delta > T(0) && start > limit) {
+  if (delta > T(0) && !(start <= limit)) {
     return errors::InvalidArgument("Requires start <= limit when delta > 0: ", start, "/", limit);
   }
-  if (delta < T(0) && start < limit) {
+  if (!(delta > T(0)) && !(start >= limit)) {
     return errors::InvalidArgument("Requires start >= limit when delta < 0: ", start, "/", limit);
   }
   if constexpr (std::is_integral_v<T>) {

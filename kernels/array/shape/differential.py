@@ -47,6 +47,8 @@ def inplace_updates(t):
 
 
 program("InplaceUpdate InplaceAdd InplaceSub ParallelConcat", 0, inplace_updates, [F32, F64, I32, I64, HALF])
+row("Range", WORDS, each(*[lambda t, a=a: {"start": Fed(a[0], t), "limit": Fed(a[1], t), "delta": Fed(a[2], t)}
+                           for a in ((0, np.nan, 1), (np.nan, 0, 1), (0, 1, np.nan), (0, np.inf, 1), (1, 0, 1), (0, 1, -1))], types=[F64]))
 row("Range", 0, each(*[lambda t, a=a: {"start": Fed(a[0], t), "limit": Fed(a[1], t), "delta": Fed(a[2], t)}
                        for a in [(0, 5, 1), (5, 0, -2), (0, 0, 1), (0, 5, 0), (0, 5, -1), (1, 9, 3)]], types=[F32, F64, I32, I64]))
 row("LinSpace", 2, each(*[lambda t, n=n: {"start": Fed(-1, t), "stop": Fed(2, t), "num": Fed(n, I32)} for n in (1, 5, 0)]))
