@@ -6,8 +6,7 @@
 #include <chrono>
 
 #include "absl/strings/str_format.h"
-#include "core/checkpoint/coding.h"
-#include "core/checkpoint/crc32c.h"
+#include "core/checkpoint/tf_record.h"
 #include "tensorflow/core/util/event.pb.h"
 
 namespace weir {
@@ -22,17 +21,6 @@ std::string HostName() {
   char name[256] = "localhost";
   gethostname(name, sizeof(name) - 1);
   return name;
-}
-
-// A record of a TFRecord file: length, its checksum, the bytes, their checksum.
-std::string Record(const std::string& data) {
-  std::string record;
-  coding::PutFixed32(&record, static_cast<uint32_t>(data.size()));
-  coding::PutFixed32(&record, static_cast<uint32_t>(uint64_t{data.size()} >> 32));
-  coding::PutFixed32(&record, crc32c::Mask(crc32c::Value(record)));
-  record += data;
-  coding::PutFixed32(&record, crc32c::Mask(crc32c::Value(data)));
-  return record;
 }
 
 }  // namespace
@@ -81,7 +69,7 @@ absl::Status EventWriter::Flush() {
 absl::Status EventWriter::FlushLocked() {
   last_flush_millis_ = NowMicros() / 1000;
   std::string records;
-  for (const std::string& event : kept_) records += Record(event);
+  for (const std::string& event : kept_) records += TfRecord(event);
   kept_.clear();
   if (!records.empty()) RETURN_IF_ERROR(file_->Append(records));
   return file_->Flush();

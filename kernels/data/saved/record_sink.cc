@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-#include "core/checkpoint/coding.h"
-#include "core/checkpoint/crc32c.h"
-
 namespace weir {
 namespace {
 
@@ -113,16 +110,6 @@ absl::StatusOr<std::unique_ptr<RecordSink>> RecordSink::Open(FileSystem* files, 
     default:
       return std::make_unique<DeflatingSink>(std::move(file), compression);
   }
-}
-
-std::string TfRecord(absl::string_view data) {
-  std::string record;
-  coding::PutFixed32(&record, static_cast<uint32_t>(data.size()));
-  coding::PutFixed32(&record, static_cast<uint32_t>(uint64_t{data.size()} >> 32));
-  coding::PutFixed32(&record, crc32c::Mask(crc32c::Value(record)));
-  record.append(data.data(), data.size());
-  coding::PutFixed32(&record, crc32c::Mask(crc32c::Value(data)));
-  return record;
 }
 
 }  // namespace weir

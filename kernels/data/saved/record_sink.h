@@ -21,7 +21,4 @@ class RecordSink {
   virtual absl::Status Close() = 0;
 };
 
-// As a record of a TFRecord file: its length, the length's checksum, the bytes, their checksum.
-std::string TfRecord(absl::string_view data);
-
 }  // namespace weir

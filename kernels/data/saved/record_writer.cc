@@ -1,4 +1,5 @@
 // DatasetToTFRecord: the elements of a dataset of strings, as records of a file.
+#include "core/checkpoint/tf_record.h"
 #include "core/device/device.h"
 #include "core/files/file_system.h"
 #include "kernels/data/dataset_kernel.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "core/checkpoint/tf_record.h"
 #include "core/random_bits.h"
 #include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/tensor.pb.h"
