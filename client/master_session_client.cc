@@ -4,13 +4,11 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
-#include "core/random_bits.h"
+#include "core/mutex.h"
+#include "tensorflow/core/protobuf/master.pb.h"
 
 namespace weir {
 namespace {
-
-// Request ids are positive and unique per client with overwhelming probability; 0 would disable duplicate detection.
-int64_t FirstRequestId() { return static_cast<int64_t>((RandomBits() >> 2) | (uint64_t{1} << 61)); }
 
 // Extra time of the call: the master ends a step at its deadline with a better error. TensorFlow's master may leave the
 // deadline to the call.
@@ -59,53 +57,59 @@ std::vector<std::string> Names(const std::vector<Operation>& operations) {
 // May outlive its session; the master then does not know the session.
 class MasterSessionClient::CallableClient : public Session::Callable {
  public:
-  CallableClient(const MasterSessionClient& session, int64_t handle, size_t num_feeds)
-      : keep_alive_(session.keep_alive_),
-        master_(session.master_),
-        options_(session.options_),
-        num_feeds_(num_feeds),
-        next_request_id_(FirstRequestId()) {
-    args_.session_handle = session.handle_;
-    args_.handle = handle;
-  }
+  CallableClient(std::shared_ptr<MasterConnection> connection, tensorflow::CallableOptions options)
+      : connection_(std::move(connection)), options_(std::move(options)) {}
   ~CallableClient() override {
+    MutexLock lock(mu_);
+    if (made_in_.generation == 0) return;
     tensorflow::ReleaseCallableRequest request;
     tensorflow::ReleaseCallableResponse response;
-    request.set_session_handle(args_.session_handle);
-    request.set_handle(args_.handle);
-    // A closed session has released its callables.
-    master_->ReleaseCallable(CallWith(options_), request, &response).IgnoreError();
+    request.set_session_handle(made_in_.handle);
+    request.set_handle(callable_);
+    // A closed or lost session has released its callables.
+    connection_->master()->ReleaseCallable(CallWith(connection_->options()), request, &response).IgnoreError();
+  }
+
+  // Makes the callable at the master, unless it exists in this session, and returns its handle there.
+  absl::StatusOr<int64_t> MakeIn(const MasterConnection::Opened& session) {
+    MutexLock lock(mu_);
+    if (made_in_.generation == session.generation) return callable_;
+    tensorflow::MakeCallableRequest request;
+    tensorflow::MakeCallableResponse response;
+    request.set_session_handle(session.handle);
+    request.set_request_id(connection_->NextRequestId());
+    *request.mutable_options() = options_;
+    RETURN_IF_ERROR(connection_->master()->MakeCallable(CallWith(connection_->options()), request, &response));
+    made_in_ = session;
+    callable_ = response.handle();
+    return callable_;
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& feeds) override {
     // TensorFlow's master fails on a wrong number of feeds.
-    if (feeds.size() != num_feeds_) {
-      return errors::InvalidArgument("Expected ", num_feeds_, " feeds for callable ", args_.handle, ", but got ",
+    if (feeds.size() != options_.feed_size()) {
+      return errors::InvalidArgument("Expected ", options_.feed_size(), " feeds for the callable, but got ",
                                      feeds.size());
     }
-    RunCallableArgs args = args_;
-    args.feeds = feeds;
-    args.request_id = next_request_id_.fetch_add(1, std::memory_order_relaxed);
-    ASSIGN_OR_RETURN(RunStepResult result, master_->RunCallable(StepCallWith(options_, 0), args));
+    RunCallableArgs args{.feeds = feeds};
+    ASSIGN_OR_RETURN(
+        RunStepResult result,
+        connection_->WithSession([&](const MasterConnection::Opened& session) -> absl::StatusOr<RunStepResult> {
+          ASSIGN_OR_RETURN(args.handle, MakeIn(session));
+          args.session_handle = session.handle;
+          args.request_id = connection_->NextRequestId();
+          return connection_->master()->RunCallable(StepCallWith(connection_->options(), 0), args);
+        }));
     return std::move(result.fetches);
   }
 
  private:
-  const std::shared_ptr<void> keep_alive_;
-  const std::shared_ptr<MasterInterface> master_;
-  const SessionOptions options_;
-  const size_t num_feeds_;
-  std::atomic<int64_t> next_request_id_;
-  RunCallableArgs args_;
+  const std::shared_ptr<MasterConnection> connection_;
+  const tensorflow::CallableOptions options_;
+  Mutex mu_;
+  MasterConnection::Opened made_in_ GUARDED_BY(mu_);
+  int64_t callable_ GUARDED_BY(mu_) = 0;
 };
-
-MasterSessionClient::MasterSessionClient(std::shared_ptr<MasterInterface> master, std::shared_ptr<void> keep_alive,
-                                         const Scope& scope, SessionOptions options)
-    : keep_alive_(std::move(keep_alive)),
-      master_(std::move(master)),
-      scope_(scope),
-      options_(std::move(options)),
-      next_request_id_(FirstRequestId()) {}
 
 MasterSessionClient::~MasterSessionClient() { Close().IgnoreError(); }
 
@@ -113,64 +117,17 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
                                                                      std::shared_ptr<void> keep_alive,
                                                                      const Scope& scope, SessionOptions options) {
   RETURN_IF_ERROR(scope.status());
-  auto session = std::unique_ptr<MasterSessionClient>(
-      new MasterSessionClient(std::move(master), std::move(keep_alive), scope, std::move(options)));
-  tensorflow::CreateSessionRequest request;
-  tensorflow::CreateSessionResponse response;
-  const int node_ids = scope.graph()->num_node_ids();
-  *request.mutable_graph_def() = scope.ToGraphDef();
-  *request.mutable_config() = session->options_.config;
-  const CallOptions call{.deadline = MonotonicNow() + session->options_.connect_timeout};
-  absl::Status created = session->master_->CreateSession(call, request, &response);
-  if (!created.ok()) {
-    session->closed_ = true;
-    return created;
-  }
-  session->handle_ = response.session_handle();
-  session->graph_version_ = response.graph_version();
-  session->nodes_sent_ = node_ids;
-  {
-    MutexLock lock(session->mu_);
-    session->changes_sent_ = scope.graph()->changed_ops().size();
-  }
-  return std::unique_ptr<Session>(std::move(session));
-}
-
-absl::Status MasterSessionClient::ExtendIfNeeded() {
-  if (scope_.graph()->num_node_ids() == nodes_sent_.load(std::memory_order_acquire)) return absl::OkStatus();
-  RETURN_IF_ERROR(scope_.status());
-  MutexLock lock(mu_);
-  const int node_ids = scope_.graph()->num_node_ids();
-  if (node_ids == nodes_sent_) return absl::OkStatus();
-  tensorflow::ExtendSessionRequest request;
-  tensorflow::ExtendSessionResponse response;
-  request.set_session_handle(handle_);
-  request.set_current_graph_version(graph_version_);
-  *request.mutable_graph_def() = scope_.ToGraphDef();
-  const Graph& graph = *scope_.graph();
-  for (size_t i = changes_sent_; i < graph.changed_ops().size(); ++i) {
-    const int id = graph.changed_ops()[i];
-    if (id >= nodes_sent_) continue;
-    return errors::FailedPrecondition("Operation '", graph.node(id)->name(),
-                                      "' was changed, by a gradient through it, after the session got it. Build ",
-                                      "gradients before the session, or create a new session.");
-  }
-  // Nodes are exported in order of creation, so those already sent come first.
-  int known = 0;
-  for (int id = 0; id < nodes_sent_; ++id) known += graph.node(id) != nullptr;
-  request.mutable_graph_def()->mutable_node()->DeleteSubrange(0, known);
-  RETURN_IF_ERROR(master_->ExtendSession(CallWith(options_), request, &response));
-  graph_version_ = response.new_graph_version();
-  changes_sent_ = graph.changed_ops().size();
-  nodes_sent_.store(node_ids, std::memory_order_release);
-  return absl::OkStatus();
+  auto connection =
+      std::make_shared<MasterConnection>(std::move(master), std::move(keep_alive), scope, std::move(options));
+  RETURN_IF_ERROR(connection->Open());
+  return std::unique_ptr<Session>(new MasterSessionClient(std::move(connection)));
 }
 
 absl::StatusOr<std::vector<Tensor>> MasterSessionClient::Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                                              const std::vector<Operation>& targets,
                                                              const tensorflow::RunOptions& run_options,
                                                              tensorflow::RunMetadata* metadata) {
-  RETURN_IF_ERROR(scope_.status());
+  RETURN_IF_ERROR(connection_->scope_status());
   RETURN_IF_ERROR(CheckValid(fetches, "fetch"));
   NamedFeedList named;
   named.reserve(feeds.size());
@@ -189,18 +146,18 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFee
                                                                   const std::vector<std::string>& targets,
                                                                   const tensorflow::RunOptions& run_options,
                                                                   tensorflow::RunMetadata* metadata) {
-  RETURN_IF_ERROR(ExtendIfNeeded());
+  RETURN_IF_ERROR(connection_->ExtendIfNeeded());
   NamedFeedList full_feeds;
   for (const auto& [name, tensor] : feeds) full_feeds.emplace_back(FullName(name), tensor);
   std::vector<std::string> full_fetches;
   for (const std::string& name : fetches) full_fetches.push_back(FullName(name));
-  RunStepArgs args{.session_handle = handle_,
-                   .feeds = std::move(full_feeds),
-                   .fetches = std::move(full_fetches),
-                   .targets = targets,
-                   .options = run_options,
-                   .request_id = NextRequestId()};
-  ASSIGN_OR_RETURN(RunStepResult result, master_->RunStep(StepCallWith(options_, run_options.timeout_in_ms()), args));
+  RunStepArgs args{
+      .feeds = std::move(full_feeds), .fetches = std::move(full_fetches), .targets = targets, .options = run_options};
+  ASSIGN_OR_RETURN(RunStepResult result, connection_->WithSession([&](const MasterConnection::Opened& session) {
+    args.session_handle = session.handle;
+    args.request_id = connection_->NextRequestId();
+    return connection_->master()->RunStep(StepCallWith(connection_->options(), run_options.timeout_in_ms()), args);
+  }));
   if (metadata != nullptr) *metadata = std::move(result.metadata);
   return std::move(result.fetches);
 }
@@ -209,36 +166,29 @@ absl::StatusOr<std::unique_ptr<Session::Callable>> MasterSessionClient::MakeCall
     const std::vector<Output>& feeds, const std::vector<Output>& fetches, const std::vector<Operation>& targets) {
   RETURN_IF_ERROR(CheckValid(feeds, "feed"));
   RETURN_IF_ERROR(CheckValid(fetches, "fetch"));
-  RETURN_IF_ERROR(ExtendIfNeeded());
-  tensorflow::MakeCallableRequest request;
-  tensorflow::MakeCallableResponse response;
-  request.set_session_handle(handle_);
-  request.set_request_id(NextRequestId());
-  for (const std::string& name : Names(feeds)) request.mutable_options()->add_feed(name);
-  for (const std::string& name : Names(fetches)) request.mutable_options()->add_fetch(name);
-  for (const std::string& name : Names(targets)) request.mutable_options()->add_target(name);
-  RETURN_IF_ERROR(master_->MakeCallable(CallWith(options_), request, &response));
-  return std::unique_ptr<Callable>(new CallableClient(*this, response.handle(), feeds.size()));
+  RETURN_IF_ERROR(connection_->ExtendIfNeeded());
+  tensorflow::CallableOptions options;
+  for (const std::string& name : Names(feeds)) options.add_feed(name);
+  for (const std::string& name : Names(fetches)) options.add_fetch(name);
+  for (const std::string& name : Names(targets)) options.add_target(name);
+  auto callable = std::make_unique<CallableClient>(connection_, std::move(options));
+  RETURN_IF_ERROR(
+      connection_->WithSession([&](const MasterConnection::Opened& session) { return callable->MakeIn(session); })
+          .status());
+  return std::unique_ptr<Callable>(std::move(callable));
 }
 
 absl::StatusOr<tensorflow::ListDevicesResponse> MasterSessionClient::ListDevices() {
-  tensorflow::ListDevicesRequest request;
-  tensorflow::ListDevicesResponse response;
-  request.set_session_handle(handle_);
-  RETURN_IF_ERROR(master_->ListDevices(CallWith(options_), request, &response));
-  return response;
+  return connection_->WithSession(
+      [&](const MasterConnection::Opened& session) -> absl::StatusOr<tensorflow::ListDevicesResponse> {
+        tensorflow::ListDevicesRequest request;
+        tensorflow::ListDevicesResponse response;
+        request.set_session_handle(session.handle);
+        RETURN_IF_ERROR(connection_->master()->ListDevices(CallWith(connection_->options()), request, &response));
+        return response;
+      });
 }
 
-absl::Status MasterSessionClient::Close() {
-  {
-    MutexLock lock(mu_);
-    if (closed_) return absl::OkStatus();
-    closed_ = true;
-  }
-  tensorflow::CloseSessionRequest request;
-  tensorflow::CloseSessionResponse response;
-  request.set_session_handle(handle_);
-  return master_->CloseSession({.deadline = MonotonicNow() + absl::Seconds(30)}, request, &response);
-}
+absl::Status MasterSessionClient::Close() { return connection_->Close(); }
 
 }  // namespace weir

@@ -1,19 +1,18 @@
 // A Session over any MasterInterface.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client/master_connection.h"
 #include "client/session.h"
-#include "core/mutex.h"
-#include "distribute/transport/master_interface.h"
 
 namespace weir {
 
 // Shares `master`; `keep_alive` (an in-process cluster, say) is released last, after closing the session. Thread-safe.
+// Outlives a restart of the master: see MasterConnection.
 class MasterSessionClient : public Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<MasterInterface> master,
@@ -38,24 +37,9 @@ class MasterSessionClient : public Session {
 
  private:
   class CallableClient;
-  MasterSessionClient(std::shared_ptr<MasterInterface> master, std::shared_ptr<void> keep_alive, const Scope& scope,
-                      SessionOptions options);
-  // Sends the nodes added to the scope since the last call.
-  absl::Status ExtendIfNeeded();
-  int64_t NextRequestId() { return next_request_id_.fetch_add(1, std::memory_order_relaxed); }
+  explicit MasterSessionClient(std::shared_ptr<MasterConnection> connection) : connection_(std::move(connection)) {}
 
-  const std::shared_ptr<void> keep_alive_;
-  const std::shared_ptr<MasterInterface> master_;
-  const Scope scope_;
-  const SessionOptions options_;
-  std::string handle_;
-  std::atomic<int64_t> next_request_id_;
-
-  Mutex mu_;
-  std::atomic<int> nodes_sent_{0};
-  size_t changes_sent_ GUARDED_BY(mu_) = 0;  // of Graph::changed_ops
-  int64_t graph_version_ GUARDED_BY(mu_) = 0;
-  bool closed_ GUARDED_BY(mu_) = false;
+  const std::shared_ptr<MasterConnection> connection_;
 };
 
 }  // namespace weir

@@ -17,4 +17,14 @@ bool IsGraphLost(const absl::Status& status) {
   return absl::IsAborted(status) && absl::StrContains(status.message(), kNotFound);
 }
 
+absl::Status SessionIsLost(absl::string_view session_handle) {
+  return errors::Aborted("Session ", session_handle, " is not found. Possibly, this master has restarted.");
+}
+
+bool IsSessionLost(const absl::Status& status, absl::string_view session_handle) {
+  // TensorFlow's RunStep leaves the second sentence out.
+  return absl::IsAborted(status) &&
+         absl::StrContains(status.message(), absl::StrCat("Session ", session_handle, " is not found."));
+}
+
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The error of a worker that does not have, or no longer has, a registered graph.
+// The errors of a peer that does not have, or no longer has, a graph or a session.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -6,9 +6,14 @@
 
 namespace weir {
 
-// ABORTED, in TensorFlow's words: both runtimes' masters recognise the error by them.
+// A worker's error: ABORTED, in TensorFlow's words, by which both runtimes' masters recognise it.
 absl::Status GraphIsLost(absl::string_view graph_handle);
 // True if a step failed with this error: its graph must be registered again, even if no task restarted.
 bool IsGraphLost(const absl::Status& status);
+
+// A master's error: ABORTED, in TensorFlow's words. The call had no effect.
+absl::Status SessionIsLost(absl::string_view session_handle);
+// True for that error about this session, of either runtime's master.
+bool IsSessionLost(const absl::Status& status, absl::string_view session_handle);
 
 }  // namespace weir
