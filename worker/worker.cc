@@ -182,6 +182,8 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
   ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> created, NewSession(request));
   std::vector<std::shared_ptr<WorkerSession>> removed;  // destroyed without the lock
   MutexLock lock(mu_);
+  // Before the look-up: a master that restarted with its journal opens its sessions again.
+  removed = OrphanSessionsOf(request.master_task(), request.master_incarnation());
   if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
     const WorkerSession::Options& known = it->second->options();
     if (known.master_task != request.master_task() || known.master_incarnation != request.master_incarnation() ||
@@ -189,7 +191,6 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
   } else {
-    removed = OrphanSessionsOf(request.master_task(), request.master_incarnation());
     sessions_.emplace(request.session_handle(), std::move(created));
   }
   // A retry waits for them too.

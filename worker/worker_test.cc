@@ -264,6 +264,15 @@ TEST_F(WorkerTest, SessionsAreCreatedOnce) {
             "Session handle is not found: s. Possibly this worker (\"/job:worker/replica:0/task:0\") just restarted.");
 }
 
+TEST_F(WorkerTest, ARestartedMasterOpensItsSessionsAgain) {
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> graph = Register({}, {"y"});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_TRUE(CreateSession("s", 2).ok());
+  EXPECT_EQ(Run({.graph_handle = *graph}).status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(Register({}, {"y"}).ok());
+}
+
 // A session that brings its cluster along.
 class ClusterSessionTest : public WorkerTest {
  protected:
