@@ -1,0 +1,82 @@
+// The sessions of a master, on a disk.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/mutex.h"
+#include "core/status.h"
+#include "master/journal/journal_index.h"
+#include "master/journal/journal_store.h"
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+#include "tensorflow/core/protobuf/master.pb.h"
+
+namespace weir {
+
+// What a restarted master needs to serve a session again.
+struct RecordedSession {
+  tensorflow::CreateSessionRequest request;
+  std::vector<tensorflow::GraphDef> extensions;  // in order
+  std::map<int64_t, tensorflow::CallableOptions> callables;
+};
+
+// Records sessions, so that the task's next master can serve them under the same handles. Nothing is recorded per step.
+// - Thread-safe. Changes block until they are on the disk; they wait for each other.
+// - If the disk fails, the journal stays as it was before the change, which a later one repairs. A session that could
+// not
+//   be recorded is unknown here: its changes succeed without being recorded.
+// - Records that no session needs any more are dropped by rewriting the file, once they outweigh the others.
+class SessionJournal {
+ public:
+  struct Options {
+    std::string task;                      // a journal of another task is rejected
+    uint64_t min_dropped_bytes = 4 << 20;  // the file is not rewritten for less
+  };
+
+  // Reads the journal, and begins the next epoch. FailedPrecondition for another task's journal; DataLoss for a damaged
+  // one; a torn last record is cut off with a warning.
+  static absl::StatusOr<std::unique_ptr<SessionJournal>> Open(std::unique_ptr<JournalStore> store, Options options);
+
+  // Identifies the journal.
+  uint64_t id() const { return header_.id(); }
+  // Counts the masters that have used it, from 1.
+  int64_t epoch() const { return header_.epoch(); }
+
+  absl::Status AddSession(const std::string& handle, const tensorflow::CreateSessionRequest& request);
+  // On an error the caller must not extend the session, nor make the callable.
+  absl::Status AddExtension(const std::string& handle, int64_t graph_version, const tensorflow::GraphDef& graph);
+  absl::Status AddCallable(const std::string& handle, int64_t callable, const tensorflow::CallableOptions& options);
+  // What is removed stays removed. If the disk fails, the next master may know it all the same: a warning says so.
+  void RemoveCallable(const std::string& handle, int64_t callable);
+  void RemoveSession(const std::string& handle);
+
+  bool Has(const std::string& handle) const;
+  std::vector<std::string> Handles() const;
+  // NotFound if there is no such session.
+  absl::StatusOr<RecordedSession> Load(const std::string& handle) const;
+
+ private:
+  SessionJournal(std::unique_ptr<JournalStore> store, Options options)
+      : store_(std::move(store)), options_(std::move(options)) {}
+  absl::Status Read();
+  absl::Status Write(const JournalRecord& record) REQUIRES(mu_);
+  void Remove(const JournalRecord& record) REQUIRES(mu_);
+  // Leaves only the live records.
+  absl::Status Compact() REQUIRES(mu_);
+
+  const std::unique_ptr<JournalStore> store_;
+  const Options options_;
+  JournalRecord::Header header_;  // set by Open
+
+  mutable Mutex mu_;
+  JournalIndex index_ GUARDED_BY(mu_);
+  uint64_t size_ GUARDED_BY(mu_) = 0;  // of the whole records
+  bool must_compact_ GUARDED_BY(mu_) =
+      false;  // before the next record: the end of the file is torn, or misses a change
+};
+
+}  // namespace weir
