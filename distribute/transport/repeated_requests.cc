@@ -102,6 +102,11 @@ class RepeatedRequests::Caller {
 RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view method, const CallOptions& options,
                                                    const Run& run) {
   if (id == 0) return run(options);
+  if (options_.log != nullptr && options_.log->WasReceivedBefore(id)) {
+    return errors::Aborted(method, " (request_id ", id,
+                           ") was received before this master restarted. The earlier process ",
+                           "may have run it, so it is not run again. Read the state that it changes, or restore it");
+  }
   std::shared_ptr<Request> request;
   bool is_new = false;
   {
@@ -120,6 +125,7 @@ RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view
     return errors::Aborted(method, " was received again when it had been cancelled, because its caller had gone");
   }
   if (!is_new) return AwaitAnswer(*request, id, method, options);
+  if (options_.log != nullptr) options_.log->Add(id);
   CallOptions inner = options;
   inner.cancellation = &request->cancellation;
   Answer answer = run(inner);

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "core/threads/cancellation.h"
 #include "core/threads/timer_queue.h"
+#include "distribute/transport/request_log.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
@@ -30,6 +31,9 @@ class RepeatedRequests {
     size_t max_answer_bytes = 256 << 10;
     size_t max_kept_bytes = 16 << 20;
     size_t max_known = 65536;  // finished requests remembered
+    // Of this and earlier processes; outlives this; may be null. A request that an earlier process received, and may
+    // have run, is Aborted.
+    RequestLog* log = nullptr;
   };
   using Answer = absl::StatusOr<grpc::ByteBuffer>;
   // Its options have the caller's deadline, and the cancellation of the request.
