@@ -1,10 +1,13 @@
 // The master of one task: the sessions of its clients.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
 #include "core/kernel/kernel_registry.h"
 #include "core/mutex.h"
 #include "core/threads/busy_poller.h"
@@ -15,7 +18,9 @@
 
 namespace weir {
 
-// Thread-safe. Any task of a cluster can be master; sessions of different masters share the workers' variables.
+// Thread-safe. Any task of a cluster can be master; sessions of different masters share the workers' variables. With a
+// journal, sessions outlive the process: the first call that names one of an earlier master connects it to its tasks
+// again.
 class Master : public MasterInterface {
  public:
   struct Options {
@@ -33,7 +38,12 @@ class Master : public MasterInterface {
     tensorflow::ConfigProto default_config;
     // How long CreateSession waits for tasks that are not up, if the call has no deadline.
     absl::Duration connect_timeout = absl::Minutes(10);
-    HealthMonitor::Options health;  // running_steps is set by the master
+    HealthMonitor::Options health;      // running_steps is set by the master
+    SessionJournal* journal = nullptr;  // of the sessions; outlives the master; null: they are lost with it
+    // How long a call waits for the tasks of a session of an earlier master.
+    absl::Duration adoption_timeout = absl::Seconds(30);
+    // Sessions of an earlier master that no call names for so long are dropped when another session is created.
+    absl::Duration adoption_window = absl::Hours(1);
   };
 
   explicit Master(Options options);
@@ -59,13 +69,24 @@ class Master : public MasterInterface {
                                tensorflow::ReleaseCallableResponse* response) override;
 
  private:
-  absl::StatusOr<std::shared_ptr<MasterSession>> Find(const std::string& handle) const;
+  // Adopts a session of an earlier master.
+  absl::StatusOr<std::shared_ptr<MasterSession>> Find(const CallOptions& call, const std::string& handle);
+  // Reserves a session of an earlier master for its adoption by this call; else returns the session, or an error.
+  absl::StatusOr<std::shared_ptr<MasterSession>> FindOrReserve(const CallOptions& call, const std::string& handle);
+  absl::StatusOr<std::shared_ptr<MasterSession>> Adopt(const CallOptions& call, const std::string& handle);
+  absl::StatusOr<std::shared_ptr<MasterSession>> NewSession(const std::string& handle,
+                                                            const tensorflow::CreateSessionRequest& request);
+  void DropUnclaimed();
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
 
   const Options options_;
   TimerQueue timers_;
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<MasterSession>> sessions_ GUARDED_BY(mu_);
+  // Sessions of earlier masters that were not adopted yet, and those of them that a call is adopting.
+  absl::flat_hash_set<std::string> recorded_ GUARDED_BY(mu_), adopting_ GUARDED_BY(mu_);
+  std::condition_variable adopted_;
+  const absl::Time start_;
   std::unique_ptr<HealthMonitor> health_;
 };
 

@@ -16,12 +16,15 @@
 #include "graph/passes/step_commit.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
+#include "master/journal/session_journal.h"
 
 namespace weir {
 namespace {
 
 // For the leader's answer, which does not wait for other tasks.
 constexpr absl::Duration kSequencePatience = absl::Seconds(30);
+// Callables of later masters have other handles, even if not all were recorded.
+constexpr int kCallablesOfAnEpochBits = 32;
 
 // Step ids are unique in the cluster with overwhelming probability: 55 random bits, then counted up. The set bit 56
 // keeps them positive and away from the small ids of tests.
@@ -79,7 +82,10 @@ absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is c
 }  // namespace
 
 MasterSession::MasterSession(Options options)
-    : options_(std::move(options)), tasks_(options_.tasks), next_step_id_(FirstStepId()) {}
+    : options_(std::move(options)),
+      tasks_(options_.tasks),
+      next_step_id_(FirstStepId()),
+      next_callable_(options_.journal == nullptr ? 0 : options_.journal->epoch() << kCallablesOfAnEpochBits) {}
 
 MasterSession::~MasterSession() { Close(); }
 
@@ -89,9 +95,22 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
                                                                   kUncommittedStepsOptimizer));
   commits_ = !uncommitted;
   RETURN_IF_ERROR(tasks_.Connect(call));
+  ASSIGN_OR_RETURN(PlacedGraph placed, Extended(std::make_unique<Graph>(options_.ops), graph));
   MutexLock lock(mu_);
-  graph_ = std::make_unique<Graph>(options_.ops);
-  return AddToGraph(graph);
+  placed_ = std::move(placed);
+  return absl::OkStatus();
+}
+
+absl::Status MasterSession::Restore(const CallOptions& call, const RecordedSession& recorded) {
+  RETURN_IF_ERROR(Create(call, recorded.request.graph_def()));
+  for (const tensorflow::GraphDef& extension : recorded.extensions) {
+    MutexLock lock(mu_);
+    ASSIGN_OR_RETURN(placed_, Extended(std::move(placed_.graph), extension));
+    ++graph_version_;
+  }
+  MutexLock lock(mu_);
+  for (const auto& [handle, options] : recorded.callables) callables_.emplace(handle, NewCallable(options));
+  return absl::OkStatus();
 }
 
 absl::Status MasterSession::CheckOpen() const { return closed_ ? SessionIsClosed() : absl::OkStatus(); }
@@ -106,29 +125,43 @@ void MasterSession::Moved(const Node& node, absl::string_view asked, const Devic
       << "', the first of them, goes to " << chosen.ToString();
 }
 
-absl::Status MasterSession::AddToGraph(const tensorflow::GraphDef& graph) {
-  std::unique_ptr<Graph> extended = graph_->Clone();
-  RETURN_IF_ERROR(ImportGraphDef({.from_any_producer = true}, graph, extended.get()));
+absl::StatusOr<MasterSession::PlacedGraph> MasterSession::Extended(std::unique_ptr<Graph> graph,
+                                                                   const tensorflow::GraphDef& nodes) {
+  RETURN_IF_ERROR(ImportGraphDef({.from_any_producer = true}, nodes, graph.get()));
   PlacerOptions placement{.devices = tasks_.PlacementOrder(),
                           .kernels = options_.kernels,
                           .allow_soft_placement = options_.config.allow_soft_placement(),
                           .moved = [this](const Node& node, absl::string_view asked, const DeviceName& chosen) {
                             Moved(node, asked, chosen);
                           }};
-  unplaced_ = PlaceGraph(placement, extended.get());
-  graph_ = std::move(extended);
-  return absl::OkStatus();
+  PlacedGraph placed;
+  placed.unplaced = PlaceGraph(placement, graph.get());
+  placed.graph = std::move(graph);
+  return placed;
 }
 
 absl::Status MasterSession::Extend(const tensorflow::ExtendSessionRequest& request,
                                    tensorflow::ExtendSessionResponse* response) {
+  MutexLock one_at_a_time(extend_mu_);
+  std::unique_ptr<Graph> graph;
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckOpen());
+    if (request.current_graph_version() != graph_version_) {
+      return errors::Aborted("Current version is ", graph_version_, " but caller expected ",
+                             request.current_graph_version(), ".");
+    }
+    graph = placed_.graph->Clone();
+  }
+  // Without the lock: steps go on meanwhile.
+  ASSIGN_OR_RETURN(PlacedGraph extended, Extended(std::move(graph), request.graph_def()));
+  if (options_.journal != nullptr) {
+    RETURN_IF_ERROR(
+        options_.journal->AddExtension(options_.handle, request.current_graph_version(), request.graph_def()));
+  }
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
-  if (request.current_graph_version() != graph_version_) {
-    return errors::Aborted("Current version is ", graph_version_, " but caller expected ",
-                           request.current_graph_version(), ".");
-  }
-  RETURN_IF_ERROR(AddToGraph(request.graph_def()));
+  std::swap(placed_, extended);
   response->set_new_graph_version(++graph_version_);
   return absl::OkStatus();
 }
@@ -204,8 +237,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
-    graph = graph_->Clone();
-    unplaced = unplaced_;
+    graph = placed_.graph->Clone();
+    unplaced = placed_.unplaced;
     *epoch = epoch_;
   }
   ClientGraph::Options options{.session_handle = options_.handle,
@@ -349,7 +382,7 @@ absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupReq
     MutexLock lock(mu_);
     open = CheckOpen();
     if (open.ok())
-      partial_runs_.emplace(handle, std::make_unique<ClientPartialRun>(step, std::move(signature), *graph_));
+      partial_runs_.emplace(handle, std::make_unique<ClientPartialRun>(step, std::move(signature), *placed_.graph));
   }
   if (!open.ok()) {
     Ended(*step, open);  // Close waits for that
@@ -385,22 +418,35 @@ absl::StatusOr<RunStepResult> MasterSession::RunPartial(const CallOptions& call,
   return result;
 }
 
-absl::Status MasterSession::MakeCallable(const tensorflow::MakeCallableRequest& request,
-                                         tensorflow::MakeCallableResponse* response) {
-  const auto& options = request.options();
+std::shared_ptr<MasterSession::Callable> MasterSession::NewCallable(const tensorflow::CallableOptions& options) {
   auto callable = std::make_shared<Callable>();
   callable->signature = {ToVector(options.feed()), ToVector(options.fetch()), ToVector(options.target())};
   for (const auto& connection : options.tensor_connection()) {
     callable->signature.connections.emplace_back(connection.from_tensor(), connection.to_tensor());
   }
   callable->run_options = options.run_options();
+  return callable;
+}
+
+absl::Status MasterSession::MakeCallable(const tensorflow::MakeCallableRequest& request,
+                                         tensorflow::MakeCallableResponse* response) {
+  std::shared_ptr<Callable> callable = NewCallable(request.options());
   RETURN_IF_ERROR(RefreshIfNeeded());
   ASSIGN_OR_RETURN(callable->graph, GetClientGraph(callable->signature, tensorflow::DebugOptions()));
+  int64_t handle;
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckOpen());
+    callable->epoch = epoch_;
+    handle = next_callable_++;
+  }
+  if (options_.journal != nullptr) {
+    RETURN_IF_ERROR(options_.journal->AddCallable(options_.handle, handle, request.options()));
+  }
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
-  callable->epoch = epoch_;
-  response->set_handle(next_callable_);
-  callables_.emplace(next_callable_++, std::move(callable));
+  callables_.emplace(handle, std::move(callable));
+  response->set_handle(handle);
   return absl::OkStatus();
 }
 
@@ -433,12 +479,15 @@ absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call
 
 absl::Status MasterSession::ReleaseCallable(int64_t handle) {
   std::shared_ptr<Callable> released;
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckOpen());
-  auto it = callables_.find(handle);
-  if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-  released = std::move(it->second);
-  callables_.erase(it);
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckOpen());
+    auto it = callables_.find(handle);
+    if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
+    released = std::move(it->second);
+    callables_.erase(it);
+  }
+  if (options_.journal != nullptr) options_.journal->RemoveCallable(options_.handle, handle);
   return absl::OkStatus();
 }
 

@@ -21,6 +21,9 @@
 
 namespace weir {
 
+class SessionJournal;
+struct RecordedSession;
+
 // Thread-safe: steps, extensions and callables may run at once. A session outlives failures of its tasks: when a task
 // comes back, the next step opens a new worker session there and registers every client graph again.
 class MasterSession {
@@ -38,6 +41,8 @@ class MasterSession {
     std::shared_ptr<WorkerPool> cluster_workers;  // what tasks.workers points to, if the session has its own cluster
     StepSequences* step_sequences = nullptr;      // null: no other master takes part in this session's collectives
     BusyPoller* poller = nullptr;                 // Step::Options
+    // Records extensions and callables of a session that it knows; outlives the session; may be null.
+    SessionJournal* journal = nullptr;
   };
 
   explicit MasterSession(Options options);
@@ -45,6 +50,8 @@ class MasterSession {
 
   // Connects to the tasks, then imports the graph.
   absl::Status Create(const CallOptions& call, const tensorflow::GraphDef& graph);
+  // Instead of Create: connects to the tasks again and takes over what an earlier master recorded.
+  absl::Status Restore(const CallOptions& call, const RecordedSession& recorded);
   absl::Status Extend(const tensorflow::ExtendSessionRequest& request, tensorflow::ExtendSessionResponse* response);
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
   absl::Status PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
@@ -71,8 +78,15 @@ class MasterSession {
     int64_t epoch = 0;
   };
 
+  static std::shared_ptr<Callable> NewCallable(const tensorflow::CallableOptions& options);
   absl::Status CheckOpen() const REQUIRES(mu_);
-  absl::Status AddToGraph(const tensorflow::GraphDef& graph) REQUIRES(mu_);
+  // A graph, and why nodes of it have no device.
+  struct PlacedGraph {
+    std::unique_ptr<Graph> graph;
+    absl::flat_hash_map<std::string, absl::Status> unplaced;
+  };
+  // Adds nodes to `graph`, and places it.
+  absl::StatusOr<PlacedGraph> Extended(std::unique_ptr<Graph> graph, const tensorflow::GraphDef& nodes);
   absl::Status RefreshIfNeeded();
   // Announces a watched step to debuggers.
   absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
@@ -102,9 +116,9 @@ class MasterSession {
   std::atomic<bool> needs_refresh_{false};
   bool commits_ = true;  // set by Create
 
+  Mutex extend_mu_;  // the outer lock, held while the graph is extended and that is recorded
   mutable Mutex mu_;
-  std::unique_ptr<Graph> graph_ GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, absl::Status> unplaced_ GUARDED_BY(mu_);
+  PlacedGraph placed_ GUARDED_BY(mu_);
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
@@ -112,7 +126,7 @@ class MasterSession {
   absl::flat_hash_map<Signature, int64_t> watched_steps_of_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables_ GUARDED_BY(mu_);
-  int64_t next_callable_ GUARDED_BY(mu_) = 0;
+  int64_t next_callable_ GUARDED_BY(mu_);
   bool closed_ GUARDED_BY(mu_) = false;
 
   Mutex moved_mu_;

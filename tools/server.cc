@@ -11,6 +11,7 @@
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
+#include "distribute/transport/request_log.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
 #include "distribute/transport/status_service.h"
@@ -20,6 +21,8 @@
 #include "distribute/transport/workers/task_busy_poller.h"
 #include "distribute/transport/workers/transport_service.h"
 #include "kernels/device/gpu/machine_gpus.h"
+#include "master/journal/journal_file.h"
+#include "master/journal/session_journal.h"
 
 namespace weir {
 namespace {
@@ -40,11 +43,13 @@ Server::~Server() {
   // Calls that came through links were cancelled with them: they end before what serves them goes.
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
   if (runtime_ != nullptr) runtime_->Stop();
+  if (request_log_ != nullptr && journal_->Handles().empty()) request_log_->Remove();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Options options) {
   std::unique_ptr<Server> server(new Server(std::move(options)));
   ASSIGN_OR_RETURN(const std::string address, server->ChooseAddress());
+  RETURN_IF_ERROR(server->OpenJournal());
   RETURN_IF_ERROR(server->MakeRuntime());
   RETURN_IF_ERROR(server->Serve(address));
   return server;
@@ -78,6 +83,22 @@ void Server::MakeLinks() {
   }
 }
 
+absl::Status Server::OpenJournal() {
+  if (options_.journal_directory.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(auto file,
+                   JournalFile::Open(options_.journal_directory, absl::StrCat(options_.job, "-", options_.index)));
+  ASSIGN_OR_RETURN(journal_, SessionJournal::Open(std::move(file), {.task = task_}));
+  ASSIGN_OR_RETURN(request_log_, RequestLog::Open(journal_->id()));
+  const std::vector<std::string> sessions = journal_->Handles();
+  WEIR_LOG(INFO).With("task", task_).With("epoch", journal_->epoch()).With("sessions", sessions.size())
+      << "opened the journal of sessions";
+  if (request_log_->continues() || sessions.empty()) return absl::OkStatus();
+  WEIR_LOG(WARNING).With("sessions", sessions.size()) << "the recorded sessions are dropped: which of their steps had "
+                                                         "begun is not known after a restart of the machine";
+  for (const std::string& handle : sessions) journal_->RemoveSession(handle);
+  return absl::OkStatus();
+}
+
 absl::Status Server::MakeRuntime() {
   if (options_.shared_memory) MakeLinks();
   if (options_.streams) streams_ = std::make_unique<StreamLinks>();
@@ -103,6 +124,7 @@ absl::Status Server::MakeRuntime() {
     return workers->ForCluster(cluster, task);
   };
   runtime.poller = poller_.get();
+  runtime.journal = journal_.get();
   runtime.ops = options_.ops;
   runtime.kernels = options_.kernels;
   ASSIGN_OR_RETURN(runtime_, TaskRuntime::Create(std::move(runtime)));
@@ -115,7 +137,7 @@ absl::Status Server::MakeRuntime() {
 absl::Status Server::Serve(const std::string& address) {
   if (options_.shared_memory) shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers());
   worker_service_ = std::make_unique<GrpcWorkerService>(runtime_->worker(), shared_memory_.get());
-  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master());
+  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), request_log_.get());
   GrpcServer::Options server;
   server.bind_address = address;
   server.methods = worker_service_->Methods();

@@ -22,6 +22,8 @@ class GrpcServer;
 class GrpcWorkerService;
 class LinkPoller;
 class MasterInterface;
+class RequestLog;
+class SessionJournal;
 class SharedMemorySender;
 class StreamLinks;
 class TaskBusyPoller;
@@ -50,6 +52,8 @@ class Server {
     tensorflow::ConfigProto config;
     std::optional<GpuPlatform> gpus;         // nullopt: the machine's
     MixedPrecisionSettings mixed_precision;  // for sessions of this task's master
+    // Where this task's master records its sessions, to serve them again after a restart; empty: nowhere.
+    std::string journal_directory;
     // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
@@ -73,12 +77,15 @@ class Server {
   explicit Server(Options options);
   absl::StatusOr<std::string> ChooseAddress() const;
   void MakeLinks();
+  absl::Status OpenJournal();
   absl::Status MakeRuntime();
   absl::Status Serve(const std::string& address);
 
   // In order of dependency.
   const Options options_;
   const std::string task_;
+  std::unique_ptr<SessionJournal> journal_;
+  std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<StreamLinks> streams_;
   std::unique_ptr<TaskBusyPoller> poller_;

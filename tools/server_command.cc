@@ -144,6 +144,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   if (command.port.has_value()) address = address.WithPort(*command.port);
   options.bind_address = address.ToString();
   options.insecure = command.insecure;
+  options.journal_directory = command.journal;
   options.compute_threads = command.threads;
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;

@@ -17,6 +17,7 @@ struct ServerCommand {
   std::string bind;         // host to listen on
   bool insecure = false;
   std::string ready_file;  // created with the address and a line end as content, when the task is ready
+  std::string journal;     // directory of the master's journal; empty: none
   int threads = 0;
   bool shared_memory = true;
   bool streams = true;

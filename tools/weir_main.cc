@@ -111,6 +111,9 @@ int Main(int argc, char** argv) {
                        "Allow a non-loopback address, without encryption or authentication (there is no TLS yet)");
   server_app->add_option("--ready-file", server.ready_file,
                          "Write the bound address to this file when the task is ready");
+  server_app->add_option("--journal", server.journal,
+                         "Record the sessions of this task's master in this directory, and serve them again after a "
+                         "restart of the process; tasks may share the directory");
   server_app->add_flag("!--no-shared-memory", server.shared_memory,
                        "Send large tensors over the network even to tasks on this machine");
   server_app->add_flag("!--no-streams", server.streams,

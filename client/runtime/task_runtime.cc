@@ -116,7 +116,8 @@ void TaskRuntime::MakeMaster(const Options& options) {
                                                      .mixed_precision = options.mixed_precision,
                                                      .layout_costs = MeasuredLayoutCosts(DevicePointers()),
                                                      .step_sequences = &collectives_->sequences(),
-                                                     .poller = options.poller});
+                                                     .poller = options.poller,
+                                                     .journal = options.journal});
 }
 
 }  // namespace weir

@@ -39,9 +39,10 @@ class TaskRuntime {
     std::unique_ptr<WorkerPool> workers;
     // Makes `workers` return this task's worker; runs before any other part calls the pool.
     std::function<void(std::shared_ptr<WorkerInterface> worker)> set_local_worker;
-    bool has_peers = false;          // tensors may come from other tasks of `workers`
-    ClusterWorkers cluster_workers;  // for sessions with clusters of their own; empty: there are none
-    BusyPoller* poller = nullptr;    // of the links to other tasks; outlives the runtime; may be null
+    bool has_peers = false;             // tensors may come from other tasks of `workers`
+    ClusterWorkers cluster_workers;     // for sessions with clusters of their own; empty: there are none
+    BusyPoller* poller = nullptr;       // of the links to other tasks; outlives the runtime; may be null
+    SessionJournal* journal = nullptr;  // of the master's sessions; outlives the runtime; may be null
     // Outlive the runtime; null: it makes its own, with every op and kernel of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;

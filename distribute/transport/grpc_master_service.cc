@@ -55,13 +55,13 @@ ServerMethod Blocking(ServerMethod method) {
 
 }  // namespace
 
-GrpcMasterService::GrpcMasterService(MasterInterface* master, Allocator* allocator)
-    : master_(master), allocator_(allocator) {}
+GrpcMasterService::GrpcMasterService(MasterInterface* master, RequestLog* log, Allocator* allocator)
+    : master_(master), allocator_(allocator), requests_({.log = log}) {}
 
 std::vector<ServerMethod> GrpcMasterService::Methods() {
   return {
       Blocking(Forward("CreateSession", master_, &MasterInterface::CreateSession)),
-      Forward("ExtendSession", master_, &MasterInterface::ExtendSession),
+      Blocking(Forward("ExtendSession", master_, &MasterInterface::ExtendSession)),
       Blocking(ForwardOnce("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &requests_)),
       Blocking({Path("RunStep"), [this](ServerCall* call) { RunStep(call); }, /*long_running=*/true}),
       Forward("CloseSession", master_, &MasterInterface::CloseSession),

@@ -16,7 +16,8 @@ namespace weir {
 //   answer of the first.
 class GrpcMasterService {
  public:
-  explicit GrpcMasterService(MasterInterface* master, Allocator* allocator = CpuAllocator());
+  // `log` outlives the service; may be null.
+  explicit GrpcMasterService(MasterInterface* master, RequestLog* log = nullptr, Allocator* allocator = CpuAllocator());
 
   std::vector<ServerMethod> Methods();
 
