@@ -49,6 +49,16 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
   return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), args);
 }
 
+// Between blocking calls no thread polls the channel: the end of an attempt to connect would be noticed by gRPC's
+// backup poller alone, every five seconds. So a call on a channel without a connection polls for a moment before it
+// fails.
+void PollConnecting(grpc::Channel& channel, absl::Time deadline) {
+  constexpr absl::Duration kMoment = absl::Milliseconds(200);
+  const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/false);
+  if (state != GRPC_CHANNEL_TRANSIENT_FAILURE) return;
+  channel.WaitForStateChange(state, ToGrpcDeadline(std::min(deadline, MonotonicNow() + kMoment)));
+}
+
 void SetDeadline(const CallOptions& options, grpc::ClientContext* context) {
   if (options.deadline != absl::InfiniteFuture()) context->set_deadline(ToGrpcDeadline(options.deadline));
 }
@@ -156,7 +166,9 @@ void GrpcChannel::CallAsync(const char* method, const CallOptions& options, cons
 
 absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const CallOptions& options,
                                                    const grpc::ByteBuffer& request) {
-  return CallOver(Current(), method, options, request);
+  const Connection connection = Current();
+  PollConnecting(*connection.channel, options.deadline);
+  return CallOver(connection, method, options, request);
 }
 
 absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connection, const char* method,
