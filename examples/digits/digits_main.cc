@@ -1,7 +1,7 @@
 // Trains a classifier of handwritten digits.
 //   digits --data digits.csv                         in this process
 //   digits --data digits.csv --target grpc://…       on a cluster with jobs ps and worker
-//   digits --data digits.csv --demo --weir weir      starts that cluster, and kills two of its tasks on the way
+//   digits --data digits.csv --demo --weir weir      starts that cluster, and kills three of its tasks on the way
 
 #include <signal.h>
 #include <stdlib.h>
@@ -83,10 +83,11 @@ FeedList StepFeeds(const Model& model, const Dataset& data, const Flags& flags, 
   return feeds;
 }
 
-std::shared_ptr<TrainingHook> KillAt(int64_t step, ProcessCluster* cluster, const std::string& job, int index) {
+std::shared_ptr<TrainingHook> KillAt(int64_t step, ProcessCluster* cluster, const std::string& job, int index,
+                                     const std::string& role) {
   return std::make_shared<OnceAtStepHook>(step, [=](int64_t at) {
     const pid_t pid = cluster->Kill(job, index);
-    absl::PrintF("\n>>> Step %d: SIGKILL to /job:%s/task:%d (process %d).\n", at, job, index, pid);
+    absl::PrintF("\n>>> Step %d: SIGKILL to /job:%s/task:%d, %s (process %d).\n", at, job, index, role, pid);
     std::fflush(stdout);
   });
 }
@@ -111,8 +112,12 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   };
   options.hooks = {report, NanHook(0), StopAtStepHook(flags.steps), std::make_shared<StopOnSignalHook>()};
   if (cluster != nullptr) {
-    options.hooks.push_back(KillAt(flags.steps / 2 + kOffCheckpoint, cluster, "worker", flags.workers - 1));
-    options.hooks.push_back(KillAt(flags.steps * 3 / 4 + kOffCheckpoint, cluster, "ps", flags.ps - 1));
+    const auto kill_at = [&](int64_t fifths, const std::string& job, int index, const std::string& role) {
+      options.hooks.push_back(KillAt(flags.steps * fifths / 5 + kOffCheckpoint, cluster, job, index, role));
+    };
+    kill_at(2, "worker", flags.workers - 1, "a worker");
+    kill_at(3, "ps", flags.ps - 1, "a parameter server");
+    kill_at(4, "worker", 0, "the master and a worker");
   }
   options.checkpoint_dir = flags.directory + "/checkpoints";
   options.checkpoint_steps = flags.checkpoint_steps;
@@ -135,8 +140,8 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   absl::PrintF("Checkpoints: %s\n", options.checkpoint_dir);
   if (cluster != nullptr) absl::PrintF("Logs: %s/*.log\n", flags.directory);
   RETURN_IF_ERROR(session->Close());
-  if (cluster != nullptr && interrupted == 0 && report->recoveries().size() < 2) {
-    return errors::Internal("Expected two recoveries, saw ", report->recoveries().size());
+  if (cluster != nullptr && interrupted == 0 && report->recoveries().size() < 3) {
+    return errors::Internal("Expected three recoveries, saw ", report->recoveries().size());
   }
   if (interrupted == 0 && accuracy < 0.97) return errors::Internal("The accuracy is below 97 %");
   return absl::OkStatus();
@@ -153,6 +158,7 @@ absl::Status Run(Flags flags) {
                    ProcessCluster::Start({.program = flags.weir,
                                           .jobs = {{"ps", flags.ps}, {"worker", flags.workers}},
                                           .use_tf_config = true,
+                                          .flags = {"--journal", flags.directory + "/journal"},
                                           .restart = true,
                                           .directory = flags.directory}));
   const std::string target = cluster->Target("worker", 0);
