@@ -58,7 +58,10 @@ TEST_F(RequestLogTest, OneProcessUsesIt) {
 }
 
 TEST_F(RequestLogTest, ARequestOfAnEarlierMasterIsNotRunAgain) {
-  const auto answer = [](const CallOptions&) -> RepeatedRequests::Answer { return grpc::ByteBuffer(); };
+  const auto answer = [](const CallOptions&) -> RepeatedRequests::Answer {
+    const grpc::Slice slice("done");
+    return grpc::ByteBuffer(&slice, 1);
+  };
   {
     ASSERT_OK_AND_ASSIGN(const auto log, RequestLog::Open(id_));
     RepeatedRequests requests({.log = log.get()});

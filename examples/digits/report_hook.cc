@@ -45,9 +45,9 @@ void ReportHook::PrintProgress(int64_t step, double loss) {
 }
 
 void ReportHook::Failed(const absl::Status& cause, int64_t global_step) {
-  const auto origin = OriginOf(cause);
+  const std::string origin = OriginOf(cause).value_or(ErrorOrigin()).ToString();
   absl::PrintF("\nStep %d failed: %s\n  %s%s\n", global_step + 1, absl::StatusCodeToString(cause.code()),
-               cause.message(), origin ? absl::StrCat("\n  at ", origin->ToString()) : "");
+               cause.message(), origin.empty() ? "" : absl::StrCat("\n  at ", origin));
   std::fflush(stdout);
 }
 
