@@ -14,6 +14,8 @@
 #include "core/checkpoint/manifest.h"
 #include "core/files/file_system.h"
 #include "core/random_bits.h"
+#include "core/tensor/tensor_proto.h"
+#include "tensorflow/core/framework/tensor.pb.h"
 #include "tools/commands.h"
 
 namespace weir {
@@ -144,11 +146,17 @@ std::string Largest(const Tensor& a, const Tensor& b) {
 }
 
 // "" if the values are equal, bit for bit.
-std::string Difference(const Tensor& a, const Tensor& b) {
+absl::StatusOr<std::string> Difference(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == DT_VARIANT) {
+    tensorflow::TensorProto first, second;
+    RETURN_IF_ERROR(TensorToProto(a, &first));
+    RETURN_IF_ERROR(TensorToProto(b, &second));
+    return first.SerializeAsString() == second.SerializeAsString() ? "" : "the values differ";
+  }
   if (a.dtype() == DT_STRING) {
     int64_t different = 0;
     for (int64_t i = 0; i < a.NumElements(); ++i) different += a.data<tstring>()[i] != b.data<tstring>()[i];
-    return different == 0 ? "" : absl::StrCat(different, " of ", a.NumElements(), " elements differ");
+    return different == 0 ? std::string() : absl::StrCat(different, " of ", a.NumElements(), " elements differ");
   }
   if (std::memcmp(a.data<char>(), b.data<char>(), a.TotalBytes()) == 0) return "";
   switch (a.dtype()) {
@@ -239,13 +247,9 @@ absl::StatusOr<int> CompareCheckpoints(const std::string& first, const std::stri
                                 right.shape.ToString()));
       continue;
     }
-    if (left.dtype == DT_VARIANT) {
-      report(name, "of type variant, which cannot be compared");
-      continue;
-    }
     ASSIGN_OR_RETURN(const Tensor left_value, a->Read(name));
     ASSIGN_OR_RETURN(const Tensor right_value, b->Read(name));
-    const std::string text = Difference(left_value, right_value);
+    ASSIGN_OR_RETURN(const std::string text, Difference(left_value, right_value));
     if (!text.empty()) report(name, text);
   }
   out << different << " of " << names.size() << " tensors differ\n";
