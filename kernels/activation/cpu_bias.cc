@@ -5,7 +5,6 @@
 #include "core/tensor/numeric_types.h"
 #include "kernels/activation/family.h"
 #include "kernels/device/parallel.h"
-#include "kernels/device/rounded_folds.h"
 
 namespace weir {
 namespace {
@@ -108,10 +107,6 @@ class BiasAddGradKernel : public OpKernel {
       std::fill_n(output->data<T>(), output->NumElements(), T(0));
       return absl::OkStatus();
     }
-    if constexpr (std::is_same_v<T, bfloat16>) {
-      SumRounded(ctx, gradient.data<T>(), view, output->data<T>());
-      return absl::OkStatus();
-    }
     std::vector<AccumulatorT<T>> sums(view.channels);
     if (view.inner == 1) {
       SumRows(ctx, gradient.data<T>(), view, sums.data());
@@ -146,28 +141,6 @@ class BiasAddGradKernel : public OpKernel {
     for (int64_t i = 0; i < blocks * channels; ++i) {
       sums[i % channels] = Plus(sums[i % channels], partial[i]);
     }
-  }
-
-  // TensorFlow rounds each of these sums.
-  static void SumRounded(OpKernelContext& ctx, const T* data, const ChannelView& view, T* out) {
-    const int64_t cost = 1000 * std::max<int64_t>(view.outer * view.inner, 1);
-    ParallelRanges(ctx, view.channels, cost, [&](int64_t begin, int64_t end) {
-      if (view.inner == 1) {
-        for (int64_t c = begin; c < end; c += kFloat16Block) {
-          FoldRoundedColumns<T, RoundedSum>(data + c, view.outer, view.channels, std::min(kFloat16Block, end - c),
-                                            false, out + c);
-        }
-        return;
-      }
-      for (int64_t c = begin; c < end; ++c) {
-        float sum = 0;
-        for (int64_t n = 0; n < view.outer; ++n) {
-          const float plane = FoldRoundedRow<T, RoundedSum>(data, (n * view.channels + c) * view.inner, view.inner);
-          FoldInto<T, RoundedSum>(&sum, &plane, 1);
-        }
-        FromFloats(&sum, out + c, 1);
-      }
-    });
   }
 
   static void SumPlanes(OpKernelContext& ctx, const T* data, const ChannelView& view, Sum* sums) {
