@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/clock.h"
+#include "core/device/incarnation.h"
 #include "core/logging.h"
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
@@ -159,7 +161,13 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
           known.isolate_state == created->options().isolate_state && known.task == created->options().task) {
         return absl::OkStatus();  // a retry
       }
-      return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
+      // A master that restarted may open its sessions again: the earlier one is an orphan, see below.
+      const bool is_successor = known.master_task == request.master_task() &&
+                                IsEarlierIncarnation(static_cast<uint64_t>(known.master_incarnation),
+                                                     static_cast<uint64_t>(request.master_incarnation()));
+      if (!is_successor) {
+        return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
+      }
     }
     // A restarted master has forgotten its earlier sessions.
     for (auto it = sessions_.begin(); it != sessions_.end();) {
@@ -199,12 +207,28 @@ void Worker::RegisterGraphAsync(const CallOptions&, std::shared_ptr<const Regist
   auto graph = OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
   done((*session)->AddGraph(*std::move(graph)));
+absl::Status Worker::CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const {
+  if (request.master_task().empty()) return absl::OkStatus();
+  const auto asking = static_cast<uint64_t>(request.master_incarnation());
+  for (const auto& [handle, session] : sessions_) {
+    const WorkerSession::Options& known = session->options();
+    const auto current = static_cast<uint64_t>(known.master_incarnation);
+    if (known.master_task != request.master_task() || !IsEarlierIncarnation(asking, current)) continue;
+    return errors::Unavailable("Task ", options_.task, " has a session of a later start of ", request.master_task(),
+                               " (incarnation ", absl::Hex(current), ", this request's ", absl::Hex(asking),
+                               "), so it takes this one for a request from before a restart. If the clock of that "
+                               "task's machine was set back, the session can be created within seconds");
+  }
+  return absl::OkStatus();
+}
+
 }
 
 void Worker::DeregisterGraphAsync(const CallOptions&, const tensorflow::DeregisterGraphRequest* request,
                                   tensorflow::DeregisterGraphResponse*, DoneCallback done) {
   auto session = FindSession(request->session_handle());
   if (!session.ok()) return done(session.status());
+    RETURN_IF_ERROR(CheckMasterIsCurrent(request));
   const bool was_there = (*session)->RemoveGraph(request->graph_handle());
   done(was_there ? absl::OkStatus() : GraphIsLost(request->graph_handle()));
 }

@@ -106,6 +106,8 @@ class Worker : public WorkerInterface {
   absl::Status CheckCollectives() const;
   // Whether the master of the session is another task, which may have taken this one for dead.
   bool IsOfOtherMaster(const WorkerSession& session) const { return session.options().master_task != options_.task; }
+  // Unavailable if a session of a later start of the same master is open.
+  absl::Status CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const REQUIRES(mu_);
   void StoodStill(absl::Duration gap);
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/device/incarnation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensorflow/core/framework/function.pb.h"
@@ -262,6 +263,33 @@ TEST_F(WorkerTest, SessionsAreCreatedOnce) {
   EXPECT_TRUE(CreateSession("t", 2).ok());
   EXPECT_EQ(Run({.graph_handle = "x"}).status().message(),
             "Session handle is not found: s. Possibly this worker (\"/job:worker/replica:0/task:0\") just restarted.");
+}
+
+TEST_F(WorkerTest, ARequestFromBeforeAMastersRestartEndsNoSession) {
+  const auto earlier = static_cast<int64_t>(NewIncarnation());
+  int64_t later = earlier;
+  while (later == earlier) later = static_cast<int64_t>(NewIncarnation());
+  ASSERT_TRUE(CreateSession("new", later).ok());
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> graph = Register({}, {"y"}, "new");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::Status late = CreateSession("old", earlier);
+  EXPECT_EQ(late.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("a later start of /job:master/replica:0/task:0"));
+  EXPECT_TRUE(Run({.session_handle = "new", .graph_handle = *graph}).ok());
+}
+
+TEST_F(WorkerTest, ARestartedMasterOpensItsSessionAgain) {
+  const auto earlier = static_cast<int64_t>(NewIncarnation());
+  int64_t later = earlier;
+  while (later == earlier) later = static_cast<int64_t>(NewIncarnation());
+  ASSERT_TRUE(CreateSession("t", earlier).ok());
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> graph = Register({}, {"y"}, "t");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_TRUE(CreateSession("t", later).ok());
+  EXPECT_EQ(Run({.session_handle = "t", .graph_handle = *graph}).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(CreateSession("t", earlier).code(), absl::StatusCode::kUnavailable);
 }
 
 // A session that brings its cluster along.
