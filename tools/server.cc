@@ -87,6 +87,7 @@ absl::Status Server::MakeRuntime() {
       .local_task = task_,
       .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
   GrpcWorkerPool* const workers = pool.get();
+  RETURN_IF_ERROR(pool->status());
   TaskRuntime::Options runtime;
   runtime.task = task_;
   runtime.threads = {

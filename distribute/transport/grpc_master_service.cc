@@ -47,9 +47,15 @@ ServerMethod ForwardOnce(absl::string_view name, MasterInterface* master,
           /*long_running=*/true};
 }
 
-// For methods that wait for steps or for other tasks. Methods that end steps are not among them: they free threads.
+// For methods that wait for steps or for other tasks.
 ServerMethod Blocking(ServerMethod method) {
   method.blocks = true;
+  return method;
+}
+
+// For those among them that end steps, and so free threads, or show what is there.
+ServerMethod Reserved(ServerMethod method) {
+  method.reserved = true;
   return method;
 }
 
@@ -64,9 +70,9 @@ std::vector<ServerMethod> GrpcMasterService::Methods() {
       Forward("ExtendSession", master_, &MasterInterface::ExtendSession),
       Blocking(ForwardOnce("PartialRunSetup", master_, &MasterInterface::PartialRunSetup, &requests_)),
       Blocking({Path("RunStep"), [this](ServerCall* call) { RunStep(call); }, /*long_running=*/true}),
-      Forward("CloseSession", master_, &MasterInterface::CloseSession),
-      Forward("ListDevices", master_, &MasterInterface::ListDevices),
-      Forward("Reset", master_, &MasterInterface::Reset),
+      Reserved(Forward("CloseSession", master_, &MasterInterface::CloseSession)),
+      Reserved(Forward("ListDevices", master_, &MasterInterface::ListDevices)),
+      Reserved(Forward("Reset", master_, &MasterInterface::Reset)),
       Blocking(ForwardOnce("MakeCallable", master_, &MasterInterface::MakeCallable, &requests_)),
       Blocking({Path("RunCallable"), [this](ServerCall* call) { RunCallable(call); }, /*long_running=*/true}),
       Forward("ReleaseCallable", master_, &MasterInterface::ReleaseCallable),

@@ -16,6 +16,7 @@
 
 #include "absl/time/clock.h"
 #include "core/threads/cancellation.h"
+#include "core/threads/reserved_threads.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
@@ -33,6 +34,7 @@ constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 
+constexpr int kReservedThreads = 2;
 }  // namespace
 
 // gRPC's method table, all asynchronous and untyped: streams follow the other methods. Not in the unnamed namespace,
@@ -114,6 +116,7 @@ class GrpcServer::Core {
   grpc::AsyncGenericService& unknown() { return unknown_; }
   enum class Admission { kServe, kReject, kDrop };
   // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
+  ReservedThreads& reserved_threads() { return *reserved_threads_; }
   Admission HandlerStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
@@ -158,6 +161,7 @@ class GrpcServer::Core {
   Mutex shutdown_mu_;
   Mutex mu_;
   std::condition_variable idle_;
+  std::unique_ptr<ReservedThreads> reserved_threads_;
   bool draining_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
   int handlers_ GUARDED_BY(mu_) = 0;
@@ -247,6 +251,10 @@ class UnaryCall final : public ServerCall {
         break;
       case Core::Admission::kReject:
         Fail(errors::Unavailable("The server is shutting down"));
+        if (method().reserved && !may_wait) {
+          core_->reserved_threads().Run([this] { method().handle(this); });
+          return;
+        }
         break;
       case Core::Admission::kDrop:
         Release();  // the call was cancelled by the shutdown
@@ -386,6 +394,12 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
   for (size_t i = 0; i < options_.methods.size(); ++i) {
     const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
     for (int n = 0; n < ready; ++n) UnaryCall<Core>::Expect(this, static_cast<int>(i));
+  reserved_threads_ = std::make_unique<ReservedThreads>();
+  RETURN_IF_ERROR(reserved_threads_->Start(kReservedThreads));
+  }
+  if (absl::Status status = threads_->status(); !status.ok()) {
+    threads_.reset();
+    return status;
   }
   for (size_t i = 0; i < options_.streams.size(); ++i) ServerStream<Core>::Expect(this, static_cast<int>(i));
   UnknownCall<Core>::Expect(this);
@@ -430,6 +444,7 @@ void GrpcServer::Core::Shutdown(absl::Duration patience) {
   queue_.reset();
 }
 
+  reserved_threads_.reset();  // its calls have ended
 GrpcServer::GrpcServer(std::unique_ptr<Core> core, std::string address)
     : core_(std::move(core)), address_(std::move(address)) {}
 

@@ -48,6 +48,9 @@ struct ServerMethod {
   bool blocks = false;
 };
 
+  // `handle` may wait too, but is never rejected: it ends calls that wait, or answers soon. If no thread would be left
+  // to serve others, it gets one of a few that are reserved.
+  bool reserved = false;
 // A long-lived call with messages both ways.
 struct ServerStreamMethod {
   std::string path;
