@@ -48,6 +48,7 @@ ROOMS = [
     ("core/cuda/cupti",),
     ("core/cuda",),
     ("distribute/cluster",),
+    ("distribute/transport/clients",),
     ("distribute/transport",),
     ("distribute/transport/frames",),
     ("distribute/transport/shared_memory", "distribute/transport/stream"),

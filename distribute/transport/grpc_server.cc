@@ -18,6 +18,7 @@
 #include "core/threads/cancellation.h"
 #include "core/threads/reserved_threads.h"
 #include "distribute/cluster/address.h"
+#include "distribute/transport/clients/open_connections.h"
 #include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
@@ -33,8 +34,8 @@ namespace {
 constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
-
 constexpr int kReservedThreads = 2;
+
 }  // namespace
 
 // gRPC's method table, all asynchronous and untyped: streams follow the other methods. Not in the unnamed namespace,
@@ -99,6 +100,7 @@ class GrpcServer::Core {
   absl::StatusOr<std::string> Start();
   void Drain(absl::Time deadline);
   void Shutdown(absl::Duration patience);
+  bool IsConnected(absl::string_view connection) const { return connections_.IsOpen(connection); }
 
   const ServerMethod& method(int index) const { return options_.methods[index]; }
   const ServerStreamMethod& stream(int index) const { return options_.streams[index]; }
@@ -114,9 +116,9 @@ class GrpcServer::Core {
   }
   MethodTable& table() { return table_; }
   grpc::AsyncGenericService& unknown() { return unknown_; }
+  ReservedThreads& reserved_threads() { return *reserved_threads_; }
   enum class Admission { kServe, kReject, kDrop };
   // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
-  ReservedThreads& reserved_threads() { return *reserved_threads_; }
   Admission HandlerStarts() {
     MutexLock lock(mu_);
     if (stopping_) return Admission::kDrop;
@@ -154,14 +156,15 @@ class GrpcServer::Core {
   MethodTable table_;
   grpc::AsyncGenericService unknown_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  OpenConnections connections_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PollingThreads> threads_;
+  std::unique_ptr<ReservedThreads> reserved_threads_;
   Mutex shutdown_mu_;
   Mutex mu_;
   std::condition_variable idle_;
-  std::unique_ptr<ReservedThreads> reserved_threads_;
   bool draining_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
   int handlers_ GUARDED_BY(mu_) = 0;
@@ -180,6 +183,7 @@ class UnaryCall final : public ServerCall {
   }
 
   const grpc::ByteBuffer& request() const override { return request_; }
+  std::string connection() const override { return context_.peer(); }
 
   CallOptions options() override {
     CallOptions options;
@@ -247,14 +251,14 @@ class UnaryCall final : public ServerCall {
       case Core::Admission::kServe:
         Expect(core_, index_);
         if (method().blocks && !may_wait) return Fail(core_->IsFull());
-        method().handle(this);
-        break;
-      case Core::Admission::kReject:
-        Fail(errors::Unavailable("The server is shutting down"));
         if (method().reserved && !may_wait) {
           core_->reserved_threads().Run([this] { method().handle(this); });
           return;
         }
+        method().handle(this);
+        break;
+      case Core::Admission::kReject:
+        Fail(errors::Unavailable("The server is shutting down"));
         break;
       case Core::Admission::kDrop:
         Release();  // the call was cancelled by the shutdown
@@ -390,16 +394,16 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return errors::Unavailable("gRPC cannot start a server on ", address.ToString());
-  threads_ = std::make_unique<PollingThreads>(queue_.get(), PollingThreads::Options{.max = options_.max_threads});
-  for (size_t i = 0; i < options_.methods.size(); ++i) {
-    const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
-    for (int n = 0; n < ready; ++n) UnaryCall<Core>::Expect(this, static_cast<int>(i));
   reserved_threads_ = std::make_unique<ReservedThreads>();
   RETURN_IF_ERROR(reserved_threads_->Start(kReservedThreads));
-  }
+  threads_ = std::make_unique<PollingThreads>(queue_.get(), PollingThreads::Options{.max = options_.max_threads});
   if (absl::Status status = threads_->status(); !status.ok()) {
     threads_.reset();
     return status;
+  }
+  for (size_t i = 0; i < options_.methods.size(); ++i) {
+    const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
+    for (int n = 0; n < ready; ++n) UnaryCall<Core>::Expect(this, static_cast<int>(i));
   }
   for (size_t i = 0; i < options_.streams.size(); ++i) ServerStream<Core>::Expect(this, static_cast<int>(i));
   UnknownCall<Core>::Expect(this);
@@ -407,6 +411,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.listener_fd = listener;
     parameters.fd = connection;
+    connections_.Add(connection);
     acceptor_->HandleNewConnection(&parameters);
   }));
   return listener_->address().ToString();
@@ -439,12 +444,12 @@ void GrpcServer::Core::Shutdown(absl::Duration patience) {
     while (queue_->Next(&tag, &ok)) {
     }
   }
+  reserved_threads_.reset();  // its calls have ended
   threads_.reset();
   server_.reset();
   queue_.reset();
 }
 
-  reserved_threads_.reset();  // its calls have ended
 GrpcServer::GrpcServer(std::unique_ptr<Core> core, std::string address)
     : core_(std::move(core)), address_(std::move(address)) {}
 
@@ -456,6 +461,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options) {
   ASSIGN_OR_RETURN(std::string address, core->Start());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(core), std::move(address)));
 }
+
+bool GrpcServer::IsConnected(absl::string_view connection) const { return core_->IsConnected(connection); }
 
 void GrpcServer::Drain(absl::Time deadline) { core_->Drain(deadline); }
 

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-constexpr char kKind[] = "weir-doorbell";
+constexpr char kDoorbellKind[] = "weir-doorbell";
 constexpr size_t kBytes = 4096 - SharedSegment::kDataOffset;
 
 // Not FUTEX_PRIVATE: waiter and waker are in different processes.
@@ -18,12 +18,12 @@ int64_t Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Create() {
-  ASSIGN_OR_RETURN(auto segment, SharedSegment::Create(kKind, kBytes));
+  ASSIGN_OR_RETURN(auto segment, SharedSegment::Create(kDoorbellKind, kBytes));
   return std::unique_ptr<Doorbell>(new Doorbell(std::move(segment)));
 }
 
 absl::StatusOr<std::unique_ptr<Doorbell>> Doorbell::Open(const SharedSegmentName& name) {
-  ASSIGN_OR_RETURN(auto segment, SharedSegment::Open(kKind, kBytes, name));
+  ASSIGN_OR_RETURN(auto segment, SharedSegment::Open(kDoorbellKind, kBytes, name));
   return std::unique_ptr<Doorbell>(new Doorbell(std::move(segment)));
 }
 

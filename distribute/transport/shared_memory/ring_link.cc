@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr char kKind[] = "weir-rings";
+constexpr char kRingsKind[] = "weir-rings";
 constexpr size_t kStates = 2 * sizeof(FrameRingState);
 static_assert(sizeof(FrameRingState) % kFrameUnit == 0 && SharedSegment::kDataOffset % kFrameUnit == 0);
 
@@ -47,11 +47,11 @@ size_t CapacityOf(const RingLink::Options& link, bool answers) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::MakeRings(LinkUse use) {
-  return SharedSegment::Create(kKind, SizesFor(use).total());
+  return SharedSegment::Create(kRingsKind, SizesFor(use).total());
 }
 
 absl::StatusOr<std::unique_ptr<SharedSegment>> RingLink::OpenRings(LinkUse use, const SharedSegmentName& name) {
-  ASSIGN_OR_RETURN(std::unique_ptr<SharedSegment> rings, SharedSegment::Open(kKind, SizesFor(use).total(), name));
+  ASSIGN_OR_RETURN(std::unique_ptr<SharedSegment> rings, SharedSegment::Open(kRingsKind, SizesFor(use).total(), name));
   if (StateOf(*rings, false)->is_claimed.exchange(1) != 0)
     return errors::AlreadyExists("The rings have two ends already");
   return rings;
