@@ -136,8 +136,12 @@ int64_t MasterSession::graph_version() const {
 absl::Status MasterSession::RefreshIfNeeded() {
   if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
   bool changed = false;
-  absl::Status status = tasks_.Refresh(&changed);
-  if (!status.ok()) needs_refresh_ = true;
+  const bool reopen = lost_by_worker_.exchange(false);
+  absl::Status status = tasks_.Refresh(&changed, reopen);
+  if (!status.ok()) {
+    if (reopen) lost_by_worker_ = true;
+    needs_refresh_ = true;
+  }
   if (!changed) return status;
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
   MutexLock lock(mu_);
@@ -152,6 +156,11 @@ void MasterSession::Forget(const ClientGraph& graph) {
   for (auto it = client_graphs_.begin(); it != client_graphs_.end();) {
     const auto current = it++;
     if (current->second.get() != &graph) continue;
+void MasterSession::NoteTaskLoss(const absl::Status& status) {
+  if (IsWorkerSessionLost(status)) lost_by_worker_ = true;
+  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+}
+
     forgotten.push_back(std::move(current->second));
     client_graphs_.erase(current);
   }
@@ -218,7 +227,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
                                .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
   if (built.ok()) return built;
-  if (SuggestsTaskLoss(built.status())) needs_refresh_ = true;
+  NoteTaskLoss(built.status());
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());  // closed meanwhile: the session has left its tasks
   return built;
@@ -279,7 +288,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
 }
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
-  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+  NoteTaskLoss(status);
   if (IsGraphLost(status)) Forget(step.graph());
   if (options_.step_sequences != nullptr) options_.step_sequences->End(step.step_id(), status.ok());
   MutexLock lock(steps_mu_);

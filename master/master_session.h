@@ -77,6 +77,8 @@ class MasterSession {
   // Announces a watched step to debuggers.
   absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
   absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const Signature& signature,
+  // Has the next call ask the tasks again if the error suggests that one was lost.
+  void NoteTaskLoss(const absl::Status& status);
                                                               const tensorflow::DebugOptions& debug_options);
   absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const Signature& signature,
                                                                 const tensorflow::DebugOptions& debug_options,
@@ -105,6 +107,7 @@ class MasterSession {
   std::unique_ptr<Graph> graph_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, absl::Status> unplaced_ GUARDED_BY(mu_);
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
+  std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
   int64_t watched_steps_ GUARDED_BY(mu_) = 0;

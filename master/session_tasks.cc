@@ -154,7 +154,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
   }
 }
 
-absl::Status SessionTasks::Refresh(bool* changed) {
+absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
   std::vector<std::string> names;
   std::vector<uint64_t> incarnations;
   {
@@ -168,7 +168,7 @@ absl::Status SessionTasks::Refresh(bool* changed) {
   std::vector<absl::StatusOr<Task>> found;
   std::vector<absl::StatusOr<Task>> answers = Ask(names);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!answers[i].ok() || answers[i]->incarnation == incarnations[i]) continue;
+    if (!answers[i].ok() || (answers[i]->incarnation == incarnations[i] && !reopen)) continue;
     restarted.push_back(names[i]);
     found.push_back(std::move(answers[i]));
   }

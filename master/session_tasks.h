@@ -44,8 +44,9 @@ class SessionTasks {
   // names those still missing at the deadline.
   absl::Status Connect(const CallOptions& call);
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
-  // task then fails. Tasks that do not answer keep their known state.
-  absl::Status Refresh(bool* changed);
+  // task then fails; with `reopen`, because a task has lost its session, so does every task that answers. Tasks that do
+  // not answer keep their known state.
+  absl::Status Refresh(bool* changed, bool reopen = false);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
   // Clears the named containers (the default one if none is named) on every task that answers; the error names one that

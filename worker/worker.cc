@@ -67,19 +67,28 @@ Worker::Worker(Options options) : options_(std::move(options)), task_(options_.d
   // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
   if (!options_.fences_suspensions) return;
+  if (options_.peers) {
+    masters_ = std::make_unique<MasterWatch>(
+        MasterWatch::Options{.lease = options_.master_lease,
+                             .find = options_.peers,
+                             .masters = [this] { return OtherMasters(); },
+                             .gone = [this](const MasterWatch::Master& master,
+                                            const std::string& reason) { MasterIsGone(master, reason); }});
+  }
   suspension_ = std::make_unique<SuspensionWatch>(
       SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
 }
 
 Worker::~Worker() {
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
+  masters_.reset();
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
     MutexLock lock(mu_);
     sessions.swap(sessions_);
     partial_runs.swap(partial_runs_);
   }
-  for (auto& [handle, session] : sessions) session->End();
+  for (auto& [handle, session] : sessions) EndSession(*session);
   partial_runs.clear();
   active_.Wait();
 }
@@ -112,8 +121,49 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
   MutexLock lock(mu_);
   auto it = sessions_.find(handle);
   if (it != sessions_.end()) return it->second;
-  return errors::Aborted("Session handle is not found: ", handle, ". Possibly this worker (\"", options_.task,
-                         "\") just restarted.");
+  return WorkerSessionIsLost(handle, options_.task);
+}
+
+void Worker::EndSession(WorkerSession& session) {
+  session.End();
+  std::vector<std::shared_ptr<PartialRun>> ended;  // destroyed without the lock
+  for (const int64_t step_id : steps_.CleanupOf(&session)) {
+    MutexLock lock(mu_);
+    const auto run = partial_runs_.find(step_id);
+    if (run == partial_runs_.end()) continue;
+    ended.push_back(std::move(run->second));
+    partial_runs_.erase(run);
+  }
+}
+
+std::vector<MasterWatch::Master> Worker::OtherMasters() const {
+  std::vector<MasterWatch::Master> masters;
+  MutexLock lock(mu_);
+  for (const auto& [handle, session] : sessions_) {
+    if (handle.empty() || !IsOfOtherMaster(*session)) continue;
+    const WorkerSession::Options& options = session->options();
+    masters.push_back({options.master_task, static_cast<uint64_t>(options.master_incarnation)});
+  }
+  return masters;
+}
+
+void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& reason) {
+  std::vector<std::shared_ptr<WorkerSession>> orphans;
+  {
+    MutexLock lock(mu_);
+    for (auto it = sessions_.begin(); it != sessions_.end();) {
+      const auto current = it++;
+      const WorkerSession::Options& known = current->second->options();
+      if (known.master_task != master.task || static_cast<uint64_t>(known.master_incarnation) != master.incarnation) {
+        continue;
+      }
+      orphans.push_back(std::move(current->second));
+      sessions_.erase(current);
+    }
+  }
+  if (orphans.empty()) return;
+  WEIR_LOG(WARNING).With("master", master.task) << "ending " << orphans.size() << " sessions, because " << reason;
+  for (const auto& orphan : orphans) EndSession(*orphan);
 }
 
 void Worker::StoodStill(absl::Duration gap) {
@@ -181,7 +231,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
     }
     sessions_.emplace(request.session_handle(), std::move(created));
   }
-  for (const auto& orphan : orphans) orphan->End();
+  for (const auto& orphan : orphans) EndSession(*orphan);
   return absl::OkStatus();
 }
 
@@ -196,7 +246,7 @@ void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::Dele
       sessions_.erase(it);
     }
   }
-  if (session != nullptr) session->End();
+  if (session != nullptr) EndSession(*session);
   done(absl::OkStatus());
 }
 
@@ -269,6 +319,13 @@ void Worker::RunGraphAsync(const CallOptions& options, std::shared_ptr<const Run
 
 void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                       ResultCallback<RunGraphResult> done) {
+absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSession& session) {
+  auto rendezvous = steps_.FindOrCreate(step_id, session.options().remote_rendezvous, &session);
+  if (!session.has_ended()) return rendezvous;
+  steps_.Cleanup(step_id);  // EndSession may have come before the step was in the table
+  return errors::Cancelled("The session was closed");
+}
+
   auto feeds = ByPosition(args->feeds, args->feed_indices, step.graph->num_feeds());
   if (!feeds.ok()) return done(feeds.status());
   for (const GraphUnit& unit : *step.units) {
@@ -282,7 +339,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
   }
   if (step.graph->has_transfers()) {
-    auto rendezvous = steps_.FindOrCreate(args->step_id, step.session->options().remote_rendezvous);
+    auto rendezvous = OpenStep(args->step_id, *step.session);
     if (!rendezvous.ok()) return done(rendezvous.status());
     step.rendezvous = rendezvous->remote;
     step.transfers = rendezvous->log;
@@ -300,7 +357,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
 void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                         ResultCallback<RunGraphResult> done) {
   const int64_t step_id = args->step_id;
-  auto rendezvous = steps_.FindOrCreate(step_id, step.session->options().remote_rendezvous);
+  auto rendezvous = OpenStep(step_id, *step.session);
   if (!rendezvous.ok()) return done(rendezvous.status());
   auto created = PartialRun::Create(std::move(step), *rendezvous);
   if (!created.ok()) return done(created.status());

@@ -99,6 +99,11 @@ void WorkerSession::CancelSteps(const absl::Status& reason) {
   for (const CancelFn& cancel : steps) cancel(reason);
 }
 
+bool WorkerSession::has_ended() const {
+  MutexLock lock(mu_);
+  return has_ended_;
+}
+
 void WorkerSession::End() {
   absl::flat_hash_map<int64_t, CancelFn> steps;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs;

@@ -405,6 +405,20 @@ TEST_F(WorkerTest, DeletingASessionEndsItsSteps) {
   EXPECT_EQ(Run({.graph_handle = *handle}).status().code(), absl::StatusCode::kAborted);
 }
 
+// As when the master has died, which would have cleaned up the step.
+TEST_F(WorkerTest, TheEndOfASessionFreesItsSteps) {
+  g_.Add("_Send", {g_.Int(1)}, TransferAttrs("t", false, true), {}, "_send");
+  auto handle = Register({}, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  ASSERT_TRUE(Run({.graph_handle = *handle, .step_id = 1}).ok());
+  EXPECT_EQ(worker_->num_open_steps(), 1);
+  EXPECT_TRUE(CreateSession("t", 2).ok());
+  EXPECT_EQ(worker_->num_open_steps(), 0);
+  Promise<absl::StatusOr<Rendezvous::Received>> late;
+  worker_->RecvTensorAsync({}, 1, Key("t"), [&](auto r) { late.Set(std::move(r)); });
+  EXPECT_EQ(late.Wait().status().code(), absl::StatusCode::kAborted);
+}
+
 TEST_F(WorkerTest, AWorkerThatGoesEndsItsSteps) {
   Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false), {}, "_recv"), "y");
   auto handle = Register({}, {"y"});

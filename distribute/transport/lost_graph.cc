@@ -6,6 +6,7 @@ namespace weir {
 namespace {
 
 constexpr absl::string_view kNotFound = "Graph handle is not found: ";
+constexpr absl::string_view kNoSession = "Session handle is not found: ";
 
 }  // namespace
 
@@ -15,6 +16,14 @@ absl::Status GraphIsLost(absl::string_view graph_handle) {
 
 bool IsGraphLost(const absl::Status& status) {
   return absl::IsAborted(status) && absl::StrContains(status.message(), kNotFound);
+}
+
+absl::Status WorkerSessionIsLost(absl::string_view session_handle, absl::string_view task) {
+  return errors::Aborted(kNoSession, session_handle, ". Possibly this worker (\"", task, "\") just restarted.");
+}
+
+bool IsWorkerSessionLost(const absl::Status& status) {
+  return absl::IsAborted(status) && absl::StrContains(status.message(), kNoSession);
 }
 
 }  // namespace weir
