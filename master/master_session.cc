@@ -11,6 +11,7 @@
 #include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
+#include "distribute/transport/answer_margin.h"
 #include "graph/graph_import.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
@@ -32,7 +33,10 @@ std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::
 absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
                         const tensorflow::ConfigProto& config) {
   const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
-  return limit_ms > 0 ? std::min(call.deadline, MonotonicNow() + absl::Milliseconds(limit_ms)) : call.deadline;
+  return limit_ms > 0 ? std::min(limit, now + absl::Milliseconds(limit_ms)) : limit;
+  const absl::Time now = MonotonicNow();
+  // The parts' answers and the step's own need time.
+  const absl::Time limit = call.deadline - 2 * AnswerMargin(call.deadline - now);
 }
 
 // True if the session records costs for a step that follows `earlier_steps` others of its graph.

@@ -45,6 +45,8 @@ class Step {
                                            CancellationManager* caller);
 
   void Fail(absl::Status status);
+  // The tasks whose parts have not ended.
+  std::vector<std::string> RunningOn();
   const ClientGraph& graph() const { return *graph_; }
   int64_t step_id() const { return options_.step_id; }
   absl::Time start() const { return start_; }
@@ -53,9 +55,14 @@ class Step {
   class CallerLink;
   void Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<int> fetch_positions,
              std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
-  void Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>& fetch_positions,
-              std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
+  void Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> result,
+              const std::vector<int>& fetch_positions, std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
+  // True if the part gave up because of the step's deadline. Its peers are about to do the same, and to say why.
+  bool GaveUpInTime(const absl::Status& status) const;
+  void TimeOut();
   absl::Status Wait();
+  // The step's error; if its time is over, with what each part waited for.
+  absl::Status Outcome() const REQUIRES(mu_);
   void Cleanup();
 
   const Options options_;
@@ -69,8 +76,11 @@ class Step {
   Mutex mu_;
   std::condition_variable all_done_;
   int pending_ GUARDED_BY(mu_) = 0;
+  std::vector<const ClientGraph::Part*> running_ GUARDED_BY(mu_);
   bool cancelled_ GUARDED_BY(mu_) = false;
   absl::Status error_ GUARDED_BY(mu_);
+  bool timed_out_ GUARDED_BY(mu_) = false;
+  std::vector<std::string> late_ GUARDED_BY(mu_);  // for each part that did not end, why
 };
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include "core/logging.h"
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
+#include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
 #include "kernels/control/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
@@ -298,7 +299,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.step_id = args.step_id;
   step.exec_opts = args.exec_opts;
   step.cancellation = options.cancellation;
-  step.deadline = options.deadline;
+  step.deadline = options.deadline - AnswerMargin(options.deadline - MonotonicNow());
   step.caller_waits = args.caller_waits;
   step.timers = options_.timers;
   step.active = &active_;

@@ -126,6 +126,36 @@ TEST_F(LivenessTest, ASessionEndsWithItsClientButNotWhileTheClientIsIdle) {
   EXPECT_THAT(Sum(*idle, kept), IsOk());
 }
 
+TEST_F(LivenessTest, AClientsDeadlineNamesWhatTheStepWaitedFor) {
+  StartCluster({});
+  const auto client = Client();
+  const std::string session = CreateSession(*client);
+  ASSERT_THAT(Sum(*client, session), IsOk());
+  RunStepArgs args;
+  args.session_handle = session;
+  args.fetches = {"used:0"};
+  const absl::Status late = client->RunStep({.deadline = MonotonicNow() + absl::Seconds(5)}, args).status();
+  EXPECT_THAT(late, StatusIs(absl::StatusCode::kDeadlineExceeded,
+                             HasSubstr("waited for node 'taken' (QueueDequeueV2) on /job:ps/replica:0/task:0/")));
+  EXPECT_THAT(late.message(), HasSubstr("from /job:ps/replica:0/task:0/device:CPU:0 in node"));
+  EXPECT_THAT(late.message(), HasSubstr("/job:worker/replica:0/task:1: Step"));
+}
+
+TEST_F(LivenessTest, AClientsDeadlineNamesATaskThatHangs) {
+  StartCluster({});
+  const auto client = Client();
+  const std::string session = CreateSession(*client);
+  ASSERT_THAT(Sum(*client, session), IsOk());
+  cluster_->Pause("worker", 1);
+  EXPECT_THAT(Run(*client, session, 2, {"sum"}, absl::Seconds(3)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       HasSubstr("/job:worker/replica:0/task:1: it did not answer in time")));
+  // The graph of this step is not registered yet.
+  EXPECT_THAT(
+      Run(*client, session, 2, {"sum", "bump"}, absl::Seconds(3)),
+      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("RegisterGraph to task /job:worker/replica:0/task:1")));
+}
+
 TEST_F(LivenessTest, AClientThatReconnectsFindsItsSession) {
   StartCluster({"--session-lease=10m"});
   auto first = Client();
