@@ -11,6 +11,9 @@
 namespace weir {
 namespace {
 
+// For kernels that ignore the cancellation of their step.
+constexpr absl::Duration kClosePatience = absl::Seconds(20);
+
 std::string NewSessionHandle() { return absl::StrFormat("%016x", RandomBits()); }
 
 CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
@@ -32,7 +35,7 @@ Master::~Master() {
     MutexLock lock(mu_);
     sessions.swap(sessions_);
   }
-  for (const auto& [handle, session] : sessions) session->Close();
+  for (const auto& [handle, session] : sessions) session->Close().IgnoreError();
   health_.reset();
 }
 
@@ -126,8 +129,7 @@ absl::Status Master::CloseSession(const CallOptions& options, const tensorflow::
     session = std::move(it->second);
     sessions_.erase(it);
   }
-  session->Close();
-  return absl::OkStatus();
+  return session->Close(kClosePatience);
 }
 
 absl::Status Master::ListDevices(const CallOptions& options, const tensorflow::ListDevicesRequest& request,
@@ -157,12 +159,14 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
     MutexLock lock(mu_);
     sessions.swap(sessions_);
   }
-  for (const auto& [handle, session] : sessions) session->Close();
+  absl::Status closed;
+  for (const auto& [handle, session] : sessions) closed.Update(session->Close(kClosePatience));
   SessionTasks tasks({.workers = options_.workers,
                       .local_task = options_.local_task,
                       .device_filters = {request.device_filters().begin(), request.device_filters().end()}});
-  return tasks.CleanupAll(WithDefaultDeadline(options, absl::Seconds(30)),
-                          {request.container().begin(), request.container().end()});
+  closed.Update(tasks.CleanupAll(WithDefaultDeadline(options, absl::Seconds(30)),
+                                 {request.container().begin(), request.container().end()}));
+  return closed;
 }
 
 absl::Status Master::MakeCallable(const CallOptions& options, const tensorflow::MakeCallableRequest& request,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/kernel/debug_publisher.h"
@@ -83,7 +85,7 @@ absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is c
 MasterSession::MasterSession(Options options)
     : options_(std::move(options)), tasks_(options_.tasks), next_step_id_(FirstStepId()) {}
 
-MasterSession::~MasterSession() { Close(); }
+MasterSession::~MasterSession() { Close().IgnoreError(); }
 
 absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::GraphDef& graph) {
   RETURN_IF_ERROR(WireOfSession(options_.config.rpc_options()).status());
@@ -443,11 +445,30 @@ std::vector<std::shared_ptr<Step>> MasterSession::RunningSteps(absl::Time before
   return running;
 }
 
-void MasterSession::Close() {
+absl::Status MasterSession::AwaitSteps(absl::Time end) {
+  MutexLock lock(steps_mu_);
+  while (!steps_.empty()) {
+    if (end == absl::InfiniteFuture()) {
+      lock.Wait(step_ended_);
+    } else if (lock.WaitUntil(step_ended_, ToSteady(end)) == std::cv_status::timeout && !steps_.empty()) {
+      break;
+    }
+  }
+  if (steps_.empty()) return absl::OkStatus();
+  absl::btree_set<std::string> tasks;
+  for (const auto& [id, step] : steps_) {
+    for (std::string& task : step->RunningOn()) tasks.insert(std::move(task));
+  }
+  return errors::DeadlineExceeded("Session ", options_.handle, " is closed, but ", steps_.size(),
+                                  " of its steps ignore their cancellation on ", absl::StrJoin(tasks, ", "),
+                                  ", where they end once their kernels return");
+}
+
+absl::Status MasterSession::Close(absl::Duration patience) {
   absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs;
   {
     MutexLock lock(mu_);
-    if (closed_) return;
+    if (closed_) return absl::OkStatus();
     closed_ = true;
     partial_runs_.swap(partial_runs);
   }
@@ -460,10 +481,7 @@ void MasterSession::Close() {
   }
   for (const auto& [handle, run] : partial_runs) Ended(*run->step(), absl::OkStatus());
   partial_runs.clear();
-  {
-    MutexLock lock(steps_mu_);
-    while (!steps_.empty()) lock.Wait(step_ended_);
-  }
+  absl::Status status = AwaitSteps(MonotonicNow() + patience);
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs;
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables;
   {
@@ -478,3 +496,4 @@ void MasterSession::Close() {
 }
 
 }  // namespace weir
+  return status;

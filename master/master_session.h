@@ -53,8 +53,9 @@ class MasterSession {
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
   // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
-  // FAILED_PRECONDITION.
-  void Close();
+  // FAILED_PRECONDITION. DEADLINE_EXCEEDED names the tasks on which steps still run after `patience`, because their
+  // kernels ignore the cancellation; they end later, without effect on others.
+  absl::Status Close(absl::Duration patience = absl::InfiniteDuration());
 
   const std::string& handle() const { return options_.handle; }
   int64_t graph_version() const;
@@ -72,6 +73,7 @@ class MasterSession {
   };
 
   absl::Status CheckOpen() const REQUIRES(mu_);
+  absl::Status AwaitSteps(absl::Time end);
   absl::Status AddToGraph(const tensorflow::GraphDef& graph) REQUIRES(mu_);
   absl::Status RefreshIfNeeded();
   // Announces a watched step to debuggers.

@@ -1,5 +1,7 @@
 #include "master/master_session.h"
 
+#include <future>
+
 #include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
@@ -11,6 +13,8 @@
 
 namespace weir {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr char kTask[] = "/job:worker/replica:0/task:0";
 
@@ -102,14 +106,26 @@ TEST_F(MasterSessionTest, ACallableWhoseGraphAWorkerLostRunsAgain) {
 }
 
 TEST_F(MasterSessionTest, AClosedSessionBeginsNothing) {
-  session_->Close();
+  EXPECT_THAT(session_->Close(), IsOk());
   EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kFailedPrecondition));
   tensorflow::PartialRunSetupRequest request;
   request.add_feed("x:0");
   request.add_fetch("y:0");
   tensorflow::PartialRunSetupResponse response;
   EXPECT_THAT(session_->PartialRunSetup(request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
-  session_->Close();
+  EXPECT_THAT(session_->Close(), IsOk());
+}
+
+TEST_F(MasterSessionTest, CloseNamesTheTaskWhoseStepIgnoresIt) {
+  std::promise<ForgetfulWorker::ResultCallback<RunGraphResult>> running;
+  pool_.worker->run_graph = [&](const CallOptions&, const RunGraphArgs&, auto done) {
+    running.set_value(std::move(done));
+  };
+  auto step = std::async(std::launch::async, [this] { return RunStep(); });
+  const auto finish = running.get_future().get();
+  EXPECT_THAT(session_->Close(absl::Milliseconds(20)), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTask)));
+  finish(errors::Cancelled("at last"));
+  EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("Session::Close()")));
 }
 
 }  // namespace
