@@ -108,7 +108,7 @@ absl::Status Master::ExtendSession(const CallOptions& options, const tensorflow:
 absl::Status Master::PartialRunSetup(const CallOptions& options, const tensorflow::PartialRunSetupRequest& request,
                                      tensorflow::PartialRunSetupResponse* response) {
   ASSIGN_OR_RETURN(auto session, Find(request.session_handle()));
-  return session->PartialRunSetup(request, response);
+  return session->PartialRunSetup(options, request, response);
 }
 
 absl::StatusOr<RunStepResult> Master::RunStep(const CallOptions& options, const RunStepArgs& args) {
@@ -172,7 +172,7 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
 absl::Status Master::MakeCallable(const CallOptions& options, const tensorflow::MakeCallableRequest& request,
                                   tensorflow::MakeCallableResponse* response) {
   ASSIGN_OR_RETURN(auto session, Find(request.session_handle()));
-  return session->MakeCallable(request, response);
+  return session->MakeCallable(options, request, response);
 }
 
 absl::StatusOr<RunStepResult> Master::RunCallable(const CallOptions& options, const RunCallableArgs& args) {

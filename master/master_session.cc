@@ -11,9 +11,9 @@
 #include "core/logging.h"
 #include "core/random_bits.h"
 #include "distribute/collective/task/task_collectives.h"
+#include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
-#include "distribute/transport/answer_margin.h"
 #include "graph/graph_import.h"
 #include "graph/placer.h"
 #include "master/blocking_call.h"
@@ -34,11 +34,11 @@ std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::
 
 absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
                         const tensorflow::ConfigProto& config) {
-  const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
-  return limit_ms > 0 ? std::min(limit, now + absl::Milliseconds(limit_ms)) : limit;
   const absl::Time now = MonotonicNow();
   // The parts' answers and the step's own need time.
   const absl::Time limit = call.deadline - 2 * AnswerMargin(call.deadline - now);
+  const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
+  return limit_ms > 0 ? std::min(limit, now + absl::Milliseconds(limit_ms)) : limit;
 }
 
 // True if the session records costs for a step that follows `earlier_steps` others of its graph.
@@ -156,17 +156,17 @@ absl::Status MasterSession::RefreshIfNeeded() {
   return status;
 }
 
+void MasterSession::NoteTaskLoss(const absl::Status& status) {
+  if (IsWorkerSessionLost(status)) lost_by_worker_ = true;
+  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+}
+
 void MasterSession::Forget(const ClientGraph& graph) {
   std::vector<std::shared_ptr<ClientGraph>> forgotten;  // destroyed after unlocking, because that calls workers
   MutexLock lock(mu_);
   for (auto it = client_graphs_.begin(); it != client_graphs_.end();) {
     const auto current = it++;
     if (current->second.get() != &graph) continue;
-void MasterSession::NoteTaskLoss(const absl::Status& status) {
-  if (IsWorkerSessionLost(status)) lost_by_worker_ = true;
-  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
-}
-
     forgotten.push_back(std::move(current->second));
     client_graphs_.erase(current);
   }
@@ -189,8 +189,9 @@ absl::Status MasterSession::PublishWatchedStep(const Signature& signature,
   return PublishDebugStep(*FileSystemRegistry::Default(), WatchUrls(debug_options), step);
 }
 
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
-    const Signature& signature, const tensorflow::DebugOptions& debug_options) {
+absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const CallOptions& call,
+                                                                           const tensorflow::RunOptions& run_options,
+                                                                           const Signature& signature) {
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
@@ -198,7 +199,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
     if (it != client_graphs_.end()) return it->second;
   }
   int64_t epoch;
-  ASSIGN_OR_RETURN(auto built, BuildClientGraph(signature, debug_options, &epoch));
+  ASSIGN_OR_RETURN(auto built, BuildClientGraph(call, run_options, signature, &epoch));
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
   if (epoch != epoch_) return built;  // a task changed meanwhile: this step fails, the next one rebuilds
@@ -207,8 +208,10 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
 
 // Without the lock, because it waits for tasks. If two steps build the same signature at once, both succeed and one
 // result is kept.
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
-    const Signature& signature, const tensorflow::DebugOptions& debug_options, int64_t* epoch) {
+absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(const CallOptions& call,
+                                                                             const tensorflow::RunOptions& run_options,
+                                                                             const Signature& signature,
+                                                                             int64_t* epoch) {
   std::unique_ptr<Graph> graph;
   absl::flat_hash_map<std::string, absl::Status> unplaced;
   {
@@ -218,19 +221,21 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
     unplaced = unplaced_;
     *epoch = epoch_;
   }
-  ClientGraph::Options options{.session_handle = options_.handle,
-                               .graph_options = options_.config.graph_options(),
-                               .debug_options = debug_options,
-                               .kernels = options_.kernels,
-                               .mixed_precision = options_.mixed_precision,
-                               .layout_costs = options_.layout_costs,
-                               .allow_soft_placement = options_.config.allow_soft_placement(),
-                               .moved = [this](const Node& node, absl::string_view asked,
-                                               const DeviceName& chosen) { Moved(node, asked, chosen); },
-                               .timers = options_.timers,
-                               .fold_on = options_.fold_on,
-                               .collective_leader = options_.config.experimental().collective_group_leader(),
-                               .wire = WireOfSession(options_.config.rpc_options()).value()};
+  ClientGraph::Options options{
+      .session_handle = options_.handle,
+      .graph_options = options_.config.graph_options(),
+      .debug_options = run_options.debug_options(),
+      .kernels = options_.kernels,
+      .mixed_precision = options_.mixed_precision,
+      .layout_costs = options_.layout_costs,
+      .allow_soft_placement = options_.config.allow_soft_placement(),
+      .moved = [this](const Node& node, absl::string_view asked,
+                      const DeviceName& chosen) { Moved(node, asked, chosen); },
+      .timers = options_.timers,
+      .fold_on = options_.fold_on,
+      .step = {.deadline = StepDeadline(call, run_options, options_.config), .cancellation = call.cancellation},
+      .collective_leader = options_.config.experimental().collective_group_leader(),
+      .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
   if (built.ok()) return built;
   NoteTaskLoss(built.status());
@@ -326,15 +331,15 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
     signature.watches = WatchesOf(debug_options);
     RETURN_IF_ERROR(PublishWatchedStep(signature, debug_options));
   }
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, debug_options));
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, args.options, signature));
   return RunWhole(call, args.options, std::move(graph), std::move(feeds));
 }
 
-absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
+absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                             tensorflow::PartialRunSetupResponse* response) {
   RETURN_IF_ERROR(RefreshIfNeeded());
   Signature signature{ToVector(request.feed()), ToVector(request.fetch()), ToVector(request.target())};
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, tensorflow::DebugOptions()));
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, {}, signature));
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
                    NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
   const std::string handle = absl::StrCat("partial_run;", step->step_id());
@@ -379,7 +384,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunPartial(const CallOptions& call,
   return result;
 }
 
-absl::Status MasterSession::MakeCallable(const tensorflow::MakeCallableRequest& request,
+absl::Status MasterSession::MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
                                          tensorflow::MakeCallableResponse* response) {
   const auto& options = request.options();
   auto callable = std::make_shared<Callable>();
@@ -388,8 +393,9 @@ absl::Status MasterSession::MakeCallable(const tensorflow::MakeCallableRequest& 
     callable->signature.connections.emplace_back(connection.from_tensor(), connection.to_tensor());
   }
   callable->run_options = options.run_options();
+  callable->run_options.clear_debug_options();  // steps of callables are not watched
   RETURN_IF_ERROR(RefreshIfNeeded());
-  ASSIGN_OR_RETURN(callable->graph, GetClientGraph(callable->signature, tensorflow::DebugOptions()));
+  ASSIGN_OR_RETURN(callable->graph, GetClientGraph(call, {}, callable->signature));
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
   callable->epoch = epoch_;
@@ -412,7 +418,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call
   }
   if (graph == nullptr) {
     int64_t epoch;
-    ASSIGN_OR_RETURN(graph, BuildClientGraph(callable->signature, tensorflow::DebugOptions(), &epoch));
+    ASSIGN_OR_RETURN(graph, BuildClientGraph(call, callable->run_options, callable->signature, &epoch));
     std::shared_ptr<ClientGraph> stale;  // destroyed after unlocking, because that calls workers
     MutexLock lock(mu_);
     stale = std::exchange(callable->graph, graph);
@@ -493,7 +499,7 @@ absl::Status MasterSession::Close(absl::Duration patience) {
   client_graphs.clear();
   callables.clear();
   tasks_.Disconnect();
+  return status;
 }
 
 }  // namespace weir
-  return status;

@@ -47,9 +47,10 @@ class MasterSession {
   absl::Status Create(const CallOptions& call, const tensorflow::GraphDef& graph);
   absl::Status Extend(const tensorflow::ExtendSessionRequest& request, tensorflow::ExtendSessionResponse* response);
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
-  absl::Status PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
+  absl::Status PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                tensorflow::PartialRunSetupResponse* response);
-  absl::Status MakeCallable(const tensorflow::MakeCallableRequest& request, tensorflow::MakeCallableResponse* response);
+  absl::Status MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
+                            tensorflow::MakeCallableResponse* response);
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
   // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
@@ -72,19 +73,21 @@ class MasterSession {
     int64_t epoch = 0;
   };
 
-  absl::Status CheckOpen() const REQUIRES(mu_);
   absl::Status AwaitSteps(absl::Time end);
+  absl::Status CheckOpen() const REQUIRES(mu_);
   absl::Status AddToGraph(const tensorflow::GraphDef& graph) REQUIRES(mu_);
   absl::Status RefreshIfNeeded();
-  // Announces a watched step to debuggers.
-  absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
-  absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const Signature& signature,
   // Has the next call ask the tasks again if the error suggests that one was lost.
   void NoteTaskLoss(const absl::Status& status);
-                                                              const tensorflow::DebugOptions& debug_options);
-  absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const Signature& signature,
-                                                                const tensorflow::DebugOptions& debug_options,
-                                                                int64_t* epoch);
+  // Announces a watched step to debuggers.
+  absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
+  // The step's deadline and cancellation end the preparation of its graph.
+  absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const CallOptions& call,
+                                                              const tensorflow::RunOptions& run_options,
+                                                              const Signature& signature);
+  absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const CallOptions& call,
+                                                                const tensorflow::RunOptions& run_options,
+                                                                const Signature& signature, int64_t* epoch);
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
                                                 std::shared_ptr<ClientGraph> graph);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
@@ -104,12 +107,12 @@ class MasterSession {
   const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
+  std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
 
   mutable Mutex mu_;
   std::unique_ptr<Graph> graph_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, absl::Status> unplaced_ GUARDED_BY(mu_);
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
-  std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
   int64_t watched_steps_ GUARDED_BY(mu_) = 0;

@@ -97,7 +97,7 @@ TEST_F(MasterSessionTest, ACallableWhoseGraphAWorkerLostRunsAgain) {
   request.mutable_options()->add_feed("x:0");
   request.mutable_options()->add_fetch("y:0");
   tensorflow::MakeCallableResponse response;
-  ASSERT_THAT(session_->MakeCallable(request, &response), IsOk());
+  ASSERT_THAT(session_->MakeCallable({}, request, &response), IsOk());
   RunCallableArgs args{.handle = response.handle(), .feeds = {AsScalar<float>(1)}};
   ASSERT_THAT(session_->RunCallable(Soon(), args), IsOk());
   pool_.worker->Forget();
@@ -112,7 +112,7 @@ TEST_F(MasterSessionTest, AClosedSessionBeginsNothing) {
   request.add_feed("x:0");
   request.add_fetch("y:0");
   tensorflow::PartialRunSetupResponse response;
-  EXPECT_THAT(session_->PartialRunSetup(request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(session_->PartialRunSetup({}, request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(session_->Close(), IsOk());
 }
 
@@ -126,6 +126,19 @@ TEST_F(MasterSessionTest, CloseNamesTheTaskWhoseStepIgnoresIt) {
   EXPECT_THAT(session_->Close(absl::Milliseconds(20)), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTask)));
   finish(errors::Cancelled("at last"));
   EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("Session::Close()")));
+}
+
+TEST_F(MasterSessionTest, AGraphIsNotPreparedAfterTheStepsDeadline) {
+  RunStepArgs args;
+  args.feeds = {{"x:0", AsScalar<float>(1)}};
+  args.fetches = {"y:0"};
+  EXPECT_THAT(session_->Run({.deadline = MonotonicNow() - absl::Seconds(1)}, args),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("while its graph was prepared")));
+  CancellationManager gone;
+  gone.StartCancel(errors::Cancelled("The client has gone"));
+  EXPECT_THAT(session_->Run({.cancellation = &gone}, args),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("The client has gone")));
+  EXPECT_EQ(pool_.worker->registrations(), 0);
 }
 
 }  // namespace
