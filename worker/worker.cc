@@ -67,7 +67,6 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 Worker::Worker(Options options) : options_(std::move(options)), task_(options_.devices.front()->parsed_name()) {
   // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
-  if (!options_.fences_suspensions) return;
   if (options_.peers) {
     masters_ = std::make_unique<MasterWatch>(
         MasterWatch::Options{.lease = options_.master_lease,
@@ -76,13 +75,14 @@ Worker::Worker(Options options) : options_(std::move(options)), task_(options_.d
                              .gone = [this](const MasterWatch::Master& master,
                                             const std::string& reason) { MasterIsGone(master, reason); }});
   }
+  if (!options_.fences_suspensions) return;
   suspension_ = std::make_unique<SuspensionWatch>(
       SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
 }
 
 Worker::~Worker() {
-  absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   masters_.reset();
+  absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
     MutexLock lock(mu_);
@@ -91,6 +91,7 @@ Worker::~Worker() {
   }
   for (auto& [handle, session] : sessions) EndSession(*session);
   partial_runs.clear();
+  steps_.End();  // RecvTensor may wait in steps that no session has begun
   active_.Wait();
 }
 
@@ -200,12 +201,28 @@ void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::Crea
   done(CreateWorkerSession(*request));
 }
 
+absl::Status Worker::CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const {
+  if (request.master_task().empty()) return absl::OkStatus();
+  const auto asking = static_cast<uint64_t>(request.master_incarnation());
+  for (const auto& [handle, session] : sessions_) {
+    const WorkerSession::Options& known = session->options();
+    const auto current = static_cast<uint64_t>(known.master_incarnation);
+    if (known.master_task != request.master_task() || !IsEarlierIncarnation(asking, current)) continue;
+    return errors::Unavailable("Task ", options_.task, " has a session of a later start of ", request.master_task(),
+                               " (incarnation ", absl::Hex(current), ", this request's ", absl::Hex(asking),
+                               "), so it takes this one for a request from before a restart. If the clock of that "
+                               "task's machine was set back, the session can be created within seconds");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request) {
   if (request.session_handle().empty()) return errors::InvalidArgument("CreateWorkerSession needs a session handle");
   ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> created, NewSession(request));
   std::vector<std::shared_ptr<WorkerSession>> orphans;
   {
     MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckMasterIsCurrent(request));
     if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
       const WorkerSession::Options& known = it->second->options();
       if (known.master_task == request.master_task() && known.master_incarnation == request.master_incarnation() &&
@@ -258,28 +275,12 @@ void Worker::RegisterGraphAsync(const CallOptions&, std::shared_ptr<const Regist
   auto graph = OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
   done((*session)->AddGraph(*std::move(graph)));
-absl::Status Worker::CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const {
-  if (request.master_task().empty()) return absl::OkStatus();
-  const auto asking = static_cast<uint64_t>(request.master_incarnation());
-  for (const auto& [handle, session] : sessions_) {
-    const WorkerSession::Options& known = session->options();
-    const auto current = static_cast<uint64_t>(known.master_incarnation);
-    if (known.master_task != request.master_task() || !IsEarlierIncarnation(asking, current)) continue;
-    return errors::Unavailable("Task ", options_.task, " has a session of a later start of ", request.master_task(),
-                               " (incarnation ", absl::Hex(current), ", this request's ", absl::Hex(asking),
-                               "), so it takes this one for a request from before a restart. If the clock of that "
-                               "task's machine was set back, the session can be created within seconds");
-  }
-  return absl::OkStatus();
-}
-
 }
 
 void Worker::DeregisterGraphAsync(const CallOptions&, const tensorflow::DeregisterGraphRequest* request,
                                   tensorflow::DeregisterGraphResponse*, DoneCallback done) {
   auto session = FindSession(request->session_handle());
   if (!session.ok()) return done(session.status());
-    RETURN_IF_ERROR(CheckMasterIsCurrent(request));
   const bool was_there = (*session)->RemoveGraph(request->graph_handle());
   done(was_there ? absl::OkStatus() : GraphIsLost(request->graph_handle()));
 }
@@ -318,8 +319,6 @@ void Worker::RunGraphAsync(const CallOptions& options, std::shared_ptr<const Run
   RunWhole(options, std::move(args), *std::move(step), std::move(done));
 }
 
-void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
-                      ResultCallback<RunGraphResult> done) {
 absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSession& session) {
   auto rendezvous = steps_.FindOrCreate(step_id, session.options().remote_rendezvous, &session);
   if (!session.has_ended()) return rendezvous;
@@ -327,6 +326,8 @@ absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSes
   return errors::Cancelled("The session was closed");
 }
 
+void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
+                      ResultCallback<RunGraphResult> done) {
   auto feeds = ByPosition(args->feeds, args->feed_indices, step.graph->num_feeds());
   if (!feeds.ok()) return done(feeds.status());
   for (const GraphUnit& unit : *step.units) {
@@ -460,7 +461,8 @@ void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::
   auto rendezvous = steps_.Await(step_id);
   if (!rendezvous.ok()) return done(MarkDerived(rendezvous.status()));
   rendezvous->local->RecvAsync(key, {.cancellation = options.cancellation},
-                               [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
+                               [this, step_id, active = std::make_shared<ActiveCount::Hold>(&active_),
+                                done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
                                  steps_.EndAwait(step_id);
                                  done(std::move(received));
                                });

@@ -441,6 +441,15 @@ TEST_F(WorkerTest, RecvTensorMayComeBeforeTheStep) {
   EXPECT_EQ(tensor->tensor.scalar<int64_t>(), 42);
 }
 
+TEST_F(WorkerTest, AWorkerThatGoesEndsReceivesOfUnknownSteps) {
+  std::optional<absl::Status> ended;
+  worker_->RecvTensorAsync({}, 5, Key("t"), [&](const auto& received) { ended = received.status(); });
+  EXPECT_FALSE(ended.has_value());
+  worker_.reset();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(WorkerTest, RecvTensorOfAnEndedStepIsAborted) {
   Promise<absl::StatusOr<Rendezvous::Received>> early, late;
   worker_->RecvTensorAsync({}, 5, Key("t"), [&](auto r) { early.Set(std::move(r)); });
