@@ -169,6 +169,10 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
   return closed;
 }
 
+void Master::EndPartialRuns(const std::string& session_handle) {
+  if (const auto session = Find(session_handle); session.ok()) (*session)->EndPartialRuns();
+}
+
 absl::Status Master::MakeCallable(const CallOptions& options, const tensorflow::MakeCallableRequest& request,
                                   tensorflow::MakeCallableResponse* response) {
   ASSIGN_OR_RETURN(auto session, Find(request.session_handle()));

@@ -58,6 +58,9 @@ class Master : public MasterInterface {
   absl::Status ReleaseCallable(const CallOptions& options, const tensorflow::ReleaseCallableRequest& request,
                                tensorflow::ReleaseCallableResponse* response) override;
 
+  // Ends the session's partial runs that no call is waiting for. Their client is gone; a graph may run on for it.
+  void EndPartialRuns(const std::string& session_handle);
+
  private:
   absl::StatusOr<std::shared_ptr<MasterSession>> Find(const std::string& handle) const;
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;

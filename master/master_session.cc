@@ -384,6 +384,19 @@ absl::StatusOr<RunStepResult> MasterSession::RunPartial(const CallOptions& call,
   return result;
 }
 
+void MasterSession::EndPartialRuns() {
+  absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> ended;
+  {
+    MutexLock lock(mu_);
+    partial_runs_.swap(ended);
+  }
+  const absl::Status gone = absl::CancelledError("The client of the partial run is gone");
+  for (const auto& [handle, run] : ended) {
+    run->step()->Fail(gone);
+    Ended(*run->step(), gone);
+  }
+}
+
 absl::Status MasterSession::MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
                                          tensorflow::MakeCallableResponse* response) {
   const auto& options = request.options();

@@ -49,6 +49,8 @@ class MasterSession {
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
   absl::Status PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                tensorflow::PartialRunSetupResponse* response);
+  // For a client that is gone.
+  void EndPartialRuns();
   absl::Status MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
                             tensorflow::MakeCallableResponse* response);
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);

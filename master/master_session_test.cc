@@ -116,6 +116,20 @@ TEST_F(MasterSessionTest, AClosedSessionBeginsNothing) {
   EXPECT_THAT(session_->Close(), IsOk());
 }
 
+TEST_F(MasterSessionTest, PartialRunsEndWithoutTheirSession) {
+  tensorflow::PartialRunSetupRequest request;
+  request.add_feed("x:0");
+  request.add_fetch("y:0");
+  tensorflow::PartialRunSetupResponse response;
+  ASSERT_THAT(session_->PartialRunSetup({}, request, &response), IsOk());
+  EXPECT_EQ(session_->RunningSteps(absl::InfiniteFuture()).size(), 1);
+  session_->EndPartialRuns();
+  EXPECT_TRUE(session_->RunningSteps(absl::InfiniteFuture()).empty());
+  RunStepArgs args{.partial_run_handle = response.partial_run_handle()};
+  EXPECT_THAT(session_->Run(Soon(), args), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(RunStep(), IsOk());
+}
+
 TEST_F(MasterSessionTest, CloseNamesTheTaskWhoseStepIgnoresIt) {
   std::promise<ForgetfulWorker::ResultCallback<RunGraphResult>> running;
   pool_.worker->run_graph = [&](const CallOptions&, const RunGraphArgs&, auto done) {

@@ -135,8 +135,10 @@ absl::Status Server::Serve(const std::string& address) {
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
   address_ = server_->address();
-  RETURN_IF_ERROR(leases_->Start([this](absl::string_view client) { return server_->IsConnected(client); },
-                                 [this](const std::string& session) { EndSession(session); }));
+  RETURN_IF_ERROR(leases_->Start(
+      {.is_open = [this](absl::string_view client) { return server_->IsConnected(client); },
+       .end = [this](const std::string& session) { EndSession(session); },
+       .disconnected = [this](const std::string& session) { runtime_->master()->EndPartialRuns(session); }}));
   WEIR_LOG(INFO).With("task", task_).With("address", address_) << "serving";
   return absl::OkStatus();
 }

@@ -36,16 +36,24 @@ void LeaseTable::EndCall(const std::string& session, absl::Time now) {
   it->second.last_seen = now;
 }
 
-std::vector<std::string> LeaseTable::Expire(absl::Time now,
-                                            const std::function<bool(absl::string_view connection)>& is_open) {
-  std::vector<std::string> expired;
+LeaseTable::Expired LeaseTable::Expire(absl::Time now,
+                                       const std::function<bool(absl::string_view connection)>& is_open) {
+  Expired expired;
   for (auto it = sessions_.begin(); it != sessions_.end();) {
     const auto current = it++;
     Session& session = current->second;
     absl::erase_if(session.connections, [&](const std::string& connection) { return !is_open(connection); });
-    if (session.calls > 0 || !session.connections.empty()) session.last_seen = now;
-    if (now - session.last_seen < lease_) continue;
-    expired.push_back(current->first);
+    if (session.calls > 0 || !session.connections.empty()) {
+      session.last_seen = now;
+      session.is_disconnected = false;
+    }
+    const absl::Duration gone = now - session.last_seen;
+    if (gone >= kPatience && !session.is_disconnected) {
+      session.is_disconnected = true;
+      expired.disconnected.push_back(current->first);
+    }
+    if (gone < lease_) continue;
+    expired.sessions.push_back(current->first);
     expired_.push_back(current->first);
     if (expired_.size() > kRemembered) expired_.pop_front();
     sessions_.erase(current);
@@ -80,11 +88,8 @@ void ClientLeases::Call::Succeeded() {
   if (!is_known_) leases_->Add(session_, connection_);
 }
 
-absl::Status ClientLeases::Start(std::function<bool(absl::string_view connection)> is_open,
-                                 std::function<void(const std::string& session)> end) {
-  if (lease_ == absl::InfiniteDuration()) return absl::OkStatus();
-  is_open_ = std::move(is_open);
-  end_ = std::move(end);
+absl::Status ClientLeases::Start(Handlers handlers) {
+  handlers_ = std::move(handlers);
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error& error) {
@@ -103,21 +108,22 @@ void ClientLeases::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool ClientLeases::AwaitNextCheck(absl::Duration interval, std::vector<std::string>* expired) {
+bool ClientLeases::AwaitNextCheck(absl::Duration interval, LeaseTable::Expired* expired) {
   MutexLock lock(mu_);
   const absl::Time next = MonotonicNow() + interval;
   while (!stopping_ && MonotonicNow() < next) lock.WaitUntil(stop_, ToSteady(next));
-  if (!stopping_) *expired = table_.Expire(MonotonicNow(), is_open_);
+  if (!stopping_) *expired = table_.Expire(MonotonicNow(), handlers_.is_open);
   return !stopping_;
 }
 
 void ClientLeases::Run() {
-  std::vector<std::string> expired;
+  LeaseTable::Expired expired;
   while (AwaitNextCheck(std::min(lease_ / 4, absl::Seconds(30)), &expired)) {
-    for (const std::string& session : expired) {
+    for (const std::string& session : expired.disconnected) handlers_.disconnected(session);
+    for (const std::string& session : expired.sessions) {
       WEIR_LOG(WARNING).With("session", session)
           << "ending the session: its client was not connected for " << absl::FormatDuration(lease_);
-      end_(session);
+      handlers_.end(session);
     }
   }
 }

@@ -30,8 +30,14 @@ class LeaseTable {
   // must follow.
   absl::Status BeginCall(const std::string& session, absl::string_view connection, absl::Time now);
   void EndCall(const std::string& session, absl::Time now);
+  struct Expired {
+    std::vector<std::string> sessions;
+    // Sessions whose client has been gone for kPatience, once: what runs for it without a call is to end.
+    std::vector<std::string> disconnected;
+  };
+  static constexpr absl::Duration kPatience = absl::Minutes(1);
   // Removes the sessions whose lease has run out and returns them.
-  std::vector<std::string> Expire(absl::Time now, const std::function<bool(absl::string_view connection)>& is_open);
+  Expired Expire(absl::Time now, const std::function<bool(absl::string_view connection)>& is_open);
 
  private:
   static constexpr size_t kRemembered = 1024;
@@ -39,9 +45,10 @@ class LeaseTable {
     absl::flat_hash_set<std::string> connections;
     int calls = 0;
     absl::Time last_seen;
+    bool is_disconnected = false;
   };
 
-  const absl::Duration lease_;
+  absl::Duration lease_;
   absl::flat_hash_map<std::string, Session> sessions_;
   std::deque<std::string> expired_;  // the last ones, for error messages
 };
@@ -74,20 +81,24 @@ class ClientLeases {
     bool is_known_ = false;
   };
 
-  // Checks leases from now on. `end` ends a session and may block.
-  absl::Status Start(std::function<bool(absl::string_view connection)> is_open,
-                     std::function<void(const std::string& session)> end);
+  struct Handlers {
+    std::function<bool(absl::string_view connection)> is_open;
+    // Both may block.
+    std::function<void(const std::string& session)> end;
+    std::function<void(const std::string& session)> disconnected;  // see LeaseTable::Expired
+  };
+  // Checks leases from now on.
+  absl::Status Start(Handlers handlers);
   // Waits for `end` if it runs. Later calls do nothing.
   void Stop();
 
  private:
   void Run();
   // False: stop.
-  bool AwaitNextCheck(absl::Duration interval, std::vector<std::string>* expired);
+  bool AwaitNextCheck(absl::Duration interval, LeaseTable::Expired* expired);
 
   const absl::Duration lease_;
-  std::function<bool(absl::string_view connection)> is_open_;
-  std::function<void(const std::string& session)> end_;
+  Handlers handlers_;
   Mutex mu_;
   std::condition_variable stop_;
   bool stopping_ GUARDED_BY(mu_) = false;

@@ -14,7 +14,8 @@ using ::testing::IsEmpty;
 class LeaseTableTest : public testing::Test {
  protected:
   // At a time in seconds.
-  std::vector<std::string> Expire(int seconds) {
+  std::vector<std::string> Expire(int seconds) { return Check(seconds).sessions; }
+  LeaseTable::Expired Check(int seconds) {
     return table_.Expire(At(seconds), [this](absl::string_view name) { return open_.contains(std::string(name)); });
   }
   static absl::Time At(int seconds) { return absl::UnixEpoch() + absl::Seconds(seconds); }
@@ -59,6 +60,22 @@ TEST_F(LeaseTableTest, ASessionStaysWhileItsCallRuns) {
   table_.EndCall("s", At(1001));
   EXPECT_THAT(Expire(1060), IsEmpty());
   EXPECT_THAT(Expire(1061), ElementsAre("s"));
+}
+
+TEST_F(LeaseTableTest, AClientThatIsGoneIsReportedOnceBeforeItsLeaseEnds) {
+  table_ = LeaseTable(absl::Hours(1));
+  table_.Add("s", "a", At(0));
+  EXPECT_THAT(Check(1000).disconnected, IsEmpty());
+  open_.clear();
+  EXPECT_THAT(Check(1059).disconnected, IsEmpty());
+  EXPECT_THAT(Check(1060).disconnected, ElementsAre("s"));
+  EXPECT_THAT(Check(2000).disconnected, IsEmpty());
+  open_ = {"b"};
+  ASSERT_THAT(table_.BeginCall("s", "b", At(2001)), IsOk());
+  table_.EndCall("s", At(2001));
+  EXPECT_THAT(Check(2002).disconnected, IsEmpty());
+  open_.clear();
+  EXPECT_THAT(Check(2062).disconnected, ElementsAre("s"));
 }
 
 TEST_F(LeaseTableTest, TheErrorOfAnEndedSessionSaysWhy) {
