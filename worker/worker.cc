@@ -378,10 +378,15 @@ void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGra
 
 void Worker::CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGraphRequest* request,
                                tensorflow::CleanupGraphResponse*, DoneCallback done) {
+  std::shared_ptr<PartialRun> abandoned;
   {
     MutexLock lock(mu_);
-    partial_runs_.erase(request->step_id());
+    if (const auto run = partial_runs_.find(request->step_id()); run != partial_runs_.end()) {
+      abandoned = std::move(run->second);
+      partial_runs_.erase(run);
+    }
   }
+  if (abandoned != nullptr) abandoned->Cancel(errors::Cancelled("The partial run was ended"));
   steps_.Cleanup(request->step_id());
   done(absl::OkStatus());
 }

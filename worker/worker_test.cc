@@ -7,6 +7,7 @@
 #include "core/device/incarnation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "worker/executor/executor_testing.h"
 
@@ -529,6 +530,37 @@ TEST_F(WorkerTest, AnAbandonedPartialRunEndsWithItsStep) {
                   .ok());
   Cleanup(3);
   EXPECT_EQ(worker_->num_open_steps(), 0);
+}
+
+TestGraph::Attr OneInteger(const std::string& name) {
+  tensorflow::AttrValue value;
+  value.mutable_list()->add_type(tensorflow::DT_INT64);
+  return {name, value};
+}
+
+// Its dequeue would take the element that comes later.
+TEST_F(WorkerTest, AnAbandonedPartialRunRunsNothingMore) {
+  const auto queue = [this] {
+    return g_.Add("FIFOQueueV2", {}, {OneInteger("component_types"), TestGraph::A("shared_name", std::string("q"))});
+  };
+  Fetch(g_.Int(1), "x");
+  g_.Add("QueueDequeueV2", {queue()}, {OneInteger("component_types")});
+  auto waiting = Register({}, {"x"});
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  ASSERT_TRUE(Run({.graph_handle = *waiting, .step_id = 3, .fetch_indices = {0}, .is_partial = true}).ok());
+  Cleanup(3);
+  g_.Add("QueueEnqueueV2", {queue(), g_.Int(7)}, {OneInteger("Tcomponents")});
+  auto enqueue = Register({}, {});
+  ASSERT_TRUE(enqueue.ok()) << enqueue.status();
+  ASSERT_TRUE(Run({.graph_handle = *enqueue, .step_id = 4}).ok());
+  Fetch(g_.Add("Cast", {g_.Add("QueueSizeV2", {queue()})},
+               {TestGraph::A("SrcT", DT_INT32), TestGraph::A("DstT", DT_INT64)}),
+        "size");
+  auto size = Register({}, {"size"});
+  ASSERT_TRUE(size.ok()) << size.status();
+  const Fetched result = Run({.graph_handle = *size, .step_id = 5});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->fetches[0].scalar<int64_t>(), 1);
 }
 
 TEST_F(WorkerTest, APartialRunThatFetchesWhatIsGoneEndsWithItsCall) {
