@@ -7,7 +7,6 @@
 #include "client/ops.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
-#include "core/device/device_name.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
 
@@ -22,12 +21,6 @@ InputList InitializedFlags(const std::vector<Saveable>& saveables) {
   InputList flags;
   for (const Saveable& saveable : saveables) flags.push_back(saveable.is_initialized);
   return flags;
-}
-
-// Not for a variable that is placed with another one, whose task is marked, or wherever its process runs.
-bool NamesTask(const std::string& device) {
-  const absl::StatusOr<DeviceName> name = DeviceName::Parse(device);
-  return name.ok() && name->job.has_value() && name->task.has_value();
 }
 
 Operation Initialize(const Scope& scope, const std::string& name, const std::vector<Saveable>& saveables,
@@ -58,9 +51,7 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   std::set<std::string> devices;
   for (const ResourceVariable& variable : root.variables()) {
     flags.push_back(variable.is_initialized());
-    if (!variable.valid()) continue;
-    const std::string& device = variable.handle().node()->requested_device();
-    if (!shares_variables() || NamesTask(device)) devices.insert(device);
+    if (variable.valid()) devices.insert(variable.handle().node()->requested_device());
   }
   marker_ = std::make_unique<RestoreMarker>(root, devices, options_.global_step.name());
   flags.insert(flags.end(), marker_->whole().begin(), marker_->whole().end());

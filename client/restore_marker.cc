@@ -1,5 +1,8 @@
 #include "client/restore_marker.h"
 
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "client/ops.h"
@@ -41,6 +44,11 @@ std::string RestoredGeneration::ToString() const {
 RestoreMarker::RestoreMarker(const Scope& scope, const std::set<std::string>& devices, const std::string& training) {
   std::set<std::string> hosts;
   for (const std::string& device : devices) hosts.insert(HostOf(device));
+  // A device without a job, as of variables that are colocated with others, means another task in each session.
+  const auto has_job = [](const std::string& host) { return absl::StartsWith(host, "/job:"); };
+  if (std::any_of(hosts.begin(), hosts.end(), has_job)) {
+    std::erase_if(hosts, [&](const std::string& host) { return !has_job(host); });
+  }
   hosts_.assign(hosts.begin(), hosts.end());
   const Scope inner = scope.SubScope("restore_mark");
   fed_ = ops::Placeholder(inner.WithName("value"), DT_STRING, {.shape = TensorShape()});

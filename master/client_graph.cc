@@ -58,6 +58,12 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   rewrite.incarnation = [&tasks](absl::string_view device) { return tasks.DeviceIncarnation(device); };
   ASSIGN_OR_RETURN(FeedFetchResult ends, RewriteForFeedsAndFetches(rewrite, graph.get()));
 
+  const auto check = [&step = options.step]() -> absl::Status {
+    if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return step.cancellation->status();
+    if (MonotonicNow() < step.deadline) return absl::OkStatus();
+    return errors::DeadlineExceeded("Timed out waiting for notification: the step's time limit was over while its ",
+                                    "graph was prepared. Give the first step of a large graph more time");
+  };
   PreparationOptions preparation{.placement = {.devices = tasks.PlacementOrder(),
                                                .kernels = options.kernels,
                                                .allow_soft_placement = options.allow_soft_placement,
@@ -67,6 +73,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                                  .layout_costs = options.layout_costs,
                                  .fold_on = options.fold_on,
                                  .timers = options.timers,
+                                 .check = check,
                                  .kept = signature.targets};
   for (const std::string& fetch : rewrite.fetches) preparation.kept.push_back(fetch);
   // Watched nodes must not be optimised away.
@@ -100,6 +107,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     ASSIGN_OR_RETURN(coordinator, AddCommit(tasks, graph.get()));
   }
   AskForWire(options.wire, graph.get());
+  RETURN_IF_ERROR(check());
   PartitionOptions partition;
   partition.knows_wire = [knowing = tasks.TasksWithWireOps()](const std::string& task) {
     return knowing.contains(task);
@@ -121,6 +129,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
                         [&](const Part& part) { return part.task != tasks.local_task(); });
   absl::flat_hash_map<int, std::string> fetch_keys;
   for (size_t i = 0; i < fetch_position.size(); ++i) fetch_keys[fetch_position[i]] = ends.fetch_keys[i];
+  RETURN_IF_ERROR(check());
   RETURN_IF_ERROR(client_graph->Register(options, std::move(graphs), ends.feed_keys, fetch_keys));
   return client_graph;
 }
@@ -128,7 +137,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
 absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,
                                    const std::vector<std::string>& feed_keys,
                                    const absl::flat_hash_map<int, std::string>& fetch_keys) {
-  const CallOptions call{.deadline = MonotonicNow() + options.call_timeout};
+  const CallOptions call{.deadline = std::min(MonotonicNow() + options.call_timeout, options.step.deadline),
+                         .cancellation = options.step.cancellation};
   std::vector<Awaited<absl::StatusOr<std::string>>> registered(parts_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];

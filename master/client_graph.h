@@ -56,6 +56,7 @@ class ClientGraph {
     TimerQueue* timers = nullptr;
     Device* fold_on = nullptr;  // folds constants; nullptr: steps compute them
     absl::Duration call_timeout = absl::Seconds(60);
+    CallOptions step;  // the first one that needs the graph: its deadline and cancellation end the preparation
     std::string collective_leader;  // the session's choice; empty: the cluster's default
     bool commits = false;           // steps on other tasks are all or nothing, if all their tasks can do that
     WireOptions wire;               // for collectives and transfers without an attribute of their own

@@ -201,13 +201,17 @@ Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, De
 absl::Status PrepareGraph(const PreparationOptions& options,
                           const absl::flat_hash_map<std::string, absl::Status>& unplaced, Graph* graph) {
   RETURN_IF_ERROR(CheckAllAvailable(*graph));
-  LowerOptions lowering;
+  const auto check = [&] { return options.check ? options.check() : absl::OkStatus(); };
+  RETURN_IF_ERROR(check());
+  LowerOptions lowering{.check = options.check};
   for (const DeviceName& device : options.placement.devices) lowering.devices.push_back(device.ToString());
   ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions(lowering, graph));
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
 
+  RETURN_IF_ERROR(check());
   ASSIGN_OR_RETURN(const Switches on, ChoosePasses(options));
   PassManager passes = MakePasses(on, options);
+  passes.CheckBetween(options.check);
   ASSIGN_OR_RETURN(const bool fuses_updates, AsksForFusedUpdates(options.graph_options));
   if (fuses_updates) passes.Add(MakeUpdateGroupsPass());
   std::optional<TimeLimit> limit;

@@ -1,6 +1,7 @@
 // Prepares a signature's graph: the passes between cutting feeds and fetches and partitioning.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct PreparationOptions {
   // compute the remaining constants.
   TimerQueue* timers = nullptr;
   absl::Duration fold_for = absl::Seconds(2);
+  // Asked now and then; an error, such as that the step's time is over, ends the preparation. Empty: nothing does.
+  std::function<absl::Status()> check;
   // The step's feeds, fetches and targets, which keep their names.
   std::vector<std::string> kept;
 };

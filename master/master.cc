@@ -14,6 +14,9 @@
 namespace weir {
 namespace {
 
+// For kernels that ignore the cancellation of their step.
+constexpr absl::Duration kClosePatience = absl::Seconds(20);
+
 std::string NewSessionHandle() { return absl::StrFormat("%016x", RandomBits()); }
 
 // Whether the adoption of a session may succeed later, when its tasks are back.
@@ -44,7 +47,7 @@ Master::~Master() {
     MutexLock lock(mu_);
     sessions.swap(sessions_);
   }
-  for (const auto& [handle, session] : sessions) session->Close();
+  for (const auto& [handle, session] : sessions) session->Close().IgnoreError();
   health_.reset();
 }
 
@@ -190,7 +193,7 @@ absl::Status Master::ExtendSession(const CallOptions& options, const tensorflow:
 absl::Status Master::PartialRunSetup(const CallOptions& options, const tensorflow::PartialRunSetupRequest& request,
                                      tensorflow::PartialRunSetupResponse* response) {
   ASSIGN_OR_RETURN(auto session, Find(options, request.session_handle()));
-  return session->PartialRunSetup(request, response);
+  return session->PartialRunSetup(options, request, response);
 }
 
 absl::StatusOr<RunStepResult> Master::RunStep(const CallOptions& options, const RunStepArgs& args) {
@@ -212,9 +215,10 @@ absl::Status Master::CloseSession(const CallOptions& options, const tensorflow::
       return SessionIsLost(handle);
     }
   }
-  if (session != nullptr) session->Close();
+  absl::Status closed;
+  if (session != nullptr) closed = session->Close(kClosePatience);
   if (options_.journal != nullptr) options_.journal->RemoveSession(handle);
-  return absl::OkStatus();
+  return closed;
 }
 
 absl::Status Master::ListDevices(const CallOptions& options, const tensorflow::ListDevicesRequest& request,
@@ -246,8 +250,9 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
     sessions.swap(sessions_);
     recorded.swap(recorded_);
   }
+  absl::Status closed;
   for (const auto& [handle, session] : sessions) {
-    session->Close();
+    closed.Update(session->Close(kClosePatience));
     recorded.insert(handle);
   }
   if (options_.journal != nullptr) {
@@ -256,14 +261,26 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
   SessionTasks tasks({.workers = options_.workers,
                       .local_task = options_.local_task,
                       .device_filters = {request.device_filters().begin(), request.device_filters().end()}});
-  return tasks.CleanupAll(WithDefaultDeadline(options, absl::Seconds(30)),
-                          {request.container().begin(), request.container().end()});
+  closed.Update(tasks.CleanupAll(WithDefaultDeadline(options, absl::Seconds(30)),
+                                 {request.container().begin(), request.container().end()}));
+  return closed;
+}
+
+void Master::EndPartialRuns(const std::string& session_handle) {
+  std::shared_ptr<MasterSession> session;
+  {
+    MutexLock lock(mu_);
+    const auto it = sessions_.find(session_handle);
+    if (it == sessions_.end()) return;
+    session = it->second;
+  }
+  session->EndPartialRuns();
 }
 
 absl::Status Master::MakeCallable(const CallOptions& options, const tensorflow::MakeCallableRequest& request,
                                   tensorflow::MakeCallableResponse* response) {
   ASSIGN_OR_RETURN(auto session, Find(options, request.session_handle()));
-  return session->MakeCallable(request, response);
+  return session->MakeCallable(options, request, response);
 }
 
 absl::StatusOr<RunStepResult> Master::RunCallable(const CallOptions& options, const RunCallableArgs& args) {

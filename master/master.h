@@ -68,6 +68,9 @@ class Master : public MasterInterface {
   absl::Status ReleaseCallable(const CallOptions& options, const tensorflow::ReleaseCallableRequest& request,
                                tensorflow::ReleaseCallableResponse* response) override;
 
+  // Ends the session's partial runs that no call is waiting for. Their client is gone; a graph may run on for it.
+  void EndPartialRuns(const std::string& session_handle);
+
  private:
   // Adopts a session of an earlier master.
   absl::StatusOr<std::shared_ptr<MasterSession>> Find(const CallOptions& call, const std::string& handle);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/kernel/debug_publisher.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
 #include "distribute/collective/task/task_collectives.h"
+#include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
 #include "graph/graph_import.h"
@@ -36,8 +39,11 @@ std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::
 
 absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
                         const tensorflow::ConfigProto& config) {
+  const absl::Time now = MonotonicNow();
+  // The parts' answers and the step's own need time.
+  const absl::Time limit = call.deadline - 2 * AnswerMargin(call.deadline - now);
   const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
-  return limit_ms > 0 ? std::min(call.deadline, MonotonicNow() + absl::Milliseconds(limit_ms)) : call.deadline;
+  return limit_ms > 0 ? std::min(limit, now + absl::Milliseconds(limit_ms)) : limit;
 }
 
 // True if the session records costs for a step that follows `earlier_steps` others of its graph.
@@ -87,7 +93,7 @@ MasterSession::MasterSession(Options options)
       next_step_id_(FirstStepId()),
       next_callable_(options_.journal == nullptr ? 0 : options_.journal->epoch() << kCallablesOfAnEpochBits) {}
 
-MasterSession::~MasterSession() { Close(); }
+MasterSession::~MasterSession() { Close().IgnoreError(); }
 
 absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::GraphDef& graph) {
   RETURN_IF_ERROR(WireOfSession(options_.config.rpc_options()).status());
@@ -174,14 +180,23 @@ int64_t MasterSession::graph_version() const {
 absl::Status MasterSession::RefreshIfNeeded() {
   if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
   bool changed = false;
-  absl::Status status = tasks_.Refresh(&changed);
-  if (!status.ok()) needs_refresh_ = true;
+  const bool reopen = lost_by_worker_.exchange(false);
+  absl::Status status = tasks_.Refresh(&changed, reopen);
+  if (!status.ok()) {
+    if (reopen) lost_by_worker_ = true;
+    needs_refresh_ = true;
+  }
   if (!changed) return status;
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
   MutexLock lock(mu_);
   ++epoch_;
   client_graphs_.swap(stale);
   return status;
+}
+
+void MasterSession::NoteTaskLoss(const absl::Status& status) {
+  if (IsWorkerSessionLost(status)) lost_by_worker_ = true;
+  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
 }
 
 void MasterSession::Forget(const ClientGraph& graph) {
@@ -212,8 +227,9 @@ absl::Status MasterSession::PublishWatchedStep(const Signature& signature,
   return PublishDebugStep(*FileSystemRegistry::Default(), WatchUrls(debug_options), step);
 }
 
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
-    const Signature& signature, const tensorflow::DebugOptions& debug_options) {
+absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const CallOptions& call,
+                                                                           const tensorflow::RunOptions& run_options,
+                                                                           const Signature& signature) {
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
@@ -221,7 +237,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
     if (it != client_graphs_.end()) return it->second;
   }
   int64_t epoch;
-  ASSIGN_OR_RETURN(auto built, BuildClientGraph(signature, debug_options, &epoch));
+  ASSIGN_OR_RETURN(auto built, BuildClientGraph(call, run_options, signature, &epoch));
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
   if (epoch != epoch_) return built;  // a task changed meanwhile: this step fails, the next one rebuilds
@@ -230,8 +246,10 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(
 
 // Without the lock, because it waits for tasks. If two steps build the same signature at once, both succeed and one
 // result is kept.
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
-    const Signature& signature, const tensorflow::DebugOptions& debug_options, int64_t* epoch) {
+absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(const CallOptions& call,
+                                                                             const tensorflow::RunOptions& run_options,
+                                                                             const Signature& signature,
+                                                                             int64_t* epoch) {
   std::unique_ptr<Graph> graph;
   absl::flat_hash_map<std::string, absl::Status> unplaced;
   {
@@ -241,23 +259,25 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(
     unplaced = placed_.unplaced;
     *epoch = epoch_;
   }
-  ClientGraph::Options options{.session_handle = options_.handle,
-                               .graph_options = options_.config.graph_options(),
-                               .debug_options = debug_options,
-                               .kernels = options_.kernels,
-                               .mixed_precision = options_.mixed_precision,
-                               .layout_costs = options_.layout_costs,
-                               .allow_soft_placement = options_.config.allow_soft_placement(),
-                               .moved = [this](const Node& node, absl::string_view asked,
-                                               const DeviceName& chosen) { Moved(node, asked, chosen); },
-                               .timers = options_.timers,
-                               .fold_on = options_.fold_on,
-                               .collective_leader = options_.config.experimental().collective_group_leader(),
-                               .commits = commits_ && !options_.tasks.cluster,
-                               .wire = WireOfSession(options_.config.rpc_options()).value()};
+  ClientGraph::Options options{
+      .session_handle = options_.handle,
+      .graph_options = options_.config.graph_options(),
+      .debug_options = run_options.debug_options(),
+      .kernels = options_.kernels,
+      .mixed_precision = options_.mixed_precision,
+      .layout_costs = options_.layout_costs,
+      .allow_soft_placement = options_.config.allow_soft_placement(),
+      .moved = [this](const Node& node, absl::string_view asked,
+                      const DeviceName& chosen) { Moved(node, asked, chosen); },
+      .timers = options_.timers,
+      .fold_on = options_.fold_on,
+      .step = {.deadline = StepDeadline(call, run_options, options_.config), .cancellation = call.cancellation},
+      .collective_leader = options_.config.experimental().collective_group_leader(),
+      .commits = commits_ && !options_.tasks.cluster,
+      .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
   if (built.ok()) return built;
-  if (SuggestsTaskLoss(built.status())) needs_refresh_ = true;
+  NoteTaskLoss(built.status());
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());  // closed meanwhile: the session has left its tasks
   return built;
@@ -324,7 +344,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
 }
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
-  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
+  NoteTaskLoss(status);
   if (!step.is_settled()) {
     std::vector<std::string> tasks;
     for (const ClientGraph::Part& part : step.graph().parts()) tasks.push_back(part.task);
@@ -362,18 +382,18 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
     signature.watches = WatchesOf(debug_options);
     RETURN_IF_ERROR(PublishWatchedStep(signature, debug_options));
   }
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, debug_options));
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, args.options, signature));
   return RunWhole(call, args.options, std::move(graph), std::move(feeds));
 }
 
-absl::Status MasterSession::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
+absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                             tensorflow::PartialRunSetupResponse* response) {
   RETURN_IF_ERROR(RefreshIfNeeded());
   Signature signature{.feeds = ToVector(request.feed()),
                       .fetches = ToVector(request.fetch()),
                       .targets = ToVector(request.target()),
                       .is_partial = true};
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(signature, tensorflow::DebugOptions()));
+  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, {}, signature));
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
                    NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
   const std::string handle = absl::StrCat("partial_run;", step->step_id());
@@ -418,6 +438,19 @@ absl::StatusOr<RunStepResult> MasterSession::RunPartial(const CallOptions& call,
   return result;
 }
 
+void MasterSession::EndPartialRuns() {
+  absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> ended;
+  {
+    MutexLock lock(mu_);
+    partial_runs_.swap(ended);
+  }
+  const absl::Status gone = absl::CancelledError("The client of the partial run is gone");
+  for (const auto& [handle, run] : ended) {
+    run->step()->Fail(gone);
+    Ended(*run->step(), gone);
+  }
+}
+
 std::shared_ptr<MasterSession::Callable> MasterSession::NewCallable(const tensorflow::CallableOptions& options) {
   auto callable = std::make_shared<Callable>();
   callable->signature = {ToVector(options.feed()), ToVector(options.fetch()), ToVector(options.target())};
@@ -425,14 +458,15 @@ std::shared_ptr<MasterSession::Callable> MasterSession::NewCallable(const tensor
     callable->signature.connections.emplace_back(connection.from_tensor(), connection.to_tensor());
   }
   callable->run_options = options.run_options();
+  callable->run_options.clear_debug_options();  // steps of callables are not watched
   return callable;
 }
 
-absl::Status MasterSession::MakeCallable(const tensorflow::MakeCallableRequest& request,
+absl::Status MasterSession::MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
                                          tensorflow::MakeCallableResponse* response) {
   std::shared_ptr<Callable> callable = NewCallable(request.options());
   RETURN_IF_ERROR(RefreshIfNeeded());
-  ASSIGN_OR_RETURN(callable->graph, GetClientGraph(callable->signature, tensorflow::DebugOptions()));
+  ASSIGN_OR_RETURN(callable->graph, GetClientGraph(call, {}, callable->signature));
   int64_t handle;
   {
     MutexLock lock(mu_);
@@ -464,7 +498,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call
   }
   if (graph == nullptr) {
     int64_t epoch;
-    ASSIGN_OR_RETURN(graph, BuildClientGraph(callable->signature, tensorflow::DebugOptions(), &epoch));
+    ASSIGN_OR_RETURN(graph, BuildClientGraph(call, callable->run_options, callable->signature, &epoch));
     std::shared_ptr<ClientGraph> stale;  // destroyed after unlocking, because that calls workers
     MutexLock lock(mu_);
     stale = std::exchange(callable->graph, graph);
@@ -500,11 +534,30 @@ std::vector<std::shared_ptr<Step>> MasterSession::RunningSteps(absl::Time before
   return running;
 }
 
-void MasterSession::Close() {
+absl::Status MasterSession::AwaitSteps(absl::Time end) {
+  MutexLock lock(steps_mu_);
+  while (!steps_.empty()) {
+    if (end == absl::InfiniteFuture()) {
+      lock.Wait(step_ended_);
+    } else if (lock.WaitUntil(step_ended_, ToSteady(end)) == std::cv_status::timeout && !steps_.empty()) {
+      break;
+    }
+  }
+  if (steps_.empty()) return absl::OkStatus();
+  absl::btree_set<std::string> tasks;
+  for (const auto& [id, step] : steps_) {
+    for (std::string& task : step->RunningOn()) tasks.insert(std::move(task));
+  }
+  return errors::DeadlineExceeded("Session ", options_.handle, " is closed, but ", steps_.size(),
+                                  " of its steps ignore their cancellation on ", absl::StrJoin(tasks, ", "),
+                                  ", where they end once their kernels return");
+}
+
+absl::Status MasterSession::Close(absl::Duration patience) {
   absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs;
   {
     MutexLock lock(mu_);
-    if (closed_) return;
+    if (closed_) return absl::OkStatus();
     closed_ = true;
     partial_runs_.swap(partial_runs);
   }
@@ -517,10 +570,7 @@ void MasterSession::Close() {
   }
   for (const auto& [handle, run] : partial_runs) Ended(*run->step(), absl::OkStatus());
   partial_runs.clear();
-  {
-    MutexLock lock(steps_mu_);
-    while (!steps_.empty()) lock.Wait(step_ended_);
-  }
+  absl::Status status = AwaitSteps(MonotonicNow() + patience);
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs;
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables;
   {
@@ -532,6 +582,7 @@ void MasterSession::Close() {
   client_graphs.clear();
   callables.clear();
   tasks_.Disconnect();
+  return status;
 }
 
 }  // namespace weir

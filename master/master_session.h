@@ -54,14 +54,18 @@ class MasterSession {
   absl::Status Restore(const CallOptions& call, const RecordedSession& recorded);
   absl::Status Extend(const tensorflow::ExtendSessionRequest& request, tensorflow::ExtendSessionResponse* response);
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
-  absl::Status PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
+  absl::Status PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                tensorflow::PartialRunSetupResponse* response);
-  absl::Status MakeCallable(const tensorflow::MakeCallableRequest& request, tensorflow::MakeCallableResponse* response);
+  // For a client that is gone.
+  void EndPartialRuns();
+  absl::Status MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
+                            tensorflow::MakeCallableResponse* response);
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
   // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
-  // FAILED_PRECONDITION.
-  void Close();
+  // FAILED_PRECONDITION. DEADLINE_EXCEEDED names the tasks on which steps still run after `patience`, because their
+  // kernels ignore the cancellation; they end later, without effect on others.
+  absl::Status Close(absl::Duration patience = absl::InfiniteDuration());
 
   const std::string& handle() const { return options_.handle; }
   int64_t graph_version() const;
@@ -79,6 +83,7 @@ class MasterSession {
   };
 
   static std::shared_ptr<Callable> NewCallable(const tensorflow::CallableOptions& options);
+  absl::Status AwaitSteps(absl::Time end);
   absl::Status CheckOpen() const REQUIRES(mu_);
   // A graph, and why nodes of it have no device.
   struct PlacedGraph {
@@ -88,13 +93,17 @@ class MasterSession {
   // Adds nodes to `graph`, and places it.
   absl::StatusOr<PlacedGraph> Extended(std::unique_ptr<Graph> graph, const tensorflow::GraphDef& nodes);
   absl::Status RefreshIfNeeded();
+  // Has the next call ask the tasks again if the error suggests that one was lost.
+  void NoteTaskLoss(const absl::Status& status);
   // Announces a watched step to debuggers.
   absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
-  absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const Signature& signature,
-                                                              const tensorflow::DebugOptions& debug_options);
-  absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const Signature& signature,
-                                                                const tensorflow::DebugOptions& debug_options,
-                                                                int64_t* epoch);
+  // The step's deadline and cancellation end the preparation of its graph.
+  absl::StatusOr<std::shared_ptr<ClientGraph>> GetClientGraph(const CallOptions& call,
+                                                              const tensorflow::RunOptions& run_options,
+                                                              const Signature& signature);
+  absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const CallOptions& call,
+                                                                const tensorflow::RunOptions& run_options,
+                                                                const Signature& signature, int64_t* epoch);
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
                                                 std::shared_ptr<ClientGraph> graph);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
@@ -114,7 +123,8 @@ class MasterSession {
   const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
-  bool commits_ = true;  // set by Create
+  bool commits_ = true;                      // set by Create
+  std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
 
   Mutex extend_mu_;  // the outer lock, held while the graph is extended and that is recorded
   mutable Mutex mu_;

@@ -1,5 +1,7 @@
 #include "master/master_session.h"
 
+#include <future>
+
 #include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
@@ -11,6 +13,8 @@
 
 namespace weir {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr char kTask[] = "/job:worker/replica:0/task:0";
 
@@ -93,7 +97,7 @@ TEST_F(MasterSessionTest, ACallableWhoseGraphAWorkerLostRunsAgain) {
   request.mutable_options()->add_feed("x:0");
   request.mutable_options()->add_fetch("y:0");
   tensorflow::MakeCallableResponse response;
-  ASSERT_THAT(session_->MakeCallable(request, &response), IsOk());
+  ASSERT_THAT(session_->MakeCallable({}, request, &response), IsOk());
   RunCallableArgs args{.handle = response.handle(), .feeds = {AsScalar<float>(1)}};
   ASSERT_THAT(session_->RunCallable(Soon(), args), IsOk());
   pool_.worker->Forget();
@@ -102,14 +106,53 @@ TEST_F(MasterSessionTest, ACallableWhoseGraphAWorkerLostRunsAgain) {
 }
 
 TEST_F(MasterSessionTest, AClosedSessionBeginsNothing) {
-  session_->Close();
+  EXPECT_THAT(session_->Close(), IsOk());
   EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kFailedPrecondition));
   tensorflow::PartialRunSetupRequest request;
   request.add_feed("x:0");
   request.add_fetch("y:0");
   tensorflow::PartialRunSetupResponse response;
-  EXPECT_THAT(session_->PartialRunSetup(request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
-  session_->Close();
+  EXPECT_THAT(session_->PartialRunSetup({}, request, &response), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(session_->Close(), IsOk());
+}
+
+TEST_F(MasterSessionTest, PartialRunsEndWithoutTheirSession) {
+  tensorflow::PartialRunSetupRequest request;
+  request.add_feed("x:0");
+  request.add_fetch("y:0");
+  tensorflow::PartialRunSetupResponse response;
+  ASSERT_THAT(session_->PartialRunSetup({}, request, &response), IsOk());
+  EXPECT_EQ(session_->RunningSteps(absl::InfiniteFuture()).size(), 1);
+  session_->EndPartialRuns();
+  EXPECT_TRUE(session_->RunningSteps(absl::InfiniteFuture()).empty());
+  RunStepArgs args{.partial_run_handle = response.partial_run_handle()};
+  EXPECT_THAT(session_->Run(Soon(), args), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(RunStep(), IsOk());
+}
+
+TEST_F(MasterSessionTest, CloseNamesTheTaskWhoseStepIgnoresIt) {
+  std::promise<ForgetfulWorker::ResultCallback<RunGraphResult>> running;
+  pool_.worker->run_graph = [&](const CallOptions&, const RunGraphArgs&, auto done) {
+    running.set_value(std::move(done));
+  };
+  auto step = std::async(std::launch::async, [this] { return RunStep(); });
+  const auto finish = running.get_future().get();
+  EXPECT_THAT(session_->Close(absl::Milliseconds(20)), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTask)));
+  finish(errors::Cancelled("at last"));
+  EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("Session::Close()")));
+}
+
+TEST_F(MasterSessionTest, AGraphIsNotPreparedAfterTheStepsDeadline) {
+  RunStepArgs args;
+  args.feeds = {{"x:0", AsScalar<float>(1)}};
+  args.fetches = {"y:0"};
+  EXPECT_THAT(session_->Run({.deadline = MonotonicNow() - absl::Seconds(1)}, args),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("while its graph was prepared")));
+  CancellationManager gone;
+  gone.StartCancel(errors::Cancelled("The client has gone"));
+  EXPECT_THAT(session_->Run({.cancellation = &gone}, args),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("The client has gone")));
+  EXPECT_EQ(pool_.worker->registrations(), 0);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
   }
 }
 
-absl::Status SessionTasks::Refresh(bool* changed) {
+absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
   std::vector<std::string> names;
   std::vector<uint64_t> incarnations;
   {
@@ -170,10 +170,9 @@ absl::Status SessionTasks::Refresh(bool* changed) {
   std::vector<absl::StatusOr<Task>> answers = Ask(names);
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;
-    if (answers[i]->incarnation == incarnations[i]) {
-      same.push_back(names[i]);
-      continue;
-    }
+    const bool is_same = answers[i]->incarnation == incarnations[i];
+    if (is_same) same.push_back(names[i]);
+    if (is_same && !reopen) continue;
     restarted.push_back(names[i]);
     found.push_back(std::move(answers[i]));
   }
@@ -184,7 +183,7 @@ absl::Status SessionTasks::Refresh(bool* changed) {
     if (!opened[i].ok()) continue;
     MutexLock lock(mu_);
     tasks_[restarted[i]] = *std::move(found[i]);
-    Settle(restarted[i], nullptr);
+    if (std::find(same.begin(), same.end(), restarted[i]) == same.end()) Settle(restarted[i], nullptr);
     *changed = true;
   }
   error.Update(Fence(same));

@@ -45,8 +45,9 @@ class SessionTasks {
   // names those still missing at the deadline.
   absl::Status Connect(const CallOptions& call);
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
-  // task then fails. Tasks that do not answer keep their known state.
-  absl::Status Refresh(bool* changed);
+  // task then fails; with `reopen`, because a task has lost its session, so does every task that answers. Tasks that do
+  // not answer keep their known state.
+  absl::Status Refresh(bool* changed, bool reopen = false);
   // The step failed, and its updates may still take effect on these tasks. Refresh ends it on those that answer.
   void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
   // UNAVAILABLE, naming the task, if it has not confirmed yet that such a step has ended. Cheap if there is none.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "distribute/transport/answer_margin.h"
 
 namespace weir {
 namespace {
@@ -19,6 +21,11 @@ bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
   auto is_consequence = [](const absl::Status& s) { return IsDerived(s) || absl::IsCancelled(s); };
   return is_consequence(known) && !is_consequence(candidate);
 }
+
+// In TensorFlow's words at first.
+constexpr char kTimedOut[] =
+    "Timed out waiting for notification: the step did not end within its time limit (timeout_in_ms, the session's "
+    "operation_timeout_in_ms, or the call's deadline)";
 
 }  // namespace
 
@@ -45,12 +52,9 @@ Step::Step(Options options, std::shared_ptr<const ClientGraph> graph)
     : options_(std::move(options)), graph_(std::move(graph)), start_(MonotonicNow()) {
   if (options_.deadline < absl::InfiniteFuture()) {
     has_timer_ = true;
-    timer_ = options_.timers->Schedule(options_.deadline, [this] {
-      Fail(
-          errors::DeadlineExceeded("Timed out waiting for notification: the step did not end within its time limit "
-                                   "(timeout_in_ms, the session's "
-                                   "operation_timeout_in_ms, or the call's deadline)"));
-    });
+    // The parts give up at the deadline; this ends those that do not answer.
+    const absl::Time end = options_.deadline + (CallDeadlineFor(options_.deadline, start_) - options_.deadline) / 2;
+    timer_ = options_.timers->Schedule(end, [this] { TimeOut(); });
   }
 }
 
@@ -71,6 +75,7 @@ absl::StatusOr<RunStepResult> Step::Run(std::vector<Tensor> feeds, CancellationM
   {
     MutexLock lock(mu_);
     pending_ += static_cast<int>(graph_->parts().size());
+    for (const auto& part : graph_->parts()) running_.push_back(&part);
   }
   // The local part comes last: it may run on this thread, once the remote parts are on their way.
   for (const auto& part : graph_->parts()) {
@@ -97,6 +102,7 @@ absl::StatusOr<RunStepResult> Step::RunPartial(const std::vector<int>& feed_indi
   {
     MutexLock lock(mu_);
     pending_ += static_cast<int>(graph_->parts().size());
+    for (const auto& part : graph_->parts()) running_.push_back(&part);
   }
   for (const auto& part : graph_->parts()) {
     RunGraphArgs args;
@@ -132,29 +138,42 @@ void Step::Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<i
   shared->step_id = options_.step_id;
   shared->exec_opts = options_.exec_opts;
   shared->caller_waits = part.is_local && !shared->is_partial;  // it comes last
-  // The step's own timer ends it, by cancelling local work; a remote call's deadline is only a backstop.
-  const CallOptions call{.deadline = part.is_local ? absl::InfiniteFuture() : options_.deadline + absl::Seconds(5),
+  const CallOptions call{.deadline = CallDeadlineFor(options_.deadline, MonotonicNow()),
                          .cancellation = &cancellation_};
   part.worker->RunGraphAsync(call, std::move(shared),
-                             [this, positions = std::move(fetch_positions), fetches, metadata](auto result) {
-                               Finish(std::move(result), positions, fetches, metadata);
+                             [this, &part, positions = std::move(fetch_positions), fetches, metadata](auto result) {
+                               Finish(part, std::move(result), positions, fetches, metadata);
                              });
 }
 
-void Step::Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>& fetch_positions,
-                  std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata) {
+bool Step::GaveUpInTime(const absl::Status& status) const {
+  return absl::IsDeadlineExceeded(status) &&
+         MonotonicNow() + AnswerMargin(options_.deadline - start_) >= options_.deadline;
+}
+
+void Step::Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> result,
+                  const std::vector<int>& fetch_positions, std::vector<Tensor>* fetches,
+                  tensorflow::RunMetadata* metadata) {
   if (result.ok() && result->fetches.size() != fetch_positions.size()) {
     result = errors::Internal("A worker returned ", result->fetches.size(), " tensors where ", fetch_positions.size(),
                               " were fetched");
   }
+  const bool gave_up = GaveUpInTime(result.status());
   if (!result.ok()) {
     {
       MutexLock lock(mu_);
       part_failed_ = true;
     }
-    Fail(result.status());
+    if (!gave_up) Fail(result.status());
   }
   MutexLock lock(mu_);
+  if (gave_up) {
+    timed_out_ = true;
+    late_.push_back(absl::StrCat(part.task, ": ", result.status().message()));
+    if (IsBetterCause(error_, result.status())) error_ = result.status();
+  } else if (absl::IsCancelled(result.status())) {
+    late_.push_back(absl::StrCat(part.task, ": it did not answer in time"));
+  }
   if (result.ok()) {
     for (size_t i = 0; i < fetch_positions.size(); ++i) {
       (*fetches)[fetch_positions[i]] = std::move(result->fetches[i]);
@@ -163,7 +182,15 @@ void Step::Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>&
     if (result->cost_graph.node_size() > 0) metadata->mutable_cost_graph()->MergeFrom(result->cost_graph);
     for (auto& graph : result->partition_graphs) *metadata->add_partition_graphs() = std::move(graph);
   }
+  running_.erase(std::find(running_.begin(), running_.end(), &part));
   if (--pending_ == 0) all_done_.notify_all();  // under the lock: the waiter may destroy this step at once
+}
+
+std::vector<std::string> Step::RunningOn() {
+  MutexLock lock(mu_);
+  std::vector<std::string> tasks;
+  for (const ClientGraph::Part* part : running_) tasks.push_back(part->task);
+  return tasks;
 }
 
 void Step::Fail(absl::Status status) {
@@ -227,6 +254,14 @@ bool Step::is_settled() const {
   return graph_->coordinator() == nullptr || error_.ok() || updates_ == Updates::kAborted;
 }
 
+void Step::TimeOut() {
+  {
+    MutexLock lock(mu_);
+    timed_out_ = true;
+  }
+  Fail(absl::DeadlineExceededError(kTimedOut));
+}
+
 absl::Status Step::Wait() {
   if (options_.poller != nullptr) {
     options_.poller->Await([this] {
@@ -237,12 +272,21 @@ absl::Status Step::Wait() {
   MutexLock lock(mu_);
   while (pending_ > 0) lock.Wait(all_done_);
   over_ = true;
-  if (updates_ != Updates::kCommitted || error_.ok()) return error_;
-  if (!part_failed_) {
+  return Outcome();
+}
+
+absl::Status Step::Outcome() {
+  if (error_.ok()) return error_;
+  if (updates_ == Updates::kCommitted) {
+    if (part_failed_) {
+      return Annotate(error_, "The step's updates are committed, but not every task has confirmed them");
+    }
     error_ = absl::OkStatus();  // it came too late to end the step
     return error_;
   }
-  return Annotate(error_, "The step's updates are committed, but not every task has confirmed them");
+  if (!timed_out_ || !absl::IsDeadlineExceeded(error_) || late_.empty()) return error_;
+  return WithOrigin(absl::DeadlineExceededError(absl::StrCat(kTimedOut, ". ", absl::StrJoin(late_, "; "))),
+                    OriginOf(error_).value_or(ErrorOrigin()));
 }
 
 void Step::Cleanup() {

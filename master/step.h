@@ -48,6 +48,8 @@ class Step {
   void Fail(absl::Status status);
   // False if the step has failed and its updates may still take effect on some task.
   bool is_settled() const;
+  // The tasks whose parts have not ended.
+  std::vector<std::string> RunningOn();
   const ClientGraph& graph() const { return *graph_; }
   int64_t step_id() const { return options_.step_id; }
   absl::Time start() const { return start_; }
@@ -56,13 +58,18 @@ class Step {
   class CallerLink;
   void Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<int> fetch_positions,
              std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
-  void Finish(absl::StatusOr<RunGraphResult> result, const std::vector<int>& fetch_positions,
-              std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
+  void Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> result,
+              const std::vector<int>& fetch_positions, std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
+  // True if the part gave up because of the step's deadline. Its peers are about to do the same, and to say why.
+  bool GaveUpInTime(const absl::Status& status) const;
+  void TimeOut();
   absl::Status Wait();
   // Asks the part that decides whether the updates take effect to abort the step.
   void AbortAt(const ClientGraph::Part& coordinator);
   void Aborted(const absl::Status& status, const ResolveStepResponse& response);
   void CancelParts();
+  // The step's error; if its time is over, with what each part waited for.
+  absl::Status Outcome() REQUIRES(mu_);
   void Cleanup();
 
   const Options options_;
@@ -78,12 +85,15 @@ class Step {
   mutable Mutex mu_;
   std::condition_variable all_done_;
   int pending_ GUARDED_BY(mu_) = 0;
+  std::vector<const ClientGraph::Part*> running_ GUARDED_BY(mu_);
   bool ending_ GUARDED_BY(mu_) = false;  // Fail was called
   bool part_failed_ GUARDED_BY(mu_) = false;
   bool over_ GUARDED_BY(mu_) = false;  // every part has answered
   enum class Updates { kUnknown, kAborted, kCommitted };
   Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;
   absl::Status error_ GUARDED_BY(mu_);
+  bool timed_out_ GUARDED_BY(mu_) = false;
+  std::vector<std::string> late_ GUARDED_BY(mu_);  // for each part that did not end, why
 };
 
 }  // namespace weir

@@ -48,6 +48,7 @@ ROOMS = [
     ("core/cuda/cupti",),
     ("core/cuda",),
     ("distribute/cluster",),
+    ("distribute/transport/clients",),
     ("distribute/transport",),
     ("distribute/transport/frames",),
     ("distribute/transport/shared_memory", "distribute/transport/stream"),
@@ -72,7 +73,7 @@ IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.
 WALL_CLOCK = re.compile(r"absl::Now\(\)|system_clock|gettimeofday\(|CLOCK_REALTIME")
 WALL_CLOCK_FILES = {
     "client/estimator/saved_model.cc", "client/saver.cc", "core/checkpoint/checkpoint_lease.cc", "core/clock.cc",
-    "core/files/memory_file_system.cc", "tools/checkpoint_command.cc",
+    "core/device/incarnation.cc", "core/files/memory_file_system.cc", "tools/checkpoint_command.cc",
     "core/kernel/debug_publisher.cc", "core/logging.cc", "distribute/transport/grpc_deadline.h",
     "distribute/transport/grpc_server.cc", "distribute/transport/workers/grpc_worker_service.cc",
     "kernels/data/element_saver.cc", "kernels/debug/cpu_probe.cc", "kernels/embedding/embedding_table.cc",

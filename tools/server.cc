@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
+#include "distribute/transport/clients/client_leases.h"
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
@@ -107,6 +108,7 @@ absl::Status Server::MakeRuntime() {
       .cluster = options_.cluster,
       .local_task = task_,
       .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
+  RETURN_IF_ERROR(pool->status());
   GrpcWorkerPool* const workers = pool.get();
   TaskRuntime::Options runtime;
   runtime.task = task_;
@@ -120,6 +122,7 @@ absl::Status Server::MakeRuntime() {
   runtime.workers = std::move(pool);
   runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
   runtime.has_peers = true;
+  runtime.master_lease = options_.master_lease;
   runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
     return workers->ForCluster(cluster, task);
   };
@@ -137,7 +140,8 @@ absl::Status Server::MakeRuntime() {
 absl::Status Server::Serve(const std::string& address) {
   if (options_.shared_memory) shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers());
   worker_service_ = std::make_unique<GrpcWorkerService>(runtime_->worker(), shared_memory_.get());
-  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), request_log_.get());
+  leases_ = std::make_unique<ClientLeases>(options_.session_lease);
+  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), leases_.get(), request_log_.get());
   GrpcServer::Options server;
   server.bind_address = address;
   server.methods = worker_service_->Methods();
@@ -153,12 +157,27 @@ absl::Status Server::Serve(const std::string& address) {
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
   address_ = server_->address();
+  RETURN_IF_ERROR(leases_->Start(
+      {.is_open = [this](absl::string_view client) { return server_->IsConnected(client); },
+       .end = [this](const std::string& session) { EndSession(session); },
+       .disconnected = [this](const std::string& session) { runtime_->master()->EndPartialRuns(session); }}));
   WEIR_LOG(INFO).With("task", task_).With("address", address_) << "serving";
   return absl::OkStatus();
 }
 
+void Server::EndSession(const std::string& session) {
+  tensorflow::CloseSessionRequest request;
+  tensorflow::CloseSessionResponse response;
+  request.set_session_handle(session);
+  const absl::Status status = runtime_->master()->CloseSession({}, request, &response);
+  if (!status.ok() && !absl::IsAborted(status)) {
+    WEIR_LOG(WARNING).With("session", session) << "ending the session: " << status.ToString();
+  }
+}
+
 void Server::Shutdown(absl::Duration patience) {
   const absl::Time deadline = MonotonicNow() + patience;
+  if (leases_ != nullptr) leases_->Stop();
   if (transport_service_ != nullptr) transport_service_->RejectCalls();
   if (server_ != nullptr) server_->Drain(deadline);
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);

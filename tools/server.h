@@ -17,6 +17,7 @@
 
 namespace weir {
 
+class ClientLeases;
 class GrpcMasterService;
 class GrpcServer;
 class GrpcWorkerService;
@@ -34,6 +35,10 @@ class TransportService;
 // sequence. The destructor shuts down without patience.
 class Server {
  public:
+  // gRPC clients may close a connection that was idle for half an hour, and open another one for the next call.
+  static constexpr absl::Duration kDefaultSessionLease = absl::Hours(1);
+  static constexpr absl::Duration kDefaultMasterLease = absl::Minutes(2);
+
   struct Options {
     ClusterSpec cluster;
     std::string job;
@@ -48,6 +53,10 @@ class Server {
     // Use streams for the calls of steps to other tasks, where shared memory is not used.
     bool streams = true;
     int cpu_devices = 1;  // CPU:0, CPU:1 …; they share the threads
+    // The time after which a session ends whose client is not connected any more.
+    absl::Duration session_lease = kDefaultSessionLease;
+    // The time after which the sessions of another task's master end here if it does not answer.
+    absl::Duration master_lease = kDefaultMasterLease;
     // The task's GPU settings: device_count["GPU"] and gpu_options.
     tensorflow::ConfigProto config;
     std::optional<GpuPlatform> gpus;         // nullopt: the machine's
@@ -80,6 +89,7 @@ class Server {
   absl::Status OpenJournal();
   absl::Status MakeRuntime();
   absl::Status Serve(const std::string& address);
+  void EndSession(const std::string& session);
 
   // In order of dependency.
   const Options options_;
@@ -93,6 +103,7 @@ class Server {
   std::unique_ptr<SharedMemorySender> shared_memory_;
   std::unique_ptr<GrpcWorkerService> worker_service_;
   std::unique_ptr<TransportService> transport_service_;
+  std::unique_ptr<ClientLeases> leases_;
   std::unique_ptr<GrpcMasterService> master_service_;
   std::unique_ptr<GrpcServer> server_;
   std::string address_;

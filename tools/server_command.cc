@@ -27,6 +27,7 @@ namespace {
 
 constexpr absl::string_view kAuto = "auto";
 constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kShortestLease = absl::Milliseconds(100);
 constexpr absl::Duration kLimit = absl::Seconds(10);
 
 // Includes SIGHUP, for a closed terminal, unless it is ignored, as by nohup.
@@ -116,6 +117,13 @@ absl::StatusOr<Server::Options> OptionsFromEnvironment(const ServerCommand& comm
   return Server::Options{.cluster = std::move(task.cluster), .job = task.task_type, .index = task.task_index};
 }
 
+absl::Status ParseLease(absl::string_view flag, const std::string& text, absl::Duration* lease) {
+  if (text.empty()) return absl::OkStatus();
+  if (absl::ParseDuration(text, lease) && *lease >= kShortestLease) return absl::OkStatus();
+  return errors::InvalidArgument(flag, " is a duration of at least ", absl::FormatDuration(kShortestLease),
+                                 R"(, such as "90s", "30m" or "inf", not ")", text, "\"");
+}
+
 absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   Server::Options options;
   if (command.job.empty() && command.cluster.empty()) {
@@ -149,6 +157,8 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;
   options.cpu_devices = command.cpu_devices;
+  RETURN_IF_ERROR(ParseLease("--session-lease", command.session_lease, &options.session_lease));
+  RETURN_IF_ERROR(ParseLease("--master-lease", command.master_lease, &options.master_lease));
   ASSIGN_OR_RETURN(options.mixed_precision, MixedPrecisionSettings::FromEnvironment([&](const std::string& variable) {
                      const std::string* const value = command.environment.Find(variable);
                      return value != nullptr ? *value : std::string();

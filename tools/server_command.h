@@ -22,8 +22,9 @@ struct ServerCommand {
   bool shared_memory = true;
   bool streams = true;
   int cpu_devices = 1;
-  std::string config;      // text of a ConfigProto: the task's GPU settings
-  int simulated_gpus = 0;  // replaces the machine's if not 0
+  std::string session_lease, master_lease;  // durations, "30m"; empty: the default
+  std::string config;                       // text of a ConfigProto: the task's GPU settings
+  int simulated_gpus = 0;                   // replaces the machine's if not 0
   // The source if neither job nor cluster is given: the name of a ClusterSource, or "auto".
   std::string cluster_from = "auto";
   Environment environment;

@@ -121,6 +121,11 @@ int Main(int argc, char** argv) {
   server_app->add_option("--threads", server.threads, "Compute threads; 0: one per processor")->check(kNotNegative);
   server_app->add_option("--cpu-devices", server.cpu_devices, "Number of CPU devices: CPU:0, CPU:1 …")
       ->check(CLI::Range(1, 64));
+  server_app->add_option("--session-lease", server.session_lease,
+                         "End a session whose client has not been connected for this time (1h by default; inf: never)");
+  server_app->add_option("--master-lease", server.master_lease,
+                         "End the sessions of another task's master here when it has not answered for this time (2m by "
+                         "default; inf: never); at once when it has restarted");
   server_app->add_option("--config", server.config,
                          "Text of a ConfigProto: device_count {key: 'GPU' value: 1} gpu_options {allow_growth: true}");
   server_app

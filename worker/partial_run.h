@@ -18,6 +18,8 @@ class PartialRun : public std::enable_shared_from_this<PartialRun> {
 
   // Starts the graph. Called once.
   void Start();
+  // Ends the graph, which may run on after the last call that waited for it.
+  void Cancel(const absl::Status& reason) { step_->Cancel(reason); }
   // Sends the feeds of `args` and waits for its fetches; the last call also waits for the step's end.
   void Call(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::DoneCallback done);
 

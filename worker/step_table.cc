@@ -5,6 +5,7 @@
 namespace weir {
 
 absl::StatusOr<StepTable::Entry*> StepTable::Find(int64_t step_id) {
+  if (has_ended_) return errors::Unavailable("The task is shutting down");
   if (ended_.contains(step_id)) return errors::Aborted("Step ", step_id, " has ended on this worker");
   auto [it, is_new] = steps_.try_emplace(step_id);
   if (is_new) {
@@ -16,10 +17,12 @@ absl::StatusOr<StepTable::Entry*> StepTable::Find(int64_t step_id) {
   return &it->second;
 }
 
-absl::StatusOr<StepRendezvous> StepTable::FindOrCreate(int64_t step_id, const RemoteFactory& remote) {
+absl::StatusOr<StepRendezvous> StepTable::FindOrCreate(int64_t step_id, const RemoteFactory& remote,
+                                                       const void* owner) {
   MutexLock lock(mu_);
   ASSIGN_OR_RETURN(Entry* const entry, Find(step_id));
   if (!entry->has_begun && remote) entry->rendezvous.remote = remote(step_id, entry->rendezvous);
+  if (!entry->has_begun) entry->owner = owner;
   entry->has_begun = true;
   return entry->rendezvous;
 }
@@ -56,6 +59,30 @@ void StepTable::Cleanup(int64_t step_id) {
     steps_.erase(it);
   }
   ended.remote->StartAbort(MarkDerived(errors::Aborted("Step ", step_id, " was cleaned up")));
+}
+
+std::vector<int64_t> StepTable::CleanupOf(const void* owner) {
+  std::vector<int64_t> ids;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [id, entry] : steps_) {
+      if (entry.has_begun && entry.owner == owner) ids.push_back(id);
+    }
+  }
+  for (const int64_t id : ids) Cleanup(id);
+  return ids;
+}
+
+void StepTable::End() {
+  absl::flat_hash_map<int64_t, Entry> steps;
+  {
+    MutexLock lock(mu_);
+    has_ended_ = true;
+    steps.swap(steps_);
+  }
+  for (auto& [id, entry] : steps) {
+    entry.rendezvous.remote->StartAbort(MarkDerived(errors::Unavailable("The task is shutting down")));
+  }
 }
 
 void StepTable::Abort(int64_t step_id, const absl::Status& status) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/clock.h"
+#include "core/device/incarnation.h"
 #include "core/logging.h"
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
+#include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
@@ -65,6 +68,14 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 Worker::Worker(Options options) : options_(std::move(options)), task_(options_.devices.front()->parsed_name()) {
   // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
+  if (options_.peers) {
+    masters_ = std::make_unique<MasterWatch>(
+        MasterWatch::Options{.lease = options_.master_lease,
+                             .find = options_.peers,
+                             .masters = [this] { return OtherMasters(); },
+                             .gone = [this](const MasterWatch::Master& master,
+                                            const std::string& reason) { MasterIsGone(master, reason); }});
+  }
   if (!options_.fences_suspensions) return;
   suspension_ = std::make_unique<SuspensionWatch>(
       SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
@@ -72,6 +83,7 @@ Worker::Worker(Options options) : options_(std::move(options)), task_(options_.d
 
 Worker::~Worker() {
   is_ending_ = true;
+  masters_.reset();
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
@@ -79,8 +91,9 @@ Worker::~Worker() {
     sessions.swap(sessions_);
     partial_runs.swap(partial_runs_);
   }
-  for (auto& [handle, session] : sessions) session->End();
+  for (auto& [handle, session] : sessions) EndSession(session);
   partial_runs.clear();
+  steps_.End();  // RecvTensor may wait in steps that no session has begun
   active_.Wait();
 }
 
@@ -112,8 +125,55 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
   MutexLock lock(mu_);
   auto it = sessions_.find(handle);
   if (it != sessions_.end()) return it->second;
-  return errors::Aborted("Session handle is not found: ", handle, ". Possibly this worker (\"", options_.task,
-                         "\") just restarted.");
+  return WorkerSessionIsLost(handle, options_.task);
+}
+
+void Worker::EndSession(const std::shared_ptr<WorkerSession>& session) {
+  {
+    MutexLock lock(mu_);
+    ended_.erase(std::remove_if(ended_.begin(), ended_.end(), [](const auto& ended) { return ended.expired(); }),
+                 ended_.end());
+    ended_.push_back(session);
+  }
+  session->End();
+  std::vector<std::shared_ptr<PartialRun>> ended;  // destroyed without the lock
+  for (const int64_t step_id : steps_.CleanupOf(session.get())) {
+    MutexLock lock(mu_);
+    const auto run = partial_runs_.find(step_id);
+    if (run == partial_runs_.end()) continue;
+    ended.push_back(std::move(run->second));
+    partial_runs_.erase(run);
+  }
+}
+
+std::vector<MasterWatch::Master> Worker::OtherMasters() const {
+  std::vector<MasterWatch::Master> masters;
+  MutexLock lock(mu_);
+  for (const auto& [handle, session] : sessions_) {
+    if (handle.empty() || !IsOfOtherMaster(*session)) continue;
+    const WorkerSession::Options& options = session->options();
+    masters.push_back({options.master_task, static_cast<uint64_t>(options.master_incarnation)});
+  }
+  return masters;
+}
+
+void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& reason) {
+  std::vector<std::shared_ptr<WorkerSession>> orphans;
+  {
+    MutexLock lock(mu_);
+    for (auto it = sessions_.begin(); it != sessions_.end();) {
+      const auto current = it++;
+      const WorkerSession::Options& known = current->second->options();
+      if (known.master_task != master.task || static_cast<uint64_t>(known.master_incarnation) != master.incarnation) {
+        continue;
+      }
+      orphans.push_back(std::move(current->second));
+      sessions_.erase(current);
+    }
+  }
+  if (orphans.empty()) return;
+  WEIR_LOG(WARNING).With("master", master.task) << "ending " << orphans.size() << " sessions, because " << reason;
+  for (const auto& orphan : orphans) EndSession(orphan);
 }
 
 void Worker::StoodStill(absl::Duration gap) {
@@ -154,13 +214,27 @@ void Worker::ResolveStepAsync(const CallOptions&, const ResolveStepRequest* requ
 
 void Worker::FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
                              DoneCallback done) {
-  auto session = FindSession(request->session_handle());
-  if (!session.ok()) return done(session.status());
+  const std::string& handle = request->session_handle();
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  absl::StatusOr<std::shared_ptr<WorkerSession>> open = FindSession(handle);
+  if (open.ok()) sessions.push_back(*open);
+  {
+    MutexLock lock(mu_);
+    for (const auto& ended : ended_) {
+      if (auto session = ended.lock(); session != nullptr && session->options().handle == handle) {
+        sessions.push_back(std::move(session));
+      }
+    }
+  }
+  if (sessions.empty()) return done(open.status());
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
   // One that has not begun here will not: its commit is refused.
-  for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(request->session_handle(), id);
-  (*session)->EndSteps(&ids, errors::Aborted("The master has given up the step"),
-                       [done = std::move(done)] { done(absl::OkStatus()); });
+  for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id);
+  // Runs when the last copy goes.
+  const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
+  for (const auto& session : sessions) {
+    session->EndSteps(&ids, errors::Aborted("The master has given up the step"), [answer] {});
+  }
 }
 
 // The answer comes once no step of the master's earlier sessions can take effect.
@@ -171,9 +245,24 @@ void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::Crea
   // Runs when the last copy goes.
   const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
   for (const auto& orphan : orphans) {
-    orphan->End();
+    EndSession(orphan);
     orphan->EndSteps(nullptr, errors::Cancelled("The session was closed"), [answer] {});
   }
+}
+
+absl::Status Worker::CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const {
+  if (request.master_task().empty()) return absl::OkStatus();
+  const auto asking = static_cast<uint64_t>(request.master_incarnation());
+  for (const auto& [handle, session] : sessions_) {
+    const WorkerSession::Options& known = session->options();
+    const auto current = static_cast<uint64_t>(known.master_incarnation);
+    if (known.master_task != request.master_task() || !IsEarlierIncarnation(asking, current)) continue;
+    return errors::Unavailable("Task ", options_.task, " has a session of a later start of ", request.master_task(),
+                               " (incarnation ", absl::Hex(current), ", this request's ", absl::Hex(asking),
+                               "), so it takes this one for a request from before a restart. If the clock of that "
+                               "task's machine was set back, the session can be created within seconds");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request,
@@ -182,6 +271,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
   ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> created, NewSession(request));
   std::vector<std::shared_ptr<WorkerSession>> removed;  // destroyed without the lock
   MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckMasterIsCurrent(request));
   // Before the look-up: a master that restarted with its journal opens its sessions again.
   removed = OrphanSessionsOf(request.master_task(), request.master_incarnation());
   if (auto it = sessions_.find(request.session_handle()); it != sessions_.end()) {
@@ -194,9 +284,10 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
     sessions_.emplace(request.session_handle(), std::move(created));
   }
   // A retry waits for them too.
-  for (const auto& orphan : orphans_) {
+  for (const auto& orphan : ended_) {
     auto session = orphan.lock();
-    if (session != nullptr && session->options().master_task == request.master_task()) {
+    if (session != nullptr && session->options().master_task == request.master_task() &&
+        session->options().master_incarnation != request.master_incarnation()) {
       orphans->push_back(std::move(session));
     }
   }
@@ -206,14 +297,12 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
 // A restarted master has forgotten its earlier sessions.
 std::vector<std::shared_ptr<WorkerSession>> Worker::OrphanSessionsOf(const std::string& master, int64_t incarnation) {
   std::vector<std::shared_ptr<WorkerSession>> removed;
-  orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(), [](const auto& orphan) { return orphan.expired(); }),
-                 orphans_.end());
   for (auto it = sessions_.begin(); it != sessions_.end();) {
     const WorkerSession::Options& known = it->second->options();
     const bool is_orphan = !master.empty() && known.master_task == master && known.master_incarnation != incarnation;
     const auto current = it++;
     if (!is_orphan) continue;
-    orphans_.push_back(current->second);
+    ended_.push_back(current->second);
     removed.push_back(std::move(current->second));
     sessions_.erase(current);
   }
@@ -231,7 +320,7 @@ void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::Dele
       sessions_.erase(it);
     }
   }
-  if (session != nullptr) session->End();
+  if (session != nullptr) EndSession(session);
   done(absl::OkStatus());
 }
 
@@ -267,7 +356,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
   step.step_id = args.step_id;
   step.exec_opts = args.exec_opts;
   step.cancellation = options.cancellation;
-  step.deadline = options.deadline;
+  step.deadline = options.deadline - AnswerMargin(options.deadline - MonotonicNow());
   step.caller_waits = args.caller_waits;
   step.timers = options_.timers;
   step.active = &active_;
@@ -292,6 +381,13 @@ void Worker::RunGraphAsync(const CallOptions& options, std::shared_ptr<const Run
   RunWhole(options, std::move(args), *std::move(step), std::move(done));
 }
 
+absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSession& session) {
+  auto rendezvous = steps_.FindOrCreate(step_id, session.options().remote_rendezvous, &session);
+  if (!session.has_ended()) return rendezvous;
+  steps_.Cleanup(step_id);  // EndSession may have come before the step was in the table
+  return errors::Cancelled("The session was closed");
+}
+
 void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                       ResultCallback<RunGraphResult> done) {
   auto feeds = ByPosition(args->feeds, args->feed_indices, step.graph->num_feeds());
@@ -307,7 +403,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
     if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
   }
   if (step.graph->has_transfers()) {
-    auto rendezvous = steps_.FindOrCreate(args->step_id, step.session->options().remote_rendezvous);
+    auto rendezvous = OpenStep(args->step_id, *step.session);
     if (!rendezvous.ok()) return done(rendezvous.status());
     step.rendezvous = rendezvous->remote;
     step.transfers = rendezvous->log;
@@ -325,7 +421,7 @@ void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraph
 void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                         ResultCallback<RunGraphResult> done) {
   const int64_t step_id = args->step_id;
-  auto rendezvous = steps_.FindOrCreate(step_id, step.session->options().remote_rendezvous);
+  auto rendezvous = OpenStep(step_id, *step.session);
   if (!rendezvous.ok()) return done(rendezvous.status());
   auto created = PartialRun::Create(std::move(step), *rendezvous);
   if (!created.ok()) return done(created.status());
@@ -344,10 +440,15 @@ void Worker::RunPartial(const CallOptions& options, std::shared_ptr<const RunGra
 
 void Worker::CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGraphRequest* request,
                                tensorflow::CleanupGraphResponse*, DoneCallback done) {
+  std::shared_ptr<PartialRun> abandoned;
   {
     MutexLock lock(mu_);
-    partial_runs_.erase(request->step_id());
+    if (const auto run = partial_runs_.find(request->step_id()); run != partial_runs_.end()) {
+      abandoned = std::move(run->second);
+      partial_runs_.erase(run);
+    }
   }
+  if (abandoned != nullptr) abandoned->Cancel(errors::Cancelled("The partial run was ended"));
   steps_.Cleanup(request->step_id());
   done(absl::OkStatus());
 }
@@ -427,7 +528,8 @@ void Worker::RecvTensorAsync(const CallOptions& options, int64_t step_id, absl::
   auto rendezvous = steps_.Await(step_id);
   if (!rendezvous.ok()) return done(MarkDerived(rendezvous.status()));
   rendezvous->local->RecvAsync(key, {.cancellation = options.cancellation},
-                               [this, step_id, done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
+                               [this, step_id, active = std::make_shared<ActiveCount::Hold>(&active_),
+                                done = std::move(done)](absl::StatusOr<Rendezvous::Received> received) {
                                  steps_.EndAwait(step_id);
                                  done(std::move(received));
                                });

@@ -20,6 +20,7 @@
 #include "distribute/transport/worker_interface.h"
 #include "worker/commit/step_outcomes.h"
 #include "worker/commit/step_participation.h"
+#include "worker/master_watch.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
 #include "worker/worker_session.h"
@@ -44,9 +45,12 @@ class Worker : public WorkerInterface {
     // are UNIMPLEMENTED.
     std::function<absl::StatusOr<StepTable::RemoteFactory>(const ClusterSpec& cluster, const std::string& task)>
         cluster_rendezvous;
-    TimerQueue* timers = nullptr;            // for deadlines; may be null
-    TaskCollectives* collectives = nullptr;  // null: collectives are UNIMPLEMENTED
-    BusyPoller* poller = nullptr;            // polled by threads that wait for other tasks; may be null
+    // Finds other tasks, whose masters' sessions end when they are gone; empty: sessions stay until they are closed.
+    std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>>(absl::string_view task)> peers;
+    absl::Duration master_lease = MasterWatch::kDefaultLease;  // for masters that do not answer
+    TimerQueue* timers = nullptr;                              // for deadlines; may be null
+    TaskCollectives* collectives = nullptr;                    // null: collectives are UNIMPLEMENTED
+    BusyPoller* poller = nullptr;  // polled by threads that wait for other tasks; may be null
     // Cancels the steps of other tasks' masters when the process was suspended (core/threads/suspension_watch.h).
     bool fences_suspensions = false;
   };
@@ -107,6 +111,7 @@ class Worker : public WorkerInterface {
   std::vector<std::shared_ptr<WorkerSession>> OrphanSessionsOf(const std::string& master, int64_t incarnation)
       REQUIRES(mu_);
   absl::StatusOr<WorkerStep::Options> StepOptions(const CallOptions& options, const RunGraphArgs& args);
+  absl::StatusOr<StepRendezvous> OpenStep(int64_t step_id, const WorkerSession& session);
   void RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                 ResultCallback<RunGraphResult> done);
   void RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
@@ -119,6 +124,13 @@ class Worker : public WorkerInterface {
   absl::Status CheckCollectives() const;
   // Whether the master of the session is another task, which may have taken this one for dead.
   bool IsOfOtherMaster(const WorkerSession& session) const { return session.options().master_task != options_.task; }
+  // Unavailable if a session of a later start of the same master is open.
+  absl::Status CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const REQUIRES(mu_);
+  // Ends the session and frees its steps, also those that no master will clean up.
+  void EndSession(const std::shared_ptr<WorkerSession>& session);
+  // The masters of other tasks that have sessions here.
+  std::vector<MasterWatch::Master> OtherMasters() const;
+  void MasterIsGone(const MasterWatch::Master& master, const std::string& reason);
   void StoodStill(absl::Duration gap);
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
@@ -131,9 +143,10 @@ class Worker : public WorkerInterface {
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions_ GUARDED_BY(mu_);
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs_ GUARDED_BY(mu_);  // by step
-  std::vector<std::weak_ptr<WorkerSession>> orphans_ GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<WorkerSession>> ended_ GUARDED_BY(mu_);  // as long as they have steps
   bool keeps_stats_ GUARDED_BY(mu_) = false;
   std::deque<std::pair<int64_t, tensorflow::StepStats>> kept_stats_ GUARDED_BY(mu_);
+  std::unique_ptr<MasterWatch> masters_;
   std::unique_ptr<SuspensionWatch>
       suspension_;  // destroyed first, after all steps: they check it, and its thread uses the rest
 };

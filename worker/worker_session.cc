@@ -128,6 +128,11 @@ void WorkerSession::CancelSteps(const absl::Status& reason) {
   EndSteps(nullptr, reason, [] {});
 }
 
+bool WorkerSession::has_ended() const {
+  MutexLock lock(mu_);
+  return has_ended_;
+}
+
 void WorkerSession::End() {
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs;
   {

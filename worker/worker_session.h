@@ -70,6 +70,7 @@ class WorkerSession {
   void CancelSteps(const absl::Status& reason);
   // Ends all steps and rejects new ones.
   void End();
+  bool has_ended() const;
 
  private:
   const Options options_;

@@ -1,10 +1,35 @@
 #include "worker/worker_step.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "core/op/attr_value.h"
+#include "graph/graph.h"
 #include "worker/device_work.h"
 
 namespace weir {
+namespace {
+
+// "node 'q' (QueueDequeueV2) on /job:ps/…", and for a receive the tensor and its sender.
+std::string Describe(const Node& node, const Device& device) {
+  const std::string text = absl::StrCat("node '", node.name(), "' (", node.op(), ") on ", device.name());
+  std::string tensor, sender;
+  if (!node.IsRecv() || !GetNodeAttr(node.def(), "tensor_name", &tensor).ok() ||
+      !GetNodeAttr(node.def(), "send_device", &sender).ok()) {
+    return text;
+  }
+  return absl::StrCat("tensor '", tensor, "' from ", sender, " in ", text);
+}
+
+// The reason of a cancellation, with the origin of the wait that it ended if it is that the time is over.
+absl::Status WithOriginOf(absl::Status reason, const absl::Status& wait) {
+  const std::optional<ErrorOrigin> origin = OriginOf(wait);
+  if (!origin || !absl::IsDeadlineExceeded(reason)) return reason;
+  return WithOrigin(std::move(reason), *origin);
+}
+
+}  // namespace
 
 void ActiveCount::Add() {
   MutexLock lock(mu_);
@@ -46,6 +71,11 @@ void WorkerStep::Cancel(const absl::Status& reason) {
   commit_ != nullptr ? commit_->Cancel(reason) : cancellation_.StartCancel(reason);
 }
 
+WorkerStep::Unit& WorkerStep::NewUnit() {
+  MutexLock lock(units_mu_);
+  return units_.emplace_back();
+}
+
 absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
   // The task may have been suspended before the step could be cancelled.
   if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
@@ -56,7 +86,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     JoinCommit(*role);
   }
   for (const GraphUnit& planned : *options_.units) {
-    Unit& unit = units_.emplace_back();
+    Unit& unit = NewUnit();
     unit.container.emplace(options_.step_id, planned.device);
     if (options_.collectives != nullptr) {
       const absl::Status created = planned.device->resources()->Create<CollectiveExecutor>(
@@ -93,9 +123,8 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
   // It may have been suspended meanwhile, which cancels the steps that are known.
   if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
   if (options_.timers != nullptr && options_.deadline != absl::InfiniteFuture()) {
-    timer_ = options_.timers->Schedule(options_.deadline, [weak, id = options_.step_id] {
-      if (auto step = weak.lock())
-        step->Cancel(errors::DeadlineExceeded("Step ", id, " did not end before its deadline"));
+    timer_ = options_.timers->Schedule(options_.deadline, [weak] {
+      if (auto step = weak.lock()) step->TimeOut();
     });
   }
   return absl::OkStatus();
@@ -116,7 +145,8 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .results = &unit.results,
                         .observer = unit.stats.get(),
                         .poller = options_.poller,
-                        .suspension = options_.suspension};
+                        .suspension = options_.suspension,
+                        .waits = &unit.waits};
     // The last unit runs on this thread; the others start first.
     const bool on_caller = i + 1 == num_units;
     const GraphUnit& planned = (*options_.units)[i];
@@ -160,16 +190,41 @@ void WorkerStep::Finish() {
     status = status_;
   }
   // Waits only report that they were cancelled; report the reason.
-  if (absl::IsCancelled(status) && cancellation_.IsCancelled()) status = cancellation_.status();
+  if (absl::IsCancelled(status) && cancellation_.IsCancelled()) status = WithOriginOf(cancellation_.status(), status);
   absl::StatusOr<RunGraphResult> result{RunGraphResult()};
   if (status.ok()) {
     result = Result();
   } else {
     result = std::move(status);
   }
-  units_.clear();
+  std::deque<Unit> units;
+  {
+    MutexLock lock(units_mu_);
+    units.swap(units_);
+  }
+  units.clear();
   options_.collectives.reset();  // before `done`: peers must not wait for an ended step
   std::exchange(done_, nullptr)(std::move(result));
+}
+
+std::vector<std::string> WorkerStep::Waits() {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> texts;
+  MutexLock lock(units_mu_);
+  for (size_t i = 0; i < units_.size(); ++i) {
+    for (const StepWaits::Wait& wait : units_[i].waits.Get()) {
+      if (texts.size() < kMost) texts.push_back(Describe(*wait.node, *(*options_.units)[i].device));
+    }
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+void WorkerStep::TimeOut() {
+  const std::vector<std::string> waits = Waits();
+  absl::Status reason = errors::DeadlineExceeded("Step ", options_.step_id, " did not end before its deadline",
+                                                 waits.empty() ? "" : "; it waited for ", absl::StrJoin(waits, ", "));
+  Cancel(reason);
 }
 
 RunGraphResult WorkerStep::Result() {

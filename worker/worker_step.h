@@ -18,6 +18,7 @@
 #include "distribute/transport/transfer_log.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/commit/step_participation.h"
+#include "worker/executor/step_waits.h"
 #include "worker/registered_graph.h"
 #include "worker/stats_collector.h"
 #include "worker/worker_session.h"
@@ -83,6 +84,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   // possible, and waits there if the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
   void Cancel(const absl::Status& reason);
+  // What the step waits for: some of its asynchronous kernels, for people. Thread-safe.
+  std::vector<std::string> Waits();
 
  private:
   struct Unit {
@@ -90,8 +93,11 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     std::optional<StepContainer> container;
     std::vector<Tensor> feeds, results;
     std::unique_ptr<StatsCollector> stats;
+    StepWaits waits;
   };
 
+  Unit& NewUnit();
+  void TimeOut();
   absl::Status Prepare(const std::vector<Tensor>& feeds);
   void JoinCommit(const CommitRole& role);
   // The unit's nodes have run; work that they enqueued on a GPU may be pending.
@@ -105,6 +111,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
   std::shared_ptr<StepParticipation> commit_;  // null: the step has no commit
+  Mutex units_mu_;  // adding and removing units; the step's own threads need no lock to use one
   std::deque<Unit> units_;
   DoneCallback done_;
   std::optional<int64_t> session_token_;

@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/device/incarnation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "worker/executor/executor_testing.h"
 
@@ -275,6 +277,33 @@ TEST_F(WorkerTest, ARestartedMasterOpensItsSessionsAgain) {
   EXPECT_TRUE(again.ok()) << again.status();
 }
 
+TEST_F(WorkerTest, ARequestFromBeforeAMastersRestartEndsNoSession) {
+  const auto earlier = static_cast<int64_t>(NewIncarnation());
+  int64_t later = earlier;
+  while (later == earlier) later = static_cast<int64_t>(NewIncarnation());
+  ASSERT_TRUE(CreateSession("new", later).ok());
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> graph = Register({}, {"y"}, "new");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::Status late = CreateSession("old", earlier);
+  EXPECT_EQ(late.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("a later start of /job:master/replica:0/task:0"));
+  EXPECT_TRUE(Run({.session_handle = "new", .graph_handle = *graph}).ok());
+}
+
+TEST_F(WorkerTest, AMasterThatRestartedLaterOpensItsSessionAgain) {
+  const auto earlier = static_cast<int64_t>(NewIncarnation());
+  int64_t later = earlier;
+  while (later == earlier) later = static_cast<int64_t>(NewIncarnation());
+  ASSERT_TRUE(CreateSession("t", earlier).ok());
+  Fetch(g_.Int(1), "y");
+  const absl::StatusOr<std::string> graph = Register({}, {"y"}, "t");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_TRUE(CreateSession("t", later).ok());
+  EXPECT_EQ(Run({.session_handle = "t", .graph_handle = *graph}).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(CreateSession("t", earlier).code(), absl::StatusCode::kUnavailable);
+}
+
 // A session that brings its cluster along.
 class ClusterSessionTest : public WorkerTest {
  protected:
@@ -444,6 +473,20 @@ TEST_F(FenceTest, ANewSessionOfARestartedMasterEndsTheStepsOfTheOld) {
   EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kCancelled);
 }
 
+// As when the master has died, which would have cleaned up the step.
+TEST_F(WorkerTest, TheEndOfASessionFreesItsSteps) {
+  g_.Add("_Send", {g_.Int(1)}, TransferAttrs("t", false, true), {}, "_send");
+  auto handle = Register({}, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  ASSERT_TRUE(Run({.graph_handle = *handle, .step_id = 1}).ok());
+  EXPECT_EQ(worker_->num_open_steps(), 1);
+  EXPECT_TRUE(CreateSession("t", 2).ok());
+  EXPECT_EQ(worker_->num_open_steps(), 0);
+  Promise<absl::StatusOr<Rendezvous::Received>> late;
+  worker_->RecvTensorAsync({}, 1, Key("t"), [&](auto r) { late.Set(std::move(r)); });
+  EXPECT_EQ(late.Wait().status().code(), absl::StatusCode::kAborted);
+}
+
 TEST_F(WorkerTest, AWorkerThatGoesEndsItsSteps) {
   Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false), {}, "_recv"), "y");
   auto handle = Register({}, {"y"});
@@ -464,6 +507,15 @@ TEST_F(WorkerTest, RecvTensorMayComeBeforeTheStep) {
   auto tensor = received.Wait();
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_EQ(tensor->tensor.scalar<int64_t>(), 42);
+}
+
+TEST_F(WorkerTest, AWorkerThatGoesEndsReceivesOfUnknownSteps) {
+  std::optional<absl::Status> ended;
+  worker_->RecvTensorAsync({}, 5, Key("t"), [&](const auto& received) { ended = received.status(); });
+  EXPECT_FALSE(ended.has_value());
+  worker_.reset();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(WorkerTest, RecvTensorOfAnEndedStepIsAborted) {
@@ -545,6 +597,37 @@ TEST_F(WorkerTest, AnAbandonedPartialRunEndsWithItsStep) {
                   .ok());
   Cleanup(3);
   EXPECT_EQ(worker_->num_open_steps(), 0);
+}
+
+TestGraph::Attr OneInteger(const std::string& name) {
+  tensorflow::AttrValue value;
+  value.mutable_list()->add_type(tensorflow::DT_INT64);
+  return {name, value};
+}
+
+// Its dequeue would take the element that comes later.
+TEST_F(WorkerTest, AnAbandonedPartialRunRunsNothingMore) {
+  const auto queue = [this] {
+    return g_.Add("FIFOQueueV2", {}, {OneInteger("component_types"), TestGraph::A("shared_name", std::string("q"))});
+  };
+  Fetch(g_.Int(1), "x");
+  g_.Add("QueueDequeueV2", {queue()}, {OneInteger("component_types")});
+  auto waiting = Register({}, {"x"});
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  ASSERT_TRUE(Run({.graph_handle = *waiting, .step_id = 3, .fetch_indices = {0}, .is_partial = true}).ok());
+  Cleanup(3);
+  g_.Add("QueueEnqueueV2", {queue(), g_.Int(7)}, {OneInteger("Tcomponents")});
+  auto enqueue = Register({}, {});
+  ASSERT_TRUE(enqueue.ok()) << enqueue.status();
+  ASSERT_TRUE(Run({.graph_handle = *enqueue, .step_id = 4}).ok());
+  Fetch(g_.Add("Cast", {g_.Add("QueueSizeV2", {queue()})},
+               {TestGraph::A("SrcT", DT_INT32), TestGraph::A("DstT", DT_INT64)}),
+        "size");
+  auto size = Register({}, {"size"});
+  ASSERT_TRUE(size.ok()) << size.status();
+  const Fetched result = Run({.graph_handle = *size, .step_id = 5});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->fetches[0].scalar<int64_t>(), 1);
 }
 
 TEST_F(WorkerTest, APartialRunThatFetchesWhatIsGoneEndsWithItsCall) {

@@ -91,6 +91,7 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
     worker.remote_rendezvous =
         RemoteRendezvousOf(task_, std::shared_ptr<WorkerPool>(std::shared_ptr<void>(), workers_.get()));
     worker.peers = [workers = workers_.get()](absl::string_view task) { return workers->Get(task); };
+    worker.master_lease = options.master_lease;
   }
   if (options.cluster_workers) {
     worker.cluster_rendezvous = [this, workers_of = options.cluster_workers](

@@ -39,7 +39,8 @@ class TaskRuntime {
     std::unique_ptr<WorkerPool> workers;
     // Makes `workers` return this task's worker; runs before any other part calls the pool.
     std::function<void(std::shared_ptr<WorkerInterface> worker)> set_local_worker;
-    bool has_peers = false;             // tensors may come from other tasks of `workers`
+    bool has_peers = false;                                    // tensors may come from other tasks of `workers`
+    absl::Duration master_lease = MasterWatch::kDefaultLease;  // Worker::Options
     ClusterWorkers cluster_workers;     // for sessions with clusters of their own; empty: there are none
     BusyPoller* poller = nullptr;       // of the links to other tasks; outlives the runtime; may be null
     SessionJournal* journal = nullptr;  // of the master's sessions; outlives the runtime; may be null

@@ -1,8 +1,8 @@
 #include "core/device/device.h"
 
+#include "core/device/incarnation.h"
 #include "core/device/physical_device.h"
 #include "core/files/file_system.h"
-#include "core/random_bits.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
 namespace weir {
@@ -17,7 +17,7 @@ DeviceName CpuName(DeviceName task, int id) {
 class CpuDevice : public Device {
  public:
   CpuDevice(DeviceName name, WorkQueue* work_queue, int64_t memory_limit)
-      : Device(std::move(name), RandomBits(), memory_limit), work_queue_(work_queue) {}
+      : Device(std::move(name), NewIncarnation(), memory_limit), work_queue_(work_queue) {}
   // Clears resources while the work queue still exists: iterators use it when they are destroyed.
   ~CpuDevice() override { resources()->Clear(); }
 

@@ -36,20 +36,23 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
   std::vector<std::string> matches = {root};
   for (absl::string_view part : absl::StrSplit(rest, '/', absl::SkipEmpty())) {
     std::vector<std::string> next;
+    const auto add = [&](std::string path) -> absl::Status {
+      next.push_back(std::move(path));
+      if (next.size() <= kMaxMatches) return absl::OkStatus();
+      return errors::ResourceExhausted("The pattern ", pattern, " matches more than ", kMaxMatches,
+                                       " paths: use a more specific one");
+    };
     for (const std::string& dir : matches) {
       RETURN_IF_ERROR(go_on());
-      if (next.size() > kMaxMatches) {
-        return errors::ResourceExhausted("The pattern ", pattern, " matches more than ", kMaxMatches,
-                                         " paths: use a more specific one");
-      }
       if (!HasWildcard(part)) {
-        next.push_back(JoinPath(dir, part));
+        RETURN_IF_ERROR(add(JoinPath(dir, part)));
         continue;
       }
       auto names = List(dir.empty() ? "." : dir);
       if (!names.ok()) continue;  // absent, or not a directory: no matches there
       for (const std::string& name : *names) {
-        if (fnmatch(std::string(part).c_str(), name.c_str(), FNM_PERIOD) == 0) next.push_back(JoinPath(dir, name));
+        if (fnmatch(std::string(part).c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+        RETURN_IF_ERROR(add(JoinPath(dir, name)));
       }
     }
     matches = std::move(next);

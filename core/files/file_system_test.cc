@@ -270,6 +270,32 @@ TEST(FileLockTest, ExcludesOthersUntilItIsReleased) {
   }
 }
 
+// Has one directory with more files than a pattern may match.
+class HugeDirectory : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string&) override { return no_; }
+  absl::StatusOr<std::unique_ptr<WritableFile>> NewWritableFile(const std::string&) override { return no_; }
+  absl::StatusOr<std::unique_ptr<WritableFile>> NewAppendableFile(const std::string&) override { return no_; }
+  absl::Status Rename(const std::string&, const std::string&) override { return no_; }
+  absl::Status DeleteFile(const std::string&) override { return no_; }
+  absl::Status DeleteRecursively(const std::string&) override { return no_; }
+  absl::Status CreateDir(const std::string&) override { return no_; }
+  absl::StatusOr<std::vector<std::string>> List(const std::string&) override {
+    return std::vector<std::string>(kMaxMatches + 1, "file");
+  }
+  absl::StatusOr<FileStat> Stat(const std::string&) override { return FileStat(); }
+  absl::Status SyncDir(const std::string&) override { return no_; }
+
+ private:
+  const absl::Status no_ = absl::UnimplementedError("");
+};
+
+TEST(GlobTest, TheLimitHoldsWithinADirectory) {
+  HugeDirectory files;
+  EXPECT_EQ(files.Glob("d/*").status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(files.Glob("d/*.absent").ok());
+}
+
 TEST(FileSystemRegistryTest, FindsByScheme) {
   auto registry = FileSystemRegistry::Default();
   EXPECT_EQ(*registry->Find("/tmp/a"), *registry->Find("file:///tmp/a"));

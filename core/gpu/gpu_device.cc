@@ -6,10 +6,10 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/device/device_view.h"
+#include "core/device/incarnation.h"
 #include "core/gpu/gpu_capture.h"
 #include "core/gpu/gpu_error.h"
 #include "core/logging.h"
-#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<GpuDevice>> GpuDevice::Create(std::shared_ptr<Gpu
 }
 
 GpuDevice::GpuDevice(std::shared_ptr<Core> core, WorkQueue* work_queue, Options options)
-    : Device(GpuName(options.task, options.id), RandomBits(), static_cast<int64_t>(options.config.memory_limit)),
+    : Device(GpuName(options.task, options.id), NewIncarnation(), static_cast<int64_t>(options.config.memory_limit)),
       core_(std::move(core)),
       work_queue_(work_queue),
       options_(std::move(options)),

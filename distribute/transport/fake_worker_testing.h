@@ -116,6 +116,7 @@ class FakeMaster : public MasterInterface {
  public:
   absl::Status status;
   std::function<absl::StatusOr<RunStepResult>(const CallOptions&, const RunStepArgs&)> run_step;
+  std::function<void()> close_session;
 
   absl::Status CreateSession(const CallOptions&, const tensorflow::CreateSessionRequest& request,
                              tensorflow::CreateSessionResponse* response) override {
@@ -139,6 +140,7 @@ class FakeMaster : public MasterInterface {
   }
   absl::Status CloseSession(const CallOptions&, const tensorflow::CloseSessionRequest&,
                             tensorflow::CloseSessionResponse*) override {
+    if (close_session) close_session();
     return status;
   }
   absl::Status ListDevices(const CallOptions&, const tensorflow::ListDevicesRequest&,

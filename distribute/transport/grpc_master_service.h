@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/memory/allocator.h"
+#include "distribute/transport/clients/client_leases.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/master_interface.h"
 #include "distribute/transport/repeated_requests.h"
@@ -14,10 +15,12 @@ namespace weir {
 // - A step runs on the thread that received the request.
 // - Malformed requests get InvalidArgument. A repeated RunStep, PartialRunSetup, MakeCallable or RunCallable gets the
 //   answer of the first.
+// - `leases` gets to know the clients of each session; null: sessions stay until they are closed.
 class GrpcMasterService {
  public:
-  // `log` outlives the service; may be null.
-  explicit GrpcMasterService(MasterInterface* master, RequestLog* log = nullptr, Allocator* allocator = CpuAllocator());
+  // `leases` and `log` outlive the service; either may be null.
+  explicit GrpcMasterService(MasterInterface* master, ClientLeases* leases = nullptr, RequestLog* log = nullptr,
+                             Allocator* allocator = CpuAllocator());
 
   std::vector<ServerMethod> Methods();
 
@@ -26,6 +29,7 @@ class GrpcMasterService {
   void RunCallable(ServerCall* call);
 
   MasterInterface* const master_;
+  ClientLeases* const leases_;
   Allocator* const allocator_;
   RepeatedRequests requests_;
 };

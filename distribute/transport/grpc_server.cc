@@ -16,7 +16,9 @@
 
 #include "absl/time/clock.h"
 #include "core/threads/cancellation.h"
+#include "core/threads/reserved_threads.h"
 #include "distribute/cluster/address.h"
+#include "distribute/transport/clients/open_connections.h"
 #include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
@@ -32,6 +34,7 @@ namespace {
 constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
+constexpr int kReservedThreads = 2;
 
 }  // namespace
 
@@ -97,6 +100,7 @@ class GrpcServer::Core {
   absl::StatusOr<std::string> Start();
   void Drain(absl::Time deadline);
   void Shutdown(absl::Duration patience);
+  bool IsConnected(absl::string_view connection) const { return connections_.IsOpen(connection); }
 
   const ServerMethod& method(int index) const { return options_.methods[index]; }
   const ServerStreamMethod& stream(int index) const { return options_.streams[index]; }
@@ -112,6 +116,7 @@ class GrpcServer::Core {
   }
   MethodTable& table() { return table_; }
   grpc::AsyncGenericService& unknown() { return unknown_; }
+  ReservedThreads& reserved_threads() { return *reserved_threads_; }
   enum class Admission { kServe, kReject, kDrop };
   // kDrop: the queue may be shut down already, so no operation may start. Otherwise HandlerEnds must follow.
   Admission HandlerStarts() {
@@ -151,10 +156,12 @@ class GrpcServer::Core {
   MethodTable table_;
   grpc::AsyncGenericService unknown_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  OpenConnections connections_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PollingThreads> threads_;
+  std::unique_ptr<ReservedThreads> reserved_threads_;
   Mutex shutdown_mu_;
   Mutex mu_;
   std::condition_variable idle_;
@@ -176,6 +183,7 @@ class UnaryCall final : public ServerCall {
   }
 
   const grpc::ByteBuffer& request() const override { return request_; }
+  std::string connection() const override { return context_.peer(); }
 
   CallOptions options() override {
     CallOptions options;
@@ -243,6 +251,10 @@ class UnaryCall final : public ServerCall {
       case Core::Admission::kServe:
         Expect(core_, index_);
         if (method().blocks && !may_wait) return Fail(core_->IsFull());
+        if (method().reserved && !may_wait) {
+          core_->reserved_threads().Run([this] { method().handle(this); });
+          return;
+        }
         method().handle(this);
         break;
       case Core::Admission::kReject:
@@ -382,7 +394,13 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return errors::Unavailable("gRPC cannot start a server on ", address.ToString());
+  reserved_threads_ = std::make_unique<ReservedThreads>();
+  RETURN_IF_ERROR(reserved_threads_->Start(kReservedThreads));
   threads_ = std::make_unique<PollingThreads>(queue_.get(), PollingThreads::Options{.max = options_.max_threads});
+  if (absl::Status status = threads_->status(); !status.ok()) {
+    threads_.reset();
+    return status;
+  }
   for (size_t i = 0; i < options_.methods.size(); ++i) {
     const int ready = options_.methods[i].long_running ? kReadyLongRunning : kReady;
     for (int n = 0; n < ready; ++n) UnaryCall<Core>::Expect(this, static_cast<int>(i));
@@ -393,6 +411,7 @@ absl::StatusOr<std::string> GrpcServer::Core::Start() {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.listener_fd = listener;
     parameters.fd = connection;
+    connections_.Add(connection);
     acceptor_->HandleNewConnection(&parameters);
   }));
   return listener_->address().ToString();
@@ -425,6 +444,7 @@ void GrpcServer::Core::Shutdown(absl::Duration patience) {
     while (queue_->Next(&tag, &ok)) {
     }
   }
+  reserved_threads_.reset();  // its calls have ended
   threads_.reset();
   server_.reset();
   queue_.reset();
@@ -441,6 +461,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options) {
   ASSIGN_OR_RETURN(std::string address, core->Start());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(core), std::move(address)));
 }
+
+bool GrpcServer::IsConnected(absl::string_view connection) const { return core_->IsConnected(connection); }
 
 void GrpcServer::Drain(absl::Time deadline) { core_->Drain(deadline); }
 

@@ -26,6 +26,8 @@ bool MayComeAgain(const absl::Status& cancelled);
 class ServerCall {
  public:
   virtual const grpc::ByteBuffer& request() const = 0;
+  // The connection that brought the call, for GrpcServer::IsConnected.
+  virtual std::string connection() const { return ""; }
   // The client's deadline. The cancellation fires with CANCELLED if the client cancels, disconnects or exceeds its
   // deadline, and with UNAVAILABLE at shutdown.
   virtual CallOptions options() = 0;
@@ -46,6 +48,9 @@ struct ServerMethod {
   bool long_running = false;
   // `handle` waits for others. Rejected if no thread would be left to serve them.
   bool blocks = false;
+  // `handle` may wait too, but is never rejected: it ends calls that wait, or answers soon. If no thread would be left
+  // to serve others, it gets one of a few that are reserved.
+  bool reserved = false;
 };
 
 // A long-lived call with messages both ways.
@@ -73,6 +78,9 @@ class GrpcServer {
 
   // As bound, with the actual port.
   const std::string& address() const { return address_; }
+
+  // Whether a call's connection is still open.
+  bool IsConnected(absl::string_view connection) const;
 
   // Rejects new calls and waits until `deadline` for running ones. Streams continue.
   void Drain(absl::Time deadline);

@@ -6,6 +6,7 @@ namespace weir {
 namespace {
 
 constexpr absl::string_view kNotFound = "Graph handle is not found: ";
+constexpr absl::string_view kNoSession = "Session handle is not found: ";
 
 }  // namespace
 
@@ -25,6 +26,14 @@ bool IsSessionLost(const absl::Status& status, absl::string_view session_handle)
   // TensorFlow's RunStep leaves the second sentence out.
   return absl::IsAborted(status) &&
          absl::StrContains(status.message(), absl::StrCat("Session ", session_handle, " is not found."));
+}
+
+absl::Status WorkerSessionIsLost(absl::string_view session_handle, absl::string_view task) {
+  return errors::Aborted(kNoSession, session_handle, ". Possibly this worker (\"", task, "\") just restarted.");
+}
+
+bool IsWorkerSessionLost(const absl::Status& status) {
+  return absl::IsAborted(status) && absl::StrContains(status.message(), kNoSession);
 }
 
 }  // namespace weir

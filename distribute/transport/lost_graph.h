@@ -15,5 +15,9 @@ bool IsGraphLost(const absl::Status& status);
 absl::Status SessionIsLost(absl::string_view session_handle);
 // True for that error about this session, of either runtime's master.
 bool IsSessionLost(const absl::Status& status, absl::string_view session_handle);
+// The error of a worker that does not have, or no longer has, a session.
+absl::Status WorkerSessionIsLost(absl::string_view session_handle, absl::string_view task);
+// True for that error: the session must be opened again on the task, even if it did not restart.
+bool IsWorkerSessionLost(const absl::Status& status);
 
 }  // namespace weir

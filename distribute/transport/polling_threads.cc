@@ -7,7 +7,7 @@ namespace weir {
 
 PollingThreads::PollingThreads(grpc::CompletionQueue* queue, Options options) : queue_(queue), options_(options) {
   MutexLock lock(mu_);
-  if (!Start()) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  if (!Start()) status_ = errors::ResourceExhausted("No thread can be created for gRPC: raise the limits (ulimit -a)");
 }
 
 PollingThreads::~PollingThreads() {

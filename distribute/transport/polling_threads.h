@@ -7,6 +7,7 @@
 #include <grpcpp/completion_queue.h>
 
 #include "core/mutex.h"
+#include "core/status.h"
 
 namespace weir {
 
@@ -38,6 +39,8 @@ class PollingThreads {
 
   PollingThreads(grpc::CompletionQueue* queue, Options options);
   ~PollingThreads();  // returns when the queue is drained
+  // RESOURCE_EXHAUSTED if the system gave no thread: nobody drives the queue then.
+  const absl::Status& status() const { return status_; }
 
  private:
   bool Start() REQUIRES(mu_);
@@ -48,6 +51,7 @@ class PollingThreads {
 
   grpc::CompletionQueue* const queue_;
   const Options options_;
+  absl::Status status_;  // set by the constructor
   Mutex mu_;
   std::condition_variable all_ended_;
   int polling_ GUARDED_BY(mu_) = 0;

@@ -29,7 +29,8 @@ constexpr size_t kMaxNestedAttrBytes = 1 << 20;
 // Substitutes the caller's attributes for the placeholders of a node of the body.
 class Substitution {
  public:
-  explicit Substitution(const AttrMap& attrs) : attrs_(attrs) {}
+  // `nested_bytes` counts what substitution has added to function attributes, in all nodes of the body.
+  Substitution(const AttrMap& attrs, size_t* nested_bytes) : attrs_(attrs), nested_bytes_(*nested_bytes) {}
 
   absl::Status In(AttrValue* value, int depth = 0) {
     if (depth > kMaxAttrDepth) return errors::InvalidArgument("attributes are nested too deeply");
@@ -61,7 +62,7 @@ class Substitution {
   }
 
   const AttrMap& attrs_;
-  size_t nested_bytes_ = 0;
+  size_t& nested_bytes_;
 };
 
 // Converts a FunctionDef to a GraphDef, in which inputs have the form "node:2" instead of "node:outputs:1".
@@ -104,6 +105,7 @@ class BodyBuilder {
   const FunctionLibrary& library_;
   GraphDef def_;
   int first_node_ = 0;
+  size_t nested_bytes_ = 0;
   std::set<std::string> body_nodes_, taken_;
   absl::flat_hash_map<std::string, std::vector<std::string>> tensors_;
   absl::flat_hash_map<std::string, std::string> arg_nodes_;  // for control inputs from arguments
@@ -160,8 +162,8 @@ absl::Status BodyBuilder::AddNode(const NodeDef& node) {
     return errors::InvalidArgument("Node '", node.name(), "': a function's body may not have ", node.op());
   }
   for (auto& [name, value] : *added->mutable_attr()) {
-    RETURN_IF_ERROR(
-        Annotate(Substitution(attrs_).In(&value), absl::StrCat("Node '", node.name(), "' attr '", name, "'")));
+    RETURN_IF_ERROR(Annotate(Substitution(attrs_, &nested_bytes_).In(&value),
+                             absl::StrCat("Node '", node.name(), "' attr '", name, "'")));
   }
   AddDefaultAttrs(*op, added);
   int output = 0;

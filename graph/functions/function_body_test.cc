@@ -146,6 +146,19 @@ TEST(FunctionBody, AttributesDoNotGrowWithoutEnd) {
   EXPECT_THAT(status.message(), HasSubstr("Node 'n' attr '_next'"));
 }
 
+TEST(FunctionBody, AttributesOfAllNodesCount) {
+  AttrMap attrs;
+  attrs["a"].mutable_func()->set_name(std::string(600'000, 'F'));
+  std::string body = "function { signature { name: 'F' attr { name: 'a' type: 'func' } } ";
+  for (const char* name : {"n", "m"}) {
+    absl::StrAppend(&body, "node_def { name: '", name, "' op: 'NoOp' attr { key: '_next' value { func { name: 'F' ",
+                    "attr { key: 'l' value { placeholder: 'a' } } } } } }");
+  }
+  const absl::Status status = Instantiate(body + " }", attrs).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("Node 'm' attr '_next'"));
+}
+
 TEST(Inlining, PutsTheBodyInThePlaceOfTheCall) {
   auto graph = Parse(std::string(kPoly) +
                      "%a:f32 = Placeholder() {dtype=f32}\n"

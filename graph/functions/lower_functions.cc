@@ -44,6 +44,7 @@ class Lowering {
       const int first_new = graph_->num_node_ids();
       for (Node* node : open) {
         if (graph_->num_nodes() > most_nodes) return changed;
+        if (options_.check) RETURN_IF_ERROR(options_.check());
         ASSIGN_OR_RETURN(const bool replaced, Lower(node, /*wanted=*/false));
         changed = changed || replaced;
       }

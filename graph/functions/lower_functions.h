@@ -1,6 +1,7 @@
 // Inlines function calls and lowers functional control flow to nodes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct LowerOptions {
   int max_new_nodes = 200'000;
   // Full names: possible targets of a RemoteCall whose target is known only at run time.
   std::vector<std::string> devices;
+  // Asked before each node; an error ends the lowering. Empty: nothing does.
+  std::function<absl::Status()> check;
 };
 
 // Lowers function calls, in a graph that has been cut to its feeds and fetches:

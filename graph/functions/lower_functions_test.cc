@@ -98,7 +98,8 @@ TEST(LowerFunctions, LeavesRecursionACall) {
   EXPECT_EQ(graph->FindNode("call")->op(), "Loop");
 }
 
-TEST(LowerFunctions, StopsWhenTheGraphGrowsTooMuch) {
+// A call of 40 functions, each of which calls the next one twice.
+std::string Doubling() {
   std::string text = kNeg;
   for (int i = 0; i < 40; ++i) {
     const std::string callee = i == 0 ? "Minus" : absl::StrCat("F", i - 1);
@@ -107,11 +108,25 @@ TEST(LowerFunctions, StopsWhenTheGraphGrowsTooMuch) {
                     "node_def { name: 'a' op: '", callee, "' input: 'x' } node_def { name: 'b' op: '", callee,
                     "' input: 'a:y:0' } ret { key: 'y' value: 'b:y:0' } }\n");
   }
-  auto graph = Parse(text + "%a:f32 = Placeholder() {dtype=f32}\n%call:f32 = F39(%a)\n");
+  return text + "%a:f32 = Placeholder() {dtype=f32}\n%call:f32 = F39(%a)\n";
+}
+
+TEST(LowerFunctions, StopsWhenTheGraphGrowsTooMuch) {
+  auto graph = Parse(Doubling());
   LowerOptions options;
   options.max_new_nodes = 1000;
   ASSERT_THAT(LowerFunctions(options, graph.get()).status(), IsOk());
   EXPECT_LT(graph->num_nodes(), 1100);
+}
+
+TEST(LowerFunctions, StopsWhenItIsToldTo) {
+  auto graph = Parse(Doubling());
+  int asked = 0;
+  LowerOptions options;
+  options.check = [&] { return ++asked < 100 ? absl::OkStatus() : absl::DeadlineExceededError("enough"); };
+  EXPECT_EQ(LowerFunctions(options, graph.get()).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(asked, 100);
+  EXPECT_LT(graph->num_nodes(), 1000);
 }
 
 TEST(LowerFunctions, NamesTheNodeThatDoesNotFit) {

@@ -68,6 +68,7 @@ absl::StatusOr<std::vector<PassManager::Report>> PassManager::Run(const PassCont
   std::vector<Report> reports;
   for (const auto& pass : passes_) {
     if (disabled_.contains(pass->name())) continue;
+    if (check_) RETURN_IF_ERROR(check_());
     Report report;
     report.pass = std::string(pass->name());
     RETURN_IF_ERROR(Annotate(pass->Run(context, graph, &report.changes), absl::StrCat("Pass '", report.pass, "'")));

@@ -1,8 +1,10 @@
 // An ordered list of passes that can be disabled by name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -26,6 +28,8 @@ class PassManager {
   // NotFound, listing all passes, if there is none of that name.
   absl::Status Disable(absl::string_view name);
   std::vector<std::string> Names() const;
+  // Asked before each pass; an error ends the run.
+  void CheckBetween(std::function<absl::Status()> check) { check_ = std::move(check); }
 
   // Runs the enabled passes in order. An error names the pass.
   absl::StatusOr<std::vector<Report>> Run(const PassContext& context, Graph* graph) const;
@@ -33,6 +37,7 @@ class PassManager {
  private:
   std::vector<std::unique_ptr<Pass>> passes_;
   absl::flat_hash_set<std::string> disabled_;
+  std::function<absl::Status()> check_;
 };
 
 std::unique_ptr<Pass> MakePrunePass();

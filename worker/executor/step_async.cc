@@ -5,6 +5,7 @@
 #include "core/threads/compute_guest.h"
 #include "graph/graph.h"
 #include "worker/executor/step_execution.h"
+#include "worker/executor/step_waits.h"
 
 namespace weir {
 // A running asynchronous kernel. Of the launch's return and the kernel's completion, the second continues the step.
@@ -19,6 +20,7 @@ struct StepExecution::AsyncCall {
   std::vector<Tensor> copies;
   std::optional<OpKernelContext> context;
   std::atomic<int> phase{kLaunching};
+  bool is_in_waits = false;  // StepArgs::waits
   absl::Status status;
   int64_t start = 0;
 };
@@ -53,6 +55,10 @@ void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* s
   int launching = AsyncCall::kLaunching;
   if (!thrown.ok() && call->phase.compare_exchange_strong(launching, AsyncCall::kDone))
     call->status = std::move(thrown);
+  if (args_.waits != nullptr && call->phase.load(std::memory_order_relaxed) == AsyncCall::kLaunching) {
+    args_.waits->Add(node.node);
+    call->is_in_waits = true;
+  }
   if (call->phase.exchange(AsyncCall::kReturned, std::memory_order_acq_rel) == AsyncCall::kDone) {
     runners_.fetch_sub(1, std::memory_order_relaxed);
     FinishAsync(call, runner.queue);
@@ -110,6 +116,7 @@ void StepExecution::TakeCompletions(Runner& runner) {
 void StepExecution::FinishAsync(AsyncCall* call, ReadyQueue& queue) {
   std::unique_ptr<AsyncCall> owned(call);
   const PlanNode& node = *call->node;
+  if (call->is_in_waits) args_.waits->Remove(node.node);
   if (!FinishCompute(node, call->slots, std::move(call->status), call->start) || aborted()) return;
   Propagate(node, call->ready, queue);
 }

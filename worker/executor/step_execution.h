@@ -19,6 +19,7 @@
 
 namespace weir {
 class ComputeGuest;
+class StepWaits;
 
 // Called for every node that has run. Thread-safe.
 class StepObserver {
@@ -37,6 +38,8 @@ struct StepArgs {
   BusyPoller* poller = nullptr;
   // Checked before kernels that use state; null: nothing fences the step.
   const SuspensionWatch* suspension = nullptr;
+  // Gets the asynchronous kernels that the step waits for; may be null.
+  StepWaits* waits = nullptr;
   // Nodes run only on the starting thread: for kernels that run plans, whose threads may be the work queue's last.
   bool is_alone = false;
 };

@@ -366,6 +366,48 @@ TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitRejectsMoreAndRecovers) {
   while (!client.RunStep({}, {}).ok()) std::this_thread::yield();
 }
 
+// CloseSession waits for the steps that it ends.
+TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitClosesSessions) {
+  std::promise<void> closed;
+  const std::shared_future<void> is_closed = closed.get_future().share();
+  std::atomic<int> waiting{0};
+  fake_master_.run_step = [&](const CallOptions&, const RunStepArgs&) -> absl::StatusOr<RunStepResult> {
+    ++waiting;
+    is_closed.wait();
+    return errors::Cancelled("The session was closed");
+  };
+  std::promise<void> close_waits;
+  fake_master_.close_session = [&] {
+    close_waits.set_value();
+    is_closed.wait();
+  };
+  GrpcServer::Options options;
+  options.max_threads = 2;
+  options.methods = master_service_.Methods();
+  for (ServerMethod& method : worker_service_.Methods()) options.methods.push_back(std::move(method));
+  ASSERT_OK_AND_ASSIGN(const auto server, GrpcServer::Start(std::move(options)));
+  GrpcMasterClient client(GrpcChannelOptions{.address = server->address()});
+  std::thread step([&] { client.RunStep({}, {}).IgnoreError(); });
+  while (waiting < 1) std::this_thread::yield();
+  std::thread closing([&] {
+    tensorflow::CloseSessionRequest request;
+    tensorflow::CloseSessionResponse response;
+    EXPECT_THAT(client.CloseSession({}, request, &response), IsOk());
+  });
+  close_waits.get_future().wait();
+  GrpcChannel channel({.address = server->address()}, nullptr);
+  ASSERT_OK_AND_ASSIGN(const grpc::ByteBuffer request, MessageToBuffer(tensorflow::GetStatusRequest()));
+  EXPECT_THAT(
+      channel.Call("/tensorflow.WorkerService/GetStatus", {.deadline = MonotonicNow() + absl::Seconds(30)}, request)
+          .status(),
+      IsOk());
+  closed.set_value();
+  closing.join();
+  step.join();
+  fake_master_.run_step = nullptr;
+  fake_master_.close_session = nullptr;
+}
+
 TEST_F(GrpcTransportTest, ADeadTaskIsNamedAndFoundAgain) {
   EXPECT_THAT(GetStatus(), IsOk());
   const std::string address = server_->address();

@@ -47,6 +47,8 @@ GrpcWorkerPool::~GrpcWorkerPool() {
   threads_.reset();
 }
 
+absl::Status GrpcWorkerPool::status() const { return threads_->status(); }
+
 void GrpcWorkerPool::SetLocalWorker(std::shared_ptr<WorkerInterface> worker) {
   MutexLock lock(mu_);
   workers_[options_.local_task] = std::move(worker);

@@ -29,6 +29,9 @@ class GrpcWorkerPool : public WorkerPool {
   explicit GrpcWorkerPool(Options options);
   ~GrpcWorkerPool() override;
 
+  // An error if the pool got no thread. Calls then never end.
+  absl::Status status() const;
+
   // Sets the local task's worker. Call before the first Get of it.
   void SetLocalWorker(std::shared_ptr<WorkerInterface> worker);
 
