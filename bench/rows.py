@@ -1,6 +1,7 @@
 """The rows: what is run, and in which unit."""
 
 import statistics
+import tempfile
 import time
 from dataclasses import dataclass, field
 
@@ -145,6 +146,29 @@ class Straggler:
         return lambda: runner.seconds(self.steps) / self.steps, runner.close
 
 
+@dataclass
+class SaveStall:
+    """By how much the longest step exceeds the median while checkpoints are written, beside saves within steps."""
+
+    name: str
+    work: str
+    mib: int
+    unit: str = "ms"
+    rounds: int = 3
+    peer: str = "in_steps"
+    steps: int = 50
+
+    def open(self, side, graphs):
+        folder = tempfile.TemporaryDirectory(prefix="weir-bench-", dir=graphs)
+        runner = side.save_stall(self.mib, folder.name, "background" if side.name == "weir" else "in_steps")
+
+        def close():
+            runner.close()
+            folder.cleanup()
+
+        return lambda: runner.seconds(self.steps), close
+
+
 def all_reduces():
     sizes = (("1k", "1 KiB", 1 << 10, 50), ("64k", "64 KiB", 64 << 10, 50), ("1m", "1 MiB", 1 << 20, 20),
              ("16m", "16 MiB", 16 << 20, 4), ("64m", "64 MiB", 64 << 20, 2))
@@ -221,6 +245,7 @@ ROWS = [
     Steps("convnet", "three-layer convnet 32x32x3, batch 32, SGD", "ms"),
     Steps("checkpoint_save", "save a checkpoint of 1 GiB", "s", rounds=3),
     Steps("checkpoint_restore", "restore a checkpoint of 1 GiB", "s", rounds=3),
+    SaveStall("save_stall", "longest step over the median while 384 MiB are saved", mib=384),
     Steps("input_records", "input: TFRecords of 100 bytes, batch 512, per record", per=512),
     Steps("input_images", "input: images of 28x28 from TFRecords, parsed, shuffled, batch 128, per image", per=128),
     Steps("input_csv", "input: CSV of 11 columns, shuffled, batch 256, per record", per=256),

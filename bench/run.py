@@ -51,7 +51,8 @@ def main():
         names = " ".join(row.name for row in ROWS)
         sys.exit(f"bench: no row {', '.join(sorted(unknown))}; rows are: {names}")
 
-    weir, peers = Weir(options.programs), {name: Weir(options.programs, name) for name in ("by_hand", "no_straggler", "calls", "uncommitted")}
+    weir, peers = Weir(options.programs), {name: Weir(options.programs, name) for name in
+                                           ("by_hand", "no_straggler", "calls", "in_steps", "uncommitted")}
     if options.peer_python:
         peers["tensorflow"] = TensorFlow(options.programs, options.peer_python)
     if (options.programs / "gloo_peer").exists():

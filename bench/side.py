@@ -122,6 +122,9 @@ class Weir:
         return Runner([str(self.programs / "weir_straggler"), str(self.programs / "weir"), str(slowdown),
                        str(backup_workers)], self.env)
 
+    def save_stall(self, mib, folder, mode):
+        return Runner([str(self.programs / "weir_save_stall"), str(mib), folder, mode], self.env)
+
     def server_command(self, cluster, job, index, ready_file, weir_flags):
         return [str(self.programs / "weir"), "server", "--job", job, "--index", str(index), "--cluster", cluster,
                 "--ready-file", ready_file, *weir_flags]
