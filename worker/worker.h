@@ -40,13 +40,12 @@ class Worker : public WorkerInterface {
     const KernelRegistry* kernels = nullptr;
     const VariantRegistry* variants = nullptr;   // decodes fed variants; null: they stay encoded
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
-    PeerFinder peers;                            // the same
+    // Finds other tasks: coordinators of commits, and masters, whose sessions end when they are gone. Empty: the same.
+    PeerFinder peers;
     // As remote_rendezvous, for a session with a cluster of its own, in which this task is `task`; empty: such sessions
     // are UNIMPLEMENTED.
     std::function<absl::StatusOr<StepTable::RemoteFactory>(const ClusterSpec& cluster, const std::string& task)>
         cluster_rendezvous;
-    // Finds other tasks, whose masters' sessions end when they are gone; empty: sessions stay until they are closed.
-    std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>>(absl::string_view task)> peers;
     absl::Duration master_lease = MasterWatch::kDefaultLease;  // for masters that do not answer
     TimerQueue* timers = nullptr;                              // for deadlines; may be null
     TaskCollectives* collectives = nullptr;                    // null: collectives are UNIMPLEMENTED

@@ -285,6 +285,7 @@ class HugeDirectory : public FileSystem {
   }
   absl::StatusOr<FileStat> Stat(const std::string&) override { return FileStat(); }
   absl::Status SyncDir(const std::string&) override { return no_; }
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string&, absl::Duration) override { return no_; }
 
  private:
   const absl::Status no_ = absl::UnimplementedError("");
