@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_join.h"
 
 namespace weir {
 namespace {
@@ -100,6 +101,13 @@ absl::StatusOr<GruSizes> GruSizes::Of(const OpKernelContext& ctx) {
   RETURN_IF_ERROR(Expect(ctx.input(4), {both}, "b_ru"));
   RETURN_IF_ERROR(Expect(ctx.input(5), {size}, "b_c"));
   return sizes;
+}
+
+absl::Status CheckPreviousState(const OpKernelContext& ctx) {
+  const Tensor& previous = ctx.input(1);
+  if (previous.NumElements() > 0) return absl::OkStatus();
+  return errors::InvalidArgument("cs_prev_tensor is empty, has shape: (",
+                                 absl::StrJoin(previous.shape().dim_sizes(), ","), ").");
 }
 
 absl::Status CheckCellStates(const OpKernelContext& ctx, int first, std::initializer_list<const char*> names,

@@ -49,6 +49,9 @@ struct GruSizes {
   int64_t batch = 0, input = 0, cell = 0;
 };
 
+// InvalidArgument if the previous state of an LSTM cell, input 1, has no elements.
+absl::Status CheckPreviousState(const OpKernelContext& ctx);
+
 // InvalidArgument unless the inputs from `first` on, called `names`, have that shape, [batch, cell] or [time, batch,
 // cell].
 absl::Status CheckCellStates(const OpKernelContext& ctx, int first, std::initializer_list<const char*> names,

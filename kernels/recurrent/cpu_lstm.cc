@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "kernels/device/wide.h"
 #include "kernels/recurrent/args.h"
 #include "kernels/recurrent/family.h"
@@ -126,11 +125,7 @@ class LstmBlockCellKernel : public OpKernel {
 
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(const LstmSizes sizes, LstmSizes::OfCell(ctx));
-    const Tensor& cs_prev = ctx.input(1);
-    if (cs_prev.NumElements() == 0) {
-      return errors::InvalidArgument("cs_prev_tensor is empty, has shape: (",
-                                     absl::StrJoin(cs_prev.shape().dim_sizes(), ","), ").");
-    }
+    RETURN_IF_ERROR(CheckPreviousState(ctx));
     ASSIGN_OR_RETURN(const Tensor x, Widen(ctx, ctx.input(0)));
     ASSIGN_OR_RETURN(const CellInputs in, CellInputs::Read(ctx, 1, sizes, false));
     WideOutput out[7];

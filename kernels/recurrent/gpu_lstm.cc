@@ -144,12 +144,12 @@ class LstmKernel : public GpuOpKernel {
 class LstmBlockCellKernel : public LstmKernel {
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
     ASSIGN_OR_RETURN(const LstmSizes sizes, LstmSizes::OfCell(ctx));
+    RETURN_IF_ERROR(CheckPreviousState(ctx));
     std::vector<Tensor> out;
     for (int i = 0; i < 7; ++i) {
       ASSIGN_OR_RETURN(const Tensor* output, ctx.allocate_output(i, sizes.state()));
       out.push_back(*output);
     }
-    if (out[0].NumElements() == 0) return absl::OkStatus();
     const CellInputs in(ctx, 1, sizes);
     ASSIGN_OR_RETURN(const Tensor from_input, products_.Forward(ctx, stream, ctx.input(0), sizes.batch, in.w.of_input));
     return Step(ctx, stream, sizes, in, from_input, in.cs_prev, in.h_prev, out);

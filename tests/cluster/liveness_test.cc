@@ -79,6 +79,9 @@ class LivenessTest : public testing::Test {
   static std::string CreateSession(GrpcMasterClient& client, const std::string& device_filter = "") {
     tensorflow::CreateSessionRequest request;
     if (!device_filter.empty()) request.mutable_config()->add_device_filters(device_filter);
+    // So that "bump" shows how far a step has come.
+    request.mutable_config()->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
+        "UncommittedSteps");
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kGraph, request.mutable_graph_def()));
     tensorflow::CreateSessionResponse response;
     EXPECT_THAT(client.CreateSession(Soon(), request, &response), IsOk());

@@ -71,6 +71,8 @@ TEST_P(GpuKernelAgreementTest, KernelsRefuseInTheCpusWords) {
   const Tensor x = Of(DT_FLOAT, TensorShape({2, 2})), xs = Of(DT_FLOAT, TensorShape({4, 2, 2}));
   ExpectSameError("LSTMBlockCell", {x, cell, x, weights, peephole, peephole, peephole, gates});
   ExpectSameError("LSTMBlockCell", {x, cell, cell, weights, peephole, gates, peephole, gates});
+  const Tensor no_state = Of(DT_FLOAT, TensorShape({0, 3})), no_x = Of(DT_FLOAT, TensorShape({0, 2}));
+  ExpectSameError("LSTMBlockCell", {no_x, no_state, no_state, weights, peephole, peephole, peephole, gates});
   ExpectSameError("BlockLSTM", {AsScalar<int64_t>(5), xs, cell, cell, weights, peephole, peephole, peephole, gates});
   ExpectSameError("GRUBlockCell", {x, cell, weights, weights, gates, peephole});
   const auto refuses = [this](const char* equation, std::vector<Tensor> inputs) {
