@@ -123,6 +123,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     part.is_local = task == tasks.local_task();
     part.is_coordinator = task == coordinator;
     part.worker = std::move(found.worker);
+    part.incarnation = found.incarnation;
     client_graph->parts_.push_back(std::move(part));
   }
   std::stable_partition(client_graph->parts_.begin(), client_graph->parts_.end(),

@@ -45,6 +45,7 @@ class CommittingWorker : public FakeWorker {
                         DoneCallback done) override {
     steps_resolved.push_back(request->step_id());
     response->set_committed(committed);
+    response->set_incarnation(incarnation);
     done(resolved);
   }
   void FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
@@ -147,6 +148,21 @@ TEST_F(FenceTest, ATaskThatRestartedNeedsNoFence) {
   pool_.ps->incarnation = 12;
   EXPECT_THAT(RunStep(), IsOk());
   EXPECT_THAT(pool_.ps->steps_fenced, IsEmpty());
+}
+
+// The restarted coordinator has forgotten its decision, which another task may have got.
+TEST_F(FenceTest, AnswersOfARestartedCoordinatorSettleNothing) {
+  pool_.ps->status = errors::Unavailable("the connection broke");
+  pool_.ps->run_graph = [this](const CallOptions&, const RunGraphArgs&, auto done) {
+    pool_.ps->incarnation = 12;
+    done(errors::Aborted("the connection broke"));
+  };
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kAborted));
+  pool_.ps->incarnation = 11;
+  pool_.ps->run_graph = nullptr;
+  pool_.ps->status = absl::OkStatus();
+  EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_EQ(pool_.ps->steps_fenced.size(), 1u);
 }
 
 TEST_F(FenceTest, ACommittedStepOutlivesItsCaller) {

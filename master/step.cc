@@ -234,10 +234,12 @@ void Step::AbortAt(const ClientGraph::Part& coordinator) {
 }
 
 void Step::Aborted(const absl::Status& status, const ResolveStepResponse& response) {
-  const bool committed = status.ok() && response.committed();
+  // Another incarnation has forgotten its decision, which may have reached others.
+  const bool answered = status.ok() && response.incarnation() == graph_->coordinator()->incarnation;
+  const bool committed = answered && response.committed();
   {
     MutexLock lock(mu_);
-    if (status.ok()) updates_ = committed ? Updates::kCommitted : Updates::kAborted;
+    if (answered) updates_ = committed ? Updates::kCommitted : Updates::kAborted;
   }
   if (committed && options_.timers != nullptr) {
     has_hard_end_ = true;
