@@ -21,7 +21,7 @@ namespace weir {
 // values, as when a worker restarts. Thread-safe; calls block until the master answers.
 class MasterConnection {
  public:
-  // What the calls name. Each replacement of a lost session has the next generation.
+  // The session that calls name. Each replacement of a lost session has the next generation.
   struct Opened {
     std::string handle;
     int64_t generation = 0;

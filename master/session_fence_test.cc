@@ -1,4 +1,4 @@
-// What a master does about updates of steps that fail: it asks the coordinator, and fences steps whose outcome is open.
+// A master asks the coordinator about the updates of failed steps, and fences steps whose outcome is open.
 #include <atomic>
 
 #include "core/clock.h"

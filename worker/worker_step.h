@@ -84,7 +84,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   // possible, and waits there if the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
   void Cancel(const absl::Status& reason);
-  // What the step waits for: some of its asynchronous kernels, for people. Thread-safe.
+  // Describes some of the asynchronous kernels that the step waits for. Thread-safe.
   std::vector<std::string> Waits();
 
  private:

@@ -79,7 +79,7 @@ class Inliner {
   Node* result_node_ = nullptr;
 };
 
-// What does not fit in a call, in TensorFlow's words; empty if everything does.
+// The mismatch between a call and its function, in TensorFlow's words; empty if there is none.
 std::string Misfit(const FunctionBody& body, const Node& call) {
   if (call.input_types().size() != body.arg_types.size()) {
     return absl::StrCat("Expects ", body.arg_types.size(), " arguments, but ", call.input_types().size(),

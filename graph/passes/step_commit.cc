@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// What a node does by itself or in functions that it calls, directly or not.
+// The effects of a node and of the functions that it calls, directly or not.
 struct Effects {
   bool writes_state = false;
   bool blocks = false;
@@ -209,7 +209,7 @@ class CommitBuilder {
     return AddOn(options_.cpu(task), op, std::nullopt);
   }
 
-  // What updates get from other tasks is received before the decision, by an Identity or NoOp on their device:
+  // Receives the updates' inputs from other tasks before the decision, by an Identity or NoOp on their device:
   // afterwards the sender may be lost.
   absl::Status FetchInputs() {
     std::vector<const Edge*> cut;

@@ -36,11 +36,12 @@ struct StepCommitOptions {
 //   another task P with updates:  _CommitReady, between P's ControlTrigger and C's decision
 //                                 _CommitWait, which waits for C's decision; then the updates on P
 //
-// What they get from other tasks is received before, and they do not wait for updates on other tasks, except for
-// values. The coordinator is the task with most updates, so that the decision is lost only with updated state. A loop
-// with an update waits as a whole. Returns the coordinator's task; empty if the graph needs no commit or cannot have
-// one: an op that may block would wait for the decision, and the decision for another such op, which may wait for the
-// first.
+// - Updates receive their inputs from other tasks before the decision, and wait for updates on other tasks only if they
+//   use their values.
+// - The coordinator is the task with most updates, so that the decision is lost only with updated state.
+// - A loop with an update waits as a whole.
+// - Returns the coordinator's task; empty if the graph needs no commit or cannot have one, because ops that may block
+//   stand on both sides of the decision and may wait for each other.
 absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Graph* graph);
 
 }  // namespace weir

@@ -87,8 +87,8 @@ TEST_F(StepCommitTest, OneTaskDecidesForAll) {
 
 TEST_F(StepCommitTest, ATaskIsReadyOnceItHasComputedWhatPrecedesTheUpdates) {
   AddTo(kTwoServers);
-  // What other nodes before the updates wait for, and handles of variables, need no edge. The servers have received the
-  // gradient and x.
+  // Handles of variables, and nodes that other nodes before the updates wait for, need no edge. The servers have
+  // received the gradient and x.
   EXPECT_EQ(Find("ControlTrigger@worker0"), nullptr);
   EXPECT_THAT(WaitsFor("ControlTrigger@ps0"), ElementsAre("Identity@ps0", "Identity@ps0"));
   EXPECT_THAT(WaitsFor("ControlTrigger@ps1"), ElementsAre("Identity@ps1", "scaled"));

@@ -62,7 +62,7 @@ class StagingMap : public Resource, public std::enable_shared_from_this<StagingM
         line_(std::make_shared<RequestLine>(RequestLine::Discipline::kWhoeverCan)) {}
   std::string DebugString() const override { return absl::StrCat("Staging map, ", size(), " entries"); }
 
-  // What a reader takes: components in ascending order, for a node's outputs of these types.
+  // A reader's request: components in ascending order, for a node's outputs of these types.
   struct Selection {
     std::vector<int64_t> indices;
     DataTypeVector types;

@@ -1,4 +1,4 @@
-// What a journal's records amount to.
+// The sessions that a journal's records describe.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// What outlives the stores on it.
+// The bytes that outlive the stores on it.
 struct MemoryDisk {
   std::string bytes;
   // Appends write only so many more bytes, then fail; so does a replacement that would need more.

@@ -17,7 +17,7 @@
 
 namespace weir {
 
-// What a restarted master needs to serve a session again.
+// Everything that a restarted master needs to serve a session again.
 struct RecordedSession {
   tensorflow::CreateSessionRequest request;
   std::vector<tensorflow::GraphDef> extensions;  // in order
@@ -50,7 +50,7 @@ class SessionJournal {
   // On an error the caller must not extend the session, nor make the callable.
   absl::Status AddExtension(const std::string& handle, int64_t graph_version, const tensorflow::GraphDef& graph);
   absl::Status AddCallable(const std::string& handle, int64_t callable, const tensorflow::CallableOptions& options);
-  // What is removed stays removed. If the disk fails, the next master may know it all the same: a warning says so.
+  // Removals always succeed here. If the disk fails, a warning says that the next master may still know the object.
   void RemoveCallable(const std::string& handle, int64_t callable);
   void RemoveSession(const std::string& handle);
 

@@ -1,4 +1,4 @@
-// What a journal keeps when the process dies, the disk fills up, or bytes rot.
+// A journal after the process died, the disk filled up, or bytes rotted.
 #include "master/journal/session_journal.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-// Steps whose updates lie on several tasks take effect everywhere or nowhere, whoever is lost.
+// Steps whose updates lie on several tasks take effect everywhere or nowhere, whichever task is lost.
 #include <future>
 #include <optional>
 #include <thread>

@@ -1,4 +1,4 @@
-// What a task has decided as the coordinator of steps.
+// The decisions of a task as the coordinator of steps.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace weir {
 
 // Outcomes of steps, by session. The first call for a step decides, and no later one changes that. Thread-safe; never
-// blocks. Remembers the newest 4096 steps of each of the 256 sessions used last, and also forgets nothing when a
-// session ends: a task that was cut off asks later.
+// blocks. Keeps the newest 4096 steps of each of the 256 sessions used last, also after the session has ended: a task
+// that was cut off may ask later.
 class StepOutcomes {
  public:
   // True if the step is committed, by this call or an earlier one; false if it was aborted.
   bool Commit(absl::string_view session, int64_t step_id) { return Decide(session, step_id, true); }
-  // The same question by someone who would rather abort: aborts the step unless it is committed.
+  // Aborts the step unless it is committed.
   bool IsCommittedElseAbort(absl::string_view session, int64_t step_id) { return Decide(session, step_id, false); }
 
  private:
