@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/passes/determinism.h"
+
 namespace weir {
 namespace {
 
@@ -39,6 +41,7 @@ absl::StatusOr<std::unique_ptr<LocalRuntime>> LocalRuntime::Create(const tensorf
   options.cpu_devices = NumCpuDevices(config);
   options.config = config;
   options.gpus = gpus;
+  ASSIGN_OR_RETURN(options.deterministic, AsksForDeterministicOps(config.graph_options()));
   options.workers = std::move(pool);
   options.set_local_worker = [workers](auto worker) { workers->Set(std::move(worker)); };
   ASSIGN_OR_RETURN(std::unique_ptr<TaskRuntime> task, TaskRuntime::Create(std::move(options)));

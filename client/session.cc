@@ -3,12 +3,18 @@
 #include "absl/strings/strip.h"
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
+#include "distribute/cluster/environment.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "graph/passes/determinism.h"
 #include "kernels/device/gpu/machine_gpus.h"
 
 namespace weir {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Local(const Scope& scope, SessionOptions options) {
+  const Environment environment = Environment::OfThisProcess();
+  const std::string* const variable = environment.Find("TF_DETERMINISTIC_OPS");
+  ASSIGN_OR_RETURN(const bool deterministic, ReadDeterministicOps(variable == nullptr ? nullptr : variable->c_str()));
+  if (deterministic || options.deterministic) AskForDeterministicOps(&options.config);
   ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config, MachineGpus()));
   std::shared_ptr<MasterInterface> master(runtime, runtime->master());
   return MasterSessionClient::Create(std::move(master), std::move(runtime), scope, std::move(options));
@@ -20,6 +26,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const std::string& tar
   if (!absl::ConsumePrefix(&address, "grpc://") || address.empty()) {
     return errors::InvalidArgument("Session target '", target, "' is malformed; expected grpc://host:port");
   }
+  if (options.deterministic) AskForDeterministicOps(&options.config);
   auto master = std::make_shared<GrpcMasterClient>(GrpcChannelOptions{.address = std::string(address)});
   return MasterSessionClient::Create(std::move(master), nullptr, scope, std::move(options));
 }

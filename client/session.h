@@ -24,6 +24,9 @@ using NamedFeedList = std::vector<std::pair<std::string, Tensor>>;
 
 struct SessionOptions {
   tensorflow::ConfigProto config;
+  // The same bits in every run, whatever the number of threads and their timing (docs/determinism.md). Local sessions
+  // also follow the environment variable TF_DETERMINISTIC_OPS.
+  bool deterministic = false;
   // An upper bound for every call; RunOptions.timeout_in_ms and config.operation_timeout_in_ms may be shorter.
   absl::Duration call_timeout = absl::Minutes(60);
   absl::Duration connect_timeout = absl::Minutes(2);

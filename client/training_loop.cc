@@ -96,6 +96,7 @@ absl::Status TrainingLoop::Start(Session& session) {
   RETURN_IF_ERROR(state_.TakeLease());
   std::string restored_from;
   RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
+  RETURN_IF_ERROR(Resume(session));
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = last_tried_step_ = restored_from.empty() ? -1 : global_step_;
   last_tried_time_ = MonotonicNow();
@@ -112,6 +113,10 @@ absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_fr
     if (MonotonicNow() + pause > deadline) return status;
     absl::SleepFor(pause);
   }
+}
+
+absl::Status TrainingLoop::Resume(Session& session) {
+  return options_.resume.valid() ? session.RunTargets({options_.resume}) : absl::OkStatus();
 }
 
 absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
@@ -225,8 +230,9 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
     RETURN_IF_ERROR(state_.Establish(session, restored_from));
     last_tried_time_ = MonotonicNow();
   }
+  RETURN_IF_ERROR(Resume(session));
   RETURN_IF_ERROR(ReadGlobalStep(session));
-  if (!whole) last_saved_step_ = last_tried_step_ = global_step_;
+  if (!whole || global_step_ < last_tried_step_) last_saved_step_ = last_tried_step_ = global_step_;
   return absl::OkStatus();
 }
 

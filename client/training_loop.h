@@ -17,6 +17,9 @@ namespace weir {
 
 struct TrainingLoopOptions {
   Operation train;  // one step; must advance the global step
+  // Runs before the first step and after each recovery, when the variables are whole: Strategy::Resume(). It may change
+  // the global step.
+  Operation resume;
   ResourceVariable global_step;
   std::vector<Output> fetches;  // values for hooks, computed in each step
   // Feeds for the step after `global_step`; empty: none. Must be deterministic, so that a step repeated after a
@@ -68,6 +71,7 @@ class TrainingLoop {
  private:
   absl::Status Start(Session& session);
   absl::Status AwaitState(Session& session, std::string* restored_from);
+  absl::Status Resume(Session& session);
   absl::StatusOr<StepReport> Step(Session& session);
   // Waits until the variables can be read again, restoring them if needed. The recovery lasts until a step succeeds,
   // because the return of a task without variables shows only then.

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/device/device.h"
+#include "core/kernel/determinism.h"
 #include "core/kernel/op_kernel.h"
 #include "core/memory/out_of_memory.h"
 #include "core/op/attr_value.h"
@@ -13,6 +14,7 @@
 #include "graph/functions/lower_functions.h"
 #include "graph/graph_import.h"
 #include "graph/passes/custom_optimizers.h"
+#include "graph/passes/determinism.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/mixed_precision.h"
 
@@ -35,7 +37,7 @@ absl::Status CheckPlaced(const absl::flat_hash_map<std::string, absl::Status>& u
 }
 
 struct Switches {
-  bool fold = false, merge = false, remap = false;
+  bool fold = false, merge = false, remap = false, deterministic = false;
   std::vector<MixedPrecisionMode> mixed_precision;
   std::vector<LayoutOptions> layouts;
 };
@@ -104,6 +106,7 @@ absl::StatusOr<Switches> ChoosePasses(const PreparationOptions& options) {
   on.merge =
       on.merge && rewrite.common_subgraph_elimination() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
   on.remap = on.remap && rewrite.remapping() != RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
+  ASSIGN_OR_RETURN(on.deterministic, AsksForDeterministicOps(options.graph_options));
   ASSIGN_OR_RETURN(on.mixed_precision, MixedPrecisionModes(rewrite));
   on.layouts = Layouts(rewrite, options.layout_costs);
   return on;
@@ -184,9 +187,11 @@ class TimeLimit {
 }  // namespace
 
 Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device,
-                        CancellationManager* cancellation) {
-  return [=](const tensorflow::NodeDef& node, absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
+                        CancellationManager* cancellation, bool deterministic) {
+  return [=](const tensorflow::NodeDef& given, absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
     RETURN_IF_ERROR(cancellation->status());
+    tensorflow::NodeDef node = given;
+    if (deterministic) SetNodeAttr(kDeterministicAttr, true, &node);
     ASSIGN_OR_RETURN(const tensorflow::OpDef* op_def, ops->LookUp(node.op()));
     DataTypeVector input_types, output_types;
     RETURN_IF_ERROR(InOutTypesForNode(node, *op_def, &input_types, &output_types));
@@ -218,8 +223,10 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   PassContext context;
   context.targets = options.kept;
   if (on.fold && options.fold_on != nullptr) {
-    limit.emplace(options.timers, options.fold_for);
-    context.evaluate = MakeEvaluator(options.placement.kernels, &graph->ops(), options.fold_on, limit->over());
+    // What is folded must not depend on the time that it takes.
+    limit.emplace(on.deterministic ? nullptr : options.timers, options.fold_for);
+    context.evaluate =
+        MakeEvaluator(options.placement.kernels, &graph->ops(), options.fold_on, limit->over(), on.deterministic);
   }
   const int64_t most_bytes = options.graph_options.optimizer_options().max_folded_constant_in_bytes();
   if (most_bytes > 0) context.max_constant_bytes = most_bytes;

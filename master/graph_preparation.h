@@ -48,7 +48,8 @@ absl::Status PrepareGraph(const PreparationOptions& options,
 
 // Runs stateless kernels for `device`'s type on it, outside any step, until `cancellation` fires. Unimplemented for
 // kernels that may wait or call functions. The arguments outlive it.
+// With `deterministic` it computes the same bits as steps of a deterministic session.
 Evaluator MakeEvaluator(const KernelRegistry* kernels, const OpRegistry* ops, Device* device,
-                        CancellationManager* cancellation);
+                        CancellationManager* cancellation, bool deterministic = false);
 
 }  // namespace weir

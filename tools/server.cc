@@ -119,6 +119,7 @@ absl::Status Server::MakeRuntime() {
   runtime.config = options_.config;
   runtime.gpus = options_.gpus.has_value() ? *options_.gpus : MachineGpus();
   runtime.mixed_precision = options_.mixed_precision;
+  runtime.deterministic = options_.deterministic;
   runtime.workers = std::move(pool);
   runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
   runtime.has_peers = true;

@@ -61,6 +61,8 @@ class Server {
     tensorflow::ConfigProto config;
     std::optional<GpuPlatform> gpus;         // nullopt: the machine's
     MixedPrecisionSettings mixed_precision;  // for sessions of this task's master
+    // Sessions of this task's master, and graphs of other masters on this task, compute the same bits in every run.
+    bool deterministic = false;
     // Where this task's master records its sessions, to serve them again after a restart; empty: nowhere.
     std::string journal_directory;
     // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.

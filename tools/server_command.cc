@@ -18,6 +18,7 @@
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
+#include "graph/passes/determinism.h"
 #include "tools/proto_file.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
@@ -157,6 +158,9 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;
   options.cpu_devices = command.cpu_devices;
+  const std::string* const variable = command.environment.Find("TF_DETERMINISTIC_OPS");
+  ASSIGN_OR_RETURN(options.deterministic, ReadDeterministicOps(variable == nullptr ? nullptr : variable->c_str()));
+  options.deterministic = options.deterministic || command.deterministic;
   RETURN_IF_ERROR(ParseLease("--session-lease", command.session_lease, &options.session_lease));
   RETURN_IF_ERROR(ParseLease("--master-lease", command.master_lease, &options.master_lease));
   ASSIGN_OR_RETURN(options.mixed_precision, MixedPrecisionSettings::FromEnvironment([&](const std::string& variable) {

@@ -22,6 +22,7 @@ struct ServerCommand {
   bool shared_memory = true;
   bool streams = true;
   int cpu_devices = 1;
+  bool deterministic = false;
   std::string session_lease, master_lease;  // durations, "30m"; empty: the default
   std::string config;                       // text of a ConfigProto: the task's GPU settings
   int simulated_gpus = 0;                   // replaces the machine's if not 0

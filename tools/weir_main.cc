@@ -121,6 +121,9 @@ int Main(int argc, char** argv) {
   server_app->add_option("--threads", server.threads, "Compute threads; 0: one per processor")->check(kNotNegative);
   server_app->add_option("--cpu-devices", server.cpu_devices, "Number of CPU devices: CPU:0, CPU:1 …")
       ->check(CLI::Range(1, 64));
+  server_app->add_flag("--deterministic", server.deterministic,
+                       "Compute the same bits in every run, whatever the number of threads and their timing; on all "
+                       "tasks, or none (TF_DETERMINISTIC_OPS=1 does the same)");
   server_app->add_option("--session-lease", server.session_lease,
                          "End a session whose client has not been connected for this time (1h by default; inf: never)");
   server_app->add_option("--master-lease", server.master_lease,

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "graph/passes/determinism.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
 #include "graph/passes/pass_manager.h"
@@ -50,6 +51,13 @@ bool Fuses(const tensorflow::GraphOptions& options) {
   const tensorflow::RewriterConfig& rewrite = options.rewrite_options();
   return options.optimizer_options().opt_level() == tensorflow::OptimizerOptions::L1 &&
          rewrite.remapping() != tensorflow::RewriterConfig::OFF && !rewrite.disable_meta_optimizer();
+}
+
+// The device's math libraries are part of the task, not of a session.
+absl::Status CheckDeterministic(const GpuDevice* gpu) {
+  if (gpu == nullptr || gpu->math_settings().deterministic) return absl::OkStatus();
+  return errors::FailedPrecondition("The session is deterministic, but the libraries of ", gpu->name(),
+                                    " are not: start the task with --deterministic or TF_DETERMINISTIC_OPS=1");
 }
 
 absl::Status FuseAttention(const tensorflow::GraphOptions& options, Graph* graph) {
@@ -168,6 +176,11 @@ absl::Status RegisteredGraph::Watch(const Device& device, Graph* graph) const {
   return PublishDebugGraph(*device.file_systems(), WatchUrls(options), device.name(), graph->ToGraphDef());
 }
 
+absl::StatusOr<bool> RegisteredGraph::IsDeterministic() const {
+  if (session_->options().deterministic) return true;
+  return AsksForDeterministicOps(args_->request.graph_options());
+}
+
 absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> graph, Device* device,
                                                        bool with_terminals) {
   GraphUnit unit;
@@ -175,6 +188,8 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   unit.gpu = FindGpu(device);
   if (with_terminals) RETURN_IF_ERROR(Watch(*device, graph.get()));
   RETURN_IF_ERROR(FuseAttention(args_->request.graph_options(), graph.get()));
+  ASSIGN_OR_RETURN(const bool deterministic, IsDeterministic());
+  if (deterministic) RETURN_IF_ERROR(CheckDeterministic(unit.gpu));
   LocalFunctionRuntime::Options functions;
   functions.device = device;
   functions.ops = &ops_;
@@ -183,9 +198,10 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
                                                                                    FunctionRuntime* runtime) {
     return CreateNodeKernel(*kernels, ops, node, device, runtime);
   };
-  functions.prepare = [kernels = session_->options().kernels, device, options = args_->request.graph_options()](
-                          Graph* body, Plan::Options* plan) {
+  functions.prepare = [kernels = session_->options().kernels, device, options = args_->request.graph_options(),
+                       deterministic](Graph* body, Plan::Options* plan) {
     RETURN_IF_ERROR(FuseAttention(options, body));
+    if (deterministic) RETURN_IF_ERROR(MakeDeterministic(device->name(), body));
     return PrepareMemory(*kernels, device, body, plan);
   };
   unit.functions = std::make_unique<LocalFunctionRuntime>(std::move(functions));
@@ -211,6 +227,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
     return session_->Kernel(node, ops_, device, runtime);
   };
   if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Fuse(graph.get()));
+  if (deterministic) RETURN_IF_ERROR(MakeDeterministic(device->name(), graph.get()));
   RETURN_IF_ERROR(PrepareMemory(*session_->options().kernels, device, graph.get(), &options));
   if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Capture(device, unit.gpu, graph.get(), &options));
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Plan::Compile(std::move(graph), options));

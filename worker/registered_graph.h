@@ -70,6 +70,8 @@ class RegisteredGraph {
   absl::StatusOr<GraphUnit> CompileUnit(std::unique_ptr<Graph> graph, Device* device, bool with_terminals);
   // Fuses element-wise ops in the graph of a GPU's unit if the session enables it.
   absl::Status Fuse(Graph* graph) const;
+  // Whether the worker or the session asks for it.
+  absl::StatusOr<bool> IsDeterministic() const;
   // Captures segments in the graph of a GPU's unit if the session enables it.
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
   absl::Status FindCommitRole(const Graph& graph);

@@ -103,6 +103,7 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::NewSession(
                                  .master_task = request.master_task(),
                                  .master_incarnation = request.master_incarnation(),
                                  .isolate_state = request.isolate_session_state(),
+                                 .deterministic = options_.deterministic,
                                  .task = task_,
                                  .devices = options_.devices,
                                  .remote_rendezvous = options_.remote_rendezvous,

@@ -32,6 +32,7 @@ class WorkerSession {
     std::string master_task;
     int64_t master_incarnation = 0;
     bool isolate_state = false;
+    bool deterministic = false;    // all graphs, whatever the session's options say
     DeviceName task;               // this worker's in the session's cluster
     std::vector<Device*> devices;  // outlive the session
     // Receives from the session's other tasks; empty: there are none.

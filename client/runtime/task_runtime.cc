@@ -4,6 +4,7 @@
 
 #include "distribute/collective/nccl/gpu_libraries.h"
 #include "distribute/transport/remote_rendezvous.h"
+#include "graph/passes/determinism.h"
 #include "kernels/device/gpu/layout_costs.h"
 #include "kernels/library.h"
 
@@ -11,6 +12,19 @@ namespace weir {
 namespace {
 
 constexpr int kMaxCpuDevices = 64;
+
+// The platform with deterministic libraries.
+GpuPlatform Deterministic(GpuPlatform platform) {
+  platform.math = [math = std::move(platform.math)]() -> absl::StatusOr<GpuMathSettings> {
+    GpuMathSettings settings;
+    if (math) {
+      ASSIGN_OR_RETURN(settings, math());
+    }
+    settings.deterministic = true;
+    return settings;
+  };
+  return platform;
+}
 
 }  // namespace
 
@@ -58,7 +72,8 @@ absl::Status TaskRuntime::MakeDevices(const Options& options) {
   for (int i = 0; i < options.cpu_devices; ++i) {
     devices_.push_back(NewCpuDevice(task, i, work_queue_.get(), options.cpu_memory_limit));
   }
-  ASSIGN_OR_RETURN(GpuDevices made, MakeGpuDevices(options.gpus, options.config, task, work_queue_.get()));
+  const GpuPlatform platform = options.deterministic ? Deterministic(options.gpus) : options.gpus;
+  ASSIGN_OR_RETURN(GpuDevices made, MakeGpuDevices(platform, options.config, task, work_queue_.get()));
   if (made.devices.empty()) no_gpu_reason_ = made.reason;
   for (std::unique_ptr<GpuDevice>& gpu : made.devices) devices_.push_back(std::move(gpu));
   return absl::OkStatus();
@@ -85,6 +100,7 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
                          .timers = &timers_,
                          .collectives = collectives_.get(),
                          .poller = options.poller,
+                         .deterministic = options.deterministic,
                          .fences_suspensions = options.has_peers};
   if (options.has_peers) {
     // The runtime's pool outlives all rendezvous.
@@ -108,6 +124,8 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
 }
 
 void TaskRuntime::MakeMaster(const Options& options) {
+  tensorflow::ConfigProto sessions;
+  if (options.deterministic) AskForDeterministicOps(&sessions);
   master_ = std::make_unique<Master>(Master::Options{.local_task = task_,
                                                      .workers = workers_.get(),
                                                      .cluster_workers = options.cluster_workers,
@@ -118,6 +136,7 @@ void TaskRuntime::MakeMaster(const Options& options) {
                                                      .layout_costs = MeasuredLayoutCosts(DevicePointers()),
                                                      .step_sequences = &collectives_->sequences(),
                                                      .poller = options.poller,
+                                                     .default_config = std::move(sessions),
                                                      .journal = options.journal});
 }
 

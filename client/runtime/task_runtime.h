@@ -36,6 +36,9 @@ class TaskRuntime {
     tensorflow::ConfigProto config;  // device_count["GPU"] and gpu_options are read
     GpuPlatform gpus;
     MixedPrecisionSettings mixed_precision;  // for sessions of this master
+    // Makes the sessions of this master, all graphs of this worker and the libraries of its GPUs deterministic
+    // (docs/determinism.md).
+    bool deterministic = false;
     std::unique_ptr<WorkerPool> workers;
     // Makes `workers` return this task's worker; runs before any other part calls the pool.
     std::function<void(std::shared_ptr<WorkerInterface> worker)> set_local_worker;

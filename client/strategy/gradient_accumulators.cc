@@ -1,5 +1,7 @@
 #include "client/strategy/gradient_accumulators.h"
 
+#include <limits>
+
 #include "client/ops.h"
 
 namespace weir {
@@ -36,18 +38,50 @@ Operation GradientAccumulators::HandIn(size_t k, const Gradient& gradient, const
 Operation GradientAccumulators::HandInRows(const Accumulator& accumulator, const Gradient& gradient,
                                            const Output& step) const {
   const Scope beside = Beside(accumulator);
+  return AddRows(accumulator, step, {ops::Cast(beside, gradient.indices, DT_INT64)}, {gradient.values});
+}
+
+// The row of counts comes last.
+Operation GradientAccumulators::AddRows(const Accumulator& accumulator, const Output& step, const InputList& indices,
+                                        const InputList& values) const {
+  const Scope beside = Beside(accumulator);
   const TensorShape& shape = accumulator.variable.shape();
   std::vector<int64_t> one_row(shape.dim_sizes().begin(), shape.dim_sizes().end());
   one_row[0] = 1;
   const Output ones =
       ops::Fill(beside, Tensor::Vector<int64_t>(one_row), beside.Constant(1.0, accumulator.variable.dtype()));
   const Tensor axis = Tensor::Scalar<int32_t>(0);
-  const Output indices = ops::Cast(beside, gradient.indices, DT_INT64);
   const Output last = beside.Constant(Tensor::Vector<int64_t>({shape.dim_size(0)}));
-  return ops::SparseAccumulatorApplyGradient(
-      beside, accumulator.handle, step, ops::ConcatV2(beside, {indices, last}, axis),
-      ops::ConcatV2(beside, {gradient.values, ones}, axis), Tensor::Vector<int64_t>(WithRowOfCounts(shape).dim_sizes()),
-      /*has_known_shape=*/true);
+  InputList all_indices = indices, all_values = values;
+  all_indices.push_back(last);
+  all_values.push_back(ones);
+  const bool alone = indices.empty();
+  return ops::SparseAccumulatorApplyGradient(beside, accumulator.handle, step,
+                                             alone ? last : ops::ConcatV2(beside, all_indices, axis),
+                                             alone ? ones : ops::ConcatV2(beside, all_values, axis),
+                                             Tensor::Vector<int64_t>(WithRowOfCounts(shape).dim_sizes()),
+                                             /*has_known_shape=*/true);
+}
+
+// Taking waits for one gradient and takes them all: so one is added first.
+Operation GradientAccumulators::Clear() const {
+  std::vector<Operation> all;
+  for (const Accumulator& accumulator : all_) {
+    const Scope beside = Beside(accumulator);
+    const DataType dtype = accumulator.variable.dtype();
+    const Output any_step = beside.Constant(Tensor::Scalar<int64_t>(std::numeric_limits<int64_t>::max()));
+    if (accumulator.sparse) {
+      const Scope then = beside.WithControlDependencies(std::vector<Operation>{AddRows(accumulator, any_step, {}, {})});
+      all.push_back(ops::SparseAccumulatorTakeGradient(then, accumulator.handle, 1, dtype).values.op());
+      continue;
+    }
+    const Output zeros = ops::Fill(beside, Tensor::Vector<int64_t>(accumulator.variable.shape().dim_sizes()),
+                                   beside.Constant(0.0, dtype));
+    const Operation added = ops::ResourceAccumulatorApplyGradient(beside, accumulator.handle, any_step, zeros);
+    const Scope then = beside.WithControlDependencies(std::vector<Operation>{added});
+    all.push_back(ops::ResourceAccumulatorTakeGradient(then, accumulator.handle, 1, dtype).op());
+  }
+  return ops::NoOp(scope_.WithControlDependencies(all).WithName("cleared"));
 }
 
 Operation GradientAccumulators::SetStep(const Output& step) const {

@@ -20,6 +20,8 @@ class GradientAccumulators {
   void Add(const ResourceVariable& variable, bool sparse);
   // Adds a gradient of the variables as of `step` to the k-th accumulator.
   Operation HandIn(size_t k, const Gradient& gradient, const Output& step) const;
+  // Drops the gradients that were handed in. SetStep must follow.
+  Operation Clear() const;
   // Sets the current step.
   Operation SetStep(const Output& step) const;
   // Waits for `num_required` gradients in each accumulator, then advances to the next step. Returns no gradient before
@@ -32,6 +34,8 @@ class GradientAccumulators {
     bool sparse;
     Output handle;
   };
+  Operation AddRows(const Accumulator& accumulator, const Output& step, const InputList& indices,
+                    const InputList& values) const;
   Operation HandInRows(const Accumulator& accumulator, const Gradient& gradient, const Output& step) const;
   Gradient TakeRows(const Accumulator& accumulator, int num_required) const;
   Scope Beside(const Accumulator& accumulator) const { return scope_.ColocateWith(accumulator.variable.handle().op()); }

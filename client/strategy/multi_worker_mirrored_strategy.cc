@@ -20,7 +20,25 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   MultiWorkerMirrored(const weir::Scope& root, const Layout& layout, const MultiWorkerMirroredOptions& options,
                       std::shared_ptr<CollectiveReduction> broadcast)
       : ReplicatedStrategy(root, layout, broadcast ? OfFirstWorker(broadcast, layout.first_replica == 0) : nullptr),
+        broadcast_(std::move(broadcast)),
         collectives_(layout.num_replicas, options.group_key, kFirstReduction, options.communication) {}
+
+  // Every worker gets the first one's variables: those that a worker restored are of an earlier step than the others',
+  // or theirs are of a later one. Copies that are synchronised on read stay each worker's own.
+  Operation Resume() override {
+    if (broadcast_ == nullptr) return {};
+    const weir::Scope scope = Scope().WithDevice(replica_devices()[0]).SubScope("resume");
+    std::vector<Operation> assigned;
+    for (const ResourceVariable& variable : std::vector<ResourceVariable>(Scope().variables())) {
+      if (variable.options().synchronization == VariableSynchronization::kOnRead) continue;
+      const auto own = [&variable](const weir::Scope& beside, const TensorShape&, DataType) {
+        return variable.Read(beside);
+      };
+      const Initializer first = OfFirstWorker(broadcast_, first_replica() == 0)(own);
+      assigned.push_back(variable.Assign(scope, first(scope, variable.shape(), variable.dtype())));
+    }
+    return ops::NoOp(scope.WithControlDependencies(assigned).WithName("resumed"));
+  }
 
  protected:
   // Within one graph values are copied to where they are used: a step that computes them for one replica only is not a
@@ -53,6 +71,7 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
 
   bool has_all_replicas() const { return num_local() == num_replicas_in_sync(); }
 
+  const std::shared_ptr<CollectiveReduction> broadcast_;  // among the workers' graphs; null: there is one graph
   CollectiveReduction collectives_;
 };
 

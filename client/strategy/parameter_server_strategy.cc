@@ -159,10 +159,15 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
     worker_steps_.push_back(ops::NoOp(scope.WithControlDependencies(handed_in).WithName("handed_in")));
   }
   if (!Scope().ok()) return {};
-  if (!is_chief()) return worker_steps_[0];
+  if (!is_chief()) {
+    resume_ = tokens.Return(Central("resume"), first_replica());
+    return worker_steps_[0];
+  }
 
-  const Operation at_step = accumulators.SetStep(global_step.Read(central.ColocateWith(global_step.handle().op())));
-  start_ = tokens.Refill(Central("start").WithControlDependencies(std::vector<Operation>{at_step}));
+  const Operation cleared = accumulators.Clear();
+  const weir::Scope then = Central("start").WithControlDependencies(std::vector<Operation>{cleared});
+  const Operation at_step = accumulators.SetStep(global_step.Read(then.ColocateWith(global_step.handle().op())));
+  start_ = resume_ = tokens.Refill(Central("start").WithControlDependencies(std::vector<Operation>{at_step}));
   const std::vector<GradientAndVariable> taken = accumulators.Take(num_replicas_in_sync() - options_.backup_workers);
   Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
   if (optimizer.may_skip_steps()) {  // the accumulators have counted the step

@@ -49,8 +49,11 @@ class ParameterServerStrategy : public Strategy {
   // worker may start, and ends when its gradients are added.
   const std::vector<Operation>& worker_steps() const { return worker_steps_; }
   // kSynchronous, in the graph of worker 0: run once after the variables are initialised or restored, before any
-  // worker's step; and again after a recovery.
+  // worker's step; and again after a recovery. Drops the gradients that were handed in.
   const Operation& start() const { return start_; }
+  // kSynchronous: start(), or, in the graph of another worker, an operation that gives that worker a token if it has
+  // none, because a step that failed may have taken it.
+  Operation Resume() override { return resume_; }
   // kSynchronous, in the graph of worker 0: makes one update when enough gradients have arrived; run it repeatedly,
   // concurrently with worker 0's steps. See ChiefThread.
   const Operation& update() const { return update_; }
@@ -89,7 +92,7 @@ class ParameterServerStrategy : public Strategy {
   std::vector<std::vector<Operation>> gates_;
   bool gates_reads_ = false;
   std::vector<Operation> worker_steps_;
-  Operation start_, update_;
+  Operation start_, resume_, update_;
   ResourceVariable num_dropped_;
 };
 

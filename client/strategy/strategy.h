@@ -103,6 +103,10 @@ class Strategy {
     return ApplyGradients(optimizer, ComputeGradients(optimizer, loss), global_step);
   }
 
+  // For TrainingLoopOptions::resume: makes what tasks have besides variables, and what each worker's graph has of its
+  // own, agree again after a loss. Build it last. Invalid if the strategy has no such state.
+  virtual Operation Resume() { return {}; }
+
   // Calls `build` for each replica of this graph with the replica's scope, then redirects the new ops to the replica's
   // copies of variables. Like Run without inputs and values, and without aggregating writes: a building block.
   void ForEachReplica(const std::function<void(int replica, const weir::Scope& scope)>& build);

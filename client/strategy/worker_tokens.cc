@@ -17,13 +17,16 @@ Operation WorkerTokens::Take(const Scope& scope, int worker) const {
   return token.empty() ? Operation() : token[0].op();
 }
 
+Operation WorkerTokens::Return(const Scope& scope, int worker) const {
+  const Output& queue = queues_[worker];
+  const Output missing = ops::Maximum(scope, ops::Sub(scope, 1, ops::QueueSizeV2(scope, queue)), 0);
+  const Output count = ops::Reshape(scope, missing, Tensor::Vector<int32_t>({1}));
+  return ops::QueueEnqueueManyV2(scope, queue, {ops::Fill(scope, count, scope.Constant(true))});
+}
+
 Operation WorkerTokens::Refill(const Scope& scope) const {
   std::vector<Operation> all;
-  for (const Output& queue : queues_) {
-    const Output missing = ops::Maximum(scope, ops::Sub(scope, 1, ops::QueueSizeV2(scope, queue)), 0);
-    const Output count = ops::Reshape(scope, missing, Tensor::Vector<int32_t>({1}));
-    all.push_back(ops::QueueEnqueueManyV2(scope, queue, {ops::Fill(scope, count, scope.Constant(true))}));
-  }
+  for (size_t i = 0; i < queues_.size(); ++i) all.push_back(Return(scope, static_cast<int>(i)));
   return ops::NoOp(scope.WithControlDependencies(all).WithName("refilled"));
 }
 

@@ -16,6 +16,8 @@ class WorkerTokens {
 
   // Waits for a token of `worker` and takes it.
   Operation Take(const Scope& scope, int worker) const;
+  // Adds a token for `worker` if it has none.
+  Operation Return(const Scope& scope, int worker) const;
   // Adds a token for each worker that has none.
   Operation Refill(const Scope& scope) const;
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/kernel/determinism.h"
 #include "kernels/convolution/family.h"
 #include "kernels/device/indices.h"
 
@@ -18,7 +19,7 @@ class ConvolutionKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("T", &type));
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
     if (ctx.op() == "_FusedConv2D") RETURN_IF_ERROR(InitFused(ctx));
-    convolution_ = NewConvolution(kind_, type);
+    convolution_ = NewConvolution(kind_, type, IsDeterministic(ctx.node_def()));
     if (convolution_ == nullptr) return errors::Unimplemented(ctx.op(), " has no kernel for ", DataTypeName(type));
     return absl::OkStatus();
   }
@@ -141,12 +142,12 @@ void ApplyEpilogue(const ConvolutionShape& shape, const ConvolutionBuffers& buff
   }
 }
 
-std::unique_ptr<Convolution> NewConvolution(ConvolutionKind kind, DataType type) {
+std::unique_ptr<Convolution> NewConvolution(ConvolutionKind kind, DataType type, bool deterministic) {
   switch (type) {
     case DT_FLOAT:
     case DT_HALF:
     case DT_BFLOAT16:
-      return NewDnnlConvolution(kind, type);
+      return NewDnnlConvolution(kind, type, deterministic);
     case DT_DOUBLE:
     case DT_INT32:
       return NewPlainConvolution(kind, type);

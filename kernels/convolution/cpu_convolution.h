@@ -31,9 +31,10 @@ class Convolution {
   virtual absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers) = 0;
 };
 
-// float, half and bfloat16 by oneDNN; double and int32 by matrix products over patches. nullptr for other types.
-std::unique_ptr<Convolution> NewConvolution(ConvolutionKind kind, DataType type);
-std::unique_ptr<Convolution> NewDnnlConvolution(ConvolutionKind kind, DataType type);
+// float, half and bfloat16 by oneDNN; double and int32 by matrix products over patches. nullptr for other types. With
+// `deterministic`, results do not depend on the number of threads; those of double and int32 never do.
+std::unique_ptr<Convolution> NewConvolution(ConvolutionKind kind, DataType type, bool deterministic);
+std::unique_ptr<Convolution> NewDnnlConvolution(ConvolutionKind kind, DataType type, bool deterministic);
 std::unique_ptr<Convolution> NewPlainConvolution(ConvolutionKind kind, DataType type);
 
 }  // namespace weir

@@ -26,6 +26,7 @@ constexpr int64_t kWorthSplitting = 100'000'000;  // 100 us
 constexpr int64_t kSmallestPart = 50'000'000;  // 50 us
 constexpr int64_t kPartsPerThread = 4;
 constexpr int64_t kGradientPartsPerThread = 2;
+constexpr int64_t kThreadsIfDeterministic = 4;
 constexpr size_t kMaxRemembered = 32;
 
 // oneDNN would start its own threads beside the work queue's, and builds primitives for as many as OpenMP allows.
@@ -49,8 +50,8 @@ struct Primitive {
 
 class DnnlConvolution : public Convolution {
  public:
-  DnnlConvolution(ConvolutionKind kind, DataType type)
-      : kind_(kind), type_(type), engine_(dnnl::engine::kind::cpu, 0) {}
+  DnnlConvolution(ConvolutionKind kind, DataType type, bool deterministic)
+      : kind_(kind), type_(type), deterministic_(deterministic), engine_(dnnl::engine::kind::cpu, 0) {}
 
   absl::Status Run(OpKernelContext& ctx, const ConvolutionShape& shape, const ConvolutionBuffers& buffers) override {
     if (type_ == DT_FLOAT) return RunParts(ctx, shape, buffers, DT_FLOAT);
@@ -94,15 +95,17 @@ class DnnlConvolution : public Convolution {
     type_ == DT_HALF ? FromFloats(from, At16<half>(to, 0), n) : FromFloats(from, At16<bfloat16>(to, 0), n);
   }
 
-  // Splits the batch, or the rows of a single image; each part of a filter's gradient is summed by itself first.
+  // Splits the batch, or the rows of a single image, by the number of threads unless the result must not depend on it;
+  // each part of a filter's gradient is summed by itself first.
   absl::Status RunParts(OpKernelContext& ctx, const ConvolutionShape& s, const ConvolutionBuffers& buffers,
                         DataType type) {
     const int64_t cost = s.Multiplications() * kPicosecondsPerMultiply;
-    const int64_t threads = cost < kWorthSplitting ? 1 : ctx.work_queue()->num_threads();
+    const int64_t available = deterministic_ ? kThreadsIfDeterministic : ctx.work_queue()->num_threads();
+    const int64_t threads = cost < kWorthSplitting ? 1 : available;
     const bool by_rows = threads > 1 && s.batch == 1 && kind_ == ConvolutionKind::kForward && !s.channels_first;
     const int64_t units = by_rows ? s.rows.out : s.batch;
     const int64_t per_thread = kind_ == ConvolutionKind::kBackpropFilter ? kGradientPartsPerThread : kPartsPerThread;
-    const int64_t worthwhile = std::max(threads, cost / kSmallestPart);
+    const int64_t worthwhile = std::max(deterministic_ ? 1 : threads, cost / kSmallestPart);
     const int64_t parts = std::max<int64_t>(1, std::min({threads * per_thread, worthwhile, units}));
     const bool sum = kind_ == ConvolutionKind::kBackpropFilter && (parts > 1 || type != DT_FLOAT);
     Tensor sums;
@@ -339,6 +342,7 @@ class DnnlConvolution : public Convolution {
 
   const ConvolutionKind kind_;
   const DataType type_;
+  const bool deterministic_;
   const dnnl::engine engine_;
   std::atomic<bool> no_bfloat16_{false};
   Mutex mu_;
@@ -347,8 +351,8 @@ class DnnlConvolution : public Convolution {
 
 }  // namespace
 
-std::unique_ptr<Convolution> NewDnnlConvolution(ConvolutionKind kind, DataType type) {
-  return std::make_unique<DnnlConvolution>(kind, type);
+std::unique_ptr<Convolution> NewDnnlConvolution(ConvolutionKind kind, DataType type, bool deterministic) {
+  return std::make_unique<DnnlConvolution>(kind, type, deterministic);
 }
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/kernel/determinism.h"
 #include "core/tensor/index_tensor.h"
 #include "kernels/convolution/cpu_convolution.h"
 #include "kernels/convolution/family.h"
@@ -41,7 +42,7 @@ class FusedPadConvolutionKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("mode", &mode));
     reflect_ = mode == "REFLECT";
     ASSIGN_OR_RETURN(attrs_, WindowAttrs::Read(ctx));
-    convolution_ = NewConvolution(ConvolutionKind::kForward, ctx.input_types()[0]);
+    convolution_ = NewConvolution(ConvolutionKind::kForward, ctx.input_types()[0], IsDeterministic(ctx.node_def()));
     return absl::OkStatus();
   }
 

@@ -1,10 +1,22 @@
 #include "kernels/coordination/accumulator.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "core/tensor/numeric_types.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 
 namespace weir {
+namespace {
+
+// A total order, but for equal gradients, of those that fit one accumulator.
+bool ComesBefore(const ConditionalAccumulator::Gradient& a, const ConditionalAccumulator::Gradient& b) {
+  if (a.rows != b.rows) return a.rows < b.rows;
+  return std::memcmp(a.values.raw_data(), b.values.raw_data(), a.values.TotalBytes()) < 0;
+}
+
+}  // namespace
 
 void DivideElements(DataType dtype, void* values, int64_t n, int64_t divisor) {
   const auto divide = [&](auto typed_divisor) { FindUpdateLoop(UpdateOp::kDiv, dtype)(values, &typed_divisor, 0, n); };
@@ -36,10 +48,11 @@ absl::Status ConditionalAccumulator::Apply(OpKernelContext& ctx, int64_t local_s
     MutexLock lock(line_->mutex());
     if (local_step < global_step_) return absl::OkStatus();
     RETURN_IF_ERROR(Check(gradient));
-    if (count_ > 0) {
-      RETURN_IF_ERROR(Add(ctx, std::move(gradient)));
+    if (options_.deterministic) {
+      kept_.push_back(gradient);
+      if (count_ == 0) Start(std::move(gradient));
     } else {
-      Start(std::move(gradient));
+      RETURN_IF_ERROR(AddOrStart(ctx, std::move(gradient)));
     }
     ++count_;
   }
@@ -52,7 +65,8 @@ void ConditionalAccumulator::Take(OpKernelContext& ctx, int64_t required, TakeCa
   const auto attempt = [self = shared_from_this(), &ctx, required, taken](absl::Status* status) {
     if (self->count_ < required) return false;
     ++self->global_step_;
-    if (self->options_.mean) *status = self->Divide(ctx);
+    *status = self->AddKept(ctx);
+    if (status->ok() && self->options_.mean) *status = self->Divide(ctx);
     if (!status->ok()) return true;
     self->Complete();
     *taken = std::exchange(self->sum_, Gradient());
@@ -64,6 +78,26 @@ void ConditionalAccumulator::Take(OpKernelContext& ctx, int64_t required, TakeCa
                   if (!status.ok()) return done(std::move(status));
                   done(std::move(*taken));
                 });
+}
+
+absl::Status ConditionalAccumulator::AddOrStart(OpKernelContext& ctx, Gradient gradient) {
+  if (count_ > 0) return Add(ctx, std::move(gradient));
+  Start(std::move(gradient));
+  return absl::OkStatus();
+}
+
+absl::Status ConditionalAccumulator::AddKept(OpKernelContext& ctx) {
+  if (!options_.deterministic) return absl::OkStatus();
+  std::vector<Gradient> kept = std::exchange(kept_, {});
+  std::sort(kept.begin(), kept.end(), ComesBefore);
+  sum_ = Gradient();
+  const int64_t count = std::exchange(count_, 0);
+  for (Gradient& gradient : kept) {
+    RETURN_IF_ERROR(AddOrStart(ctx, std::move(gradient)));
+    ++count_;
+  }
+  count_ = count;
+  return absl::OkStatus();
 }
 
 void ConditionalAccumulator::SetGlobalStep(int64_t step) {

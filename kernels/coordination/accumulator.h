@@ -20,6 +20,9 @@ class ConditionalAccumulator : public Resource, public std::enable_shared_from_t
     PartialTensorShape shape;
     bool mean = true;  // else the sum
     bool sparse = false;
+    // Keeps the gradients until they are taken and adds them in an order that depends on their values only, not on
+    // which came first.
+    bool deterministic = false;
   };
   // Dense: `values` alone. Sparse: values[i] belongs to row rows[i] of a tensor of `shape`, if that is known.
   struct Gradient {
@@ -55,10 +58,16 @@ class ConditionalAccumulator : public Resource, public std::enable_shared_from_t
   // What a taker gets.
   virtual void Complete() {}
 
+  // The first gradient, or one more.
+  absl::Status AddOrStart(OpKernelContext& ctx, Gradient gradient);
+  // Adds up the gradients that were kept.
+  absl::Status AddKept(OpKernelContext& ctx);
+
   const Options options_;
   // Guarded by the line's mutex, which is held when the functions above are called.
   Gradient sum_;
   int64_t count_ = 0;
+  std::vector<Gradient> kept_;  // if deterministic; sum_ is then the first of them until all are added
 
  private:
   int64_t global_step_ = 0;

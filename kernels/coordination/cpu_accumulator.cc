@@ -1,4 +1,5 @@
 // Conditional accumulators and what goes in and out of them. Taking is asynchronous.
+#include "core/kernel/determinism.h"
 #include "core/kernel/kernel_registry.h"
 #include "core/tensor/index_tensor.h"
 #include "kernels/coordination/accumulator.h"
@@ -18,6 +19,7 @@ class AccumulatorKernel : public ResourceKernel<ConditionalAccumulator> {
     std::string reduction;
     RETURN_IF_ERROR(ctx.GetAttr("reduction_type", &reduction));
     options_.mean = reduction == "MEAN";
+    options_.deterministic = IsDeterministic(ctx.node_def());
     return absl::OkStatus();
   }
   absl::StatusOr<std::shared_ptr<ConditionalAccumulator>> Make(OpKernelContext& ctx, const std::string& name) override {

@@ -1,6 +1,7 @@
 // The queues themselves: FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue, PriorityQueue.
 #include <limits>
 
+#include "core/kernel/determinism.h"
 #include "core/kernel/kernel_registry.h"
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
@@ -53,6 +54,7 @@ class QueueKernel : public ResourceKernel<Queue> {
     RETURN_IF_ERROR(ctx.GetAttr("min_after_dequeue", &options_.min_after_dequeue));
     RETURN_IF_ERROR(ctx.GetAttr("seed", &options_.seed));
     RETURN_IF_ERROR(ctx.GetAttr("seed2", &options_.seed2));
+    RETURN_IF_ERROR(CheckSeeds(ctx.node_def(), options_.seed, options_.seed2));
     if (options_.min_after_dequeue < 0) {
       return errors::InvalidArgument("min_after_dequeue ", options_.min_after_dequeue, " must be >= 0");
     }

@@ -79,10 +79,12 @@ class DenseBincountKernel : public OpKernel {
     return !negative;
   }
 
-  // If there are many more values than bins, threads count into bins of their own, which are added up.
+  // If there are many more values than bins, each part of the values has bins of its own, which are added up. Counts of
+  // floats lose units above 2^24, so the number of parts must not depend on the threads.
   template <typename V>
   bool CountOneRow(OpKernelContext& ctx, const V* values, int64_t n, int64_t size, T* counts) const {
-    const int64_t parts = ctx.work_queue()->num_threads(), length = (n + parts - 1) / parts;
+    constexpr int64_t parts = 16;
+    const int64_t length = (n + parts - 1) / parts;
     if (n < 32768 || size > length / 8) return Count(values, nullptr, n, size, counts);
     std::vector<T> partial(parts * size, T(0));
     std::atomic<bool> ok{true};

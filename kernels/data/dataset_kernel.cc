@@ -1,5 +1,6 @@
 #include "kernels/data/dataset_kernel.h"
 
+#include "core/kernel/determinism.h"
 #include "core/kernel/function_runtime.h"
 #include "core/memory/out_of_memory.h"
 #include "kernels/data/dataset_output.h"
@@ -32,7 +33,9 @@ absl::Status NodeArguments::Init(OpKernelConstruction& ctx) {
     arguments_.push_back({arg.name(), position, position + size});
     position += size;
   }
-  node_ = std::make_shared<tensorflow::NodeDef>(ctx.node_def());
+  auto node = std::make_shared<tensorflow::NodeDef>(ctx.node_def());
+  node->mutable_attr()->erase(kDeterministicAttr);  // of this graph: datasets are saved, and run elsewhere
+  node_ = std::move(node);
   if (ctx.HasAttr("output_types")) RETURN_IF_ERROR(ctx.GetAttr("output_types", &output_types_));
   if (ctx.HasAttr("Toutput_types")) RETURN_IF_ERROR(ctx.GetAttr("Toutput_types", &output_types_));
   if (ctx.HasAttr("output_shapes")) RETURN_IF_ERROR(ctx.GetAttr("output_shapes", &output_shapes_));
@@ -228,6 +231,7 @@ absl::Status ReadDeterminism(OpKernelConstruction& ctx, bool* deterministic) {
     RETURN_IF_ERROR(ctx.GetAttr("sloppy", &sloppy));
     *deterministic = !sloppy;
   }
+  if (IsDeterministic(ctx.node_def())) *deterministic = true;  // whatever the attribute says
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/data/seed_generator.h"
 
+#include "core/kernel/determinism.h"
 #include "core/random_bits.h"
 #include "core/tensor/resource_handle.h"
 #include "kernels/data/anonymous.h"
@@ -7,9 +8,10 @@
 
 namespace weir {
 
-Seeds Seeds::Resolve(int64_t seed, int64_t seed2) {
-  if (seed != 0 || seed2 != 0) return {seed, seed2};
-  return {static_cast<int64_t>(RandomBits()), static_cast<int64_t>(RandomBits())};
+absl::StatusOr<Seeds> Seeds::Resolve(const NodeInputs& inputs, int64_t seed, int64_t seed2) {
+  RETURN_IF_ERROR(CheckSeeds(inputs.ctx().node_def(), seed, seed2));
+  if (seed != 0 || seed2 != 0) return Seeds{seed, seed2};
+  return Seeds{static_cast<int64_t>(RandomBits()), static_cast<int64_t>(RandomBits())};
 }
 
 Seeds SeedGenerator::Generate() {
@@ -40,11 +42,14 @@ absl::StatusOr<std::shared_ptr<SeedGenerator>> SeedGeneratorFor(const NodeInputs
     ASSIGN_OR_RETURN(std::shared_ptr<SeedGenerator> given,
                      FindAnonymous<SeedGenerator>(inputs.ctx(), inputs.Get("seed_generator")));
     if (given != nullptr) return given;
-    if (!inputs.Has("seed")) return std::make_shared<SeedGenerator>(Seeds::Resolve(0, 0), reshuffle);
   }
-  ASSIGN_OR_RETURN(const int64_t seed, inputs.Int("seed"));
-  ASSIGN_OR_RETURN(const int64_t seed2, inputs.Int("seed2"));
-  return std::make_shared<SeedGenerator>(Seeds::Resolve(seed, seed2), reshuffle);
+  int64_t seed = 0, seed2 = 0;
+  if (inputs.Has("seed")) {
+    ASSIGN_OR_RETURN(seed, inputs.Int("seed"));
+    ASSIGN_OR_RETURN(seed2, inputs.Int("seed2"));
+  }
+  ASSIGN_OR_RETURN(const Seeds seeds, Seeds::Resolve(inputs, seed, seed2));
+  return std::make_shared<SeedGenerator>(seeds, reshuffle);
 }
 
 namespace {
@@ -60,7 +65,8 @@ class SeedGeneratorKernel : public OpKernel {
     if (inputs.Has("reshuffle")) {
       ASSIGN_OR_RETURN(reshuffle, inputs.Bool("reshuffle"));
     }
-    SetAnonymous(ctx, std::make_shared<SeedGenerator>(Seeds::Resolve(seed, seed2), reshuffle));
+    ASSIGN_OR_RETURN(const Seeds seeds, Seeds::Resolve(inputs, seed, seed2));
+    SetAnonymous(ctx, std::make_shared<SeedGenerator>(seeds, reshuffle));
     return absl::OkStatus();
   }
   bool IsExpensive() const override { return false; }

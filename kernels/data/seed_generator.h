@@ -38,8 +38,8 @@ class SampleStream {
 
 struct Seeds {
   int64_t seed = 0, seed2 = 0;
-  // Both zero: chosen at random.
-  static Seeds Resolve(int64_t seed, int64_t seed2);
+  // Both zero: chosen at random, which is INVALID_ARGUMENT if the node is deterministic.
+  static absl::StatusOr<Seeds> Resolve(const NodeInputs& inputs, int64_t seed, int64_t seed2);
 };
 
 // Thread-safe.

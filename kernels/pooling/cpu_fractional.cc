@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/kernel/determinism.h"
 #include "core/random_bits.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/binary_functors.h"
@@ -136,6 +137,7 @@ class FractionalPoolKernel : public OpKernel {
     if (!deterministic && (seed_ != 0 || seed2_ != 0)) {
       return errors::InvalidArgument("Both seed and seed2 should be 0 if deterministic is false.");
     }
+    RETURN_IF_ERROR(CheckSeeds(ctx.node_def(), seed_, seed2_));
     if (deterministic && seed_ == 0 && seed2_ == 0) {
       seed_ = static_cast<int64_t>(RandomBits());
       seed2_ = static_cast<int64_t>(RandomBits());

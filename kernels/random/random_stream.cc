@@ -1,5 +1,6 @@
 #include "kernels/random/random_stream.h"
 
+#include "core/kernel/determinism.h"
 #include "core/random_bits.h"
 #include "core/tensor/index_tensor.h"
 
@@ -20,6 +21,7 @@ absl::Status GuardedPhilox::Init(OpKernelConstruction& ctx) {
   int64_t seed, seed2;
   RETURN_IF_ERROR(ctx.GetAttr("seed", &seed));
   RETURN_IF_ERROR(ctx.GetAttr("seed2", &seed2));
+  RETURN_IF_ERROR(CheckSeeds(ctx.node_def(), seed, seed2));
   if (seed == 0 && seed2 == 0) {
     seed = static_cast<int64_t>(RandomBits());
     seed2 = static_cast<int64_t>(RandomBits());

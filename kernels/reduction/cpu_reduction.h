@@ -144,6 +144,9 @@ void FoldColumns(const void* in, int64_t offset, int64_t stride, int64_t begin, 
 
 constexpr int64_t kElementCost = 400;         // picoseconds
 constexpr int64_t kWorthSplitting = 100'000;  // elements
+// With at least as many rows or chunks of columns, each is folded as a whole. A constant rather than the number of
+// threads, so that the order of the additions, and with it the bits of the result, depends on the shape only.
+constexpr int64_t kManyTasks = 32;
 
 template <typename R>
 void FoldRows(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, void* out) {
@@ -151,7 +154,7 @@ void FoldRows(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, vo
     const typename R::Value value = R::Finish(sum, n);
     Store<typename R::In>(&value, out, row, 1);
   };
-  if (outer >= ctx.work_queue()->num_threads() || n < kWorthSplitting) {
+  if (outer >= kManyTasks || n < kWorthSplitting) {
     ParallelRanges(ctx, outer, n * kElementCost + 5000, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) finish(row, FoldRow<R>(in, row * n, n));
     });
@@ -171,10 +174,11 @@ void FoldRows(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, vo
   }
 }
 
-// The columns in chunks, and where there are too few chunks for the threads, the rows in parts.
+// The columns in chunks and, if there are few chunks, the rows in parts.
 template <typename R>
 void FoldBlocks(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, int64_t inner, void* out) {
   using Sum = typename R::Sum;
+  constexpr int64_t kLeastRows = 16;
   const int64_t chunks = (inner + kChunk - 1) / kChunk, tasks = outer * chunks;
   const auto width = [&](int64_t task) { return std::min(kChunk, inner - task % chunks * kChunk); };
   const auto fold = [&](int64_t task, int64_t begin, int64_t end, Sum* sums) {
@@ -185,8 +189,8 @@ void FoldBlocks(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, 
     for (int64_t c = 0; c < width(task); ++c) values[c] = R::Finish(sums[c], n);
     Store<typename R::In>(values, out, task / chunks * inner + task % chunks * kChunk, width(task));
   };
-  const int64_t threads = ctx.work_queue()->num_threads();
-  if (tasks >= 2 * threads || outer * n * inner < kWorthSplitting) {
+  const int64_t parts = std::min(kManyTasks / std::max<int64_t>(tasks, 1), n / kLeastRows);
+  if (parts <= 1 || outer * n * inner < kWorthSplitting) {
     ParallelRanges(ctx, tasks, n * std::min(inner, kChunk) * kElementCost + 20000, [&](int64_t begin, int64_t end) {
       Sum sums[kChunk];
       for (int64_t task = begin; task < end; ++task) {
@@ -196,18 +200,20 @@ void FoldBlocks(OpKernelContext& ctx, const void* in, int64_t outer, int64_t n, 
     });
     return;
   }
-  const int64_t parts = std::min(n, 4 * threads), height = (n + parts - 1) / parts;
+  std::vector<Sum> partial(tasks * parts * kChunk, R::Start());
+  const int64_t cost = n / parts * std::min(inner, kChunk) * kElementCost;
+  ParallelRanges(ctx, tasks * parts, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t part = i % parts;
+      fold(i / parts, part * n / parts, (part + 1) * n / parts, partial.data() + i * kChunk);
+    }
+  });
   for (int64_t task = 0; task < tasks; ++task) {
-    std::vector<Sum> sums(parts * kChunk, R::Start());
-    ParallelRanges(ctx, parts, height * width(task) * kElementCost, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        fold(task, part * height, std::min(n, (part + 1) * height), sums.data() + part * kChunk);
-      }
-    });
+    Sum* const sums = partial.data() + task * parts * kChunk;
     for (int64_t part = 1; part < parts; ++part) {
       for (int64_t c = 0; c < width(task); ++c) sums[c] = R::Merge(sums[c], sums[part * kChunk + c]);
     }
-    finish(task, sums.data());
+    finish(task, sums);
   }
 }
 

@@ -65,20 +65,11 @@ Example ExamplesOfStep(int step) {
   return example;
 }
 
-namespace {
-
-struct Training {
-  std::vector<PerReplica> inputs;
-  PerReplica losses;
-  Output mean_loss;
-  Operation train, initialize;
-  std::vector<Output> reads;
-};
-
-absl::StatusOr<Training> Build(Strategy& strategy, const LossFunction& loss, const MakeOptimizer& make_optimizer) {
+absl::StatusOr<Training> BuildTraining(Strategy& strategy, const LossFunction& loss,
+                                       const MakeOptimizer& make_optimizer) {
   const Scope& scope = strategy.Scope();
   Training training;
-  const ResourceVariable global_step = GlobalStep(scope);
+  training.global_step = GlobalStep(scope);
   for (const DataType dtype : {DT_FLOAT, DT_INT32, DT_FLOAT}) {
     training.inputs.push_back(Placeholders(strategy, dtype));
   }
@@ -90,26 +81,33 @@ absl::StatusOr<Training> Build(Strategy& strategy, const LossFunction& loss, con
   training.losses = results[0];
   training.mean_loss = strategy.Reduce(ReduceOp::kMean, results[0]);
   const std::unique_ptr<Optimizer> optimizer = make_optimizer();
-  training.train = strategy.Minimize(*optimizer, results[0], global_step);
+  training.train = strategy.Minimize(*optimizer, results[0], training.global_step);
   training.initialize = InitializeAll(scope);
   for (const ResourceVariable& variable : scope.variables()) training.reads.push_back(variable.Read(scope));
   RETURN_IF_ERROR(scope.status());
   return training;
 }
 
+absl::StatusOr<FeedList> FeedsOfStep(const Strategy& strategy, const Training& training, int step) {
+  const Example example = ExamplesOfStep(step);
+  const Tensor* parts[] = {&example.features, &example.ids, &example.targets};
+  const int size = kGlobalBatch / strategy.num_replicas_in_sync();
+  const int rows = size * training.inputs[0].size(), first = size * strategy.first_replica();
+  FeedList feeds;
+  for (int k = 0; k < 3; ++k) {
+    ASSIGN_OR_RETURN(FeedList own, SplitBatch(training.inputs[k], Rows(*parts[k], first, rows)));
+    feeds.insert(feeds.end(), own.begin(), own.end());
+  }
+  return feeds;
+}
+
+namespace {
+
 absl::StatusOr<TrainedModel> Steps(const Strategy& strategy, Session& session, const Training& training,
                                    const Output& loss) {
   TrainedModel trained;
-  const int size = kGlobalBatch / strategy.num_replicas_in_sync();
   for (int step = 0; step < kSteps; ++step) {
-    const Example example = ExamplesOfStep(step);
-    const Tensor* parts[] = {&example.features, &example.ids, &example.targets};
-    const int rows = size * training.inputs[0].size(), first = size * strategy.first_replica();
-    FeedList feeds;
-    for (int k = 0; k < 3; ++k) {
-      ASSIGN_OR_RETURN(FeedList own, SplitBatch(training.inputs[k], Rows(*parts[k], first, rows)));
-      feeds.insert(feeds.end(), own.begin(), own.end());
-    }
+    ASSIGN_OR_RETURN(const FeedList feeds, FeedsOfStep(strategy, training, step));
     ASSIGN_OR_RETURN(const std::vector<Tensor> fetched, session.Run(feeds, {loss}, {training.train}));
     trained.losses.push_back(fetched[0].scalar<float>());
   }
@@ -123,7 +121,7 @@ absl::StatusOr<TrainedModel> Steps(const Strategy& strategy, Session& session, c
 
 absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
                                           const MakeOptimizer& make_optimizer) {
-  ASSIGN_OR_RETURN(const Training training, Build(strategy, loss, make_optimizer));
+  ASSIGN_OR_RETURN(const Training training, BuildTraining(strategy, loss, make_optimizer));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, make_session(strategy.Scope()));
   RETURN_IF_ERROR(session->RunTargets({training.initialize}));
   if (const auto* ps = dynamic_cast<ParameterServerStrategy*>(&strategy); ps != nullptr && ps->start().valid()) {
@@ -135,7 +133,7 @@ absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession&
 absl::StatusOr<TrainedModel> TrainBetweenGraphs(Strategy& strategy, const std::string& target, const LossFunction& loss,
                                                 const MakeOptimizer& make_optimizer, const StartWorker& start,
                                                 const std::function<Operation(Strategy&)>& beside) {
-  ASSIGN_OR_RETURN(const Training training, Build(strategy, loss, make_optimizer));
+  ASSIGN_OR_RETURN(const Training training, BuildTraining(strategy, loss, make_optimizer));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Connect(target, strategy.Scope()));
   RETURN_IF_ERROR(start(strategy, *session, training.initialize));
   const Operation update = beside(strategy);

@@ -37,6 +37,20 @@ using LossFunction = std::function<Output(const ReplicaContext& replica, const O
 using MakeOptimizer = std::function<std::unique_ptr<Optimizer>()>;
 using MakeSession = std::function<absl::StatusOr<std::unique_ptr<Session>>(const Scope& scope)>;
 
+// The model in the strategy's graph.
+struct Training {
+  std::vector<PerReplica> inputs;
+  PerReplica losses;
+  Output mean_loss;
+  ResourceVariable global_step;
+  Operation train, initialize;
+  std::vector<Output> reads;  // of the scope's variables, in their order
+};
+absl::StatusOr<Training> BuildTraining(Strategy& strategy, const LossFunction& loss,
+                                       const MakeOptimizer& make_optimizer);
+// The part of ExamplesOfStep(step) that the replicas of this graph see.
+absl::StatusOr<FeedList> FeedsOfStep(const Strategy& strategy, const Training& training, int step);
+
 // Trains for kSteps, all replicas in one graph.
 absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession& make_session, const LossFunction& loss,
                                           const MakeOptimizer& make_optimizer);

@@ -5,16 +5,19 @@
 #include <map>
 #include <optional>
 
+#include "core/kernel/determinism.h"
 #include "core/logging.h"
 #include "kernels/data/buffered_iterator.h"
 #include "kernels/data/dataset_kernel.h"
 #include "kernels/data/family.h"
+#include "kernels/data/stateful_functions.h"
 
 namespace weir {
 namespace {
 
 // More slots than this are opened only as the rotation comes to them.
 constexpr int64_t kMaxOpenAhead = 64;
+constexpr int64_t kCycleIfDeterministic = 8;
 
 class InterleaveDataset : public UnaryDataset {
  public:
@@ -287,6 +290,7 @@ class InterleaveKernel : public DatasetKernel {
  protected:
   absl::Status InitDataset(OpKernelConstruction& ctx) override {
     sequential_ = ctx.op() == "InterleaveDataset";
+    deterministic_ = IsDeterministic(ctx.node_def());
     bool ignored;  // the order that is kept is one of those that need not be kept
     return ReadDeterminism(ctx, &ignored);
   }
@@ -297,12 +301,16 @@ class InterleaveKernel : public DatasetKernel {
     options.function = inputs.Function("f", "other_arguments");
     ASSIGN_OR_RETURN(options.cycle_length, inputs.Int("cycle_length"));
     const bool fixed_cycle = options.cycle_length != -1;
-    if (options.cycle_length == -1) options.cycle_length = inputs.ctx().work_queue()->num_threads();
+    // The order of the elements follows from the length of the cycle.
+    if (!fixed_cycle) {
+      options.cycle_length = deterministic_ ? kCycleIfDeterministic : inputs.ctx().work_queue()->num_threads();
+    }
     RETURN_IF_ERROR(CheckPositive("cycle_length", options.cycle_length));
     ASSIGN_OR_RETURN(options.block_length, inputs.Int("block_length"));
     RETURN_IF_ERROR(CheckPositive("block_length", options.block_length));
     options.buffer_size = std::min<int64_t>(options.block_length, kMaxOpenAhead);
     RETURN_IF_ERROR(ReadParallelism(inputs, fixed_cycle, &options));
+    if (CallsInOrder(inputs)) options.open_ahead = 0;
     return std::make_shared<InterleaveDataset>(options.open_ahead > 0 ? "ParallelInterleave" : "Interleave", input,
                                                inputs.node(), std::move(options));
   }
@@ -338,7 +346,7 @@ class InterleaveKernel : public DatasetKernel {
     return absl::OkStatus();
   }
 
-  bool sequential_ = false;
+  bool sequential_ = false, deterministic_ = false;
 };
 
 }  // namespace

@@ -1,12 +1,14 @@
 // map, one element after the other.
 #include "kernels/data/family.h"
 #include "kernels/data/map_function.h"
+#include "kernels/data/stateful_functions.h"
 
 namespace weir {
 
 absl::StatusOr<int64_t> ParallelCalls(const NodeInputs& inputs) {
   ASSIGN_OR_RETURN(const int64_t calls, inputs.Int("num_parallel_calls"));
   if (calls < 1 && calls != -1) return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
+  if (CallsInOrder(inputs)) return 1;
   return calls == -1 ? inputs.ctx().work_queue()->num_threads() : calls;
 }
 

@@ -55,7 +55,8 @@ class SamplingKernel : public DatasetKernel {
     if (rate.dtype() != DT_FLOAT || rate.dims() != 0) return errors::InvalidArgument("`rate` must be a scalar");
     ASSIGN_OR_RETURN(const int64_t seed, inputs.Int("seed"));
     ASSIGN_OR_RETURN(const int64_t seed2, inputs.Int("seed2"));
-    return std::make_shared<SamplingDataset>(input, rate.scalar<float>(), Seeds::Resolve(seed, seed2));
+    ASSIGN_OR_RETURN(const Seeds seeds, Seeds::Resolve(inputs, seed, seed2));
+    return std::make_shared<SamplingDataset>(input, rate.scalar<float>(), seeds);
   }
 };
 

@@ -1,6 +1,7 @@
 // MatMul and the batched products.
 #include <algorithm>
 
+#include "core/kernel/determinism.h"
 #include "kernels/device/epilogue.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/linalg/family.h"
@@ -15,11 +16,20 @@ constexpr int64_t kPicosecondsPerMultiply = 15;
 // whole product would wait for that thread.
 constexpr int64_t kWorthSplitting = 150'000'000;  // 150 us
 
+// How a product is divided into blocks of rows or columns, at most one for each 16 of the longer side. The bits of an
+// element may depend on its block: libraries choose their code by the block's shape.
+int64_t BlocksOf(OpKernelContext& ctx, int64_t cost, int64_t side, bool deterministic) {
+  if (cost < kWorthSplitting) return 1;
+  if (!deterministic) return std::min<int64_t>(ctx.work_queue()->num_threads(), (side + 15) / 16);
+  constexpr int64_t kMostBlocks = 8, kLeastExtent = 64;
+  return std::clamp<int64_t>(std::min(2 * cost / kWorthSplitting, side / kLeastExtent), 1, kMostBlocks);
+}
+
 // Computes `batch` products, split over the device's threads. a_at and b_at give the operands of one product in bytes
 // from g.a and g.b; products lie one after another in g.c. Each thread applies `epilogue`, if any, to its share.
 template <typename AAt, typename BAt>
-void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType type, int64_t batch, AAt a_at, BAt b_at,
-                  const BoundEpilogue* epilogue = nullptr) {
+void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType type, int64_t batch, bool deterministic,
+                  AAt a_at, BAt b_at, const BoundEpilogue* epilogue = nullptr) {
   const int64_t size = DataTypeSize(type);
   const auto rows = [&](int64_t item, int64_t begin, int64_t end) {
     GemmArgs part = g;
@@ -46,20 +56,21 @@ void ParallelGemm(OpKernelContext& ctx, Gemm gemm, const GemmArgs& g, DataType t
     });
     return;
   }
-  // One block of rows or columns per thread, where that pays. Each thread brings its share of the operand that is
+  // Blocks of rows or columns, one per thread where that pays. Each thread brings its share of the operand that is
   // split, and the whole other one, into the library's order: so the longer side of the result is the one to split.
   const bool by_columns = g.n > g.m;
   const int64_t side = by_columns ? g.n : g.m;
-  const int64_t threads = ctx.work_queue()->num_threads();
-  const int64_t blocks = g.m * row_cost < kWorthSplitting ? 1 : std::min<int64_t>(threads, (side + 15) / 16);
+  const int64_t blocks = BlocksOf(ctx, g.m * row_cost, side, deterministic);
   const int64_t extent = ((side + blocks - 1) / blocks + 15) / 16 * 16;
   ParallelRanges(ctx, blocks, blocks == 1 ? 1 : g.m * row_cost / blocks, [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * extent, last = std::min(side, end * extent);
-    if (first >= last) return;
-    if (by_columns) {
-      columns(first, last);
-    } else {
-      rows(0, first, last);
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * extent, last = std::min(side, first + extent);
+      if (first >= last) return;
+      if (by_columns) {
+        columns(first, last);
+      } else {
+        rows(0, first, last);
+      }
     }
   });
 }
@@ -72,6 +83,7 @@ class MatMulKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("transpose_a", &transpose_a_));
     RETURN_IF_ERROR(ctx.GetAttr("transpose_b", &transpose_b_));
     gemm_ = FindGemm(ctx.input_types()[0]);
+    deterministic_ = IsDeterministic(ctx.node_def());
     return absl::OkStatus();
   }
 
@@ -104,12 +116,13 @@ class MatMulKernel : public OpKernel {
     g.c = c->raw_data();
     g.ldc = g.n;
     const auto at_start = [](int64_t) { return int64_t{0}; };
-    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, at_start, at_start, epilogue.has_value() ? &*epilogue : nullptr);
+    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, deterministic_, at_start, at_start,
+                 epilogue.has_value() ? &*epilogue : nullptr);
     return absl::OkStatus();
   }
 
  private:
-  bool transpose_a_ = false, transpose_b_ = false;
+  bool transpose_a_ = false, transpose_b_ = false, deterministic_ = false;
   Gemm gemm_ = nullptr;
   std::optional<Epilogue> epilogue_;
 };
@@ -122,6 +135,7 @@ class BatchMatMulKernel : public OpKernel {
     RETURN_IF_ERROR(ctx.GetAttr("adj_y", &adj_y_));
     broadcast_ = ctx.op() != "BatchMatMul";
     gemm_ = FindGemm(ctx.input_types()[0]);
+    deterministic_ = IsDeterministic(ctx.node_def());
     return absl::OkStatus();
   }
 
@@ -148,7 +162,7 @@ class BatchMatMulKernel : public OpKernel {
       return at;
     };
     ParallelGemm(
-        ctx, gemm_, g, output->dtype(), batch,
+        ctx, gemm_, g, output->dtype(), batch, deterministic_,
         [&](int64_t i) { return offset(i, sizes.batches.x_steps) * g.m * g.k * size; },
         [&](int64_t i) { return offset(i, sizes.batches.y_steps) * g.k * g.n * size; });
     return absl::OkStatus();
@@ -170,7 +184,7 @@ class BatchMatMulKernel : public OpKernel {
     return g;
   }
 
-  bool adj_x_ = false, adj_y_ = false, broadcast_ = false;
+  bool adj_x_ = false, adj_y_ = false, broadcast_ = false, deterministic_ = false;
   Gemm gemm_ = nullptr;
 };
 
