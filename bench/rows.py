@@ -153,20 +153,28 @@ class SaveStall:
     name: str
     work: str
     mib: int
+    variables: str = "dense"
     unit: str = "ms"
     rounds: int = 3
     peer: str = "in_steps"
     steps: int = 50
+    saves: bool = True  # False: the steps alone
 
     def open(self, side, graphs):
         folder = tempfile.TemporaryDirectory(prefix="weir-bench-", dir=graphs)
-        runner = side.save_stall(self.mib, folder.name, "background" if side.name == "weir" else "in_steps")
+        mode = "none" if not self.saves else "background" if side.name == "weir" else "in_steps"
+        runner = side.save_stall(self.mib, folder.name, mode, self.variables)
 
         def close():
             runner.close()
             folder.cleanup()
 
         return lambda: runner.seconds(self.steps), close
+
+
+SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
+PS = {"ps": 1, "worker": 1}
+TCP = ("--no-shared-memory",)
 
 
 def all_reduces():
@@ -204,9 +212,30 @@ def commits():
                    rounds=rounds) for graph, work, workers, rounds in rows]
 
 
-SCALE = {"s": 1, "ms": 1e3, "µs": 1e6, "MiB": 1}
-PS = {"ps": 1, "worker": 1}
-TCP = ("--no-shared-memory",)
+def safeguards():
+    """What a safeguard of servers costs: one alone, beside servers without it."""
+    prices = (("leases", "leases of sessions and masters", (), ("--session-lease", "inf", "--master-lease", "inf")),
+              ("journal", "the journal and its log of requests", ("--journal", "FOLDER/journal"), ()))
+    works = (("null", "null step on 1 worker process", "workers_1", {"worker": 1}, "µs", 31),
+             ("rows", "pull and push 4,096 rows of 64", "rows_1", PS, "ms", 21),
+             ("dense", "pull and push a dense 100 MB variable", "dense_1", PS, "ms", 7),
+             ("mlp", "MLP 784-512-512-10, batch 100, SGD on a parameter server", "scaling_1", PS, "ms", 21))
+    return [Steps(f"price_{price}_{name}", f"price of {words}: {work}", unit, graph=graph, jobs=jobs, rounds=rounds,
+                  weir_flags=with_it, peer_flags=without, peer="without")
+            for price, words, with_it, without in prices for name, work, graph, jobs, unit, rounds in works]
+
+
+def save_stalls():
+    work = "longest step over the median"
+    sizes = (("384m", "384 MiB", 384, "dense", 50, 3), ("4g_dense", "4 GiB", 4096, "dense", 45, 1),
+             ("4g_rows", "4 GiB of tables", 4096, "rows", 1000, 1))
+    return [*[SaveStall("save_stall" if name == "384m" else f"save_stall_{name}", f"{work} while {words} are saved", mib,
+                        variables, rounds=rounds, steps=steps, peer="in_steps" if name == "384m" else "tensorflow")
+              for name, words, mib, variables, steps, rounds in sizes],
+            *[SaveStall(f"save_noise_{name}", f"{work} without saves, {words}", mib, variables, rounds=rounds, steps=steps,
+                        peer="tensorflow", saves=False) for name, words, mib, variables, steps, rounds in sizes]]
+
+
 ROWS = [
     Steps("noop_chain", "chain of 1,000 NoOps"),
     Steps("noop_chains_8", "8 chains of 1,000 NoOps"),
@@ -232,6 +261,7 @@ ROWS = [
     *on_workers("rows", "pull and push 4,096 rows of 64 of a variable, Zipf keys"),
     *on_workers("embedding", "pull and push 4,096 rows of 64 of an embedding table, Zipf keys"),
     *commits(),
+    *safeguards(),
     *all_reduces(),
     *streams(),
     *on_workers("scaling", "weak scaling: MLP 784-512-512-10, batch 100 a worker, SGD on a parameter server"),
@@ -245,7 +275,7 @@ ROWS = [
     Steps("convnet", "three-layer convnet 32x32x3, batch 32, SGD", "ms"),
     Steps("checkpoint_save", "save a checkpoint of 1 GiB", "s", rounds=3),
     Steps("checkpoint_restore", "restore a checkpoint of 1 GiB", "s", rounds=3),
-    SaveStall("save_stall", "longest step over the median while 384 MiB are saved", mib=384),
+    *save_stalls(),
     Steps("input_records", "input: TFRecords of 100 bytes, batch 512, per record", per=512),
     Steps("input_images", "input: images of 28x28 from TFRecords, parsed, shuffled, batch 128, per image", per=128),
     Steps("input_csv", "input: CSV of 11 columns, shuffled, batch 256, per record", per=256),
@@ -256,6 +286,8 @@ ROWS = [
 
 def measure(row, sides, graphs):
     """{side name: median in the row's unit}; a side that fails has its reason instead of a number."""
+    if isinstance(row, SaveStall) and len(sides) > 1:  # together they would need twice the memory
+        return {name: result for side in sides for name, result in measure(row, [side], graphs).items()}
     rounds, closers, results = {}, [], {}
     try:
         for side in sides:

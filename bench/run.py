@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def main():
         sys.exit(f"bench: no row {', '.join(sorted(unknown))}; rows are: {names}")
 
     weir, peers = Weir(options.programs), {name: Weir(options.programs, name) for name in
-                                           ("by_hand", "no_straggler", "calls", "in_steps", "uncommitted")}
+                                           ("by_hand", "no_straggler", "calls", "in_steps", "uncommitted", "without")}
     if options.peer_python:
         peers["tensorflow"] = TensorFlow(options.programs, options.peer_python)
     if (options.programs / "gloo_peer").exists():
@@ -65,7 +66,8 @@ def main():
                 continue
             peer = peers.get(row.peer)
             sides = [weir] + ([peer] if peer else [])
-            lines.append(row_line(row, measure(row, sides, Path(graphs)), peer and peer.name))
+            load = os.getloadavg()[0]
+            lines.append({**row_line(row, measure(row, sides, Path(graphs)), peer and peer.name), "load": load})
             print(json.dumps(lines[-1], ensure_ascii=False), flush=True)
     print("\n" + table(lines))
     return 0 if all(line["weir"] is not None for line in lines) else 1

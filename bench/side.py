@@ -76,7 +76,8 @@ class Cluster:
             for index in range(len(addresses)):
                 ready_files.append(Path(self.folder.name) / f"{job}-{index}.ready")
                 log = open(f"{ready_files[-1]}.log", "w")
-                command = side.server_command(json.dumps(self.tasks), job, index, str(ready_files[-1]), weir_flags)
+                flags = [flag.replace("FOLDER", self.folder.name) for flag in weir_flags]
+                command = side.server_command(json.dumps(self.tasks), job, index, str(ready_files[-1]), flags)
                 self.processes.append(subprocess.Popen(command, env=side.env, stdout=log, stderr=log))
                 log.close()
         try:
@@ -122,8 +123,8 @@ class Weir:
         return Runner([str(self.programs / "weir_straggler"), str(self.programs / "weir"), str(slowdown),
                        str(backup_workers)], self.env)
 
-    def save_stall(self, mib, folder, mode):
-        return Runner([str(self.programs / "weir_save_stall"), str(mib), folder, mode], self.env)
+    def save_stall(self, mib, folder, mode, variables):
+        return Runner([str(self.programs / "weir_save_stall"), str(mib), folder, mode, variables], self.env)
 
     def server_command(self, cluster, job, index, ready_file, weir_flags):
         return [str(self.programs / "weir"), "server", "--job", job, "--index", str(index), "--cluster", cluster,
@@ -140,6 +141,10 @@ class TensorFlow:
 
     def runner(self, graph, target=None):
         return Runner([str(self.programs / "tensorflow_peer"), str(graph)] + ([target] if target else []), self.env)
+
+    def save_stall(self, mib, folder, mode, variables):
+        return Runner([self.python, str(HERE / "peer" / "tensorflow_save_stall.py"), str(mib), folder, mode, variables],
+                      self.env)
 
     def server_command(self, cluster, job, index, ready_file, weir_flags):
         return [self.python, str(HERE / "peer" / "tensorflow_server.py"), cluster, job, str(index), ready_file]

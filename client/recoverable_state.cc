@@ -248,6 +248,8 @@ absl::Status RecoverableState::BeginSave(Session& session, int64_t step) {
   return absl::OkStatus();
 }
 
+absl::Status RecoverableState::ReserveSnapshot(Session& session) { return own_saver().ReserveSnapshot(session); }
+
 absl::Status RecoverableState::FinishSave(Session& session) {
   return own_saver().Save(session, prefix(), begun_.step, begun_.options).status();
 }

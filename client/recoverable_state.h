@@ -59,6 +59,9 @@ class RecoverableState {
   // options.states all is saved at BeginSave. No other call may come between the two.
   absl::Status BeginSave(Session& session, int64_t step);
   absl::Status FinishSave(Session& session);
+  // See Saver: makes memory for the next BeginSave ready; may run on another thread beside steps.
+  absl::Status ReserveSnapshot(Session& session);
+  int64_t snapshot_bytes() const { return is_saved() ? own_saver().snapshot_bytes() : 0; }
 
   bool is_saved() const { return saver_ != nullptr || positions_ != nullptr; }
 

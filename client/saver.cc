@@ -105,52 +105,86 @@ Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverO
   num_shards_ = static_cast<int>(shards.size());
   const Scope inner = scope.Root().SubScope("save");
   prefix_ = ops::Placeholder(inner.WithName("prefix"), DT_STRING, {.shape = TensorShape()});
-  AddSave(inner, shards);
+  AddPrefixes(inner, shards);
+  save_ = AddSave(inner, shards, false);
+  if (options_.snapshots) {
+    const Scope beside = inner.SubScope("snapshot");
+    save_snapshot_ = AddSave(beside, shards, true);
+    AddReserve(beside, shards);
+  }
   AddRestore(inner, shards);
 }
 
-Output Saver::AddSnapshot(const Scope& on_device, const Output& value, int64_t elements) {
+Output Saver::Keep(const Scope& on_device, const Output& value, bool shared) {
   Kept kept;
-  kept.is_copied = elements <= kSmallElements;
-  kept.capture = ops::GetSessionHandle(on_device, kept.is_copied ? ops::DeepCopy(on_device, value) : value);
+  kept.capture = ops::GetSessionHandle(on_device, shared ? ops::DeepCopy(on_device, value) : value);
   kept.handle = ops::Placeholder(on_device.WithName("handle"), DT_STRING, {.shape = TensorShape()});
-  const Output kept_value = ops::GetSessionTensor(on_device, kept.handle, value.type());
-  kept.copy = ops::GetSessionHandle(on_device, ops::DeepCopy(on_device, kept_value));
   kept.remove = ops::DeleteSessionTensor(on_device, kept.handle);
   kept_.push_back(kept);
-  return kept_value;
+  return ops::GetSessionTensor(on_device, kept.handle, value.type());
 }
 
-void Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards) {
-  std::vector<Operation> saves;
+Output Saver::KeepVariable(const Scope& on_device, const ResourceVariable& variable) {
+  const bool is_small = variable.shape().num_elements() <= kSmallElements;
+  const bool is_aggregated =
+      !variable.copies().empty() && variable.options().synchronization == VariableSynchronization::kOnRead;
+  if (is_small || is_aggregated || !IsPlainType(variable.dtype())) {
+    return Keep(on_device, variable.Read(on_device), true);
+  }
+  return Keep(on_device, ops::SnapshotVariable(on_device, variable.handle()), false);
+}
+
+void Saver::AddPrefixes(const Scope& scope, const std::vector<Shard>& shards) {
   for (const Shard& shard : shards) {
-    const Scope on_device = scope.WithDevice(shard.device);
     shard_prefixes_.push_back(
-        ops::Placeholder(on_device.WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
+        ops::Placeholder(scope.WithDevice(shard.device).WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
+    for (const ResourceVariable& variable : shard.variables) names_.push_back(variable.options().save_name);
+    for (const Saveable& saveable : shard.saveables) names_.push_back(saveable.name);
+  }
+  all_shard_prefixes_ = ops::Placeholder(scope.WithDevice(shards[0].device).WithName("all_shard_prefixes"), DT_STRING);
+}
+
+Operation Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards, bool of_snapshot) {
+  std::vector<Operation> saves;
+  for (size_t k = 0; k < shards.size(); ++k) {
+    const Shard& shard = shards[k];
+    const Scope on_device = scope.WithDevice(shard.device);
     std::vector<tstring> names, slices;
     OutputList values;
     for (const ResourceVariable& variable : shard.variables) {
       names.push_back(variable.options().save_name);
       slices.push_back(variable.options().save_slice);
-      values.push_back(variable.Read(on_device));
+      values.push_back(of_snapshot ? KeepVariable(on_device, variable) : variable.Read(on_device));
     }
     for (const Saveable& saveable : shard.saveables) {
       names.push_back(saveable.name);
-      values.push_back(saveable.save(on_device));
-    }
-    for (size_t i = 0; options_.snapshots && i < values.size(); ++i) {
-      const bool is_variable = i < shard.variables.size();
-      values[i] = AddSnapshot(on_device, values[i], is_variable ? shard.variables[i].shape().num_elements() : 0);
+      const Output value = saveable.save(on_device);
+      values.push_back(of_snapshot ? Keep(on_device, value, true) : value);
     }
     slices.resize(names.size());
-    names_.insert(names_.end(), names.begin(), names.end());
-    saves.push_back(ops::SaveV2(on_device, shard_prefixes_.back(), Tensor::Vector<tstring>(names),
+    saves.push_back(ops::SaveV2(on_device, shard_prefixes_[k], Tensor::Vector<tstring>(names),
                                 Tensor::Vector<tstring>(slices), InputList(values.begin(), values.end())));
   }
-  const Scope first = scope.WithDevice(shards[0].device);
-  all_shard_prefixes_ = ops::Placeholder(first.WithName("all_shard_prefixes"), DT_STRING);
-  save_ = ops::MergeV2Checkpoints(first.WithControlDependencies(saves), all_shard_prefixes_, prefix_,
-                                  {.delete_old_dirs = true});
+  return ops::MergeV2Checkpoints(scope.WithDevice(shards[0].device).WithControlDependencies(saves), all_shard_prefixes_,
+                                 prefix_, {.delete_old_dirs = true});
+}
+
+void Saver::AddReserve(const Scope& scope, const std::vector<Shard>& shards) {
+  std::vector<Operation> last;
+  for (const Shard& shard : shards) {
+    const Scope on_device = scope.WithDevice(shard.device);
+    // One after another, so that no more than one thread of a device is busy with it.
+    std::vector<Operation> before;
+    int64_t bytes = 0;
+    for (const ResourceVariable& variable : shard.variables) {
+      bytes += variable.shape().num_elements() * static_cast<int64_t>(DataTypeSize(variable.dtype()));
+      if (variable.shape().num_elements() <= kSmallElements) continue;
+      before = {ops::ReserveVariableSnapshot(on_device.WithControlDependencies(before), variable.handle())};
+    }
+    last.insert(last.end(), before.begin(), before.end());
+    snapshot_bytes_ = std::max(snapshot_bytes_, bytes);
+  }
+  reserve_ = ops::NoOp(scope.WithControlDependencies(last).WithName("reserve"));
 }
 
 void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
@@ -215,16 +249,7 @@ absl::StatusOr<Saver::Snapshot> Saver::TakeSnapshot(Session& session) const {
   return snapshot;
 }
 
-absl::Status Saver::Detach(Session& session, Snapshot* snapshot) const {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].is_copied) continue;
-    const Tensor shared = Tensor::Scalar<tstring>(snapshot->handles[i]);
-    ASSIGN_OR_RETURN(const std::vector<Tensor> copy, session.Run({{kept_[i].handle, shared}}, {kept_[i].copy}));
-    snapshot->handles[i] = copy[0].scalar<tstring>();
-    RETURN_IF_ERROR(session.Run({{kept_[i].handle, shared}}, {}, {kept_[i].remove}).status());
-  }
-  return absl::OkStatus();
-}
+absl::Status Saver::ReserveSnapshot(Session& session) const { return session.RunTargets({reserve_}); }
 
 absl::Status Saver::Release(Session& session, const Snapshot& snapshot) const {
   FeedList feeds;
@@ -247,10 +272,10 @@ absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, co
     feeds.emplace_back(shard_prefixes_[i], Tensor::Scalar<tstring>(shard_prefixes.back()));
   }
   feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(shard_prefixes));
-  for (size_t i = 0; i < kept_.size(); ++i) {
+  for (size_t i = 0; snapshot != nullptr && i < kept_.size(); ++i) {
     feeds.emplace_back(kept_[i].handle, Tensor::Scalar<tstring>(snapshot->handles[i]));
   }
-  RETURN_IF_ERROR(session.Run(feeds, {}, {save_}).status());
+  RETURN_IF_ERROR(session.Run(feeds, {}, {snapshot != nullptr ? save_snapshot_ : save_}).status());
   return staged;
 }
 
@@ -259,17 +284,10 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
   const CheckpointLease* const lease = options.lease;
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
   const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
-  Snapshot snapshot;
-  if (options.snapshot != nullptr) {
-    snapshot = *options.snapshot;
-  } else if (options_.snapshots) {
-    ASSIGN_OR_RETURN(snapshot, TakeSnapshot(session));
-  }
   const std::string temporary = absl::StrCat(path, TemporarySuffix());
   const auto save = [&]() -> absl::Status {
     if (lease != nullptr) RETURN_IF_ERROR(lease->Check());
-    if (options_.snapshots) RETURN_IF_ERROR(Detach(session, &snapshot));
-    ASSIGN_OR_RETURN(const std::string staged, Stage(session, files, temporary, &snapshot));
+    ASSIGN_OR_RETURN(const std::string staged, Stage(session, files, temporary, options.snapshot));
     ASSIGN_OR_RETURN(const CheckpointManifest manifest, DescribeStaged(files, staged, path, options));
     const auto publish = [&]() -> absl::Status {
       RETURN_IF_ERROR(PublishCheckpoint(files, staged, path, manifest));
@@ -281,7 +299,7 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
   };
   absl::Status saved = save();
   // A task that was lost has lost its part of the snapshot too; the rest goes with the session.
-  if (options_.snapshots) Release(session, snapshot).IgnoreError();
+  if (options.snapshot != nullptr) Release(session, *options.snapshot).IgnoreError();
   if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
   // The new holder of the lease removes the temporary files of this save, so it may fail in other ways too.
   if (!saved.ok() && lease != nullptr && !IsLeaseLost(saved)) {

@@ -21,8 +21,7 @@ struct SaverOptions {
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
   std::vector<Saveable> saveables;  // additional state to save and restore
   bool no_variables = false;        // only the saveables
-  // Save writes a snapshot, so that steps may run meanwhile.
-  bool snapshots = false;
+  bool snapshots = false;           // allows TakeSnapshot
 };
 
 // Adds save and restore ops to a graph, one shard per device with saved state: every task writes its state to a
@@ -31,14 +30,16 @@ struct SaverOptions {
 // once built, except that saves must not overlap.
 class Saver {
  public:
-  // The values of one moment, kept by their tasks for the session. Updates of the variables copy what it still shares.
+  // The values of one moment, kept by their tasks for the session. Taking it copies nothing large (variables on GPUs
+  // are copied there): while it exists, updates of all elements write to another buffer, updates of rows copy the rows.
   struct Snapshot {
     std::vector<tstring> handles;  // one an entry
   };
   struct SaveOptions {
     const CheckpointLease* lease = nullptr;  // of the directory; null: none
     std::vector<std::string> beside;         // checkpoints in the same directory or below that this one builds on
-    // To write, with SaverOptions::snapshots; is released. Null: one of this moment.
+    // To write, at low priority, because steps run meanwhile; is released. Null: the variables as they are; no step may
+    // run, unless values of different steps are acceptable.
     const Snapshot* snapshot = nullptr;
   };
 
@@ -52,8 +53,14 @@ class Saver {
   absl::StatusOr<std::string> Save(Session& session, const std::string& prefix, int64_t step) const {
     return Save(session, prefix, step, SaveOptions());
   }
-  // With SaverOptions::snapshots; takes references, and writes nothing. No step may run.
+  // With SaverOptions::snapshots; writes nothing. No step may run.
   absl::StatusOr<Snapshot> TakeSnapshot(Session& session) const;
+  // Makes tasks hold memory for the next snapshot ready, so that no step waits for it: a second buffer for each
+  // variable whose elements were all updated at once. May run beside steps, at low priority. RESOURCE_EXHAUSTED names a
+  // task that has too little.
+  absl::Status ReserveSnapshot(Session& session) const;
+  // The most bytes that a snapshot may take on one device: all variables there.
+  int64_t snapshot_bytes() const { return snapshot_bytes_; }
   // Writes `path` only.
   absl::Status SaveTo(Session& session, const std::string& path) const;
   // NotFound or DataLoss names the file; FailedPrecondition or InvalidArgument a variable whose shape or type differs.
@@ -85,13 +92,16 @@ class Saver {
                                     const Snapshot* snapshot) const;
   absl::Status StageAndPublish(Session& session, const std::string& path, const SaveOptions& options,
                                std::optional<int64_t> step) const;
-  // Copies what the snapshot shares with variables, a tensor at a time: an update that comes later has nothing to copy.
-  absl::Status Detach(Session& session, Snapshot* snapshot) const;
   absl::Status Release(Session& session, const Snapshot& snapshot) const;
-  // Returns the kept value. `elements`: 0 if unknown.
-  Output AddSnapshot(const Scope& on_device, const Output& value, int64_t elements);
+  // Adds ops that keep the present value of a variable; returns what SaveV2 then writes.
+  Output KeepVariable(const Scope& on_device, const ResourceVariable& variable);
+  // Adds ops that keep `value`, which is copied if it is `shared` with updates in place.
+  Output Keep(const Scope& on_device, const Output& value, bool shared);
   std::vector<Shard> MakeShards(const std::vector<ResourceVariable>& variables) const;
-  void AddSave(const Scope& scope, const std::vector<Shard>& shards);
+  void AddPrefixes(const Scope& scope, const std::vector<Shard>& shards);
+  // Adds ops that write all entries, or their values in a snapshot.
+  Operation AddSave(const Scope& scope, const std::vector<Shard>& shards, bool of_snapshot);
+  void AddReserve(const Scope& scope, const std::vector<Shard>& shards);
   void AddRestore(const Scope& scope, const std::vector<Shard>& shards);
 
   const SaverOptions options_;
@@ -101,15 +111,14 @@ class Saver {
   struct Kept {
     Output capture;  // keeps the current value; its handle
     Output handle;   // fed
-    Output copy;     // keeps a copy of the kept value; its handle
     Operation remove;
-    bool is_copied = false;  // at once
   };
   std::vector<Kept> kept_;
   Output prefix_;  // the checkpoint to read or write
   std::vector<Output> shard_prefixes_;
   Output all_shard_prefixes_;
-  Operation save_, restore_;
+  Operation save_, save_snapshot_, reserve_, restore_;
+  int64_t snapshot_bytes_ = 0;
 };
 
 }  // namespace weir

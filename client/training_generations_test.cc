@@ -3,6 +3,7 @@
 #include <atomic>
 #include <future>
 #include <set>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
@@ -36,8 +37,14 @@ Tensor Ones(float value = 1) {
   return ones;
 }
 
-// Example k is the number k: the position counts the examples that were read, the total adds them up. A larger variable
-// counts the steps in each element.
+Tensor FirstElement(float value) {
+  Tensor elements = Ones(0);
+  elements.data<float>()[0] = value;
+  return elements;
+}
+
+// Example k is the number k: the position counts the examples that were read, the total adds them up. Two larger
+// variables count the steps in each element and in the first.
 struct Program {
   explicit Program(TrainingRole role, std::shared_ptr<FileSystemRegistry> files) {
     step = GlobalStep(scope);
@@ -50,7 +57,10 @@ struct Program {
         ops::AssignAddVariableOp(scope.WithControlDependencies({add}), position, Tensor::Scalar<int64_t>(1));
     many = ResourceVariable::Make(scope.WithName("many"), TensorShape({kMany}), DT_FLOAT, initializers::Zeros());
     const Operation add_many = many.AssignAdd(scope, scope.Constant(Ones()));
-    options.train = step.AssignAdd(scope.WithControlDependencies({advance, add_many}), int64_t{1});
+    rows = ResourceVariable::Make(scope.WithName("rows"), TensorShape({kMany}), DT_FLOAT, initializers::Zeros());
+    const Operation add_row =
+        ops::ResourceScatterAdd(scope, rows.handle(), Tensor::Vector<int32_t>({0}), Tensor::Vector<float>({1}));
+    options.train = step.AssignAdd(scope.WithControlDependencies({advance, add_many, add_row}), int64_t{1});
     options.global_step = step;
     options.checkpoint_dir = kDir;
     options.checkpoint_steps = 2;
@@ -80,7 +90,7 @@ struct Program {
   }
 
   Scope scope = Scope::NewRoot();
-  ResourceVariable step, total, many;
+  ResourceVariable step, total, many, rows;
   Output position, read_position;
   TrainingLoopOptions options;
 };
@@ -107,15 +117,12 @@ class HeldSession : public ForwardingSession {
                                           const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
     const bool saves = !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints");
-    const bool copies = !feeds.empty() && !fetches.empty() && absl::StrContains(fetches[0].name(), "GetSessionHandle");
     if (saves && before_save) before_save();
-    if (copies && before_copy) before_copy();
     auto result = ForwardingSession::Run(feeds, fetches, targets, options, metadata);
     if (saves && after_save) after_save();
     return result;
   }
-  // before_copy: before a snapshot gets a buffer of its own.
-  std::function<void()> before_save, after_save, before_copy;
+  std::function<void()> before_save, after_save;
 };
 
 class AtStep : public TrainingHook {
@@ -282,31 +289,45 @@ TEST_P(KilledSaveTest, EachExampleIsSeenOnce) {
 
 // The save of step 2 waits for step 3, once before it has copied what it shares with the variables, once afterwards.
 TEST_F(TrainingGenerationsTest, ABackgroundSaveIsOfOneMomentThoughStepsGoOn) {
-  for (const bool shares : {true, false}) {
-    Clear();
-    Program program(TrainingRole::kOnly, registry_);
-    program.options.saves_in_background = true;
-    std::promise<void> third;
-    std::atomic<int> holds = 0;
-    program.options.hooks = {std::make_shared<AtStep>(3, [&] { third.set_value(); })};
-    ASSERT_OK_AND_ASSIGN(auto inner, Open(program.scope));
-    HeldSession held(std::move(inner));
-    const auto hold = [&] {
-      if (++holds != 2) return;
-      EXPECT_EQ(third.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
-    };
-    (shares ? held.before_copy : held.before_save) = hold;
-    ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 4, &held));
-    EXPECT_TRUE(counts.AreExact());
-    EXPECT_GE(holds, 2);
-    for (const int64_t step : {2, 4}) {
-      ASSERT_OK_AND_ASSIGN(const auto reader,
-                           BundleReader::Open(memory_.get(), absl::StrCat(kDir, "/model.ckpt-", step)));
-      EXPECT_EQ(reader->Read("position")->scalar<int64_t>(), step);
-      EXPECT_EQ(reader->Read("total")->scalar<int64_t>(), step * (step - 1) / 2);
-      ExpectTensorEqual(*reader->Read("many"), Ones(static_cast<float>(step)));
-    }
+  Program program(TrainingRole::kOnly, registry_);
+  program.options.saves_in_background = true;
+  std::promise<void> fourth;
+  std::atomic<int> saves = 0;
+  program.options.hooks = {std::make_shared<AtStep>(4, [&] { fourth.set_value(); })};
+  ASSERT_OK_AND_ASSIGN(auto inner, Open(program.scope));
+  HeldSession held(std::move(inner));
+  held.before_save = [&] {
+    if (++saves != 2) return;
+    EXPECT_EQ(fourth.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
+  };
+  ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 5, &held));
+  EXPECT_TRUE(counts.AreExact());
+  EXPECT_GE(saves, 3);
+  for (const int64_t step : {2, 5}) {
+    ASSERT_OK_AND_ASSIGN(const auto reader,
+                         BundleReader::Open(memory_.get(), absl::StrCat(kDir, "/model.ckpt-", step)));
+    EXPECT_EQ(reader->Read("position")->scalar<int64_t>(), step);
+    EXPECT_EQ(reader->Read("total")->scalar<int64_t>(), step * (step - 1) / 2);
+    ExpectTensorEqual(*reader->Read("many"), Ones(static_cast<float>(step)));
+    ExpectTensorEqual(*reader->Read("rows"), FirstElement(static_cast<float>(step)));
   }
+}
+
+TEST_F(TrainingGenerationsTest, VariablesBeyondTheLimitAreSavedBetweenSteps) {
+  Program program(TrainingRole::kOnly, registry_);
+  program.options.saves_in_background = true;
+  program.options.background_save_limit = kMany;  // bytes; each of two variables has four times as many
+  ASSERT_OK_AND_ASSIGN(auto inner, Open(program.scope));
+  HeldSession held(std::move(inner));
+  const std::thread::id caller = std::this_thread::get_id();
+  int saves = 0;
+  held.before_save = [&] {
+    ++saves;
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  };
+  ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 4, &held));
+  EXPECT_TRUE(counts.AreExact());
+  EXPECT_EQ(saves, 3);
 }
 
 TEST_F(TrainingGenerationsTest, AFullDiskInTheBackgroundDoesNotEndTheTraining) {

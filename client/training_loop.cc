@@ -49,9 +49,7 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   // The session may go with the caller.
-  const absl::Cleanup end = [this] {
-    if (saving_.valid()) saving_.get().IgnoreError();
-  };
+  const absl::Cleanup end = [this] { AwaitBackgroundWork(); };
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
   bool stop = false;
@@ -142,6 +140,8 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
   if (!state_.is_saved()) return absl::OkStatus();
   RETURN_IF_ERROR(PollBackgroundSave(session, false));
+  if (saving_.valid()) return absl::OkStatus();
+  BeginReserving(session);
   const bool by_steps = options_.checkpoint_steps > 0 && global_step_ - last_tried_step_ >= options_.checkpoint_steps;
   const bool by_time = MonotonicNow() - last_tried_time_ >= options_.checkpoint_interval;
   return by_steps || by_time ? SaveOrWarn(session) : absl::OkStatus();
@@ -151,7 +151,10 @@ absl::Status TrainingLoop::SaveIfDue(Session& session) {
 absl::Status TrainingLoop::SaveOrWarn(Session& session) {
   last_tried_step_ = global_step_;
   last_tried_time_ = MonotonicNow();
-  if (options_.saves_in_background) return BeginBackgroundSave(session);
+  return options_.saves_in_background && EndReserving() ? BeginBackgroundSave(session) : SaveBetweenSteps(session);
+}
+
+absl::Status TrainingLoop::SaveBetweenSteps(Session& session) {
   return SaveEnded(session, state_.Save(session, global_step_), global_step_);
 }
 
@@ -177,13 +180,41 @@ absl::Status TrainingLoop::Saved(Session& session, int64_t step) {
 }
 
 absl::Status TrainingLoop::BeginBackgroundSave(Session& session) {
-  RETURN_IF_ERROR(PollBackgroundSave(session, true));
-  if (const absl::Status begun = state_.BeginSave(session, global_step_); !begun.ok()) {
-    return SaveEnded(session, begun, global_step_);
+  const absl::Status begun = state_.BeginSave(session, global_step_);
+  if (absl::IsResourceExhausted(begun)) {
+    WEIR_LOG(WARNING) << "The checkpoint of step " << global_step_ << " is saved between steps: " << begun.message();
+    return SaveBetweenSteps(session);
   }
+  if (!begun.ok()) return SaveEnded(session, begun, global_step_);
   saving_step_ = global_step_;
   saving_ = std::async(std::launch::async, [this, &session] { return state_.FinishSave(session); });
   return absl::OkStatus();
+}
+
+// After a step: updates have shown which variables need a second buffer.
+void TrainingLoop::BeginReserving(Session& session) {
+  if (!options_.saves_in_background || reserving_.valid()) return;
+  if (options_.background_save_limit > 0 && state_.snapshot_bytes() > options_.background_save_limit) return;
+  reserving_ = std::async(std::launch::async, [this, &session] { return state_.ReserveSnapshot(session); });
+}
+
+bool TrainingLoop::EndReserving() {
+  absl::Status reserved;
+  if (reserving_.valid()) {
+    reserved = reserving_.get();
+  } else {
+    reserved =
+        errors::ResourceExhausted("a device has ", state_.snapshot_bytes(),
+                                  " bytes of variables, but background_save_limit is ", options_.background_save_limit);
+  }
+  if (!absl::IsResourceExhausted(reserved)) return true;  // other errors are the save's to find
+  WEIR_LOG(WARNING) << "The checkpoint of step " << global_step_ << " is saved between steps: " << reserved.message();
+  return false;
+}
+
+void TrainingLoop::AwaitBackgroundWork() {
+  if (saving_.valid()) saving_.get().IgnoreError();
+  if (reserving_.valid()) reserving_.get().IgnoreError();
 }
 
 absl::Status TrainingLoop::PollBackgroundSave(Session& session, bool wait) {
@@ -194,7 +225,7 @@ absl::Status TrainingLoop::PollBackgroundSave(Session& session, bool wait) {
 
 absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure) {
   // It needs the same tasks, and a restore must not come between.
-  if (saving_.valid()) saving_.get().IgnoreError();
+  AwaitBackgroundWork();
   if (!recovery_.has_value()) {
     recovery_ = Recovery{.start = MonotonicNow(), .pause = kFirstPause};
     recovery_->report.cause = failure;

@@ -31,9 +31,15 @@ struct TrainingLoopOptions {
   std::string checkpoint_dir;    // empty: none are written, and recovery starts from the beginning
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
-  // Saves between steps are written while the next steps run. Their values are those of one moment, which takes as
-  // much memory again. `states` are still saved between steps.
+  // Saves between steps are written, at low priority, while the next steps run; their values are those of one moment.
+  // - Tasks need memory for a second value of each variable: from the first step on, if updates change all of its
+  //   elements at once; otherwise of the rows that change during a save, until it ends.
+  // - A task with too little memory, with a warning, makes this save one between steps.
+  // - A save that is due while another is written starts when that has ended.
+  // - `states` are still saved between steps.
   bool saves_in_background = false;
+  // Bytes of variables on one device beyond which no save is in the background, with a warning; 0: no limit.
+  int64_t background_save_limit = 0;
   int max_to_keep = 5;
   // Of the checkpoints beyond max_to_keep, one in this time is kept for good.
   absl::Duration keep_every = absl::InfiniteDuration();
@@ -84,7 +90,14 @@ class TrainingLoop {
   // The outcome of a save between steps: a warning or an error.
   absl::Status SaveEnded(Session& session, const absl::Status& status, int64_t step);
   absl::Status Saved(Session& session, int64_t step);
+  absl::Status SaveBetweenSteps(Session& session);
   absl::Status BeginBackgroundSave(Session& session);
+  // Makes tasks hold memory for the next background save ready. Does not block.
+  void BeginReserving(Session& session);
+  // Whether the next save can be in the background; waits for what BeginReserving began.
+  bool EndReserving();
+  // Before the session goes, or is recovered.
+  void AwaitBackgroundWork();
   // Reports a background save that has ended; waits for it if `wait`.
   absl::Status PollBackgroundSave(Session& session, bool wait);
   absl::Status ReadGlobalStep(Session& session);
@@ -107,7 +120,8 @@ class TrainingLoop {
   absl::Time last_tried_time_;
   std::future<absl::Status> saving_;  // valid while a background save runs
   int64_t saving_step_ = 0;
-  std::optional<Recovery> recovery_;  // while a recovery is in progress
+  std::future<absl::Status> reserving_;  // valid from the first step after a save to the next save
+  std::optional<Recovery> recovery_;     // while a recovery is in progress
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "core/checkpoint/bundle_writer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/str_join.h"
@@ -16,6 +17,21 @@ namespace {
 // Copied, checksummed and written piece by piece. The copy is because reference variables may be updated in place
 // meanwhile: the checksum must be that of the bytes written.
 constexpr size_t kWritePiece = 256 << 10;
+
+TensorSource SourceOf(const Tensor& tensor) {
+  const char* const bytes = tensor.data<char>();
+  return {tensor.dtype(), tensor.shape(), [bytes](int64_t offset, int64_t size, char* to) {
+            std::memcpy(to, bytes + offset, size);
+            return absl::OkStatus();
+          }};
+}
+
+// Not if its elements are plain: these come from a source.
+const Tensor* Objects(const Tensor& tensor) { return IsPlainType(tensor.dtype()) ? nullptr : &tensor; }
+
+absl::Status Uninitialized(absl::string_view name) {
+  return errors::FailedPrecondition("Tensor '", name, "' to save is not initialized");
+}
 
 std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
 
@@ -44,45 +60,56 @@ BundleWriter::~BundleWriter() {
   file_system_->DeleteFile(index_temporary_).IgnoreError();
 }
 
-absl::Status BundleWriter::Add(absl::string_view name, const Tensor& tensor) {
-  if (status_.ok()) {
-    status_ = name.empty() ? errors::InvalidArgument("A tensor in a checkpoint needs a name")
-                           : AddEntry(std::string(name), tensor);
-  }
-  return status_;
-}
+absl::Status BundleWriter::Add(absl::string_view name, const Tensor& tensor) { return Save(name, "", tensor); }
 
 absl::Status BundleWriter::AddSlice(absl::string_view name, const TensorShape& full, const TensorSlice& slice,
                                     const Tensor& tensor) {
-  if (status_.ok()) status_ = DoAddSlice(std::string(name), full, slice, tensor);
-  return status_;
+  if (!status_.ok()) return status_;
+  if (!tensor.IsInitialized()) return status_ = Uninitialized(name);
+  return status_ = DoAddSlice(std::string(name), full, slice, SourceOf(tensor), Objects(tensor));
 }
 
 absl::Status BundleWriter::Save(absl::string_view name, absl::string_view shape_and_slice, const Tensor& tensor) {
-  if (shape_and_slice.empty()) return Add(name, tensor);
-  ASSIGN_OR_RETURN(ShapeAndSlice spec, ParseShapeAndSlice(shape_and_slice));
-  return AddSlice(name, spec.full_shape, spec.slice, tensor);
+  if (!status_.ok()) return status_;
+  if (!tensor.IsInitialized()) return status_ = Uninitialized(name);
+  return SaveFrom(name, shape_and_slice, SourceOf(tensor), Objects(tensor));
+}
+
+absl::Status BundleWriter::Save(absl::string_view name, absl::string_view shape_and_slice, const TensorSource& source) {
+  return SaveFrom(name, shape_and_slice, source, nullptr);
+}
+
+absl::Status BundleWriter::SaveFrom(absl::string_view name, absl::string_view shape_and_slice,
+                                    const TensorSource& source, const Tensor* objects) {
+  if (!status_.ok()) return status_;
+  if (!shape_and_slice.empty()) {
+    ASSIGN_OR_RETURN(ShapeAndSlice spec, ParseShapeAndSlice(shape_and_slice));
+    return status_ = DoAddSlice(std::string(name), spec.full_shape, spec.slice, source, objects);
+  }
+  status_ = name.empty() ? errors::InvalidArgument("A tensor in a checkpoint needs a name")
+                         : AddEntry(std::string(name), source, objects);
+  return status_;
 }
 
 absl::Status BundleWriter::DoAddSlice(const std::string& name, const TensorShape& full, const TensorSlice& slice,
-                                      const Tensor& tensor) {
+                                      const TensorSource& source, const Tensor* objects) {
   if (name.empty()) return errors::InvalidArgument("A tensor in a checkpoint needs a name");
   ASSIGN_OR_RETURN(const TensorShape shape, slice.ShapeWithin(full));
-  if (shape != tensor.shape()) {
+  if (shape != source.shape) {
     return errors::InvalidArgument(
         "Slice in shape_and_slice specification does not match the shape of the tensor to  save: ",
-        absl::StrJoin(full.dim_sizes(), " "), " ", slice.ToString(), ", tensor: ", tensor.shape().ToString(),
-        ", named '", name, "'");
+        absl::StrJoin(full.dim_sizes(), " "), " ", slice.ToString(), ", tensor: ", source.shape.ToString(), ", named '",
+        name, "'");
   }
   BundleEntry& whole = index_.entries[name];
   if (whole.dtype == DT_INVALID) {
-    whole.dtype = tensor.dtype();
+    whole.dtype = source.dtype;
     whole.shape = full;
-  } else if (whole.slices.empty() || whole.dtype != tensor.dtype() || whole.shape != full) {
+  } else if (whole.slices.empty() || whole.dtype != source.dtype || whole.shape != full) {
     return errors::InvalidArgument("Slices of '", name, "' disagree: ", DataTypeName(whole.dtype),
-                                   whole.shape.ToString(), " and ", DataTypeName(tensor.dtype()), full.ToString());
+                                   whole.shape.ToString(), " and ", DataTypeName(source.dtype), full.ToString());
   }
-  if (tensor.dtype() == DT_VARIANT) {
+  if (source.dtype == DT_VARIANT) {
     return errors::Unimplemented("Tensor '", name, "' of type variant cannot be saved in slices");
   }
   const TensorSlice resolved = slice.Resolved(full);
@@ -92,45 +119,44 @@ absl::Status BundleWriter::DoAddSlice(const std::string& name, const TensorShape
     }
   }
   whole.slices.push_back(slice);
-  return AddEntry(SliceKey(name, slice), tensor);
+  return AddEntry(SliceKey(name, slice), source, objects);
 }
 
-absl::Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor) {
+absl::Status BundleWriter::AddEntry(const std::string& key, const TensorSource& source, const Tensor* objects) {
   if (finished_) return errors::FailedPrecondition("Checkpoint ", prefix_, " is finished already");
   if (index_.entries.count(key) > 0) return errors::InvalidArgument("Adding duplicate key: ", key);
-  if (!tensor.IsInitialized()) return errors::FailedPrecondition("Tensor '", key, "' to save is not initialized");
-  if (tensor.dtype() == DT_RESOURCE) {
-    return errors::Unimplemented("Tensor '", key, "' of type ", DataTypeName(tensor.dtype()),
+  if (source.dtype == DT_RESOURCE) {
+    return errors::Unimplemented("Tensor '", key, "' of type ", DataTypeName(source.dtype),
                                  " cannot be saved in a checkpoint");
   }
   BundleEntry entry;
-  entry.dtype = tensor.dtype();
-  entry.shape = tensor.shape();
+  entry.dtype = source.dtype;
+  entry.shape = source.shape;
   entry.offset = offset_;
-  switch (tensor.dtype()) {
+  switch (source.dtype) {
     case DT_STRING:
-      RETURN_IF_ERROR(WriteStrings(tensor, &entry));
+      RETURN_IF_ERROR(WriteStrings(*objects, &entry));
       break;
     case DT_VARIANT:
-      RETURN_IF_ERROR(WriteVariants(tensor, &entry));
+      RETURN_IF_ERROR(WriteVariants(*objects, &entry));
       break;
     default:
-      RETURN_IF_ERROR(WritePlain(tensor, &entry));
+      RETURN_IF_ERROR(WritePlain(source, &entry));
   }
   offset_ += entry.size;
   index_.entries.emplace(key, std::move(entry));
   return absl::OkStatus();
 }
 
-absl::Status BundleWriter::WritePlain(const Tensor& tensor, BundleEntry* entry) {
-  const char* bytes = tensor.data<char>();
-  entry->size = tensor.TotalBytes();
+absl::Status BundleWriter::WritePlain(const TensorSource& source, BundleEntry* entry) {
+  entry->size = static_cast<uint64_t>(source.shape.num_elements()) * DataTypeSize(source.dtype);
   uint32_t crc = 0;
-  std::string copy;
-  for (uint64_t done = 0; done < entry->size; done += kWritePiece) {
-    copy.assign(bytes + done, std::min<uint64_t>(kWritePiece, entry->size - done));
-    crc = crc32c::Extend(crc, copy.data(), copy.size());
-    RETURN_IF_ERROR(data_->Append(copy));
+  std::string piece;
+  for (uint64_t done = 0; done < entry->size; done += piece.size()) {
+    piece.resize(std::min<uint64_t>(kWritePiece, entry->size - done));
+    RETURN_IF_ERROR(source.read(static_cast<int64_t>(done), static_cast<int64_t>(piece.size()), piece.data()));
+    crc = crc32c::Extend(crc, piece.data(), piece.size());
+    RETURN_IF_ERROR(data_->Append(piece));
   }
   entry->masked_crc = crc32c::Mask(crc);
   return absl::OkStatus();

@@ -1,6 +1,8 @@
 // Writes checkpoints in TensorFlow's V2 format.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +17,14 @@ namespace weir {
 struct BundleWriterOptions {
   // Sync files to disk before they are renamed to their final names.
   bool sync = true;
+};
+
+// A tensor of plain elements that are fetched when they are written.
+struct TensorSource {
+  DataType dtype = DT_INVALID;
+  TensorShape shape;
+  // Copies `size` bytes from `offset` on to `to`. Called for consecutive ranges, once each; an error ends the write.
+  std::function<absl::Status(int64_t offset, int64_t size, char* to)> read;
 };
 
 // Not thread-safe; blocks for I/O.
@@ -39,15 +49,19 @@ class BundleWriter {
                         const Tensor& tensor);
   // Like SaveV2: `shape_and_slice` is empty or in the form that ParseShapeAndSlice reads.
   absl::Status Save(absl::string_view name, absl::string_view shape_and_slice, const Tensor& tensor);
+  absl::Status Save(absl::string_view name, absl::string_view shape_and_slice, const TensorSource& source);
   absl::Status Finish();
 
  private:
   BundleWriter(FileSystem* file_system, std::string prefix, BundleWriterOptions options);
 
-  absl::Status AddEntry(const std::string& key, const Tensor& tensor);
+  // `objects`: the tensor, if its elements are not plain.
+  absl::Status SaveFrom(absl::string_view name, absl::string_view shape_and_slice, const TensorSource& source,
+                        const Tensor* objects);
+  absl::Status AddEntry(const std::string& key, const TensorSource& source, const Tensor* objects);
   absl::Status DoAddSlice(const std::string& name, const TensorShape& full, const TensorSlice& slice,
-                          const Tensor& tensor);
-  absl::Status WritePlain(const Tensor& tensor, BundleEntry* entry);
+                          const TensorSource& source, const Tensor* objects);
+  absl::Status WritePlain(const TensorSource& source, BundleEntry* entry);
   absl::Status WriteStrings(const Tensor& tensor, BundleEntry* entry);
   absl::Status WriteVariants(const Tensor& tensor, BundleEntry* entry);
   absl::Status Publish();

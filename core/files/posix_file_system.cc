@@ -161,8 +161,13 @@ class PosixWritableFile : public WritableFile {
       written_ += n;
     }
     if (written_ - started_ >= kWritebackBytes) {
-      // Only a hint: Sync reports failures.
+      // Only a hint: Sync reports failures. Waiting for the range before keeps dirty pages from piling up, which would
+      // slow down other writers and Sync.
       sync_file_range(fd_, started_, written_ - started_, SYNC_FILE_RANGE_WRITE);
+      if (started_ > 0) {
+        sync_file_range(fd_, waited_, started_ - waited_, SYNC_FILE_RANGE_WAIT_BEFORE);
+        waited_ = started_;
+      }
       started_ = written_;
     }
     return absl::OkStatus();
@@ -173,6 +178,7 @@ class PosixWritableFile : public WritableFile {
   std::string buffer_;
   int64_t written_ = 0;
   int64_t started_ = 0;  // writeback has been started for the bytes before this
+  int64_t waited_ = 0;   // and has ended for those before this
 };
 
 // A lock by flock(2): it belongs to the open file, so it also excludes other threads of this process.

@@ -1,6 +1,50 @@
 #include "core/kernel/variable.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/memory/memory_info.h"
+
 namespace weir {
+namespace {
+
+// What reserving leaves to the rest of the machine.
+constexpr int64_t kMemoryMargin = int64_t{512} << 20;
+constexpr int64_t kPage = 4096;
+
+bool Fits(const Tensor& buffer, const Tensor& value) {
+  return buffer.buffer() != nullptr && buffer.dtype() == value.dtype() && buffer.shape() == value.shape();
+}
+
+// Whether updates in place are possible, perhaps after waiting for brief readers.
+bool IsExclusive(Variable& variable) {
+  Tensor* const tensor = variable.tensor();
+  if (tensor->buffer() == nullptr || tensor->NumElements() == 0 || tensor->RefCountIsOne()) return true;
+  variable.brief_readers()->lock();  // none begins while the caller holds mutex()
+  variable.brief_readers()->unlock();
+  return tensor->RefCountIsOne();
+}
+
+// A buffer like the variable's: the spare one if a snapshot holds the variable's.
+absl::StatusOr<Tensor> NewBuffer(Variable& variable, Allocator* allocator, bool for_snapshot) {
+  const Tensor& value = *variable.tensor();
+  Tensor* const spare = variable.spare();
+  if (for_snapshot && Fits(*spare, value) && spare->RefCountIsOne()) return std::exchange(*spare, Tensor());
+  return Tensor::Allocate(allocator, value.dtype(), value.shape());
+}
+
+// The same, or, for lack of memory, none: the snapshot is given up, and the variable's buffer is its own.
+absl::StatusOr<Tensor> NewBufferOrGiveUp(Variable& variable, Allocator* allocator) {
+  const std::shared_ptr<SharedVariableSnapshot> snapshot = variable.snapshot();
+  absl::StatusOr<Tensor> fresh =
+      NewBuffer(variable, allocator, snapshot != nullptr && snapshot->Shares(*variable.tensor()));
+  if (fresh.ok() || snapshot == nullptr || !snapshot->IsOnlyOtherHolderOf(*variable.tensor())) return fresh;
+  snapshot->GiveUp(fresh.status());
+  return Tensor();
+}
+
+}  // namespace
 
 std::string Variable::DebugString() const {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -10,16 +54,83 @@ std::string Variable::DebugString() const {
 
 int64_t Variable::MemoryUsed() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return is_initialized() ? tensor_.TotalBytes() : 0;
+  return is_initialized() ? tensor_.TotalBytes() + spare_.TotalBytes() : 0;
 }
 
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {
-  Tensor* tensor = variable.tensor();
-  if (tensor->buffer() == nullptr || tensor->NumElements() == 0 || tensor->RefCountIsOne()) return absl::OkStatus();
-  variable.brief_readers()->lock();  // none begins while the caller holds mutex()
-  variable.brief_readers()->unlock();
-  if (tensor->RefCountIsOne()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(*tensor, tensor->DeepCopy(allocator));
+  if (IsExclusive(variable)) return absl::OkStatus();
+  Tensor* const tensor = variable.tensor();
+  if (!IsPlainType(tensor->dtype())) {
+    ASSIGN_OR_RETURN(*tensor, tensor->DeepCopy(allocator));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(Tensor fresh, NewBufferOrGiveUp(variable, allocator));
+  if (fresh.buffer() == nullptr) return absl::OkStatus();
+  std::memcpy(fresh.raw_data(), tensor->raw_data(), tensor->TotalBytes());
+  *tensor = std::move(fresh);
+  return absl::OkStatus();
+}
+
+absl::Status PrepareToUpdateRanges(Variable& variable, Allocator* allocator, int64_t count, int64_t bytes,
+                                   absl::FunctionRef<int64_t(int64_t)> offset) {
+  if (IsExclusive(variable)) return absl::OkStatus();
+  const std::shared_ptr<SharedVariableSnapshot> snapshot = variable.snapshot();
+  if (snapshot == nullptr || !snapshot->IsOnlyOtherHolderOf(*variable.tensor())) {
+    return PrepareToUpdate(variable, allocator);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    if (const int64_t at = offset(i); at >= 0) snapshot->Preserve(at, bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocator) {
+  variable.set_is_overwritten();
+  Tensor* const tensor = variable.tensor();
+  if (IsExclusive(variable)) return *tensor;
+  ASSIGN_OR_RETURN(Tensor fresh, NewBufferOrGiveUp(variable, allocator));
+  if (fresh.buffer() == nullptr) return *tensor;
+  return std::exchange(*tensor, std::move(fresh));
+}
+
+std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator) {
+  const auto reuse = [weak = std::weak_ptr<Variable>(variable)](Tensor buffer) {
+    const std::shared_ptr<Variable> variable = weak.lock();
+    if (variable == nullptr) return;
+    const std::lock_guard<std::mutex> lock(*variable->mutex());
+    const bool is_wanted = variable->is_overwritten() && variable->spare()->buffer() == nullptr;
+    if (is_wanted && buffer.RefCountIsOne() && Fits(buffer, *variable->tensor())) {
+      *variable->spare() = std::move(buffer);
+    }
+  };
+  auto snapshot = std::make_shared<SharedVariableSnapshot>(*variable->tensor(), allocator, reuse);
+  variable->set_snapshot(snapshot);
+  return snapshot;
+}
+
+absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
+  DataType dtype;
+  TensorShape shape;
+  {
+    const std::lock_guard<std::mutex> lock(*variable.mutex());
+    const Tensor& value = *variable.tensor();
+    if (!variable.is_initialized() || !variable.is_overwritten() || value.NumElements() == 0) return absl::OkStatus();
+    if (!IsPlainType(value.dtype()) || Fits(*variable.spare(), value)) return absl::OkStatus();
+    *variable.spare() = Tensor();
+    dtype = value.dtype();
+    shape = value.shape();
+  }
+  const int64_t bytes = shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype));
+  if (const int64_t available = AvailableMemory(); available < bytes || available - bytes < kMemoryMargin) {
+    return errors::ResourceExhausted("A second buffer of ", bytes, " bytes for a variable ", shape.ToString(),
+                                     " would leave too little memory: ", available, " bytes are available, and ",
+                                     kMemoryMargin, " are left to others");
+  }
+  ASSIGN_OR_RETURN(Tensor spare, Tensor::Allocate(allocator, dtype, shape));
+  // By touching them, not by one system call: that would hold the lock that page faults of other threads need.
+  for (int64_t at = 0; at < bytes; at += kPage) static_cast<volatile char*>(spare.raw_data())[at] = 0;
+  const std::lock_guard<std::mutex> lock(*variable.mutex());
+  if (variable.spare()->buffer() == nullptr && Fits(spare, *variable.tensor())) *variable.spare() = std::move(spare);
   return absl::OkStatus();
 }
 

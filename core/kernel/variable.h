@@ -2,10 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <shared_mutex>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "core/device/resource_manager.h"
+#include "core/kernel/variable_snapshot.h"
 #include "core/tensor/tensor.h"
 
 namespace weir {
@@ -16,6 +20,8 @@ namespace weir {
 //   checkpoints see a consistent value without copying. An update of a reference variable writes in place
 //   (docs/decisions/0012).
 // - Brief readers use part of a large value for a moment; updates wait for them instead of copying.
+// - A snapshot keeps the value of a moment for a checkpoint. Updates of all elements then write to the spare buffer;
+//   updates of some elements save them for the snapshot and write in place.
 class Variable : public Resource {
  public:
   explicit Variable(DataType dtype) : dtype_(dtype) {}
@@ -30,7 +36,17 @@ class Variable : public Resource {
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
   void set_initialized(bool value) { initialized_.store(value, std::memory_order_release); }
   std::string DebugString() const override;
-  int64_t MemoryUsed() const override;
+  int64_t MemoryUsed() const override;  // with the spare buffer
+
+  // Guarded by mutex(), like all that follow. The newest snapshot, if it still exists.
+  std::shared_ptr<SharedVariableSnapshot> snapshot() const { return snapshot_.lock(); }
+  void set_snapshot(const std::shared_ptr<SharedVariableSnapshot>& snapshot) { snapshot_ = snapshot; }
+  // A buffer, already faulted in, for an update that leaves the old one to a snapshot. Without a buffer if there is
+  // none.
+  Tensor* spare() { return &spare_; }
+  // Whether there was an update of all elements, so that a snapshot will need a spare buffer.
+  bool is_overwritten() const { return is_overwritten_; }
+  void set_is_overwritten() { is_overwritten_ = true; }
 
  private:
   const DataType dtype_;
@@ -38,10 +54,30 @@ class Variable : public Resource {
   std::shared_mutex brief_readers_;
   Tensor tensor_;
   std::atomic<bool> initialized_{false};
+  std::weak_ptr<SharedVariableSnapshot> snapshot_;
+  Tensor spare_;
+  bool is_overwritten_ = false;
 };
 
 // Makes the buffer of `variable`, whose lock the caller holds, writable in place: waits for its brief readers, then
 // clones it if it is shared.
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator);
+
+// The same, for an update of `count` ranges of `bytes` bytes, of which the i-th begins at byte `offset(i)`; negative
+// ones are skipped. Copies no more than these for a snapshot.
+absl::Status PrepareToUpdateRanges(Variable& variable, Allocator* allocator, int64_t count, int64_t bytes,
+                                   absl::FunctionRef<int64_t(int64_t)> offset);
+
+// The same, for an update of every element, which cannot fail any more. Returns the old value, from which the caller
+// computes the elements of `variable.tensor()`: the same buffer, or, if others hold that, a new one whose elements are
+// undefined until the caller has written them.
+absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocator);
+
+// A snapshot of the current value, which is plain and in host memory. The caller holds the lock.
+std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator);
+
+// Gives the variable a spare buffer if the next snapshot will need one, and touches each of its pages, so that no
+// update does. Locks the variable only briefly. RESOURCE_EXHAUSTED if memory is short.
+absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator);
 
 }  // namespace weir

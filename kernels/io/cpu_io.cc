@@ -9,8 +9,10 @@
 #include "core/checkpoint/slice_table.h"
 #include "core/files/file_system.h"
 #include "core/memory/out_of_memory.h"
+#include "core/threads/low_priority.h"
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/io/family.h"
+#include "kernels/state/snapshot_value.h"
 
 namespace weir {
 namespace {
@@ -54,7 +56,8 @@ struct Names {
 };
 
 // Takes references to the tensors' buffers at once and writes later: a variable that changes meanwhile moves to another
-// buffer, and training does not wait for the disk.
+// buffer, and training does not wait for the disk. Snapshots of variables are written as the variables' values, at low
+// priority, because steps run meanwhile.
 class SaveKernel : public AsyncOpKernel {
  public:
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
@@ -68,11 +71,34 @@ class SaveKernel : public AsyncOpKernel {
       if (!copy.ok()) return done(copy.status());
       tensor = *std::move(copy);
     }
-    ctx.work_queue()->ScheduleBlocking(
-        [&ctx, tensors, done = std::move(done)] { done(OrOutOfMemory([&] { return Save(ctx, *tensors); })); });
+    ctx.work_queue()->ScheduleBlocking([&ctx, tensors, done = std::move(done)] {
+      const auto save = [&] { return OrOutOfMemory([&] { return Save(ctx, *tensors); }); };
+      const bool yields = std::any_of(tensors->begin(), tensors->end(), [](const Tensor& t) { return Snapshot(t); });
+      absl::Status saved = yields ? RunAtLowPriority(save) : save();
+      tensors->clear();  // before the step ends
+      done(std::move(saved));
+    });
   }
 
  private:
+  // nullptr if the tensor is an ordinary value.
+  static VariableSnapshot* Snapshot(const Tensor& tensor) {
+    if (tensor.dtype() != DT_VARIANT || tensor.dims() != 0) return nullptr;
+    const SnapshotValue* const value = tensor.scalar<Variant>().get<SnapshotValue>();
+    return value == nullptr ? nullptr : &value->snapshot();
+  }
+
+  static absl::Status SaveOne(OpKernelContext& ctx, BundleWriter& writer, const Names& names, int64_t i,
+                              const Tensor& tensor) {
+    VariableSnapshot* const snapshot = Snapshot(tensor);
+    if (snapshot == nullptr) return writer.Save(names.name(i), names.slice(i), tensor);
+    const auto read = [&](int64_t offset, int64_t size, char* to) -> absl::Status {
+      RETURN_IF_ERROR(CheckCancelled(ctx));
+      return snapshot->Read(offset, size, to);
+    };
+    return writer.Save(names.name(i), names.slice(i), TensorSource{snapshot->dtype(), snapshot->shape(), read});
+  }
+
   static absl::Status Save(OpKernelContext& ctx, const std::vector<Tensor>& tensors) {
     ASSIGN_OR_RETURN(const Names names, Names::Read(ctx, tensors.size()));
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(names.prefix));
@@ -80,7 +106,7 @@ class SaveKernel : public AsyncOpKernel {
     ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, names.prefix));
     for (size_t i = 0; i < tensors.size(); ++i) {
       RETURN_IF_ERROR(CheckCancelled(ctx));
-      RETURN_IF_ERROR(writer->Save(names.name(i), names.slice(i), tensors[i]));
+      RETURN_IF_ERROR(SaveOne(ctx, *writer, names, i, tensors[i]));
     }
     return writer->Finish();
   }

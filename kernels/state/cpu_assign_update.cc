@@ -1,6 +1,7 @@
 // AssignAdd and AssignSub, on references and on resources.
 #include "kernels/device/parallel.h"
 #include "kernels/state/family.h"
+#include "kernels/state/overwrite.h"
 #include "kernels/state/update_loops.h"
 #include "kernels/state/variable_access.h"
 
@@ -35,12 +36,14 @@ class AssignUpdateKernel : public OpKernel {
                                      DataTypeName(target.dtype()), " got ", DataTypeName(update.dtype()));
     }
     RETURN_IF_ERROR(CheckAssignUpdate(ctx, target.shape(), update.shape()));
-    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
+    ASSIGN_OR_RETURN(const Tensor old, PrepareToOverwrite(variable, ctx.allocator()));
+    const OverwriteSpan span{old.raw_data(), target.raw_data()};
     const int64_t size = DataTypeSize(dtype_);
-    char* const x = static_cast<char*>(target.raw_data());
     const char* const y = static_cast<const char*>(update.raw_data());
-    ParallelRanges(ctx, target.NumElements(), 40 * size,
-                   [&](int64_t begin, int64_t end) { loop_(x + begin * size, y + begin * size, 1, end - begin); });
+    ParallelRanges(ctx, target.NumElements(), 40 * size, [&](int64_t begin, int64_t end) {
+      OverwriteRange({&span, 1}, size, begin, end,
+                     [&](void* const* data, int64_t at, int64_t count) { loop_(data[0], y + at * size, 1, count); });
+    });
     return absl::OkStatus();
   }
 

@@ -98,8 +98,9 @@ class ScatterNdKernel : public OpKernel {
     }
     ASSIGN_OR_RETURN(Slices slices, FindSlices(params.shape(), indices, updates.shape(), ignore_bad_));
     if (slices.offsets.empty() || slices.elements == 0) return absl::OkStatus();
-    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t size = DataTypeSize(dtype_);
+    RETURN_IF_ERROR(PrepareToUpdateRanges(variable, ctx.allocator(), slices.offsets.size(), slices.elements * size,
+                                          [&](int64_t i) { return slices.offsets[i] * size; }));
     char* const x = static_cast<char*>(params.raw_data());
     const char* y = static_cast<const char*>(updates.raw_data());
     for (int64_t offset : slices.offsets) {

@@ -39,9 +39,10 @@ class ScatterKernel : public OpKernel {
     if (kOp == UpdateOp::kDiv && HasIntegerZero(dtype_, updates.raw_data(), updates.NumElements())) {
       return errors::InvalidArgument("updates must not contain 0");
     }
-    RETURN_IF_ERROR(PrepareToUpdate(variable, ctx.allocator()));
     const int64_t row = params.NumElements() / std::max<int64_t>(params.dim_size(0), 1);
     const int64_t row_bytes = row * static_cast<int64_t>(DataTypeSize(dtype_));
+    RETURN_IF_ERROR(PrepareToUpdateRanges(variable, ctx.allocator(), indices.size(), row_bytes,
+                                          [&](int64_t i) { return indices[i] * row_bytes; }));
     const int64_t step = updates.dims() == 0 ? 0 : 1;
     char* const x = static_cast<char*>(params.raw_data());
     const char* const y = static_cast<const char*>(updates.raw_data());

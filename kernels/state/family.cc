@@ -8,7 +8,7 @@ OpFamily StateFamily() {
       .ops = {RegisterStateOps},
       .kernels = {RegisterAssignUpdateKernels, RegisterRefVariableKernels, RegisterResourceGatherKernels,
                   RegisterResourceVariableKernels, RegisterScatterNdUpdateKernels, RegisterScatterUpdateKernels,
-                  RegisterGpuVariableKernels},
+                  RegisterVariableSnapshotKernels, RegisterGpuVariableKernels, RegisterGpuVariableSnapshotKernels},
       .gradients = {RegisterStateNotDifferentiable, RegisterStateGradients},
   };
 }

@@ -19,6 +19,8 @@ absl::Status RegisterResourceGatherKernels(KernelRegistry& kernels);
 absl::Status RegisterResourceVariableKernels(KernelRegistry& kernels);
 absl::Status RegisterScatterNdUpdateKernels(KernelRegistry& kernels);
 absl::Status RegisterScatterUpdateKernels(KernelRegistry& kernels);
+absl::Status RegisterVariableSnapshotKernels(KernelRegistry& kernels);
+absl::Status RegisterGpuVariableSnapshotKernels(KernelRegistry& kernels);
 absl::Status RegisterGpuVariableKernels(KernelRegistry& kernels);
 
 }  // namespace weir

@@ -187,6 +187,10 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                    .Attr("dtype: type")
                                    .Stateful()
                                    .Shape(ReadVariableShape)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("SnapshotVariable").Input("resource: resource").Output("snapshot: variant").Stateful().Shape(HandleToScalar)));
+  RETURN_IF_ERROR(ops.Register(
+      Op("ReserveVariableSnapshot").MayBlock().Input("resource: resource").Stateful().Shape(HandleToNothing)));
   RETURN_IF_ERROR(ops.Register(Op("AssignVariableOp")
                                    .Input("resource: resource")
                                    .Input("value: dtype")

@@ -56,6 +56,18 @@ absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator) 
   return EnsureExclusive(*variable.tensor, allocator);
 }
 
+absl::Status PrepareToUpdateRanges(const VariableRef& variable, Allocator* allocator, int64_t count, int64_t bytes,
+                                   absl::FunctionRef<int64_t(int64_t)> offset) {
+  if (variable.resource == nullptr) return PrepareToUpdate(variable, allocator);
+  return PrepareToUpdateRanges(*variable.resource, allocator, count, bytes, offset);
+}
+
+absl::StatusOr<Tensor> PrepareToOverwrite(const VariableRef& variable, Allocator* allocator) {
+  if (variable.resource != nullptr) return PrepareToOverwrite(*variable.resource, allocator);
+  RETURN_IF_ERROR(PrepareToUpdate(variable, allocator));
+  return *variable.tensor;
+}
+
 absl::StatusOr<LockedVariables> LockedVariables::Lock(const OpKernelContext& ctx, int count, DataType dtype) {
   LockedVariables result;
   absl::InlinedVector<std::mutex*, 4> mutexes;
@@ -83,9 +95,35 @@ absl::StatusOr<LockedVariables> LockedVariables::Lock(const OpKernelContext& ctx
   return result;
 }
 
-absl::Status LockedVariables::PrepareToUpdate(Allocator* allocator) {
-  for (const VariableRef& variable : variables_) RETURN_IF_ERROR(weir::PrepareToUpdate(variable, allocator));
+absl::Status LockedVariables::PrepareToUpdateRanges(Allocator* allocator, int64_t count, int64_t bytes,
+                                                    absl::FunctionRef<int64_t(int64_t)> offset) {
+  for (const VariableRef& variable : variables_) {
+    RETURN_IF_ERROR(weir::PrepareToUpdateRanges(variable, allocator, count, bytes, offset));
+  }
   return absl::OkStatus();
+}
+
+absl::StatusOr<absl::InlinedVector<Tensor, 4>> LockedVariables::PrepareToOverwrite(Allocator* allocator) {
+  absl::InlinedVector<Tensor, 4> old(variables_.size());
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    const auto is_same = [&](const VariableRef& other) { return other.tensor == variables_[i].tensor; };
+    if (std::count_if(variables_.begin(), variables_.end(), is_same) > 1) {
+      // Updated twice, so the second update reads what the first wrote.
+      RETURN_IF_ERROR(weir::PrepareToUpdate(variables_[i], allocator));
+      continue;
+    }
+    // An error after the first has moved would leave that without a value.
+    absl::StatusOr<Tensor> value = weir::PrepareToOverwrite(variables_[i], allocator);
+    if (!value.ok()) {
+      for (size_t k = 0; k < i; ++k) *variables_[k].tensor = std::move(old[k]);
+      return value.status();
+    }
+    old[i] = *std::move(value);
+  }
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (old[i].buffer() == nullptr) old[i] = *variables_[i].tensor;
+  }
+  return old;
 }
 
 }  // namespace weir

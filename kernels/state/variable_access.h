@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "core/kernel/op_kernel.h"
 #include "core/kernel/variable.h"
 #include "core/tensor/resource_handle.h"
@@ -51,6 +52,13 @@ absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
 // Makes the variable's buffer writable in place by the holder of its lock. EnsureExclusive, unless readers see updates.
 absl::Status PrepareToUpdate(const VariableRef& variable, Allocator* allocator);
 
+// The same, for an update of some elements: see the variants for resource variables in core/kernel/variable.h.
+absl::Status PrepareToUpdateRanges(const VariableRef& variable, Allocator* allocator, int64_t count, int64_t bytes,
+                                   absl::FunctionRef<int64_t(int64_t)> offset);
+// The same, for an update of every element. Returns the old value, to compute the new one from. A reference is updated
+// in place.
+absl::StatusOr<Tensor> PrepareToOverwrite(const VariableRef& variable, Allocator* allocator);
+
 // The variables behind the first inputs of an update, locked together in the order of their addresses until
 // destruction. Every one has a value of type `dtype`.
 class LockedVariables {
@@ -60,7 +68,10 @@ class LockedVariables {
   int size() const { return static_cast<int>(variables_.size()); }
   Tensor& operator[](int i) { return *variables_[i].tensor; }
   // As above, for each.
-  absl::Status PrepareToUpdate(Allocator* allocator);
+  absl::Status PrepareToUpdateRanges(Allocator* allocator, int64_t count, int64_t bytes,
+                                     absl::FunctionRef<int64_t(int64_t)> offset);
+  // As above, for each; the old values in the same order.
+  absl::StatusOr<absl::InlinedVector<Tensor, 4>> PrepareToOverwrite(Allocator* allocator);
 
  private:
   absl::InlinedVector<VariableRef, 4> variables_;

@@ -2,6 +2,7 @@
 
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/state/overwrite.h"
 #include "kernels/state/variable_access.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
@@ -102,25 +103,42 @@ absl::Status TrainingKernel::Compute(OpKernelContext& ctx) {
       return errors::InvalidArgument(names_[0], " and ", names_[gradient_], " do not have the same shape",
                                      shape.ToString(), " ", gradient.shape().ToString());
     }
-    RETURN_IF_ERROR(variables.PrepareToUpdate(ctx.allocator()));
-    void* data[4] = {};
-    for (int i = 0; i < num_variables_; ++i) data[i] = variables[i].raw_data();
-    const int64_t size = DataTypeSize(dtype_);
-    const char* const g = static_cast<const char*>(gradient.raw_data());
-    const auto update = [&](int64_t at, int64_t gradient_at, int64_t count) {
-      void* from[4];
-      for (int k = 0; k < num_variables_; ++k) from[k] = static_cast<char*>(data[k]) + at * size;
-      loop_(args, from, g + gradient_at * size, count);
-    };
     if (indices_ < 0) {
-      ParallelRanges(ctx, shape.num_elements(), 400 * num_variables_,
-                     [&](int64_t begin, int64_t end) { update(begin, begin, end - begin); });
+      RETURN_IF_ERROR(UpdateAll(ctx, args, variables, gradient));
     } else if (indices.size() > 0) {
-      const int64_t row = gradient.NumElements() / indices.size();
-      for (int64_t i = 0; i < indices.size(); ++i) update(indices[i] * row, i * row, row);
+      RETURN_IF_ERROR(UpdateRows(ctx, args, variables, gradient, indices));
     }
   }
   ForwardReference(ctx);
+  return absl::OkStatus();
+}
+
+absl::Status TrainingKernel::UpdateAll(OpKernelContext& ctx, const RuleArgs& args, LockedVariables& variables,
+                                       const Tensor& gradient) const {
+  ASSIGN_OR_RETURN(const auto old, variables.PrepareToOverwrite(ctx.allocator()));
+  OverwriteSpan spans[kMaxOverwritten];
+  for (int k = 0; k < num_variables_; ++k) spans[k] = {old[k].raw_data(), variables[k].raw_data()};
+  const int64_t size = DataTypeSize(dtype_);
+  const char* const g = static_cast<const char*>(gradient.raw_data());
+  ParallelRanges(ctx, gradient.NumElements(), 400 * num_variables_, [&](int64_t begin, int64_t end) {
+    OverwriteRange(absl::MakeConstSpan(spans, num_variables_), size, begin, end,
+                   [&](void* const* data, int64_t at, int64_t count) { loop_(args, data, g + at * size, count); });
+  });
+  return absl::OkStatus();
+}
+
+absl::Status TrainingKernel::UpdateRows(OpKernelContext& ctx, const RuleArgs& args, LockedVariables& variables,
+                                        const Tensor& gradient, const Indices& indices) const {
+  const int64_t row = gradient.NumElements() / indices.size();
+  const int64_t row_bytes = row * static_cast<int64_t>(DataTypeSize(dtype_));
+  RETURN_IF_ERROR(variables.PrepareToUpdateRanges(ctx.allocator(), indices.size(), row_bytes,
+                                                  [&](int64_t i) { return indices[i] * row_bytes; }));
+  const char* const g = static_cast<const char*>(gradient.raw_data());
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    void* data[kMaxOverwritten] = {};
+    for (int k = 0; k < num_variables_; ++k) data[k] = variables[k].data<char>() + indices[i] * row_bytes;
+    loop_(args, data, g + i * row_bytes, row);
+  }
   return absl::OkStatus();
 }
 

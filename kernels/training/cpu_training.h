@@ -14,6 +14,9 @@
 
 namespace weir {
 
+class Indices;
+class LockedVariables;
+
 // What an update is given besides tensors: its scalar inputs in the order of the op's arguments, and its one boolean
 // attribute (use_nesterov, update_slots, multiply_linear_by_lr).
 struct RuleArgs {
@@ -49,6 +52,10 @@ class TrainingKernel : public OpKernel {
 
  private:
   absl::StatusOr<RuleArgs> ReadScalars(OpKernelContext& ctx) const;
+  absl::Status UpdateAll(OpKernelContext& ctx, const RuleArgs& args, LockedVariables& variables,
+                         const Tensor& gradient) const;
+  absl::Status UpdateRows(OpKernelContext& ctx, const RuleArgs& args, LockedVariables& variables,
+                          const Tensor& gradient, const Indices& indices) const;
   absl::Status CheckSparse(const TensorShape& shape, const Tensor& gradient, const TensorShape& indices) const;
 
   const RuleLoop loop_;

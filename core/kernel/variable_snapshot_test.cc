@@ -1,0 +1,212 @@
+#include "core/kernel/variable_snapshot.h"
+
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "core/kernel/variable.h"
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kElements = 10000;  // ten pieces and a part
+
+Tensor Counted(float first, int64_t n = kElements) {
+  Tensor value(DT_FLOAT, TensorShape({n}));
+  std::iota(value.flat<float>().begin(), value.flat<float>().end(), first);
+  return value;
+}
+
+std::shared_ptr<Variable> MakeVariable(Tensor value) {
+  auto variable = std::make_shared<Variable>(value.dtype());
+  *variable->tensor() = std::move(value);
+  variable->set_initialized(true);
+  return variable;
+}
+
+absl::StatusOr<Tensor> ReadAll(VariableSnapshot& snapshot) {
+  Tensor value(snapshot.dtype(), snapshot.shape());
+  RETURN_IF_ERROR(snapshot.Read(0, value.TotalBytes(), value.data<char>()));
+  return value;
+}
+
+absl::Status Overwrite(Variable& variable, float value) {
+  const std::lock_guard<std::mutex> lock(*variable.mutex());
+  RETURN_IF_ERROR(PrepareToOverwrite(variable, CpuAllocator()).status());
+  for (float& element : variable.tensor()->flat<float>()) element = value;
+  return absl::OkStatus();
+}
+
+absl::Status UpdateRow(Variable& variable, int64_t row, int64_t width, float value,
+                       Allocator* allocator = CpuAllocator()) {
+  const std::lock_guard<std::mutex> lock(*variable.mutex());
+  const int64_t bytes = width * 4;
+  RETURN_IF_ERROR(PrepareToUpdateRanges(variable, allocator, 1, bytes, [&](int64_t) { return row * bytes; }));
+  for (int64_t i = 0; i < width; ++i) variable.tensor()->data<float>()[row * width + i] = value;
+  return absl::OkStatus();
+}
+
+std::shared_ptr<SharedVariableSnapshot> Take(const std::shared_ptr<Variable>& variable,
+                                             Allocator* allocator = CpuAllocator()) {
+  const std::lock_guard<std::mutex> lock(*variable->mutex());
+  return TakeSnapshot(variable, allocator);
+}
+
+class NoMemory : public Allocator {
+ public:
+  absl::string_view name() const override { return "none"; }
+  void* AllocateRaw(size_t) override { return nullptr; }
+  void DeallocateRaw(void*, size_t) override {}
+  AllocatorStats Stats() const override { return {}; }
+};
+
+TEST(VariableSnapshotTest, ASnapshotKeepsTheValueWhenAllElementsChange) {
+  const auto variable = MakeVariable(Counted(0));
+  const auto snapshot = Take(variable);
+  ASSERT_THAT(Overwrite(*variable, 7), IsOk());
+  ASSERT_THAT(Overwrite(*variable, 8), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Tensor kept, ReadAll(*snapshot));
+  ExpectTensorEqual(kept, Counted(0));
+  EXPECT_EQ(variable->tensor()->data<float>()[5], 8);
+}
+
+TEST(VariableSnapshotTest, RowsAreUpdatedInPlaceAndKept) {
+  const auto variable = MakeVariable(Counted(0));
+  const void* const before = variable->tensor()->raw_data();
+  const auto snapshot = Take(variable);
+  ASSERT_THAT(UpdateRow(*variable, 0, 100, -1), IsOk());
+  ASSERT_THAT(UpdateRow(*variable, 99, 100, -2), IsOk());
+  ASSERT_THAT(UpdateRow(*variable, 99, 100, -3), IsOk());
+  EXPECT_EQ(variable->tensor()->raw_data(), before);
+  ASSERT_OK_AND_ASSIGN(const Tensor kept, ReadAll(*snapshot));
+  ExpectTensorEqual(kept, Counted(0));
+  EXPECT_EQ(variable->tensor()->data<float>()[9999], -3);
+}
+
+TEST(VariableSnapshotTest, AnyMixtureOfUpdatesAndReadsLeavesTheValue) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 200; ++round) {
+    const auto variable = MakeVariable(Counted(0));
+    const auto snapshot = Take(variable);
+    Tensor kept(DT_FLOAT, TensorShape({kElements}));
+    int64_t at = 0;
+    std::vector<float> expected(kElements);
+    std::iota(expected.begin(), expected.end(), 0);
+    while (at < kept.TotalBytes()) {
+      const float value = -static_cast<float>(random() % 1000);
+      if (random() % 8 == 0) {
+        ASSERT_THAT(Overwrite(*variable, value), IsOk());
+        std::fill(expected.begin(), expected.end(), value);
+      } else if (random() % 2 == 0) {
+        const int64_t row = random() % 100;
+        ASSERT_THAT(UpdateRow(*variable, row, 100, value), IsOk());
+        std::fill_n(expected.begin() + row * 100, 100, value);
+      } else {
+        const int64_t n = std::min<int64_t>(kept.TotalBytes() - at, random() % 9000);
+        ASSERT_THAT(snapshot->Read(at, n, kept.data<char>() + at), IsOk());
+        at += n;
+      }
+    }
+    ExpectTensorEqual(kept, Counted(0));
+    EXPECT_EQ(std::vector<float>(variable->tensor()->data<float>(), variable->tensor()->data<float>() + kElements),
+              expected);
+  }
+}
+
+TEST(VariableSnapshotTest, UpdatesOnOtherThreadsLeaveTheValue) {
+  const auto variable = MakeVariable(Counted(0));
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_THAT(Overwrite(*variable, static_cast<float>(round)), IsOk());
+    const auto snapshot = Take(variable);
+    std::thread updates([&] {
+      for (int i = 0; i < 50; ++i) EXPECT_THAT(UpdateRow(*variable, i, 100, -1), IsOk());
+      EXPECT_THAT(Overwrite(*variable, -2), IsOk());
+    });
+    const absl::StatusOr<Tensor> kept = ReadAll(*snapshot);
+    updates.join();
+    ASSERT_THAT(kept, IsOk());
+    for (const float element : kept->flat<float>()) ASSERT_EQ(element, static_cast<float>(round));
+  }
+}
+
+TEST(VariableSnapshotTest, TheReservedBufferIsUsedAndTheOldOneIsTheNext) {
+  const auto variable = MakeVariable(Counted(0));
+  ASSERT_THAT(ReserveForSnapshot(*variable, CpuAllocator()), IsOk());
+  EXPECT_EQ(variable->spare()->buffer(), nullptr);  // nothing was overwritten yet
+  ASSERT_THAT(Overwrite(*variable, 1), IsOk());
+  ASSERT_THAT(ReserveForSnapshot(*variable, CpuAllocator()), IsOk());
+  const void* const first = variable->tensor()->raw_data();
+  const void* const second = variable->spare()->raw_data();
+  ASSERT_NE(second, nullptr);
+  for (int round = 0; round < 3; ++round) {
+    const auto snapshot = Take(variable);
+    ASSERT_THAT(Overwrite(*variable, 2), IsOk());
+    EXPECT_EQ(variable->tensor()->raw_data(), round % 2 == 0 ? second : first);
+    EXPECT_EQ(variable->spare()->buffer(), nullptr);
+    ASSERT_THAT(ReadAll(*snapshot), IsOk());
+    EXPECT_EQ(variable->spare()->raw_data(), round % 2 == 0 ? first : second);
+  }
+}
+
+TEST(VariableSnapshotTest, WhatWasReadIsKeptNoLonger) {
+  const auto variable = MakeVariable(Counted(0));
+  const void* const before = variable->tensor()->raw_data();
+  const auto snapshot = Take(variable);
+  ASSERT_THAT(ReadAll(*snapshot), IsOk());
+  ASSERT_THAT(Overwrite(*variable, 1), IsOk());
+  EXPECT_EQ(variable->tensor()->raw_data(), before);
+}
+
+TEST(VariableSnapshotTest, WithoutMemoryTheSnapshotFailsAndTheUpdateDoesNot) {
+  NoMemory none;
+  const auto rows = MakeVariable(Counted(0)), dense = MakeVariable(Counted(0));
+  const auto of_rows = Take(rows, &none), of_dense = Take(dense, &none);
+  ASSERT_THAT(UpdateRow(*rows, 3, 100, -1, &none), IsOk());
+  EXPECT_EQ(rows->tensor()->data<float>()[300], -1);
+  EXPECT_THAT(ReadAll(*of_rows), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("between steps")));
+  {
+    const std::lock_guard<std::mutex> lock(*dense->mutex());
+    ASSERT_OK_AND_ASSIGN(const Tensor old, PrepareToOverwrite(*dense, &none));
+    EXPECT_TRUE(old.SharesBufferWith(*dense->tensor()));
+  }
+  EXPECT_THAT(ReadAll(*of_dense), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(VariableSnapshotTest, ReadersAndOlderSnapshotsAreLeftAlone) {
+  const auto variable = MakeVariable(Counted(0));
+  const auto older = Take(variable);
+  ASSERT_THAT(UpdateRow(*variable, 0, 100, -1), IsOk());
+  const auto newer = Take(variable);
+  const Tensor reader = *variable->tensor();
+  ASSERT_THAT(UpdateRow(*variable, 1, 100, -2), IsOk());
+  EXPECT_EQ(reader.data<float>()[100], 100);
+  ASSERT_OK_AND_ASSIGN(const Tensor first, ReadAll(*older));
+  ExpectTensorEqual(first, Counted(0));
+  ASSERT_OK_AND_ASSIGN(const Tensor second, ReadAll(*newer));
+  EXPECT_EQ(second.data<float>()[0], -1);
+  EXPECT_EQ(second.data<float>()[100], 100);
+}
+
+TEST(VariableSnapshotTest, ASnapshotOutlivesItsVariable) {
+  auto variable = MakeVariable(Counted(0));
+  const auto snapshot = Take(variable);
+  variable.reset();
+  ASSERT_OK_AND_ASSIGN(const Tensor kept, ReadAll(*snapshot));
+  ExpectTensorEqual(kept, Counted(0));
+}
+
+TEST(VariableSnapshotTest, ReadsBeyondTheEndOrAgainAreErrors) {
+  const auto variable = MakeVariable(Counted(0));
+  const auto snapshot = Take(variable);
+  char bytes[64];
+  EXPECT_THAT(snapshot->Read(kElements * 4 - 3, 4, bytes), StatusIs(absl::StatusCode::kOutOfRange));
+  ASSERT_THAT(snapshot->Read(0, 64, bytes), IsOk());
+  EXPECT_THAT(snapshot->Read(32, 4, bytes), StatusIs(absl::StatusCode::kInternal, HasSubstr("twice")));
+}
+
+}  // namespace
+}  // namespace weir
