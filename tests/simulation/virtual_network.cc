@@ -13,6 +13,16 @@ uint64_t SeededRandom::Next() {
   return z ^ (z >> 31);
 }
 
+// A call that never ended may be held by its own callbacks.
+VirtualNetwork::~VirtualNetwork() {
+  for (const auto& weak : all_calls_) {
+    const std::shared_ptr<Call> call = weak.lock();
+    if (call == nullptr) continue;
+    call->done = nullptr;
+    call->cancelled = nullptr;
+  }
+}
+
 void VirtualNetwork::Trace(int process, const std::string& what) {
   if (!prints_) return;
   std::printf("%10.3f ms  %-9s %s\n", now_ / 1e3, process < 0 ? "" : name(process).c_str(), what.c_str());
@@ -56,14 +66,24 @@ void VirtualNetwork::Deliver(int from, int to, const std::shared_ptr<Call>& call
 
 void VirtualNetwork::Finish(const std::shared_ptr<Call>& call, const Response& response) {
   if (std::exchange(call->is_done, true)) return;
-  call->done(response);
+  std::exchange(call->done, nullptr)(response);
+}
+
+std::shared_ptr<Call> VirtualNetwork::NewCall(int from, int to) {
+  auto call = std::make_shared<Call>();
+  call->from = from;
+  call->to = to;
+  if (all_calls_.size() >= next_sweep_) {
+    std::erase_if(all_calls_, [](const auto& weak) { return weak.expired(); });
+    next_sweep_ = 2 * all_calls_.size() + 256;
+  }
+  all_calls_.push_back(call);
+  return call;
 }
 
 std::shared_ptr<Call> VirtualNetwork::Start(int from, int to, Micros deadline, bool repeats, Handler handle,
                                             std::function<void(const Response&)> done) {
-  auto call = std::make_shared<Call>();
-  call->from = from;
-  call->to = to;
+  const std::shared_ptr<Call> call = NewCall(from, to);
   call->done = std::move(done);
   if (calls_.size() > 256) {
     calls_.erase(std::remove_if(calls_.begin(), calls_.end(),
@@ -96,9 +116,7 @@ std::shared_ptr<Call> VirtualNetwork::Start(int from, int to, Micros deadline, b
   Deliver(from, to, call, [call, handle] { handle(call); });
   if (repeats && random_.OneIn(8)) {
     // The first answer was lost, say; the repeat has a call of its own, whose answer counts for nothing.
-    auto repeat = std::make_shared<Call>();
-    repeat->from = from;
-    repeat->to = to;
+    const std::shared_ptr<Call> repeat = NewCall(from, to);
     repeat->is_done = true;
     At(now_ + random_.In(1, 3000) * kMilli, [this, from, to, repeat, handle] {
       if (is_up(to)) Deliver(from, to, repeat, [repeat, handle] { handle(repeat); });

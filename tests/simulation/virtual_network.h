@@ -54,6 +54,8 @@ struct Call {
 class VirtualNetwork {
  public:
   VirtualNetwork(uint64_t seed, bool prints) : random_(seed), prints_(prints) {}
+  ~VirtualNetwork();
+  VirtualNetwork(const VirtualNetwork&) = delete;
 
   SeededRandom& random() { return random_; }
   Micros now() const { return now_; }
@@ -104,6 +106,7 @@ class VirtualNetwork {
   };
   void Deliver(int from, int to, const std::shared_ptr<Call>& call, std::function<void()> event);
   void Finish(const std::shared_ptr<Call>& call, const Response& response);
+  std::shared_ptr<Call> NewCall(int from, int to);
   void BreakCalls(int a, int b, Micros longest_notice);
   Micros& CutUntil(int from, int to) { return cuts_[from * 64 + to]; }
 
@@ -113,7 +116,9 @@ class VirtualNetwork {
   int64_t next_number_ = 0;
   std::vector<Process> processes_;
   std::vector<Micros> cuts_ = std::vector<Micros>(64 * 64, 0);
-  std::vector<std::weak_ptr<Call>> calls_;
+  std::vector<std::weak_ptr<Call>> calls_;      // that a broken connection may still end
+  std::vector<std::weak_ptr<Call>> all_calls_;  // for the destructor
+  size_t next_sweep_ = 256;
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
 };
 
