@@ -10,7 +10,7 @@
 namespace weir {
 
 // Convolutions and batch normalisation of training steps cost what the plans of their device have measured
-// (kernels/cuda/plans), transpositions what their bytes cost at half the memory's stated speed. What no library
+// (kernels/device/plans), transpositions what their bytes cost at half the memory's stated speed. What no library
 // computes, such as pooling and biases, counts as the same in both formats. Nothing is known of other tasks' devices.
 // The devices outlive it.
 std::unique_ptr<LayoutCosts> MeasuredLayoutCosts(const std::vector<Device*>& devices);
