@@ -21,7 +21,7 @@ Tensor Counted(double scale, TensorShape shape = TensorShape({kRows, kWidth})) {
   return value;
 }
 
-class SnapshotTest : public OpTest {
+class StateSnapshotTest : public OpTest {
  protected:
   Tensor MakeVariable(const std::string& name, const Tensor& value) {
     absl::StatusOr<Tensor> handle =
@@ -51,7 +51,7 @@ class SnapshotTest : public OpTest {
   int saves_ = 0;
 };
 
-TEST_F(SnapshotTest, EveryUpdateLeavesTheSnapshotAloneAndIsAsWithoutOne) {
+TEST_F(StateSnapshotTest, EveryUpdateLeavesTheSnapshotAloneAndIsAsWithoutOne) {
   const Tensor gradient = Counted(0.25), rows = AsTensor<int64_t>({3, 699, 3}), one = AsScalar<float>(0.5);
   const Tensor row_gradient = Counted(0.5, TensorShape({3, kWidth}));
   const Tensor at = AsTensor<int64_t>({5, 698}, TensorShape({2, 1}));
@@ -112,7 +112,7 @@ TEST_F(SnapshotTest, EveryUpdateLeavesTheSnapshotAloneAndIsAsWithoutOne) {
   }
 }
 
-TEST_F(SnapshotTest, ASnapshotNeedsAPlainValue) {
+TEST_F(StateSnapshotTest, ASnapshotNeedsAPlainValue) {
   const Tensor text = MakeVariable("text", AsTensor<tstring>({"a"}));
   EXPECT_THAT(RunOp("SnapshotVariable", {text}), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("string")));
   ASSERT_OK_AND_ASSIGN(

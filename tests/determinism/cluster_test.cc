@@ -59,8 +59,7 @@ absl::Status RunUnseededOp(const ProcessCluster::Options& options, const std::st
 TEST(DeterministicClusterTest, ServersCanBeDeterministicForAllSessions) {
   ProcessCluster::Options options{.program = WEIR_PROGRAM, .jobs = {{"worker", 2}}};
   EXPECT_THAT(RunUnseededOp(options, "/job:worker/task:1"), IsOk());
-  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
-                                testing::AllOf(HasSubstr("random ops must have a seed"), HasSubstr("task:1")));
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("random ops must have a seed"));
   options.flags = {"--deterministic"};
   EXPECT_THAT(RunUnseededOp(options, "/job:worker/task:1"), refused);
   options.flags.clear();
