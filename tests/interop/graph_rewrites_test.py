@@ -11,6 +11,8 @@ import weir_cluster
 
 # Read when TensorFlow's optimizer runs: with it nodes get their types instead of casts around them.
 os.environ["TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_EMULATE_FP16"] = "false"
+# Its rewrite for bfloat16 needs oneDNN, which TensorFlow uses by itself on some CPUs only.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 weir_cluster.run_with_tensorflow()
 import numpy as np
 import tensorflow as tf

@@ -1,14 +1,11 @@
 """What tests of whole programs share: a program runs in TensorFlow's own runtime and, with only its target changed, on a
 Weir cluster of 2 ps and 2 workers, and must give the same values, step by step."""
 import contextlib
-import os
 import sys
 import unittest
 
 import weir_cluster
 
-# TensorFlow's own kernels have no gradient of a dilated convolution, and it uses oneDNN's by itself on some CPUs only.
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 weir_cluster.run_with_tensorflow()
 import numpy as np
 import tensorflow as tf

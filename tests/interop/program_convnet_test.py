@@ -2,6 +2,10 @@
 
   program_convnet_test.py WEIR [TEST...]    WEIR is the weir program
 """
+import os
+
+# TensorFlow's own kernels have no gradient of a dilated convolution, and it uses oneDNN's by itself on some CPUs only.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 import program_case  # first: it finds an interpreter that can import TensorFlow
 
 import numpy as np
