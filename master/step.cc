@@ -92,18 +92,20 @@ absl::StatusOr<RunStepResult> Step::Run(std::vector<Tensor> feeds, CancellationM
 absl::StatusOr<RunStepResult> Step::RunPartial(const std::vector<int>& feed_indices, std::vector<Tensor> feeds,
                                                const std::vector<int>& fetch_indices, bool is_last,
                                                CancellationManager* caller) {
-  const CallerLink link(this, caller);
   is_partial_ = true;
+  {
+    MutexLock lock(mu_);
+    if (!error_.ok()) return error_;  // an earlier call's: the run has ended
+    over_ = false;
+    pending_ += static_cast<int>(graph_->parts().size());
+    for (const auto& part : graph_->parts()) running_.push_back(&part);
+  }
+  const CallerLink link(this, caller);
   RunStepResult result;
   result.fetches.resize(graph_->num_fetches());
   auto position = [](const std::vector<int>& list, int value) {
     return static_cast<int>(std::find(list.begin(), list.end(), value) - list.begin());
   };
-  {
-    MutexLock lock(mu_);
-    pending_ += static_cast<int>(graph_->parts().size());
-    for (const auto& part : graph_->parts()) running_.push_back(&part);
-  }
   for (const auto& part : graph_->parts()) {
     RunGraphArgs args;
     args.is_partial = true;

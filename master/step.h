@@ -88,7 +88,7 @@ class Step {
   std::vector<const ClientGraph::Part*> running_ GUARDED_BY(mu_);
   bool ending_ GUARDED_BY(mu_) = false;  // Fail was called
   bool part_failed_ GUARDED_BY(mu_) = false;
-  bool over_ GUARDED_BY(mu_) = false;  // every part has answered
+  bool over_ GUARDED_BY(mu_) = false;  // every part has answered; of a partial run, the newest call
   enum class Updates { kUnknown, kAborted, kCommitted };
   Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;
   absl::Status error_ GUARDED_BY(mu_);

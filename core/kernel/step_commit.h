@@ -17,8 +17,9 @@ class StepCommit {
   // At the coordinator, once all tasks have computed everything that precedes the updates: decides that they take
   // effect. ABORTED, with the reason, if the step has failed.
   virtual absl::Status Decide() = 0;
-  // Elsewhere: this task has computed its share. From now on it follows the coordinator's decision, whatever fails.
-  virtual void SetReady() = 0;
+  // Elsewhere: this task has computed its share. From now on it follows the coordinator's decision, whatever fails. An
+  // error if the step has been aborted here: the coordinator must then not learn that the task is ready.
+  virtual absl::Status SetReady() = 0;
   // Elsewhere: waits for the decision, which the coordinator sends under `key`. `done` gets OK if the updates take
   // effect, otherwise the reason why they do not. It runs exactly once, with no lock held.
   virtual void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) = 0;

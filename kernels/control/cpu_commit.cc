@@ -38,8 +38,7 @@ class CommitReadyKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.step().commit == nullptr) return NoCommit(ctx);
-    ctx.step().commit->SetReady();
-    return absl::OkStatus();
+    return ctx.step().commit->SetReady();
   }
   bool IsExpensive() const override { return false; }
 };

@@ -23,6 +23,7 @@ const std::vector<CheckedElsewhere>& KernelsCheckedElsewhere() {
         "RefIdentity", "RefMerge", "RefNextIteration", "RefSwitch", "TemporaryVariable", "Variable"}},
       {"what variables are asked besides their values; gpu_session_test.cc and tests/session",
        {"DestroyResourceOp", "VarIsInitializedOp", "VariableShape"}},
+      {"snapshots of variables; variable_snapshot_test.cc", {"ReserveVariableSnapshot", "SnapshotVariable"}},
       {"several devices are needed; gpu_collective_session_test.cc",
        {"CollectiveAllToAllV2", "CollectiveAllToAllV3", "CollectiveBcastRecv", "CollectiveBcastRecvV2",
         "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather", "CollectiveGatherV2",

@@ -1,5 +1,6 @@
 // Steps in several calls, and calls that are cancelled: what a Session does not offer, at the master itself.
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -88,6 +89,40 @@ TEST_P(PartialRunTest, AFetchNeedsItsFeeds) {
   ASSERT_OK_AND_ASSIGN(const std::string run, SetUpRun({"a:0", "b:0", "c:0"}, {"sum:0", "result:0"}));
   EXPECT_THAT(Part(run, {{"a:0", AsScalar<float>(1)}}, {"sum:0"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sum")));
+}
+
+TEST_P(PartialRunTest, ALaterCallFailsWithItsOwnError) {
+  const Output a = ops::Placeholder(On(0).WithName("a"), DT_FLOAT);
+  const Output b = ops::Placeholder(On(1).WithName("b"), DT_FLOAT);
+  ops::Neg(On(0).WithName("first"), a);
+  ops::CheckNumerics(On(1).WithName("second"), b, "too much");
+  handle_ = CreateRawSession();
+  ASSERT_OK_AND_ASSIGN(const std::string run, SetUpRun({"a:0", "b:0"}, {"first:0", "second:0"}));
+  ASSERT_THAT(Part(run, {{"a:0", AsScalar<float>(1)}}, {"first:0"}), IsOk());
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(Part(run, {{"b:0", AsScalar<float>(infinity)}}, {"second:0"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too much")));
+}
+
+TEST_P(PartialRunTest, ALaterCallCanBeCancelled) {
+  const Output a = ops::Placeholder(On(0).WithName("a"), DT_FLOAT);
+  ops::Neg(On(0).WithName("first"), a);
+  const Output queue = ops::FIFOQueueV2(On(1), {DT_FLOAT});
+  ops::AddV2(On(1).WithName("second"), ops::QueueDequeueV2(On(1), queue, {DT_FLOAT})[0],
+             ops::Placeholder(On(1).WithName("b"), DT_FLOAT));
+  handle_ = CreateRawSession();
+  ASSERT_OK_AND_ASSIGN(const std::string run, SetUpRun({"a:0", "b:0"}, {"first:0", "second:0"}));
+  ASSERT_THAT(Part(run, {{"a:0", AsScalar<float>(1)}}, {"first:0"}), IsOk());
+  CancellationManager cancellation;
+  RunStepArgs args{.session_handle = handle_,
+                   .partial_run_handle = run,
+                   .feeds = {{"b:0", AsScalar<float>(1)}},
+                   .fetches = {"second:0"}};
+  CallOptions options = Soon();
+  options.cancellation = &cancellation;
+  auto waiting = std::async(std::launch::async, [&] { return backend_->master()->RunStep(options, args).status(); });
+  cancellation.StartCancel(errors::Cancelled("the test is tired of it"));
+  EXPECT_THAT(waiting.get(), StatusIs(absl::StatusCode::kCancelled));
 }
 
 class CancellationTest : public PartialRunTest {

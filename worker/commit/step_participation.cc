@@ -26,9 +26,10 @@ absl::Status StepParticipation::Decide() {
       errors::Aborted("Step ", options_.step_id, " was aborted before its updates: ", reason_.message()));
 }
 
-void StepParticipation::SetReady() {
+absl::Status StepParticipation::SetReady() {
   MutexLock lock(mu_);
   state_.Ready();
+  return state_.state() == CommitState::State::kAborted ? MarkDerived(reason_) : absl::OkStatus();
 }
 
 void StepParticipation::AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) {
@@ -78,6 +79,8 @@ void StepParticipation::Interrupted(const absl::Status& reason) {
   CommitState::Action action;
   {
     MutexLock lock(mu_);
+    // The worker may be gone by now: the decision's receive is cancelled late.
+    if (state_.state() == CommitState::State::kCommitted || state_.state() == CommitState::State::kAborted) return;
     if (reason_.ok()) reason_ = reason;
     action = options_.is_ending->load() ? state_.CoordinatorLost() : state_.Failed();
     if (action == CommitState::Action::kAsk) gives_up_ = MonotonicNow() + options_.patience;
@@ -108,6 +111,10 @@ void StepParticipation::Ask() {
     ResolveStepRequest request;
     ResolveStepResponse response;
   };
+  {
+    MutexLock lock(mu_);
+    if (state_.state() != CommitState::State::kAsking) return;  // a timer that comes late
+  }
   auto question = std::make_shared<Question>();
   absl::StatusOr<std::shared_ptr<WorkerInterface>> coordinator = options_.peers(options_.coordinator);
   if (!coordinator.ok()) return Answered(coordinator.status(), question->response);

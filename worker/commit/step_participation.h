@@ -48,7 +48,7 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   explicit StepParticipation(Options options) : options_(std::move(options)) {}
 
   absl::Status Decide() override;
-  void SetReady() override;
+  absl::Status SetReady() override;
   void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
 
   // The step should end, with this reason. Has no effect once it is committed, unless its updates may block.

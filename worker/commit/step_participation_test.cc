@@ -56,7 +56,9 @@ class StepParticipationTest : public testing::Test {
   std::shared_ptr<StepParticipation> Wait(bool ready = true, bool may_block = false) {
     auto participation = Make(kCoordinator, may_block);
     participation->AwaitDecision(key_, [this](absl::Status decided) { decided_ = std::move(decided); });
-    if (ready) participation->SetReady();
+    if (ready) {
+      EXPECT_THAT(participation->SetReady(), IsOk());
+    }
     return participation;
   }
   void Send() { EXPECT_THAT(rendezvous_->Send(key_, AsScalar<bool>(true), false), IsOk()); }
@@ -82,6 +84,12 @@ TEST_F(StepParticipationTest, ACoordinatorThatWasCancelledDecidesAgainstIt) {
   participation->Cancel(errors::Unavailable("the master has gone"));
   EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(participation->Decide(), StatusIs(absl::StatusCode::kAborted, HasSubstr("the master has gone")));
+}
+
+TEST_F(StepParticipationTest, ATaskThatHasAbortedIsNotReady) {
+  auto participation = Make(kCoordinator);
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(participation->SetReady(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the master has gone")));
 }
 
 TEST_F(StepParticipationTest, NothingCancelsACommittedStep) {
