@@ -12,8 +12,7 @@ namespace weir {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Local(const Scope& scope, SessionOptions options) {
   const Environment environment = Environment::OfThisProcess();
-  const std::string* const variable = environment.Find("TF_DETERMINISTIC_OPS");
-  ASSIGN_OR_RETURN(const bool deterministic, ReadDeterministicOps(variable == nullptr ? nullptr : variable->c_str()));
+  ASSIGN_OR_RETURN(const bool deterministic, ReadDeterministicOps(environment.Find("TF_DETERMINISTIC_OPS")));
   if (deterministic || options.deterministic) AskForDeterministicOps(&options.config);
   ASSIGN_OR_RETURN(std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create(options.config, MachineGpus()));
   std::shared_ptr<MasterInterface> master(runtime, runtime->master());

@@ -158,8 +158,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;
   options.cpu_devices = command.cpu_devices;
-  const std::string* const variable = command.environment.Find("TF_DETERMINISTIC_OPS");
-  ASSIGN_OR_RETURN(options.deterministic, ReadDeterministicOps(variable == nullptr ? nullptr : variable->c_str()));
+  ASSIGN_OR_RETURN(options.deterministic, ReadDeterministicOps(command.environment.Find("TF_DETERMINISTIC_OPS")));
   options.deterministic = options.deterministic || command.deterministic;
   RETURN_IF_ERROR(ParseLease("--session-lease", command.session_lease, &options.session_lease));
   RETURN_IF_ERROR(ParseLease("--master-lease", command.master_lease, &options.master_lease));

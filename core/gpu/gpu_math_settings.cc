@@ -1,7 +1,7 @@
 #include "core/gpu/gpu_math_settings.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "core/flag_variable.h"
 
 namespace weir {
 namespace {
@@ -11,11 +11,7 @@ using FindVariable = std::function<const char*(const char* name)>;
 absl::Status ReadFlag(const FindVariable& find, const char* name, bool* value) {
   const char* const text = find(name);
   if (text == nullptr) return absl::OkStatus();
-  const std::string lower = absl::AsciiStrToLower(text);
-  if (lower != "0" && lower != "1" && lower != "false" && lower != "true") {
-    return errors::InvalidArgument("Environment variable ", name, " is '", text, "'; expected 0, 1, false or true");
-  }
-  *value = lower == "1" || lower == "true";
+  ASSIGN_OR_RETURN(*value, ParseFlagVariable(name, text));
   return absl::OkStatus();
 }
 

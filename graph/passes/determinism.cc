@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "core/flag_variable.h"
 #include "core/kernel/determinism.h"
 #include "core/op/attr_value.h"
 #include "graph/passes/custom_optimizers.h"
@@ -48,13 +48,9 @@ void AskForDeterministicOps(tensorflow::ConfigProto* config) {
   }
 }
 
-absl::StatusOr<bool> ReadDeterministicOps(const char* value) {
+absl::StatusOr<bool> ReadDeterministicOps(const std::string* value) {
   if (value == nullptr) return false;
-  const std::string lower = absl::AsciiStrToLower(value);
-  if (lower == "1" || lower == "true") return true;
-  if (lower == "0" || lower == "false") return false;
-  return errors::InvalidArgument("Environment variable TF_DETERMINISTIC_OPS is '", value,
-                                 "'; expected 0, 1, false or true");
+  return ParseFlagVariable("TF_DETERMINISTIC_OPS", *value);
 }
 
 absl::Status MakeDeterministic(const std::string& device, Graph* graph) {

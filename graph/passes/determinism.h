@@ -19,7 +19,7 @@ void AskForDeterministicOps(tensorflow::ConfigProto* config);
 
 // The boolean value of the environment variable TF_DETERMINISTIC_OPS; nullptr, not set, is false. INVALID_ARGUMENT,
 // quoting it, for anything but 0, 1, false and true.
-absl::StatusOr<bool> ReadDeterministicOps(const char* value);
+absl::StatusOr<bool> ReadDeterministicOps(const std::string* value);
 
 // For the part of a graph, or a function's body, that runs on `device`: marks its nodes for their kernels
 // (core/kernel/determinism.h), and runs the iterations of loops one after the other where the loops may draw random
