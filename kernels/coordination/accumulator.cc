@@ -91,12 +91,11 @@ absl::Status ConditionalAccumulator::AddKept(OpKernelContext& ctx) {
   std::vector<Gradient> kept = std::exchange(kept_, {});
   std::sort(kept.begin(), kept.end(), ComesBefore);
   sum_ = Gradient();
-  const int64_t count = std::exchange(count_, 0);
+  count_ = 0;
   for (Gradient& gradient : kept) {
     RETURN_IF_ERROR(AddOrStart(ctx, std::move(gradient)));
     ++count_;
   }
-  count_ = count;
   return absl::OkStatus();
 }
 

@@ -58,18 +58,19 @@ class ConditionalAccumulator : public Resource, public std::enable_shared_from_t
   // What a taker gets.
   virtual void Complete() {}
 
-  // The first gradient, or one more.
-  absl::Status AddOrStart(OpKernelContext& ctx, Gradient gradient);
-  // Adds up the gradients that were kept.
-  absl::Status AddKept(OpKernelContext& ctx);
-
   const Options options_;
   // Guarded by the line's mutex, which is held when the functions above are called.
   Gradient sum_;
   int64_t count_ = 0;
-  std::vector<Gradient> kept_;  // if deterministic; sum_ is then the first of them until all are added
 
  private:
+  // With the line's mutex held, as above.
+  // Adds a gradient, or starts with it.
+  absl::Status AddOrStart(OpKernelContext& ctx, Gradient gradient);
+  // Adds up the gradients that were kept.
+  absl::Status AddKept(OpKernelContext& ctx);
+
+  std::vector<Gradient> kept_;  // if deterministic; sum_ is then the first of them until all are added
   int64_t global_step_ = 0;
   const std::shared_ptr<RequestLine> line_;
 };
