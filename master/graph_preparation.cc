@@ -223,7 +223,7 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   PassContext context;
   context.targets = options.kept;
   if (on.fold && options.fold_on != nullptr) {
-    // What is folded must not depend on the time that it takes.
+    // A time limit would make the folded graph depend on the speed of the machine.
     limit.emplace(on.deterministic ? nullptr : options.timers, options.fold_for);
     context.evaluate =
         MakeEvaluator(options.placement.kernels, &graph->ops(), options.fold_on, limit->over(), on.deterministic);

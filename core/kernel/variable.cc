@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// What reserving leaves to the rest of the machine.
+// Memory that ReserveForSnapshot leaves to other programs.
 constexpr int64_t kMemoryMargin = int64_t{512} << 20;
 constexpr int64_t kPage = 4096;
 

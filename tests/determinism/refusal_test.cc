@@ -1,4 +1,4 @@
-// What a deterministic session rejects, and where the option may be set.
+// Tests which ops a deterministic session rejects, and each way to ask for one.
 #include <cstdlib>
 
 #include "client/data/dataset.h"

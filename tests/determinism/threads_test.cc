@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, ThreadsTest,
                                          Named{"Sums", Sums}, Named{"RandomLoop", RandomLoop}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// What the programs above would show if the option did nothing.
+// The control: without the option, the results depend on the number of threads.
 TEST(ThreadsWithoutTheOptionTest, ShowInTheBits) {
   ASSERT_OK_AND_ASSIGN(const std::string one, Train(Convnet, 1, false));
   ASSERT_OK_AND_ASSIGN(const std::string three, Train(Convnet, 3, false));
