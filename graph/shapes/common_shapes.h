@@ -8,7 +8,7 @@
 
 namespace weir::shapes {
 
-// --- Building blocks for other shape functions ---
+// --- Building blocks for other shape functions: common_shapes_math.cc; WindowedSize: common_shapes_nn.cc ---
 
 // The axis in input `i` (an integer scalar, or a vector of one), counted from the front; nullopt if it or `rank` (-1)
 // is unknown. InvalidArgument unless it is in [-rank, rank).
@@ -23,14 +23,14 @@ absl::StatusOr<PartialTensorShape> ReducedShape(const PartialTensorShape& shape,
                                                 bool keep_dims);
 int64_t NumElements(const PartialTensorShape& shape);  // -1: unknown
 
-// --- Sources ---
+// --- Sources: common_shapes_math.cc ---
 absl::Status FromShapeInput(InferenceContext& c);  // output 0's shape is input 0's value: Fill, RandomUniform, Empty …
 absl::Status FromShapeAttr(InferenceContext& c);   // output 0's shape is the attribute `shape`
 absl::Status Range(InferenceContext& c);
 absl::Status LinSpace(InferenceContext& c);
 absl::Status OneHot(InferenceContext& c);
 
-// --- Mathematics ---
+// --- Mathematics: common_shapes_math.cc ---
 absl::Status MatMul(InferenceContext& c);        // transpose_a, transpose_b
 absl::Status BatchMatMul(InferenceContext& c);   // adj_x, adj_y; batch dimensions broadcast
 absl::Status Select(InferenceContext& c);        // version 1: the condition is a scalar, a vector, or of full shape
@@ -40,7 +40,7 @@ absl::Status SegmentSum(InferenceContext& c);
 absl::Status UnsortedSegmentSum(InferenceContext& c);
 absl::Status BroadcastGradientArgs(InferenceContext& c);
 
-// --- Arrays ---
+// --- Arrays: common_shapes_array.cc; strided slices: common_shapes_slice.cc ---
 absl::Status ShapeOf(InferenceContext& c);  // Shape, ShapeN
 absl::Status Reshape(InferenceContext& c);
 absl::Status ExpandDims(InferenceContext& c);
@@ -69,7 +69,7 @@ absl::Status InvertPermutation(InferenceContext& c);
 absl::Status DynamicPartition(InferenceContext& c);
 absl::Status DynamicStitch(InferenceContext& c);
 
-// --- Neural networks ---
+// --- Neural networks: common_shapes_nn.cc ---
 absl::Status Conv2D(InferenceContext& c);
 absl::Status Conv2DBackpropInput(InferenceContext& c);
 absl::Status Conv2DBackpropFilter(InferenceContext& c);
