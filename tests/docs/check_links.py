@@ -14,7 +14,7 @@ import re
 import sys
 
 SKIPPED = {"build", "node_modules", "__pycache__"}
-GENERATED = {"client/ops.h"}
+GENERATED = {"client/ops.h", "docs/measured/"}
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
