@@ -1,4 +1,4 @@
-// What one folder of kernels/ adds to the registries.
+// An op family: what one folder of kernels/ adds to the registries.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// How GPU kernels choose among a library's algorithms.
+// The settings by which GPU kernels choose among a library's algorithms.
 #pragma once
 
 #include <cstddef>

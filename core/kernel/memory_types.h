@@ -1,4 +1,4 @@
-// Which of a node's tensors are in host memory when it runs on a device with its own memory.
+// Finds the tensors of a node that are in host memory when it runs on a device with its own memory.
 #pragma once
 
 #include <vector>

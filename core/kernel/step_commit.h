@@ -1,4 +1,4 @@
-// How kernels take part in the commit of their step.
+// The interface through which kernels take part in the commit of their step.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How tensors look between tasks, where somebody asks for less than their bytes.
+// Options to cast or compress a tensor between tasks.
 #pragma once
 
 #include <cstdint>

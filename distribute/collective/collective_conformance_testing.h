@@ -1,4 +1,4 @@
-// What every backend of Collective must do. A backend's test instantiates it with a factory.
+// Conformance suite of Collective. A backend's test instantiates it with a factory.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Which ranks share a host, and what their links cost.
+// The placement of ranks on hosts, and the cost of their links.
 #pragma once
 
 #include <cstdint>

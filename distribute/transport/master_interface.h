@@ -1,4 +1,4 @@
-// How a client talks to a master: the same calls in process and over gRPC.
+// A client's interface to a master: the same calls in process and over gRPC.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How a master calls a task's worker, and workers call each other: the same calls in process and over gRPC.
+// The interface of a task's worker to masters and other workers: the same calls in process and over gRPC.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What attention must do on every kind of device. A device's test includes this header behind
+// Conformance suite of attention for each kind of device. A device's test includes this header after
 // kernel_conformance_testing.h and instantiates GpuKernels.
 #pragma once
 

@@ -30,7 +30,7 @@ class Gpu : public SequenceMemory {
     return zeros;
   }
 
-  // What lies one behind the other already is one copy. Many parts of one size are one launch.
+  // Elements that are contiguous already take one copy. Many parts of one size take one launch.
   absl::StatusOr<Tensor> Join(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
                               const TensorShape& shape) const override {
     if (IsOnHost(dtype)) return HostSequences().Join(ctx, dtype, elements, shape);

@@ -1,4 +1,4 @@
-// What goes through tensor arrays, tensor lists, tensor maps and composite tensors, against central differences.
+// Compares gradients through tensor arrays, lists, maps and composite tensors with central differences.
 #include "client/ops.h"
 #include "client/while_loop.h"
 #include "tests/gradients/two_argument_test.h"

@@ -1,4 +1,4 @@
-// How the tensors of stacks, tensor arrays and tensor lists are made and moved, in the memory where a device has them.
+// Makes and moves the tensors of stacks, tensor arrays and tensor lists in the memory of their device.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace weir {
 
-// Stateless: what it makes is the device's of the kernel that asks. Thread-safe.
+// Stateless: it allocates on the device of the calling kernel. Thread-safe.
 class SequenceMemory {
  public:
   virtual ~SequenceMemory() = default;
 
   // All zeros; empty strings. InvalidArgument for a dtype without zeros.
   virtual absl::StatusOr<Tensor> Zeros(const OpKernelContext& ctx, DataType dtype, const TensorShape& shape) const = 0;
-  // A tensor of `shape` of what the elements, all of `dtype`, hold, one behind the other.
+  // Concatenates the elements, all of `dtype`, into a tensor of `shape`.
   virtual absl::StatusOr<Tensor> Join(const OpKernelContext& ctx, DataType dtype, absl::Span<const Tensor> elements,
                                       const TensorShape& shape) const = 0;
-  // Parts of these lengths of dimension 0, one behind the other; together they are no longer than `tensor`. They may
+  // Cuts `tensor` along dimension 0 into consecutive parts of these lengths, together no longer than it. They may
   // share its memory.
   virtual absl::StatusOr<std::vector<Tensor>> Cut(const OpKernelContext& ctx, const Tensor& tensor,
                                                   absl::Span<const int64_t> lengths) const = 0;

@@ -1,4 +1,4 @@
-// What kernels of tensor lists have in common.
+// Functions that the kernels of tensor lists share.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What stacks, tensor arrays, tensor lists and queues share: putting tensors together, and what shapes say of them.
+// Functions that stacks, tensor arrays, tensor lists and queues share: joining tensors, and checking their shapes.
 #pragma once
 
 #include "absl/types/span.h"

@@ -1,5 +1,5 @@
-// What ZerosLike, AddN and AsString make of variants. Tensor lists, tensor maps and optionals count as tensors, element
-// by element, ragged tensors by value; a variant may also be a plain number. Their tensors lie in `memory`.
+// ZerosLike, AddN and AsString of variants. Tensor lists, tensor maps and optionals count as tensors, element by
+// element, ragged tensors by value; a variant may also be a plain number. Their tensors lie in `memory`.
 #pragma once
 
 #include "core/kernel/op_kernel.h"

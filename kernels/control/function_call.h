@@ -1,4 +1,4 @@
-// How kernels call functions of the library.
+// Calls of library functions by kernels.
 #pragma once
 
 #include <vector>

@@ -30,7 +30,7 @@ struct BatchTask {
 };
 using BatchTasks = std::vector<BatchTask>;
 
-// The rows of input `i` of all tasks, one behind the other. InvalidArgument where types or other dimensions differ.
+// The rows of input `i` of all tasks, one after the other. InvalidArgument where types or other dimensions differ.
 absl::StatusOr<Tensor> JoinRows(OpKernelContext& ctx, const BatchTasks& tasks, size_t i);
 
 // Thread-safe. Add never blocks; `process` of a batch's last task gets it, on a thread that may block, with no lock

@@ -1,4 +1,4 @@
-// What goes in and out of queues. Waiting is asynchronous.
+// Kernels that enqueue and dequeue. Waiting is asynchronous.
 #include "core/tensor/index_tensor.h"
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"

@@ -22,7 +22,7 @@ enum class ExternalStatePolicy { kWarn = 0, kIgnore = 1, kFail = 2 };
 // function that these call, uses an op with state. InvalidArgument for another number.
 absl::Status CheckExternalState(const DatasetBase& dataset, ExternalStatePolicy policy);
 
-// Options messages of all datasets below and of the dataset itself: what their bytes, one behind the other, mean.
+// The merged options of the dataset and of all datasets below it: the concatenation of their serialised messages.
 std::string SerializedOptions(const DatasetBase& dataset);
 
 // A function without arguments that returns what the graph's _Retval node gets. InvalidArgument for a graph without

@@ -1,4 +1,4 @@
-// What kernels that make datasets are built on.
+// Base classes of the kernels that make datasets.
 #pragma once
 
 #include <memory>

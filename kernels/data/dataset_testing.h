@@ -1,4 +1,4 @@
-// What tests of datasets share.
+// A fixture for tests of datasets.
 #pragma once
 
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-// What map and its relatives share: a function applied to elements.
+// The function that map and similar transformations apply to elements.
 #pragma once
 
 #include "kernels/data/captured_function.h"

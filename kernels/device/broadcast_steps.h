@@ -1,4 +1,4 @@
-// How one tensor is read where it is broadcast to a given shape.
+// Steps for reading a tensor that is broadcast to a given shape.
 #pragma once
 
 #include "absl/status/statusor.h"

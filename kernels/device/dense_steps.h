@@ -1,4 +1,4 @@
-// How far apart the elements of an array lie.
+// The distances between neighbouring elements of a dense array, by dimension.
 #pragma once
 
 #include "core/tensor/tensor_shape.h"

@@ -1,4 +1,4 @@
-// How messages name an element of a tensor.
+// The name of a tensor's element in messages.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a fused op does to a product or a convolution before the result leaves the cache.
+// The ops that a fused op applies to a product or a convolution before the result leaves the cache.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the definitions of ops with handles share. A handle is a resource, or, in the first versions of many ops, a
+// Shared definitions of ops with handles. A handle is a resource, or, in the first versions of many ops, a
 // reference to the strings [container, name].
 #pragma once
 

@@ -1,4 +1,4 @@
-// How deep variants hold variants. They are copied, added and freed level by level, so that the depth has a limit.
+// The limit on the depth of nested variants, which are copied, added and freed level by level.
 #pragma once
 
 #include "core/status.h"

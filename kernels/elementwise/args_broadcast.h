@@ -1,4 +1,4 @@
-// How two shapes are broadcast against each other, by NumPy's rules:
+// Broadcasts two shapes against each other, by NumPy's rules:
 // https://numpy.org/doc/stable/user/basics.broadcasting.html.
 #pragma once
 

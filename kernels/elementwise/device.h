@@ -1,4 +1,4 @@
-// What the element-wise kernels' two halves, host code and device code, agree on. For host compilers and for nvcc.
+// The interface between host code and device code of element-wise kernels. For host compilers and for nvcc.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the element-wise kernels must do on every kind of device. A device's test includes this header and instantiates
-// GpuElementwise.
+// Conformance suite of element-wise kernels for each kind of device. A device's test includes this header and
+// instantiates GpuElementwise.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// How element-wise bodies run on CUDA: for the files that compile a table of them with nvcc.
+// Launches element-wise bodies on CUDA: for the files that compile a table of them with nvcc.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// How element-wise bodies run on the simulated device: for the files that compile a table of them for the host.
+// Runs element-wise bodies on the simulated device: for the files that compile a table of them for the host.
 #pragma once
 
 #include "kernels/device/gpu/element_simulated.h"

@@ -1,4 +1,4 @@
-// Which new keys get a row.
+// Decides which new keys get a row.
 #pragma once
 
 #include <cstdint>

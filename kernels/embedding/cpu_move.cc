@@ -1,4 +1,4 @@
-// What takes parts of a table from one task to another.
+// Ops that move parts of a table from one task to another.
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/joined_rows.h"

@@ -1,4 +1,4 @@
-// What exports and imports embedding tables, saves and restores them.
+// Ops that export, import, save and restore embedding tables.
 #include "kernels/device/blocking_kernel.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/joined_rows.h"

@@ -1,4 +1,4 @@
-// What changes embedding tables.
+// Ops that change embedding tables.
 #include <algorithm>
 #include <utility>
 #include <vector>

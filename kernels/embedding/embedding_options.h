@@ -1,4 +1,4 @@
-// What an embedding table is made with.
+// Options of an embedding table.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What leaves a shard, and how it comes back.
+// Evicts rows from a shard and brings them back.
 #include <algorithm>
 
 #include "kernels/embedding/embedding_shard.h"

@@ -1,5 +1,5 @@
-// How keys are spread over tasks, and within a task over shards. Part of the checkpoint format: a change would make
-// tables that are restored look for keys on other tasks.
+// Spreads keys over tasks, and within a task over shards. Part of the checkpoint format: a change would make restored
+// tables look for keys on other tasks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which task has which part of an embedding, and who may change that when.
+// The map from the parts of an embedding to tasks, with the right to change it.
 #pragma once
 
 #include <functional>

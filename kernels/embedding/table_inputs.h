@@ -1,4 +1,4 @@
-// How the kernels of embedding tables read their inputs.
+// Reads the inputs of embedding kernels.
 #pragma once
 
 #include "core/kernel/op_kernel.h"

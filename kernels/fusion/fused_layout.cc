@@ -93,7 +93,7 @@ std::vector<TensorShape> ViewsOfInputs(const FusedExpression& expression, const 
   return views;
 }
 
-// Leaves out dimensions of one element, and joins those that every tensor has one behind the other.
+// Leaves out dimensions of one element, and joins those that are contiguous in every tensor.
 void Collapse(const TensorShape& shape, const std::vector<DimVector>& steps, DimVector* sizes,
               std::vector<DimVector>* collapsed) {
   collapsed->resize(steps.size());

@@ -1,5 +1,5 @@
-// What the kernels that crop images, draw classes and take bytes for elements of another type do on every kind of
-// device. Part of the suite GpuKernels.
+// Tests of the kernels that crop images, draw classes or reinterpret bytes as another type, on each kind of device.
+// Part of the suite GpuKernels.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What the shape functions of ops on images share.
+// Rules that the shape functions of image ops share.
 #pragma once
 
 #include <utility>

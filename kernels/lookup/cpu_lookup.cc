@@ -1,4 +1,4 @@
-// What looks up in hash tables and changes them.
+// Ops that look up in hash tables and change them.
 #include "absl/strings/match.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/lookup/family.h"

@@ -1,4 +1,4 @@
-// What becomes of batch normalisation on GPUs. Each test gives a graph as text, and reads the text of what came out.
+// Tests of the passes on batch normalisation for GPUs. Each gives a graph as text and reads the text of the result.
 #include "core/testing.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/text/graph_text.h"

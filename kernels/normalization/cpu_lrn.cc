@@ -53,7 +53,7 @@ class LrnBase : public OpKernel {
   }
 
  protected:
-  // Some rows of n elements one behind the other, each between `radius` zeros, so that one loop runs over all of them;
+  // Some rows of n elements one after the other, each between `radius` zeros, so that one loop runs over all of them;
   // what it computes for the zeros between rows is not used. Element i of row r has index Start(r) + i in `sums` and
   // `powers`, and stands `radius` behind that in `padded`.
   struct Rows {

@@ -1,5 +1,5 @@
-// What batch normalisation with what follows it must do on every kind of device: a library's part and the kernels' own.
-// A device's test includes this header behind kernel_conformance_testing.h and instantiates GpuNorms.
+// Conformance suite of batch normalisation and the ops fused with it: a library's part and the kernels' own.
+// A device's test includes this header after kernel_conformance_testing.h and instantiates GpuNorms.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What makes Sobol's quasirandom sequence: directions to step in.
+// Direction numbers of Sobol's quasirandom sequence.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the two halves of the kernels that draw random numbers agree on. For host compilers and for nvcc.
+// The interface between host code and device code of the kernels that draw random numbers. For host compilers and nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

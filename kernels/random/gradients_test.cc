@@ -1,5 +1,5 @@
-// How samples move with the parameters of their distributions. One sampler's random numbers are not a smooth function
-// of them; what is differentiated is the sample that keeps the probability below it: dx = -(dF/dp) / (dF/dx) for the
+// Tests how samples move with their distributions' parameters. One sampler's random numbers are not a smooth function
+// of them, so the test differentiates the sample that keeps the probability below it: dx = -(dF/dp) / (dF/dx) for the
 // distribution function F.
 #include <cmath>
 #include <functional>

@@ -1,4 +1,4 @@
-// What sampling from categories takes, on whatever device.
+// Samples from categories, on any device.
 #pragma once
 
 #include "core/kernel/op_kernel.h"

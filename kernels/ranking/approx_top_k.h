@@ -1,4 +1,4 @@
-// How many elements ApproxTopK returns, for its shape function and its kernels.
+// The number of elements that ApproxTopK returns, for its shape function and its kernels.
 #pragma once
 
 #include <cstdint>

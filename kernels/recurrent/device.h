@@ -36,7 +36,7 @@ struct LstmGradArgs {
   bool peephole;
   int64_t count;
 };
-// The gradients of peepholes, a place for each number of a state: `rows` of all steps one behind the other, the first
+// The gradients of peepholes, a place for each number of a state: `rows` of all steps one after the other, the first
 // `batch` of which had cs_prev, and later ones what cs holds for the step before.
 struct LstmPeepholeArgs {
   const void* gates;

@@ -1,5 +1,5 @@
-// What recurrent cells must do on every kind of device. A device's test includes this header and instantiates
-// GpuKernels. tests/gpu compares them with the CPU's, gradients above all.
+// Conformance suite of recurrent cells for each kind of device. A device's test includes this header and instantiates
+// GpuKernels. tests/gpu compares more of them, gradients above all, with the CPU's.
 #pragma once
 
 #include <cmath>

@@ -170,7 +170,7 @@ void RunPart(const RnnBatch& batch, const Part<T>& part, const T* in, const RnnF
     if (has_cell) std::copy_n(at.c + part.State(n), hidden, c.data());
     for (int64_t i = 0; i < batch.lengths[n]; ++i) {
       const int64_t t = part.Step(n, i);
-      // The matrices of all gates lie one behind the other, and so do their biases.
+      // The matrices of all gates are contiguous, and so are their biases.
       Affine(at.params + part.Matrix(0), at.params + part.Bias(0), in + part.In(t, n), gates * hidden, part.width(),
              a.data());
       Affine(at.params + part.Matrix(gates), at.params + part.Bias(gates), h.data(), gates * hidden, hidden, b.data());

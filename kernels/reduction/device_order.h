@@ -1,5 +1,5 @@
-// What the two halves of the kernels that look along rows, for extremes and running totals, agree on. For host
-// compilers and for nvcc.
+// The interface between host code and device code of the kernels that look along rows, for extremes and running
+// totals. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

@@ -1,4 +1,4 @@
-// What SparseTensorDenseMatMul takes and gives, on every device.
+// The checked arguments and the result's shape of SparseTensorDenseMatMul, on every device.
 #pragma once
 
 #include "core/kernel/op_kernel.h"

@@ -1,4 +1,4 @@
-// How often values occur: as a dense histogram, or as a sparse tensor of counts.
+// Counts values: as a dense histogram, or as a sparse tensor of counts.
 #include <algorithm>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// What products with sparse matrices must do on every kind of device, by whatever library it has. A device's test
-// includes this header and instantiates GpuKernels.
+// Conformance suite of products with sparse matrices for each kind of device and library. A device's test includes
+// this header and instantiates GpuKernels.
 #pragma once
 
 #include <limits>

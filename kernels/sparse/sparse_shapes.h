@@ -1,4 +1,4 @@
-// What the shape functions of sparse and ragged ops share.
+// Rules that the shape functions of sparse and ragged ops share.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// What variables that flow along edges as references (VariableV2) are on every device.
+// Variables that flow along edges as references (VariableV2), on every device.
 #pragma once
 
 #include "core/kernel/op_kernel.h"

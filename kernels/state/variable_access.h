@@ -1,4 +1,4 @@
-// How kernels reach variables of both kinds, reference-typed and resource, and make them safe to overwrite.
+// Gives kernels access to reference-typed and resource variables, and makes them safe to overwrite.
 #pragma once
 
 #include <memory>

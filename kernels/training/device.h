@@ -1,4 +1,4 @@
-// What the two halves of optimizers' steps agree on. For host compilers and for nvcc.
+// The interface between host code and device code of optimizer steps. For host compilers and for nvcc.
 #pragma once
 
 #include "kernels/device/gpu/bodies.h"

@@ -1,4 +1,4 @@
-// What service managers and probes learn of a server: systemd's notifications, gRPC's health check, `weir probe`.
+// Tests how a server reports that it is ready: systemd's notifications, gRPC's health check, `weir probe`.
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,4 +1,4 @@
-// What the executor costs by itself: whole steps of graphs whose kernels do next to nothing.
+// Measures the executor's own cost: whole steps of graphs whose kernels do next to nothing.
 #include <benchmark/benchmark.h>
 
 #include "worker/executor/executor_testing.h"

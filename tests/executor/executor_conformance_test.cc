@@ -1,4 +1,4 @@
-// What every device's executor must do, whether it captures or not.
+// Conformance suite of every device's executor, with and without capture.
 #include <random>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The lane of a GPU that tells what it did, in a traced step.
+// Tests of a GPU's lane in the timeline of a traced step.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Sessions make one node of attention where nothing else reads what is between, on CPUs and GPUs.
+// Tests that sessions fuse attention into one node if nothing else reads its intermediate results, on CPUs and GPUs.
 #include "client/gradients.h"
 #include "tests/gpu/local_session.h"
 #include "tests/gpu/rewritten_session_testing.h"

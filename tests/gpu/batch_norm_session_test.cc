@@ -1,4 +1,4 @@
-// Sessions make one node of batch normalisation on GPUs with what follows it, and one of their gradients.
+// Tests that sessions on GPUs fuse batch normalisation with the ops that follow it, and their gradients likewise.
 #include "client/gradients.h"
 #include "tests/gpu/rewritten_session_testing.h"
 

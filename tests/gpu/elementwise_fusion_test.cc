@@ -1,4 +1,4 @@
-// Which nodes the fusion pass makes one. Each test gives a graph as text, and reads the text of what came out.
+// Tests of the pass that fuses nodes. Each gives a graph as text and reads the text of the result.
 #include "graph/passes/fusion/elementwise_fusion.h"
 
 #include "absl/strings/str_join.h"

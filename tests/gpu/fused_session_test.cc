@@ -1,4 +1,4 @@
-// Sessions whose element-wise ops are fused give what others give, to the last bit.
+// Tests that sessions with fused element-wise ops give the same bits as sessions without.
 #include <algorithm>
 
 #include "client/cond.h"

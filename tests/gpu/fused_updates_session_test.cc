@@ -1,4 +1,4 @@
-// Optimizers' steps on several variables of a GPU become one node, which gives their bits.
+// Tests that optimizer steps on several variables of a GPU become one node, which gives the same bits.
 #include "client/initializers.h"
 #include "tests/gpu/rewritten_session_testing.h"
 

@@ -1,4 +1,4 @@
-// Kernels for GPUs that no case of the agreement's runs, and why.
+// GPU kernels that GpuAgreementTest does not compare, with the reason and the tests that run them.
 #pragma once
 
 #include <vector>

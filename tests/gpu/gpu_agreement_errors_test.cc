@@ -1,4 +1,4 @@
-// Kernels for GPUs refuse what the CPU's refuse, in the same words.
+// Tests that GPU kernels reject the inputs that CPU kernels reject, with the same message.
 #include <limits>
 
 #include "tests/gpu/gpu_agreement_testing.h"

@@ -1,4 +1,4 @@
-// Reductions, biases, softmax and losses of real numbers, and what is made of predictions.
+// Reductions, biases, softmax, losses and predictions, of real numbers.
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-// What lies in host memory there.
+// Kernels of int32, which a GPU device keeps in host memory.
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-// Ops whose outputs' sizes depend on values, and those of few rows of many.
+// Ops whose output sizes depend on values, and ops on a few of many rows.
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {

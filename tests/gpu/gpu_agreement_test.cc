@@ -1,4 +1,4 @@
-// Every kernel for GPUs gives what the CPU's gives.
+// Compares the output of every GPU kernel with the CPU kernel's.
 #include "kernels/library.h"
 #include "tests/gpu/gpu_agreement_elsewhere_testing.h"
 #include "tests/gpu/gpu_agreement_testing.h"

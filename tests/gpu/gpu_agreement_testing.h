@@ -1,4 +1,4 @@
-// Ops on the CPU and on the GPU of a session, of the same inputs.
+// A fixture that runs ops on the CPU and on the GPU of a session with the same inputs, and compares the results.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@ class GpuAgreementTest : public GpuSessionTest {
   GpuAgreementTest();
   using Arguments = std::vector<std::vector<Tensor>>;
 
-  // Adds `op` on the CPU and on the GPU, of fed inputs.
+  // Adds `op` on the CPU and on the GPU, with fed inputs.
   void Add(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
-  // The same where arguments are lists.
+  // The same for an op whose arguments are lists.
   void AddLists(const std::string& op, Arguments arguments, const tensorflow::NodeDef& attrs = {});
-  // An op that updates variables of these values, which are its first arguments: what they hold then is compared. They
-  // are resources where its name says so ("Resource…", "…VariableOp"), and else references.
+  // Adds an op that updates variables of these values, its first arguments, and compares their values afterwards. They
+  // are resources if its name says so ("Resource…", "…VariableOp"), otherwise references.
   void AddUpdate(const std::string& op, const std::vector<Tensor>& variables, std::vector<Tensor> inputs,
                  const tensorflow::NodeDef& attrs = {});
-  // ResourceGather and its like: one variable is read.
+  // Adds an op that reads one variable, such as ResourceGather.
   void AddRead(const std::string& op, const Tensor& variable, std::vector<Tensor> inputs,
                const tensorflow::NodeDef& attrs = {});
-  // Nodes that work on each other's results, of the same fed inputs: what `build` returns is compared.
+  // Adds several nodes that use each other's results, and compares the outputs that `build` returns.
   using Program = std::function<OutputList(const Scope& scope, const OutputList& inputs)>;
   void AddProgram(const std::string& name, std::vector<Tensor> inputs, const Program& build);
   // A node of a program.
   Operation Node(const Scope& scope, const std::string& op, const std::vector<Input>& inputs,
                  tensorflow::NodeDef attrs = {});
-  // The program fails on the CPU, and on the GPU with the same error.
+  // Expects the program to fail on the CPU, and on the GPU with the same error.
   void ExpectSameFailure(std::vector<Tensor> inputs, const Program& build);
-  // The CPU's kernel refuses the inputs, and the GPU's in the same words.
+  // Expects both kernels to reject the inputs with the same message.
   void ExpectSameError(const std::string& op, std::vector<Tensor> inputs, const tensorflow::NodeDef& attrs = {});
-  // Runs all that was added.
+  // Runs everything that was added and compares the results.
   void Compare();
-  // Fails for each combination of an op and its types that has a kernel for GPUs, and that nothing that was added
-  // needs, unless it stands among KernelsCheckedElsewhere.
+  // Fails for each combination of op and types that has a GPU kernel, unless something that was added runs it or it is
+  // among KernelsCheckedElsewhere.
   void ExpectThatAllKernelsRan();
 
   template <typename V>

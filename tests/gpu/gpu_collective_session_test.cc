@@ -1,4 +1,4 @@
-// Collectives of GPUs in sessions: by their library, through the host where there is none, and when a process dies.
+// Tests of GPU collectives in sessions: by a library, through the host without one, and when a process dies.
 #include <future>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// What sessions with GPUs do that others do not.
+// Tests of sessions that are specific to GPUs.
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "client/function_builder.h"

@@ -1,4 +1,4 @@
-// What `weir status` tells of a server's GPUs.
+// Tests of the GPUs in the output of `weir status`.
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/gpu/simulated_platform.h"

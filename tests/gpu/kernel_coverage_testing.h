@@ -1,4 +1,4 @@
-// Which kernels for GPUs a graph runs, by op and types.
+// Finds the GPU kernels that a graph runs, by op and types.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Sessions choose the layout of images by what was measured before, in sessions that came before them.
+// Tests that sessions choose the layout of images by the measurements of earlier sessions.
 #include "client/gradients.h"
 #include "core/files/scratch_directory_testing.h"
 #include "tests/gpu/local_session.h"

@@ -1,4 +1,4 @@
-// A simulated GPU that nobody takes for one: it passes all calls on.
+// A simulated GPU that is not recognised as one: it forwards all calls.
 #pragma once
 
 #include <memory>

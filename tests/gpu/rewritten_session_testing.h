@@ -1,4 +1,4 @@
-// Sessions whose graphs passes rewrite: what ran is looked at beside what it gave.
+// A fixture for sessions whose graphs are rewritten by passes: it shows the nodes that ran and their results.
 #pragma once
 
 #include <string>

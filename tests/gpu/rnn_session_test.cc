@@ -1,4 +1,4 @@
-// Recurrent networks of cuDNN in sessions on GPUs: their gradients, and what they refuse.
+// Tests of cuDNN's recurrent networks in sessions on GPUs: gradients and errors.
 #include "client/gradients.h"
 #include "core/op/attr_value.h"
 #include "kernels/recurrent/args_rnn.h"

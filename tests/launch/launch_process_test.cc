@@ -1,4 +1,4 @@
-// What users see of `weir launch`: tasks with their configuration, marked lines, exit codes, and nothing left behind.
+// Tests of `weir launch` as users see it: tasks with their configuration, marked lines, exit codes, no leftovers.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>

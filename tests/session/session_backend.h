@@ -1,4 +1,4 @@
-// What the suites of this folder run on: whatever a session can be connected to.
+// The backends that the suites of this folder run on: everything that a session can be connected to.
 #pragma once
 
 #include <memory>

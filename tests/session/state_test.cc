@@ -1,4 +1,4 @@
-// What lives between steps: variables, queues, tables, checkpoints.
+// Tests of state that lives between steps: variables, queues, tables, checkpoints.
 #include <unistd.h>
 
 #include <filesystem>

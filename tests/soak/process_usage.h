@@ -1,4 +1,4 @@
-// What this process, or another, holds of the system.
+// The resources that this process, or another, uses.
 #pragma once
 
 #include <sys/types.h>

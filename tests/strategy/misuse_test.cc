@@ -1,4 +1,4 @@
-// What users of strategies get wrong, and what they are told.
+// Tests of the errors that users of strategies get for their mistakes.
 #include <google/protobuf/text_format.h>
 
 #include "client/cond.h"

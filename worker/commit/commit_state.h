@@ -1,4 +1,4 @@
-// How a task that does not decide takes part in the commit of one step.
+// The state machine of a participant, a task that does not decide, in the commit of one step.
 #pragma once
 
 namespace weir {

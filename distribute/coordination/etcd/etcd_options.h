@@ -1,4 +1,4 @@
-// How to reach an etcd cluster.
+// Options of the connection to an etcd cluster.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What every FrameLink must do. A transport's test instantiates it with a factory.
+// Conformance suite of FrameLink. A transport's test instantiates it with a factory.
 #pragma once
 
 #include <functional>

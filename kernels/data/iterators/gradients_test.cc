@@ -1,4 +1,4 @@
-// What goes through an optional, against central differences.
+// Compares gradients through an optional with central differences.
 #include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "tensorflow/core/framework/node_def.pb.h"

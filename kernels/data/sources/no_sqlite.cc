@@ -1,4 +1,4 @@
-// What a build without SQLite's headers has in place of sql_query_sqlite.cc.
+// Replaces sql_query_sqlite.cc in a build without SQLite's headers.
 #include "kernels/data/sources/sql_query.h"
 
 namespace weir {

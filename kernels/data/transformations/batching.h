@@ -1,4 +1,4 @@
-// How elements are gathered into batches, whatever a dataset then makes of each.
+// Gathers elements into batches, for all datasets that batch.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What the two halves, host code and device code, of GPU kernels that are not element-wise agree on. For host compilers
-// and for nvcc.
+// The interface between host code and device code of GPU kernels that are not element-wise. For host compilers and
+// for nvcc.
 #pragma once
 
 #include <cstdint>

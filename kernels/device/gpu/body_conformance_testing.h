@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Parts of a tensor list lie anywhere: here one behind the other, and turned round.
+// Parts of a tensor list lie anywhere: here one after the other, and in reverse order.
 TEST_P(GpuKernels, JoinsParts) {
   const DataType types[] = {DT_BOOL, DT_HALF, DT_FLOAT, DT_INT64};
   for (const DataType type : types) {

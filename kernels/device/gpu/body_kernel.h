@@ -1,4 +1,4 @@
-// What kernels that run bodies of bodies.h share.
+// Functions that kernels with bodies (bodies.h) share.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ std::optional<int> AxisOf(int64_t axis, int rank);
 int64_t CountBefore(const TensorShape& shape, int axis);
 int64_t CountBehind(const TensorShape& shape, int axis);
 
-// Dimensions with their steps: those of one element are left out, and those that lie one behind the other are joined.
+// Dimensions with their steps: those of one element are left out, and contiguous ones are joined.
 // UNIMPLEMENTED beyond kMaxBodyRank.
 absl::StatusOr<StridedLayout> LayoutOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> steps);
 

@@ -1,4 +1,4 @@
-// Which dimension of a tensor its channels are.
+// Finds the dimension of a tensor's channels.
 #pragma once
 
 #include "core/status.h"

@@ -1,4 +1,4 @@
-// How a GPU's code loads elements for computing, and stores them: 16-bit floats are computed with as float. For nvcc.
+// Loads and stores elements in GPU code; 16-bit floats are computed with as float. For nvcc.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-// How the simulated device's code loads elements for computing, and stores them: as element_cuda.h does.
+// Loads and stores elements in the simulated device's code, as element_cuda.h does on GPUs.
 #pragma once
 
 #include <cstdint>

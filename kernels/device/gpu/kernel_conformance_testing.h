@@ -1,4 +1,4 @@
-// What the kernels that are not element-wise must do on every kind of device. A device's test includes this header and
+// Tests of the kernels that are not element-wise, run on each kind of GPU. A device's test includes this header and
 // instantiates GpuKernels. tests/gpu compares the same kernels with the CPU's, for more shapes and types.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the layout pass asks of a task's GPUs.
+// Measures the costs of layouts on a task's GPUs for the layout pass.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a build without the CUDA toolkit has in place of *.cu.
+// Replaces *.cu in a build without the CUDA toolkit.
 
 #include "kernels/device/gpu/bodies.h"
 #include "kernels/device/gpu/machine_gpus.h"

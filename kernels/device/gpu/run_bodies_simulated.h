@@ -1,4 +1,4 @@
-// How bodies run on the simulated device: for the files that compile a table of them for the host.
+// Runs bodies on the simulated device: for the files that compile a table of them for the host.
 #pragma once
 
 #include <cmath>

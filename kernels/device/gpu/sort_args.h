@@ -1,4 +1,4 @@
-// What the two halves of sorting, host code and device code, agree on. For host compilers and for nvcc.
+// The interface between host code and device code of sorting. For host compilers and for nvcc.
 #pragma once
 
 #include <cstddef>

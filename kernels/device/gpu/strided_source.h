@@ -1,4 +1,4 @@
-// What kernels share that copy elements found at regular steps.
+// Functions for kernels that copy elements at regular steps.
 #pragma once
 
 #include "kernels/device/gpu/body_kernel.h"

@@ -1,5 +1,5 @@
-// What kernels do with the rarer types on every kind of device: integers of 8 to 32 bits and without sign, complex
-// numbers. Part of the suite GpuKernels.
+// Tests of kernels with the rarer types on each kind of device: narrow and unsigned integers, complex numbers.
+// Part of the suite GpuKernels.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// What libraries that compute on GPUs look like to kernels: cuDNN, and simulated ones for tests on any machine.
+// The interface of a library that computes on GPUs: cuDNN, or a simulated one for tests on any machine.
 //
 // A `Problem` says what is computed, without the memory. It is a value that can be compared and hashed, and has
 //   static constexpr char kNoun[], kOtherwise[];       // for the log: what it is, and what computes it without a plan

@@ -1,4 +1,4 @@
-// Which plan of a library each problem of a device runs by: convolutions, batch normalisation, attention.
+// Chooses a library's plan for each problem of a device: convolutions, batch normalisation, attention.
 #pragma once
 
 #include <atomic>

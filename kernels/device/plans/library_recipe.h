@@ -1,4 +1,4 @@
-// How a library names a way to compute something.
+// A library's name for one of its algorithms with its settings.
 #pragma once
 
 #include <cstdint>

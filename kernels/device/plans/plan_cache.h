@@ -1,4 +1,4 @@
-// What was chosen for which problem, kept from process to process.
+// Keeps the plan chosen for each problem, from process to process.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Which of several ways to compute the same is the fastest, found while they are used.
+// Finds the fastest of several plans for one problem while they are used.
 #pragma once
 
 #include <optional>

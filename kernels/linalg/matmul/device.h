@@ -1,4 +1,4 @@
-// What the products' kernels on GPUs and their library agree on.
+// The interface between the GPU kernels of matrix products and their library.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum class MatMulEpilogue : int { kNone, kBias, kBiasRelu };
 
 // c[m,n] = op(a) op(b), row-major, of k multiplications for each element; op transposes, and then may conjugate, or
 // does nothing. No size is 0. `batch` products, at most INT32_MAX: the operands of one lie that many elements behind
-// those of the one before, and results one behind the other.
+// those of the one before, and results are contiguous.
 struct MatMulProblem {
   ElementType type = ElementType::kFloat;
   bool transpose_a = false, transpose_b = false;

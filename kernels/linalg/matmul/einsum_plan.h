@@ -1,4 +1,4 @@
-// What an einsum of one or two operands is as a batched matrix product: for kernels of every device.
+// Expresses an einsum of one or two operands as a batched matrix product, for kernels of every device.
 #pragma once
 
 #include <map>

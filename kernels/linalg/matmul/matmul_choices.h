@@ -1,4 +1,4 @@
-// What a library chose for which product.
+// The algorithms that a library chose, by product.
 #pragma once
 
 #include <string>

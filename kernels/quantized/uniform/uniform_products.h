@@ -1,4 +1,4 @@
-// What products and convolutions of affinely quantised tensors share. Their inputs: lhs and rhs, then scales and zero
+// Shared by products and convolutions of affinely quantised tensors. Their inputs: lhs and rhs, then scales and zero
 // points of lhs, of rhs and of the output.
 #pragma once
 

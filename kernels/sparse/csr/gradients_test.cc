@@ -1,4 +1,4 @@
-// What goes through sparse matrices, against central differences.
+// Compares gradients through sparse matrices with central differences.
 #include "tests/gradients/two_argument_test.h"
 
 namespace weir {
