@@ -3,7 +3,7 @@
 
 import unittest
 
-from check_names import duplicates, types_of
+from check_names import begins_with_fragment, duplicates, missing_paths, paths_and_folders, types_of
 
 
 def names(text):
@@ -50,6 +50,39 @@ class DuplicatesTest(unittest.TestCase):
     def test_tests_do_not_count(self):
         text = weir("struct Step {};")
         self.assertEqual(list(duplicates([("a.h", text), ("a_test.cc", text), ("tests/b.h", text), ("b_testing.h", text)])), [])
+
+
+class PathsTest(unittest.TestCase):
+
+    KNOWN = paths_and_folders(["core/gpu/sort.h", "core/gpu/sort_cuda.cu", "docs/decisions/0012-readers.md"])
+
+    def missing(self, text):
+        return list(missing_paths(text, self.KNOWN))
+
+    def test_paths_that_exist(self):
+        self.assertEqual(self.missing("// core/gpu/sort.h, core/gpu/sort, (core/gpu/), core/gpu/*.cu; docs/decisions/0012.\n"), [])
+        self.assertEqual(self.missing("// See core/gpu/sort.{h,cc}.\n"), [])
+
+    def test_paths_that_do_not(self):
+        self.assertEqual(self.missing("int i;  // core/cuda/sort.h\n/* See\n   core/gpu/*.inc. */ docs/decisions/0013\n"),
+                         [(1, "core/cuda/sort.h"), (3, "core/gpu/*.inc")])
+        self.assertEqual(self.missing("// docs/decisions/001\n"), [(1, "docs/decisions/001")])
+
+    def test_code_literals_and_other_words_do_not_count(self):
+        self.assertEqual(self.missing('#include "core/gone.h"\nconst char* s = "core/gone";  // gRPC/HTTP, tensorflow/core/x.h\n'
+                                      "// https://core/gone, ../core/gone, and client/ops.h\n"), [])
+
+
+class FirstCommentTest(unittest.TestCase):
+
+    def test_fragments(self):
+        for text in ("// What kernels share.\n", "// How tensors look.\n#pragma once\n", "// Which keys get a row.\n"):
+            self.assertTrue(begins_with_fragment(text), text)
+
+    def test_others(self):
+        for text in ("// Whatever a session can be connected to.\n", "// Kernels.\n// What they share.\n",
+                     "#pragma once\n// How long a rank may pause.\n"):
+            self.assertFalse(begins_with_fragment(text), text)
 
 
 if __name__ == "__main__":
