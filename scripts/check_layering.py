@@ -3,7 +3,7 @@
 
     scripts/check_layering.py [file…]      (all of git's C++ files, by default)
 
-LAYERS is the order: a folder may use itself and what stands above it. ROOMS is the same for the rooms inside core/ and
+LAYERS is the order: a folder may use itself and what stands above it. SUBFOLDERS is the same for the subfolders of core/ and
 distribute/, so that none of them include each other in a circle. NEVER holds what a folder may not use although the
 order would allow it. Only TOOLKIT_FILES may include the CUDA toolkit's headers. Tests (tests/, *_test.cc, *_testing.*)
 may use everything; nothing uses them. Only WALL_CLOCK_FILES read the wall clock.
@@ -35,8 +35,8 @@ LAYERS = [
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 
-# Rooms of one row do not use each other.
-ROOMS = [
+# Subfolders of one row do not use each other.
+SUBFOLDERS = [
     ("core",),
     ("core/memory", "core/threads"),
     ("core/files",),
@@ -59,7 +59,7 @@ ROOMS = [
     ("distribute/coordination",),
     ("distribute/coordination/etcd",),
 ]
-ROOM_RANK = {room: rank for rank, row in enumerate(ROOMS) for room in row}
+SUBFOLDER_RANK = {folder: rank for rank, row in enumerate(SUBFOLDERS) for folder in row}
 
 GRPC = r"grpc(pp)?/|.*\.grpc\.pb\.h$"
 NCCL = r"nccl"
@@ -106,21 +106,21 @@ def folder_of(path, folders=RANK):
     return max(found, key=len, default=None)
 
 
-def room_of(path):
-    """The folder of `path`, if it is inside core/ or distribute/. Every such folder is a room of its own."""
+def subfolder_of(path):
+    """The folder of `path`, if it is inside core/ or distribute/. Each such folder has its own place in SUBFOLDERS."""
     folder = path.rpartition("/")[0]
     return folder if folder.split("/")[0] in ("core", "distribute") else None
 
 
-def room_error(path, include):
+def subfolder_error(path, include):
     """Why `path` may not include `include` although both are in one of these; None: it may."""
-    own, target = room_of(path), room_of(include)
+    own, target = subfolder_of(path), subfolder_of(include)
     if own is None or target is None or own == target:
         return None
-    unknown = [room for room in (own, target) if room not in ROOM_RANK]
+    unknown = [folder for folder in (own, target) if folder not in SUBFOLDER_RANK]
     if unknown:
-        return f"{unknown[0]} is not in ROOMS: give it a place there"
-    if ROOM_RANK[target] >= ROOM_RANK[own]:
+        return f"{unknown[0]} is not in SUBFOLDERS: give it a place there"
+    if SUBFOLDER_RANK[target] >= SUBFOLDER_RANK[own]:
         return f"{own} may not use {target}: {include}"
     return None
 
@@ -157,8 +157,8 @@ def errors_of(path, text, exists):
             yield number, f"only files named after the CUDA toolkit use it: {include}"
         if target and target != own and RANK[target] >= RANK[own]:
             yield number, f"{own} may not use {target}: {include}"
-        if room_problem := room_error(path, include):
-            yield number, room_problem
+        if subfolder_problem := subfolder_error(path, include):
+            yield number, subfolder_problem
         for pattern, what in NEVER.get(own.split("/")[0], []):
             if re.match(pattern, include):
                 yield number, f"{own} never uses {what}: {include}"
@@ -178,7 +178,7 @@ def place_errors(paths):
     counts = collections.Counter(posixpath.dirname(path) for path in ours if SOURCE.search(path))
     for folder, count in sorted(counts.items()):
         if count > MOST_SOURCES:
-            yield folder, f"{count} sources in one folder, {MOST_SOURCES} at most: make rooms"
+            yield folder, f"{count} sources in one folder, {MOST_SOURCES} at most: make subfolders"
 
 
 def main(arguments):

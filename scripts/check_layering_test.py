@@ -33,13 +33,13 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(messages("tools/a.cc", '"client/runtime/a.h"'), [])
         self.assertIn("client/runtime may not use client", messages("client/runtime/a.cc", '"client/session.h"')[0])
 
-    def test_rooms_of_distribute_use_lower_rooms(self):
+    def test_subfolders_of_distribute_use_lower_subfolders(self):
         self.assertEqual(messages("distribute/collective/a.cc", '"distribute/transport/worker_interface.h"',
                                   '"distribute/collective/b.h"'), [])
         self.assertEqual(messages("distribute/transport/workers/a.cc", '"distribute/transport/stream/a.h"',
                                   '"distribute/transport/frames/a.h"', '"distribute/cluster/a.h"'), [])
 
-    def test_rooms_of_distribute_do_not_use_upper_rooms(self):
+    def test_subfolders_of_distribute_do_not_use_upper_subfolders(self):
         for path, include in (("transport/a.h", "collective/received_bytes.h"),
                               ("transport/a.h", "transport/frames/a.h"),
                               ("transport/frames/a.h", "transport/workers/a.h"),
@@ -50,17 +50,17 @@ class LayeringTest(unittest.TestCase):
                 self.assertEqual(len(found), 1)
                 self.assertIn("may not use", found[0])
 
-    def test_rooms_of_one_row_do_not_use_each_other(self):
+    def test_subfolders_of_one_row_do_not_use_each_other(self):
         self.assertEqual(len(messages("distribute/transport/stream/a.h",
                                       '"distribute/transport/shared_memory/link_poller.h"')), 1)
 
-    def test_a_new_room_of_distribute_needs_a_place(self):
-        self.assertIn("ROOMS", messages("distribute/transport/new/a.h", '"distribute/transport/a.h"')[0])
+    def test_a_new_subfolder_of_distribute_needs_a_place(self):
+        self.assertIn("SUBFOLDERS", messages("distribute/transport/new/a.h", '"distribute/transport/a.h"')[0])
 
-    def test_tests_in_distribute_use_every_room(self):
+    def test_tests_in_distribute_use_every_subfolder(self):
         self.assertEqual(messages("distribute/transport/a_test.cc", '"distribute/collective/task/a.h"'), [])
 
-    def test_rooms_of_core_have_an_order(self):
+    def test_subfolders_of_core_have_an_order(self):
         self.assertEqual(messages("core/kernel/a.cc", '"core/tensor/tensor.h"'), [])
         self.assertEqual(len(messages("core/tensor/a.cc", '"core/kernel/op_kernel.h"')), 1)
         self.assertEqual(len(messages("core/a.cc", '"core/tensor/tensor.h"')), 1)
