@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -101,16 +102,39 @@ struct Support {
   }
 };
 
+// Whether the attribute `attr` of `op` may have the value `type`.
+bool Allows(const OpDef& op, absl::string_view attr, DataType type) {
+  for (const OpDef::AttrDef& def : op.attr()) {
+    if (def.name() != attr || !def.has_allowed_values()) continue;
+    const auto& allowed = def.allowed_values().list().type();
+    return std::find(allowed.begin(), allowed.end(), type) != allowed.end();
+  }
+  return true;
+}
+
+// The types of `kernel` that nodes of `op` can have; nullopt if there are none, so that no node runs it.
+std::optional<Support::Types> TypesOf(const Kernel& kernel, const OpDef& op) {
+  Support::Types types;
+  for (const Kernel::TypeConstraint& constraint : kernel.constraints()) {
+    std::set<std::string>& names = types[constraint.attr];
+    for (DataType type : constraint.allowed) {
+      if (Allows(op, constraint.attr, type)) names.insert(DataTypeName(type));
+    }
+    if (names.empty()) return std::nullopt;
+  }
+  return types;
+}
+
 Support SupportOf(const OpRegistries& registries, const std::string& op) {
   Support support;
+  const OpRegistration* registration = registries.ops.Find(op);
   for (const KernelRegistry::Registration* kernel : registries.kernels.ForOp(op)) {
+    const auto usable = TypesOf(kernel->kernel, *registration->op_def);
+    if (!usable.has_value()) continue;
     support.devices.insert(kernel->kernel.device_type());
     Support::Types& types = kernel->kernel.device_type() == kDeviceGpu ? support.gpu_types : support.types;
-    for (const Kernel::TypeConstraint& constraint : kernel->kernel.constraints()) {
-      for (DataType type : constraint.allowed) types[constraint.attr].insert(DataTypeName(type));
-    }
+    for (const auto& [attr, names] : *usable) types[attr].insert(names.begin(), names.end());
   }
-  const OpRegistration* registration = registries.ops.Find(op);
   if (registration->gradient != nullptr || ControlFlowOps().contains(op)) {
     support.gradient = kHasGradient;
   } else {
@@ -172,9 +196,9 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
       << " with a GPU kernel. `scripts/ops_pages` writes this page and the tables\n"
          "in kernels/*/README.md; a test compares them with the program.\n\n"
          "Names, attributes, defaults and types are TensorFlow's; `weir ops --against FILE` compares them with the\n"
-         "`OpList` in FILE. An op that is missing here, or a type that its row does not list, fails with\n"
-         "`UNIMPLEMENTED`, naming op, type, device and node, before a step starts. A row without types takes any type\n"
-         "that the op's attributes allow.\n\n"
+         "`OpList` in FILE. An op that is missing here, or a type that its attributes allow but its row does not\n"
+         "list, fails with `UNIMPLEMENTED`, naming op, type, device and node, before a step starts. A row without\n"
+         "types takes any type that the op's attributes allow.\n\n"
          "The gradient column says `yes`; `nothing flows` where the gradient is zero or undefined by nature\n"
          "(comparisons, shapes, integers); or `no`, where a C++ client gets an error, as with TensorFlow. Programs\n"
          "whose graphs already hold their gradients, such as those of TensorFlow's clients, are not affected.\n\n"
