@@ -20,7 +20,7 @@ bool IsTaskLoss(const absl::Status& status) {
          absl::IsCancelled(status);
 }
 
-// Of a disk: it may pass. A missing permission or directory does not.
+// True for errors of a disk that may pass. A missing permission or directory does not.
 bool IsTrouble(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsInternal(status) || absl::IsUnknown(status) ||
          absl::IsDataLoss(status);
@@ -48,8 +48,10 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
 }
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
-  // The session may go with the caller.
-  const absl::Cleanup end = [this] { AwaitBackgroundWork(); };
+  // A background save uses the session, which the caller may destroy after this call.
+  const absl::Cleanup end = [this] {
+    if (saving_.valid()) saving_.get().IgnoreError();
+  };
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
   bool stop = false;
@@ -224,8 +226,8 @@ absl::Status TrainingLoop::PollBackgroundSave(Session& session, bool wait) {
 }
 
 absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure) {
-  // It needs the same tasks, and a restore must not come between.
-  AwaitBackgroundWork();
+  // A background save needs the same tasks, and a restore must not change the variables during it.
+  if (saving_.valid()) saving_.get().IgnoreError();
   if (!recovery_.has_value()) {
     recovery_ = Recovery{.start = MonotonicNow(), .pause = kFirstPause};
     recovery_->report.cause = failure;

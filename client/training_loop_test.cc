@@ -216,7 +216,7 @@ TEST_F(TrainingLoopTest, TheLastSaveMustSucceed) {
 TEST_F(TrainingLoopTest, ARestoreThatWasCutShortIsRepeated) {
   options_.role = TrainingRole::kChief;
   ASSERT_THAT(Train([] {}), IsOk());
-  // As a chief leaves them that dies in the middle of a restore.
+  // The state that a chief leaves if it dies in the middle of a restore.
   ASSERT_THAT(session_->RunNamed({{"restore_mark/value:0", Tensor::Scalar<tstring>("cut short")}}, {},
                                  {"restore_mark/begin"}, {}, nullptr),
               IsOk());

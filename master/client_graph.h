@@ -59,7 +59,7 @@ class ClientGraph {
     absl::Duration call_timeout = absl::Seconds(60);
     CallOptions step;  // the first one that needs the graph: its deadline and cancellation end the preparation
     std::string collective_leader;  // the session's choice; empty: the cluster's default
-    bool commits = false;           // steps on other tasks are all or nothing, if all their tasks can do that
+    bool commits = false;           // steps on other tasks are all or nothing, if all their tasks support it
     WireOptions wire;               // for collectives and transfers without an attribute of their own
   };
 

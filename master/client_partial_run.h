@@ -1,4 +1,4 @@
-// The feeds and fetches that a client's partial run still lacks.
+// Tracks the feeds and fetches that a client's partial run still lacks.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// Batches the notifications of successful steps, which are sent after the step's answer: a call to each task takes
-// longer than many a step. Thread-safe.
+// Batches the notifications of successful steps, which are sent after the step's answer: a call to each task
+// takes longer than many steps do. Thread-safe.
 class EndedSteps {
  public:
   // `timers` outlives this; nullptr: there is no batching.
@@ -26,7 +26,7 @@ class EndedSteps {
   void Add(int64_t step_id, std::shared_ptr<const ClientGraph> graph);
   // Sends the pending notifications.
   void Flush();
-  // At once: asks all tasks of the graph to drop the step's state and to end pending waits.
+  // Immediately asks all tasks of the graph to drop the step's state and to end pending waits.
   static void Cleanup(int64_t step_id, const ClientGraph& graph);
 
  private:

@@ -112,7 +112,7 @@ absl::StatusOr<Switches> ChoosePasses(const PreparationOptions& options) {
   return on;
 }
 
-// Remaining functions are called; their nodes are placed elsewhere.
+// Covers the graph's own nodes: functions that were not inlined are called, and their nodes are placed elsewhere.
 PassManager MakePasses(const Switches& on, const PreparationOptions& options) {
   PassManager passes;
   passes.Add(MakePrunePass());

@@ -29,7 +29,7 @@ struct PreparationOptions {
   // compute the remaining constants.
   TimerQueue* timers = nullptr;
   absl::Duration fold_for = absl::Seconds(2);
-  // Asked now and then; an error, such as that the step's time is over, ends the preparation. Empty: nothing does.
+  // Called now and then; an error, such as that the step's deadline has passed, ends the preparation. May be empty.
   std::function<absl::Status()> check;
   // The step's feeds, fetches and targets, which keep their names.
   std::vector<std::string> kept;

@@ -1,4 +1,4 @@
-// The layout pass with this build's ops: alone, and enabled by session options.
+// Tests of the layout pass with this build's ops: alone, and enabled by session options.
 #include "graph/passes/layout.h"
 
 #include <limits>
@@ -113,7 +113,7 @@ TEST_F(LayoutTest, ConvertsWhereTheTableSaysThatItPays) {
   TableOfCosts table;
   EXPECT_EQ(Convert(kNet, {"out"}, &table), 4);
   EXPECT_THAT(table.sizes, ::testing::UnorderedElementsAre(4 * 8 * 8 * 3 * 4, 4 * 2 * 3 * 3 * 4));
-  table.transpose = 20;  // as much as is gained
+  table.transpose = 20;  // as much as the convolutions gain
   EXPECT_EQ(Convert(kNet, {"out"}, &table), 0);
   EXPECT_EQ(FormatOf("c"), "NHWC");
   EXPECT_TRUE(NamesOf("Transpose").empty());
@@ -143,7 +143,7 @@ TEST_F(LayoutTest, WhatNoLibraryDoesInOneFormatStaysInTheOther) {
   EXPECT_EQ(Convert(kNet, {"out"}, &table), 0);
   std::swap(table.nchw, table.nhwc);
   EXPECT_EQ(Convert(kNet, {"out"}, &table), 4);
-  table.nchw = table.nhwc;  // nowhere: transposes decide
+  table.nchw = table.nhwc;  // no convolution gains: transposes decide
   EXPECT_EQ(Convert(kNet, {"out"}, &table), 0);
 }
 

@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// For kernels that ignore the cancellation of their step.
+// The time for kernels that ignore the cancellation of their step to end.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
 
 std::string NewSessionHandle() { return absl::StrFormat("%016x", RandomBits()); }

@@ -42,7 +42,7 @@ class Master : public MasterInterface {
     SessionJournal* journal = nullptr;  // of the sessions; outlives the master; null: they are lost with it
     // How long a call waits for the tasks of a session of an earlier master.
     absl::Duration adoption_timeout = absl::Seconds(30);
-    // Sessions of an earlier master that no call names for so long are dropped when another session is created.
+    // Sessions of an earlier master that no call has named for this long are dropped when another one is created.
     absl::Duration adoption_window = absl::Hours(1);
   };
 
@@ -68,7 +68,7 @@ class Master : public MasterInterface {
   absl::Status ReleaseCallable(const CallOptions& options, const tensorflow::ReleaseCallableRequest& request,
                                tensorflow::ReleaseCallableResponse* response) override;
 
-  // Ends the session's partial runs that no call is waiting for. Their client is gone; a graph may run on for it.
+  // Ends the session's partial runs that no call is waiting for: their client is gone, but their graphs may still run.
   void EndPartialRuns(const std::string& session_handle);
 
  private:

@@ -56,7 +56,7 @@ class MasterSession {
   absl::StatusOr<RunStepResult> Run(const CallOptions& call, const RunStepArgs& args);
   absl::Status PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
                                tensorflow::PartialRunSetupResponse* response);
-  // For a client that is gone.
+  // Ends all partial runs that no call is waiting for, because their client is gone.
   void EndPartialRuns();
   absl::Status MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
                             tensorflow::MakeCallableResponse* response);
@@ -93,7 +93,7 @@ class MasterSession {
   // Adds nodes to `graph`, and places it.
   absl::StatusOr<PlacedGraph> Extended(std::unique_ptr<Graph> graph, const tensorflow::GraphDef& nodes);
   absl::Status RefreshIfNeeded();
-  // Has the next call ask the tasks again if the error suggests that one was lost.
+  // Makes the next call ask the tasks again if the error suggests that one was lost.
   void NoteTaskLoss(const absl::Status& status);
   // Announces a watched step to debuggers.
   absl::Status PublishWatchedStep(const Signature& signature, const tensorflow::DebugOptions& debug_options);
@@ -126,7 +126,7 @@ class MasterSession {
   bool commits_ = true;                      // set by Create
   std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
 
-  Mutex extend_mu_;  // the outer lock, held while the graph is extended and that is recorded
+  Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
   mutable Mutex mu_;
   PlacedGraph placed_ GUARDED_BY(mu_);
   int64_t graph_version_ GUARDED_BY(mu_) = 0;

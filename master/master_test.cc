@@ -1,4 +1,4 @@
-// Sessions of an earlier master, taken over from its journal.
+// Tests of sessions that a master takes over from its predecessor's journal.
 #include "master/master.h"
 
 #include <thread>

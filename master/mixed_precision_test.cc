@@ -1,4 +1,4 @@
-// The pass with this build's ops and kernels, enabled by session options.
+// Tests of mixed precision with this build's ops and kernels, enabled by session options.
 #include "core/testing.h"
 #include "graph/text/graph_text.h"
 #include "kernels/library.h"
@@ -70,7 +70,7 @@ TEST_F(MixedPrecisionTest, ConvertsWhatIsBetweenProducts) {
   Prepare(kMlp, {"m"});
   for (const char* node : {"h", "sum", "r", "h2"}) EXPECT_EQ(TypeOf(node), DT_BFLOAT16) << node;
   for (const char* node : {"x", "w", "b", "e", "m"}) EXPECT_EQ(TypeOf(node), DT_FLOAT) << node;
-  EXPECT_EQ(NumCasts(), 4) << PrintGraph(graph_);  // x, w, b; and h2, for both who read it
+  EXPECT_EQ(NumCasts(), 4) << PrintGraph(graph_);  // x, w and b, and h2 once for its two readers
 }
 
 TEST_F(MixedPrecisionTest, DoesNothingUnlessItIsAsked) {

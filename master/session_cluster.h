@@ -1,4 +1,4 @@
-// The cluster that a session brings along, in ConfigProto.cluster_def.
+// The cluster that a session defines in its ConfigProto.cluster_def.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct SessionCluster {
   std::string local_task;     // the master's
   std::string local_address;  // where the client found the master
 
-  // The master is the task at `target`, the session's. InvalidArgument unless that is exactly one task, with another
-  // name than `started_as`, the one that the master was started with.
+  // The master is the task at `target`, the session's. InvalidArgument unless that is exactly one task, with a name
+  // other than `started_as`, the one that the master was started with.
   static absl::StatusOr<SessionCluster> Find(const tensorflow::ClusterDef& def, const std::string& target,
                                              const std::string& started_as);
   // The cluster as `task` sees it. NotFound if it has no such task.

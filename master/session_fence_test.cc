@@ -150,7 +150,7 @@ TEST_F(FenceTest, ATaskThatRestartedNeedsNoFence) {
   EXPECT_THAT(pool_.ps->steps_fenced, IsEmpty());
 }
 
-// The restarted coordinator has forgotten its decision, which another task may have got.
+// The restarted coordinator has forgotten its decision, which another task may have received.
 TEST_F(FenceTest, AnswersOfARestartedCoordinatorSettleNothing) {
   pool_.ps->status = errors::Unavailable("the connection broke");
   pool_.ps->run_graph = [this](const CallOptions&, const RunGraphArgs&, auto done) {

@@ -50,7 +50,7 @@ class SessionTasks {
   absl::Status Refresh(bool* changed, bool reopen = false);
   // The step failed, and its updates may still take effect on these tasks. Refresh ends it on those that answer.
   void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
-  // UNAVAILABLE, naming the task, if it has not confirmed yet that such a step has ended. Cheap if there is none.
+  // UNAVAILABLE, naming the task, if it has not yet confirmed that such a step has ended. Cheap if there is none.
   absl::Status CheckSettled(absl::string_view task) const;
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
@@ -76,7 +76,7 @@ class SessionTasks {
 
  private:
   std::vector<std::string> FilteredTasks() const;
-  // All at once, like everything here that calls several tasks.
+  // Calls the tasks concurrently, as all functions here do that call several.
   std::vector<absl::StatusOr<Task>> Ask(const std::vector<std::string>& tasks) const;
   // Opens sessions on the tasks that were found, and asks for their capabilities. Tasks with an error keep it.
   std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,

@@ -10,9 +10,9 @@
 namespace weir {
 namespace {
 
-// For the answer of the task that decides about a step's updates.
+// The time for the coordinator to answer whether a step is committed.
 constexpr absl::Duration kAbortTimeout = absl::Seconds(1);
-// For the tasks to finish updates that are committed.
+// The time for the tasks to finish committed updates.
 constexpr absl::Duration kCommittedPatience = absl::Seconds(5);
 
 // True if `candidate` says more about the cause than `known`.
@@ -22,7 +22,7 @@ bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
   return is_consequence(known) && !is_consequence(candidate);
 }
 
-// In TensorFlow's words at first.
+// Begins with TensorFlow's message, which programs may look for.
 constexpr char kTimedOut[] =
     "Timed out waiting for notification: the step did not end within its time limit (timeout_in_ms, the session's "
     "operation_timeout_in_ms, or the call's deadline)";

@@ -68,7 +68,7 @@ class Step {
   void AbortAt(const ClientGraph::Part& coordinator);
   void Aborted(const absl::Status& status, const ResolveStepResponse& response);
   void CancelParts();
-  // The step's error; if its time is over, with what each part waited for.
+  // The step's error; after its deadline, also what each part was waiting for.
   absl::Status Outcome() REQUIRES(mu_);
   void Cleanup();
 

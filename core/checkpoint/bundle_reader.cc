@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// Read and checksummed at a time: large enough for few calls, small enough to share among threads.
+// The bytes that one call reads and checksums: large enough for few calls, small enough to share among threads.
 constexpr uint64_t kReadPiece = 2 << 20;
 constexpr int64_t kNanosPerPiece = 500'000;
 

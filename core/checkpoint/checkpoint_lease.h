@@ -1,4 +1,4 @@
-// The right to write to a checkpoint directory: one process at a time has it.
+// The right to write to a checkpoint directory, which one process holds at a time.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ inline constexpr char kCheckpointLeaseFile[] = "checkpoint.lease";
 inline constexpr char kCheckpointLockFile[] = "checkpoint.lock";
 
 struct CheckpointLeaseOptions {
-  std::string holder;                           // the task, for people
+  std::string holder;                           // the task, for messages
   absl::Duration patience = absl::Seconds(10);  // for the directory's lock
 };
 
 // A fencing token. Two chiefs that run at once, after a partition say, must not delete each other's checkpoints.
-// - Whoever starts takes the lease with a higher token, whether or not another process holds one: the last one wins.
+// - A process that starts takes the lease with a higher token, whether or not another one holds it: the last one wins.
 // - Writers verify the lease under a file lock and write under it, so none takes it in between. A writer that is
 //   suspended there blocks others; their errors name it. The lock of a killed process is released.
 // - A lost lease stays lost.
@@ -33,10 +33,10 @@ class CheckpointLease {
   static absl::StatusOr<std::unique_ptr<CheckpointLease>> Take(FileSystem* files, const std::string& dir,
                                                                CheckpointLeaseOptions options);
 
-  // Runs `write` if the lease is still valid; nobody can take it meanwhile. Otherwise FailedPrecondition says who has
-  // it (see IsLeaseLost). ResourceExhausted if the directory stays locked. `write` must not call Guard.
+  // Runs `write` if the lease is still valid; no process can take it meanwhile. Otherwise FailedPrecondition names the
+  // holder (see IsLeaseLost). ResourceExhausted if the directory stays locked. `write` must not call Guard.
   absl::Status Guard(absl::FunctionRef<absl::Status()> write) const;
-  // Whether it was valid at some moment of this call.
+  // OK if the lease was valid at some moment of this call.
   absl::Status Check() const;
 
   const std::string& dir() const { return dir_; }

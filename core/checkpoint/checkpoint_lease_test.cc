@@ -81,8 +81,8 @@ TEST_F(CheckpointLeaseTest, ACrashWhileItIsTakenLeavesItWithTheOldHolderOrTheNew
 // Another process that takes the lease and stops where it is asked to.
 class Child {
  public:
-  // `body` runs in a child process, which then exits with the number that it returns. It may call Reach, which tells
-  // the parent, and waits for Continue.
+  // `body` runs in a child process, which then exits with the number that it returns. It may call Reach, which
+  // notifies the parent and waits for Continue.
   explicit Child(const std::function<int(Child&)>& body) {
     EXPECT_EQ(pipe(to_parent_), 0);
     EXPECT_EQ(pipe(to_child_), 0);

@@ -144,8 +144,8 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   state.timestamps.push_back(options.timestamp);
   if (state.last_preserved == 0) state.last_preserved = options.timestamp;
   const size_t surplus = options.keep > 0 && state.all.size() > options.keep ? state.all.size() - options.keep : 0;
-  // A file that is deleted before it leaves the list cannot be forgotten by a crash. Only the latest one on the list
-  // stays until then, and what cannot be deleted stays on it.
+  // Checkpoints are deleted before they leave the list, so that a crash cannot leave any that no list names. The listed
+  // latest one is deleted afterwards, and those that cannot be deleted stay on the list.
   const std::string latest = previous.ok() ? previous->latest : "";
   absl::Status undeleted;
   bool drops_latest = false;
@@ -155,7 +155,7 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   for (size_t i = 0; i < state.all.size(); ++i) {
     const bool is_latest = state.all[i] == latest;
     if (i < surplus && state.timestamps[i] - absl::ToDoubleSeconds(options.keep_every) >= kept.last_preserved) {
-      kept.last_preserved = state.timestamps[i];  // kept for good
+      kept.last_preserved = state.timestamps[i];  // kept permanently
       continue;
     }
     if (i < surplus) {

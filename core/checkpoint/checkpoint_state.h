@@ -20,7 +20,7 @@ struct CheckpointState {
   std::string latest;
   std::vector<std::string> all;
   std::vector<double> timestamps;  // seconds since the epoch, of `all`; may be absent
-  double last_preserved = 0;       // the timestamp of the last one kept for good, or of the first one
+  double last_preserved = 0;       // the timestamp of the last one kept permanently, or of the first one
 };
 
 // NotFound if there is no file; DataLoss, naming it, if it cannot be parsed.
@@ -30,7 +30,7 @@ absl::Status WriteCheckpointState(FileSystem* file_system, const std::string& di
 
 struct AddCheckpointOptions {
   int keep = 5;  // 0: all
-  // Of the checkpoints beyond `keep`, one in this time stays for good, but leaves the list.
+  // Of the checkpoints beyond `keep`, one per this interval is kept permanently, but leaves the list.
   absl::Duration keep_every = absl::InfiniteDuration();
   double timestamp = 0;  // seconds since the epoch
 };

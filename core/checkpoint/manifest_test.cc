@@ -74,7 +74,7 @@ TEST_F(ManifestTest, GenerationsCountUp) {
   Make("d/m-1", 1);
   Make("d/m-2", 2);
   EXPECT_EQ(ReadManifest(fs_.get(), "d/m-2")->generation(), 2);
-  // Also if the newest has none, as of another program.
+  // Also if the newest one has no manifest, because another program wrote it.
   ASSERT_THAT(fs_->DeleteFile("d/m-2.manifest"), IsOk());
   Make("d/m-3", 3);
   EXPECT_EQ(ReadManifest(fs_.get(), "d/m-3")->generation(), 2);

@@ -1,4 +1,4 @@
-// Messages in files, in protobuf's text format.
+// Reads and writes messages in files, in protobuf's text format.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// The sessions of a journal, and where their records are: a pure state machine, whose input are the records in order.
+// The sessions of a journal, and where their records are: a pure state machine, whose input is the records in order.
 // It holds no graphs. A value; not thread-safe.
 class JournalIndex {
  public:

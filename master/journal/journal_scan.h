@@ -17,8 +17,8 @@ struct JournalScan {
   uint64_t torn_bytes = 0;
 };
 
-// Reads every record and checks its checksums. DataLoss, with the offset, if a record is damaged that is not the torn
-// end of the file: one that other records follow, or one that is complete and has no zeroed sector, as a crash leaves.
+// Reads every record and checks its checksums. DataLoss, with the offset, for a damaged record that is not the torn
+// end of the file: one that other records follow, or a complete one without the zeroed sector that a crash leaves.
 absl::StatusOr<JournalScan> ScanJournal(const JournalStore& store);
 
 // One whole record.

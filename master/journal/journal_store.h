@@ -1,4 +1,4 @@
-// Where a journal's bytes are.
+// Stores a journal's bytes.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class JournalStore {
   // 0 if nothing was ever written.
   virtual absl::StatusOr<uint64_t> Size() const = 0;
   virtual absl::Status Read(JournalExtent extent, char* buffer) const = 0;
-  // Durable once it returns. After an error a part of `bytes` may be there.
+  // Durable once it returns. After an error, a part of `bytes` may have been written.
   virtual absl::Status Append(absl::string_view bytes) = 0;
   virtual absl::Status Truncate(uint64_t size) = 0;
   // Replaces the content by `head`, then these extents of the old content. Atomic: after an error, the old content is

@@ -11,10 +11,10 @@
 
 namespace weir {
 
-// The bytes that outlive the stores on it.
+// Holds the bytes, and outlives the stores that use it.
 struct MemoryDisk {
   std::string bytes;
-  // Appends write only so many more bytes, then fail; so does a replacement that would need more.
+  // The free bytes: an append beyond them writes only a part and fails, and a larger replacement fails.
   size_t room = std::string::npos;
   bool can_truncate = true;
   int replacements = 0;

@@ -93,7 +93,7 @@ void SessionJournal::Remove(const JournalRecord& record) {
   const absl::Status written = Write(record);
   if (written.ok()) return;
   WEIR_LOG(WARNING) << written.message() << ". A master that starts now would still know a closed session or callable";
-  // The next record is preceded by a file without it.
+  // Before the next record is written, Compact rewrites the file without the removed object.
   index_.Apply(record, {}).IgnoreError();
   must_compact_ = true;
 }

@@ -1,4 +1,4 @@
-// The sessions of a master, on a disk.
+// A journal of a master's sessions, on disk.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct RecordedSession {
 
 // Records sessions, so that the task's next master can serve them under the same handles. Nothing is recorded per step.
 // - Thread-safe. Changes block until they are on the disk; they wait for each other.
-// - If the disk fails, the journal stays as it was before the change, which a later one repairs. A session that could
-// not
-//   be recorded is unknown here: its changes succeed without being recorded.
+// - If the disk fails, the journal stays as it was before the change; a later change repairs the file.
+// - A session that could not be recorded is unknown to the journal: its changes succeed, but are not
+//   recorded either.
 // - Records that no session needs any more are dropped by rewriting the file, once they outweigh the others.
 class SessionJournal {
  public:
@@ -76,7 +76,7 @@ class SessionJournal {
   JournalIndex index_ GUARDED_BY(mu_);
   uint64_t size_ GUARDED_BY(mu_) = 0;  // of the whole records
   bool must_compact_ GUARDED_BY(mu_) =
-      false;  // before the next record: the end of the file is torn, or misses a change
+      false;  // before the next record, because the end of the file is torn or lacks a change
 };
 
 }  // namespace weir

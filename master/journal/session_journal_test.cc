@@ -1,4 +1,4 @@
-// A journal after the process died, the disk filled up, or bytes rotted.
+// Tests of the journal after a process's death, on a full disk, and with flipped bits.
 #include "master/journal/session_journal.h"
 
 #include <random>

@@ -13,7 +13,7 @@ namespace weir {
 //    aborted <--aborted-- asking ---------------+
 //
 // Invariants, which make a step all or nothing whatever fails:
-// - Until it is ready the task may abort by itself: the coordinator decides for a commit only if all tasks are ready.
+// - Until it is ready the task may abort by itself: the coordinator decides to commit only if all tasks are ready.
 // - From then on only the coordinator's answer, or the certainty that the coordinator has lost its state, aborts it.
 // - The updates run once at most, and only in state committed, which is final.
 class CommitState {
@@ -30,13 +30,13 @@ class CommitState {
 
   // The task has computed everything that precedes its updates.
   Action Ready();
-  // The coordinator's decision for a commit has arrived.
+  // The coordinator's decision to commit has arrived.
   Action Decided();
-  // The step was cancelled here, or the decision can no longer arrive by itself.
+  // The step was cancelled here, or the decision can no longer arrive unasked.
   Action Failed();
   // The coordinator's answer.
   Action Answered(bool committed);
-  // The coordinator has restarted, and its updates of the step are lost with its state; or this task is ending.
+  // The coordinator has restarted, and its updates of the step are lost with its state; or this task is shutting down.
   Action CoordinatorLost();
 
  private:

@@ -29,7 +29,7 @@ TEST(CommitState, ATaskThatIsReadyAsks) {
     CommitState state;
     state.Ready();
     EXPECT_EQ(state.Failed(), Action::kAsk);
-    EXPECT_EQ(state.Failed(), Action::kNone);  // it asks already
+    EXPECT_EQ(state.Failed(), Action::kNone);  // already asking
     EXPECT_EQ(state.Answered(committed), committed ? Action::kRunUpdates : Action::kAbort);
     EXPECT_EQ(state.state(), committed ? State::kCommitted : State::kAborted);
   }

@@ -14,8 +14,8 @@
 namespace weir {
 
 // Outcomes of steps, by session. The first call for a step decides, and no later one changes that. Thread-safe; never
-// blocks. Keeps the newest 4096 steps of each of the 256 sessions used last, also after the session has ended: a task
-// that was cut off may ask later.
+// blocks. Keeps the newest 4096 steps of the 256 most recently used sessions each, even after a session has ended: a
+// task that was cut off may ask later.
 class StepOutcomes {
  public:
   // True if the step is committed, by this call or an earlier one; false if it was aborted.
@@ -36,7 +36,7 @@ class StepOutcomes {
   Session& Find(absl::string_view handle) REQUIRES(mu_);
 
   Mutex mu_;
-  std::list<Session> sessions_ GUARDED_BY(mu_);  // the one used last comes first
+  std::list<Session> sessions_ GUARDED_BY(mu_);  // most recently used first
   absl::flat_hash_map<absl::string_view, std::list<Session>::iterator> by_handle_ GUARDED_BY(mu_);
 };
 

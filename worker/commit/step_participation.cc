@@ -44,7 +44,7 @@ void StepParticipation::AwaitDecision(const std::string& key, std::function<void
     }
   }
   if (!error.ok()) return done(std::move(error));
-  // Without the step's cancellation: once this task is ready, the decision counts.
+  // Ignores the step's cancellation: once this task is ready, only the decision counts.
   options_.rendezvous->RecvAsync(key, {}, [self = shared_from_this()](absl::StatusOr<Rendezvous::Received> received) {
     if (!received.ok()) return self->Interrupted(received.status());
     CommitState::Action action;

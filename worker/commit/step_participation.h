@@ -36,12 +36,12 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
     bool updates_may_block = false;
     StepOutcomes* outcomes = nullptr;  // this task's; outlives this
     PeerFinder peers;
-    const SuspensionWatch* suspension = nullptr;  // a fenced task decides for no commit; may be null
+    const SuspensionWatch* suspension = nullptr;  // a fenced task never decides to commit; may be null
     std::shared_ptr<Rendezvous> rendezvous;
     TimerQueue* timers = nullptr;  // outlives this
     // Cancels everything that runs for the step.
     std::function<void(absl::Status reason)> cancel;
-    // True once the worker is being destroyed, which waits for no decision; outlives this.
+    // True once the worker is being destroyed, which does not wait for decisions; outlives this.
     const std::atomic<bool>* is_ending = nullptr;
     absl::Duration patience = absl::Minutes(10);
   };
@@ -51,7 +51,7 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   absl::Status SetReady() override;
   void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
 
-  // The step should end, with this reason. Has no effect once it is committed, unless its updates may block.
+  // Ends the step with this reason. Has no effect once it is committed, unless its updates may block.
   void Cancel(const absl::Status& reason);
 
  private:

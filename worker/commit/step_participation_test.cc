@@ -15,7 +15,7 @@ constexpr char kSession[] = "s";
 constexpr int64_t kStep = 5;
 constexpr uint64_t kIncarnation = 77;
 
-// A coordinator whose answers the test gives, and questions it counts.
+// A fake coordinator: keeps questions until the test answers them.
 class Coordinator : public FakeWorker {
  public:
   std::deque<std::pair<ResolveStepResponse*, DoneCallback>> questions;
@@ -52,7 +52,7 @@ class StepParticipationTest : public testing::Test {
         .is_ending = &is_ending_});
   }
 
-  // As a task that is not the coordinator, which waits for the decision.
+  // Acts as a participant that waits for the decision.
   std::shared_ptr<StepParticipation> Wait(bool ready = true, bool may_block = false) {
     auto participation = Make(kCoordinator, may_block);
     participation->AwaitDecision(key_, [this](absl::Status decided) { decided_ = std::move(decided); });
