@@ -1,4 +1,4 @@
-# What nvcc compiles, and the libraries of the CUDA toolkit; included by kernels/CMakeLists.txt.
+# The sources for nvcc, and the libraries of the CUDA toolkit; included by kernels/CMakeLists.txt.
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cu)
 add_library(weir_cuda_kernels STATIC ${cuda_sources})
 target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})

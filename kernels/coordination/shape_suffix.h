@@ -1,4 +1,4 @@
-// Whether one shape ends with another.
+// Checks that one shape ends with another.
 #pragma once
 
 #include "core/tensor/tensor_shape.h"

@@ -1,4 +1,4 @@
-// For kernels that have to wait before they can make a dataset.
+// The output of a kernel that has to wait before it can make its dataset.
 #pragma once
 
 #include <memory>

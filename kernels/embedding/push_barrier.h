@@ -1,4 +1,4 @@
-// Where the pushes of several workers wait for each other.
+// A barrier at which the pushes of several workers wait for each other.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// That fused nodes give the bits of the nodes that they stand for, on every kind of device. A device's test includes
+// Tests that fused nodes give the bits of the nodes that they replace, on each kind of device. A device's test includes
 // this header and instantiates FusedKernels.
 #pragma once
 

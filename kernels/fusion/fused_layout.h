@@ -1,4 +1,4 @@
-// Where the elements of a fused expression lie, for inputs of given shapes.
+// The layout of a fused expression's elements, for inputs of given shapes.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Where crops look at images, along one dimension. For host compilers and for nvcc.
+// The positions in an image that a crop reads, along one dimension. For host compilers and for nvcc.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Where resized images look at their originals, along one dimension. For host compilers and for nvcc.
+// The positions in an image that a resized one reads, along one dimension. For host compilers and for nvcc.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Where readers have their records from: one file after the other.
+// The records of a reader, from one file after the other.
 #pragma once
 
 #include <memory>

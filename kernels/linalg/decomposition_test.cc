@@ -1,3 +1,4 @@
+// Tests that the factors of decompositions multiply to the matrix, alone and in batches.
 #include <algorithm>
 #include <cmath>
 #include <complex>

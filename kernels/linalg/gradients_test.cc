@@ -1,3 +1,4 @@
+// Compares the gradients of linear algebra with differences. differential.py compares values with TensorFlow.
 #include "core/testing.h"
 #include "tests/gradients/family_cases.h"
 #include "tests/gradients/graph_function.h"

@@ -1,3 +1,4 @@
+// Tests of linear algebra: signs of vectors, matrices without elements, einsum.
 #include <cmath>
 
 #include "kernels/op_testing.h"

@@ -1,3 +1,4 @@
+// Tests of matrix square roots and tridiagonal systems.
 #include <cmath>
 
 #include "kernels/op_testing.h"

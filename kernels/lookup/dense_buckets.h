@@ -1,4 +1,4 @@
-// Where the entries of a dense hash table are: what its export shows.
+// The buckets of a dense hash table, in the order in which it exports them.
 #pragma once
 
 #include <cstdint>

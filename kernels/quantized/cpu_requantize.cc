@@ -1,4 +1,4 @@
-// From 32-bit sums of products back to few bits, over a range that is given or found.
+// Converts 32-bit sums of products to few bits, over a range that is given or computed.
 #include <algorithm>
 
 #include "kernels/device/parallel.h"

@@ -1,4 +1,4 @@
-// Where random ops take their numbers from, on whatever device.
+// The stream from which random ops take their numbers, on any device.
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-"""What a stock TensorFlow client does with a cluster of Weir tasks: python stock_client.py TARGET."""
+"""Runs a stock TensorFlow client on a cluster of Weir tasks: python stock_client.py TARGET."""
 import os
 import sys
 

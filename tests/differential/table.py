@@ -1,4 +1,4 @@
-"""What the tables are written in: rows, the values that are fed, and the cases that they make.
+"""The language of the tables: rows, fed values, and the cases that they make.
 
 A row is one call:
 

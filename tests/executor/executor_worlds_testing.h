@@ -1,4 +1,4 @@
-// Where programs run that must give the same everywhere.
+// The environments in which a program must give the same results.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-"""What tests of whole programs share: a program runs in TensorFlow's own runtime and, with only its target changed, on a
+"""A base for tests of whole programs: a program runs in TensorFlow's own runtime and, with only its target changed, on a
 Weir cluster of 2 ps and 2 workers, and must give the same values, step by step."""
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""What stands around a model: records, queue runners, images, strings, summaries, prints, asserts, linear algebra.
+"""Programs around a model: records, queue runners, images, strings, summaries, prints, asserts, linear algebra.
 
   program_pipelines_test.py WEIR [TEST...]    WEIR is the weir program
 """

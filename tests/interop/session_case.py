@@ -1,4 +1,4 @@
-"""What tests of a stock TensorFlow client share: tf.compat.v1.Session("grpc://...") on a two-task Weir cluster."""
+"""A base for tests of a stock TensorFlow client: tf.compat.v1.Session("grpc://...") on a two-task Weir cluster."""
 import sys
 import unittest
 

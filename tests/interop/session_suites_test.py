@@ -14,7 +14,7 @@ weir_cluster.run_with_tensorflow()
 import mixed_cluster
 
 SECONDS = 500
-# What is expected of Weir alone, with what TensorFlow does instead: anywhere in the cluster, and as the master.
+# Tests that fail with a TensorFlow task anywhere in the cluster, then with TensorFlow's master; each with what it does instead.
 NOT_WITH_TENSORFLOW = [
     "ControlFlowTest.AFetchThatDidNotRunIsAnError/*",  # INTERNAL
     "ErrorTest.ACallableRefusesAnotherType/*",  # INTERNAL

@@ -1,4 +1,4 @@
-"""What TensorFlow's debugger (tfdbg) sees of a step: tensors, graphs and what was asked for, in files.
+"""TensorFlow's debugger (tfdbg) watches steps: tensors, graphs and fetches, in files.
 
   stock_debugger_test.py WEIR [TEST...]    WEIR is the weir program
 """

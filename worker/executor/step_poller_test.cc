@@ -1,4 +1,4 @@
-// When a polling thread of a step releases its turn.
+// Tests when a polling thread of a step releases its turn.
 #include <google/protobuf/text_format.h>
 
 #include <map>
