@@ -48,10 +48,8 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
 }
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
-  // A background save uses the session, which the caller may destroy after this call.
-  const absl::Cleanup end = [this] {
-    if (saving_.valid()) saving_.get().IgnoreError();
-  };
+  // Background work uses the session, which the caller may destroy after this call.
+  const absl::Cleanup end = [this] { AwaitBackgroundWork(); };
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
   bool stop = false;
@@ -227,7 +225,7 @@ absl::Status TrainingLoop::PollBackgroundSave(Session& session, bool wait) {
 
 absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure) {
   // A background save needs the same tasks, and a restore must not change the variables during it.
-  if (saving_.valid()) saving_.get().IgnoreError();
+  AwaitBackgroundWork();
   if (!recovery_.has_value()) {
     recovery_ = Recovery{.start = MonotonicNow(), .pause = kFirstPause};
     recovery_->report.cause = failure;

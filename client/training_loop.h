@@ -31,8 +31,12 @@ struct TrainingLoopOptions {
   std::string checkpoint_dir;    // empty: none are written, and recovery starts from the beginning
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
-  // Saves between steps are written while the next steps run. A save copies the values of one moment, which doubles
-  // their memory. `states` are still saved between steps.
+  // Saves between steps are written, at low priority, while the next steps run; their values are those of one moment.
+  // - Tasks need memory for a second value of each variable: from the first step on, if updates change all of its
+  //   elements at once; otherwise of the rows that change during a save, until it ends.
+  // - A task with too little memory, with a warning, makes this save one between steps.
+  // - A save that is due while another is written starts when that has ended.
+  // - `states` are still saved between steps.
   bool saves_in_background = false;
   // Bytes of variables on one device beyond which no save is in the background, with a warning; 0: no limit.
   int64_t background_save_limit = 0;

@@ -4,8 +4,9 @@ namespace weir {
 
 const std::vector<CheckedElsewhere>& KernelsCheckedElsewhere() {
   static const auto* const elsewhere = new std::vector<CheckedElsewhere>{
-      {"no client may ask for what passes and workers make; kernels/device/gpu/kernel_conformance_testing.h, "
-       "kernels/fusion/fused_conformance_testing.h and the sessions of this folder have it",
+      {"clients cannot create these nodes, only passes and workers can; tested by "
+       "kernels/device/gpu/kernel_conformance_testing.h, kernels/fusion/fused_conformance_testing.h and the sessions "
+       "of this folder",
        {"_AttentionScoresShape", "_FusedAttention", "_FusedAttentionGrad", "_FusedBatchNormEx", "_FusedBatchNormGradEx",
         "_FusedElementwise", "_FusedMatMul", "_FusedResourceApply"}},
       {"the executor's and the partition's own nodes: every session on a GPU has them",
