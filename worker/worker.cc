@@ -40,6 +40,11 @@ absl::StatusOr<std::vector<Tensor>> ByPosition(const std::vector<Tensor>& values
   return placed;
 }
 
+MasterWatch::Master MasterOf(const WorkerSession& session) {
+  const WorkerSession::Options& options = session.options();
+  return {options.master_task, static_cast<uint64_t>(options.master_incarnation)};
+}
+
 absl::Status ChooseFetches(const std::vector<int>& indices, RunGraphResult* result) {
   if (indices.empty()) return absl::OkStatus();
   std::vector<Tensor> chosen;
@@ -68,22 +73,50 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 Worker::Worker(Options options) : options_(std::move(options)), task_(options_.devices.front()->parsed_name()) {
   // For graphs of masters that open no session.
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
-  if (options_.peers) {
-    masters_ = std::make_unique<MasterWatch>(
-        MasterWatch::Options{.lease = options_.master_lease,
-                             .find = options_.peers,
-                             .masters = [this] { return OtherMasters(); },
-                             .gone = [this](const MasterWatch::Master& master,
-                                            const std::string& reason) { MasterIsGone(master, reason); }});
-  }
+  if (options_.peers) WatchMasters();
   if (!options_.fences_suspensions) return;
   suspension_ = std::make_unique<SuspensionWatch>(
       SuspensionWatch::Options{.returned = [this](absl::Duration gap) { StoodStill(gap); }});
 }
 
+void Worker::WatchMasters() {
+  waits_ = std::make_unique<WaitWatch>(
+      WaitWatch::Options{.local_task = options_.task,
+                         .find = options_.peers,
+                         .users = [this] { return Users(); },
+                         .master_of = [this](const std::string& session) -> std::optional<MasterWatch::Master> {
+                           const auto found = FindSession(session);
+                           if (!found.ok()) return std::nullopt;
+                           return MasterOf(**found);
+                         },
+                         .sessions_of =
+                             [this](const std::string& master) {
+                               absl::flat_hash_set<std::string> handles;
+                               for (const auto& session : SessionsOf(master)) handles.insert(session->options().handle);
+                               return handles;
+                             },
+                         .steps_of =
+                             [this](const std::string& session) {
+                               const auto found = FindSession(session);
+                               return found.ok() ? (*found)->StepIds() : std::vector<int64_t>();
+                             },
+                         .fail =
+                             [this](const std::string& session, int64_t step_id, const absl::Status& reason) {
+                               const std::vector<int64_t> ids = {step_id};
+                               if (const auto found = FindSession(session); found.ok())
+                                 (*found)->EndSteps(&ids, reason, [] {});
+                             }});
+  masters_ = std::make_unique<MasterWatch>(MasterWatch::Options{
+      .lease = options_.master_lease,
+      .find = options_.peers,
+      .masters = [this] { return OtherMasters(); },
+      .gone = [this](const MasterWatch::Master& master, const std::string& reason) { MasterIsGone(master, reason); }});
+}
+
 Worker::~Worker() {
   is_ending_ = true;
   masters_.reset();
+  waits_.reset();
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialRun>> partial_runs;
   {
@@ -151,11 +184,26 @@ std::vector<MasterWatch::Master> Worker::OtherMasters() const {
   std::vector<MasterWatch::Master> masters;
   MutexLock lock(mu_);
   for (const auto& [handle, session] : sessions_) {
-    if (handle.empty() || !IsOfOtherMaster(*session)) continue;
-    const WorkerSession::Options& options = session->options();
-    masters.push_back({options.master_task, static_cast<uint64_t>(options.master_incarnation)});
+    if (!handle.empty() && IsOfOtherMaster(*session)) masters.push_back(MasterOf(*session));
   }
   return masters;
+}
+
+std::vector<std::shared_ptr<ResourceUsers>> Worker::Users() const {
+  std::vector<std::shared_ptr<ResourceUsers>> found;
+  for (Device* device : options_.devices) {
+    if (auto users = ResourceUsers::Find(*device->resources()); users != nullptr) found.push_back(std::move(users));
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<WorkerSession>> Worker::SessionsOf(const std::string& master) const {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  MutexLock lock(mu_);
+  for (const auto& [handle, session] : sessions_) {
+    if (session->options().master_task == master) sessions.push_back(session);
+  }
+  return sessions;
 }
 
 void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& reason) {
@@ -174,7 +222,10 @@ void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& 
   }
   if (orphans.empty()) return;
   WEIR_LOG(WARNING).With("master", master.task) << "ending " << orphans.size() << " sessions, because " << reason;
-  for (const auto& orphan : orphans) EndSession(orphan);
+  for (const auto& orphan : orphans) {
+    if (waits_ != nullptr) waits_->SessionIsLost(orphan->options().handle, master, reason);
+    EndSession(orphan);
+  }
 }
 
 void Worker::StoodStill(absl::Duration gap) {
@@ -245,7 +296,12 @@ void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::Crea
   if (absl::Status created = CreateWorkerSession(*request, &orphans); !created.ok()) return done(std::move(created));
   // Runs when the last copy goes.
   const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
+  if (waits_ != nullptr) waits_->SessionIsOpen(request->session_handle());
   for (const auto& orphan : orphans) {
+    const std::string& handle = orphan->options().handle;
+    if (waits_ != nullptr && handle != request->session_handle()) {
+      waits_->SessionIsLost(handle, MasterOf(*orphan), "it has restarted");
+    }
     EndSession(orphan);
     orphan->EndSteps(nullptr, errors::Cancelled("The session was closed"), [answer] {});
   }
@@ -321,7 +377,19 @@ void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::Dele
       sessions_.erase(it);
     }
   }
-  if (session != nullptr) EndSession(session);
+  if (session != nullptr) {
+    for (const auto& users : Users()) users->Forget(session->options().handle);
+    EndSession(session);
+  }
+  done(absl::OkStatus());
+}
+
+void Worker::GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
+                               DoneCallback done) {
+  const auto session = FindSession(request->session_handle());
+  if (!session.ok()) return done(session.status());
+  const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
+  for (StepWait& wait : (*session)->WaitsOf(ids)) *response->add_wait() = std::move(wait);
   done(absl::OkStatus());
 }
 

@@ -23,6 +23,7 @@
 #include "worker/master_watch.h"
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
+#include "worker/wait_watch.h"
 #include "worker/worker_session.h"
 
 namespace weir {
@@ -66,6 +67,8 @@ class Worker : public WorkerInterface {
                         DoneCallback done) override;
   void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse* response,
                        DoneCallback done) override;
+  void GetStepWaitsAsync(const CallOptions& options, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
+                         DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
@@ -130,6 +133,10 @@ class Worker : public WorkerInterface {
   void EndSession(const std::shared_ptr<WorkerSession>& session);
   // The masters of other tasks that have sessions here.
   std::vector<MasterWatch::Master> OtherMasters() const;
+  void WatchMasters();
+  // The users of the devices' objects.
+  std::vector<std::shared_ptr<ResourceUsers>> Users() const;
+  std::vector<std::shared_ptr<WorkerSession>> SessionsOf(const std::string& master) const;
   void MasterIsGone(const MasterWatch::Master& master, const std::string& reason);
   void StoodStill(absl::Duration gap);
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
@@ -147,6 +154,7 @@ class Worker : public WorkerInterface {
   bool keeps_stats_ GUARDED_BY(mu_) = false;
   std::deque<std::pair<int64_t, tensorflow::StepStats>> kept_stats_ GUARDED_BY(mu_);
   std::unique_ptr<MasterWatch> masters_;
+  std::unique_ptr<WaitWatch> waits_;
   std::unique_ptr<SuspensionWatch>
       suspension_;  // destroyed first, after all steps: they check it, and its thread uses the rest
 };

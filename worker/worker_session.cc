@@ -81,11 +81,34 @@ bool WorkerSession::RemoveGraph(absl::string_view handle) {
   return true;
 }
 
-std::optional<int64_t> WorkerSession::AddStep(int64_t step_id, CancelFn cancel) {
+std::optional<int64_t> WorkerSession::AddStep(int64_t step_id, CancelFn cancel, WaitsFn waits) {
   MutexLock lock(mu_);
   if (has_ended_) return std::nullopt;
-  steps_.emplace(next_step_, RunningStep{step_id, std::move(cancel)});
+  steps_.emplace(next_step_, RunningStep{step_id, std::move(cancel), std::move(waits)});
   return next_step_++;
+}
+
+std::vector<int64_t> WorkerSession::StepIds() const {
+  std::vector<int64_t> ids;
+  MutexLock lock(mu_);
+  for (const auto& [token, step] : steps_) ids.push_back(step.step_id);
+  return ids;
+}
+
+std::vector<StepWait> WorkerSession::WaitsOf(const std::vector<int64_t>& step_ids) const {
+  std::vector<WaitsFn> steps;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [token, step] : steps_) {
+      const bool is_asked = std::find(step_ids.begin(), step_ids.end(), step.step_id) != step_ids.end();
+      if (is_asked && step.waits) steps.push_back(step.waits);
+    }
+  }
+  std::vector<StepWait> waits;
+  for (const WaitsFn& step : steps) {
+    for (StepWait& wait : step()) waits.push_back(std::move(wait));
+  }
+  return waits;
 }
 
 void WorkerSession::RemoveStep(int64_t token) {

@@ -17,6 +17,7 @@
 #include "core/mutex.h"
 #include "core/op/op_registry.h"
 #include "core/status.h"
+#include "weir/peer.pb.h"
 #include "worker/step_table.h"
 
 namespace weir {
@@ -60,10 +61,16 @@ class WorkerSession {
   bool RemoveGraph(absl::string_view handle);
 
   // `cancel` runs, with the reason, when the session ends or its steps are cancelled, unless RemoveStep comes first.
-  // nullopt: it has ended.
+  // `waits` says what the step waits for; it may run until RemoveStep, and a moment longer. nullopt: the session has
+  // ended.
   using CancelFn = std::function<void(const absl::Status& reason)>;
-  std::optional<int64_t> AddStep(int64_t step_id, CancelFn cancel);
+  using WaitsFn = std::function<std::vector<StepWait>()>;
+  std::optional<int64_t> AddStep(int64_t step_id, CancelFn cancel, WaitsFn waits = nullptr);
   void RemoveStep(int64_t token);
+  // The steps that run, which may be several parts of one.
+  std::vector<int64_t> StepIds() const;
+  // What the running ones of these steps wait for.
+  std::vector<StepWait> WaitsOf(const std::vector<int64_t>& step_ids) const;
   // Cancels the steps of these ids, all if `step_ids` is null, and calls `ended` once none of them runs: at once, or on
   // the thread that removes the last.
   void EndSteps(const std::vector<int64_t>* step_ids, const absl::Status& reason, std::function<void()> ended);
@@ -87,6 +94,7 @@ class WorkerSession {
   struct RunningStep {
     int64_t step_id = 0;
     CancelFn cancel;
+    WaitsFn waits;
   };
   absl::flat_hash_map<int64_t, RunningStep> steps_ GUARDED_BY(mu_);  // by token
   // Those who wait for the end of steps.

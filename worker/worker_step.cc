@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
+#include "core/clock.h"
 #include "core/op/attr_value.h"
 #include "graph/graph.h"
+#include "kernels/device/resource_users.h"
 #include "worker/device_work.h"
 
 namespace weir {
@@ -116,9 +119,15 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     });
     if (caller_token_ == CancellationManager::kInvalidToken) return caller->status();
   }
-  session_token_ = options_.session->AddStep(options_.step_id, [weak](const absl::Status& reason) {
-    if (auto step = weak.lock()) step->Cancel(reason);
-  });
+  session_token_ = options_.session->AddStep(
+      options_.step_id,
+      [weak](const absl::Status& reason) {
+        if (auto step = weak.lock()) step->Cancel(reason);
+      },
+      [weak] {
+        const auto step = weak.lock();
+        return step != nullptr ? step->Waits() : std::vector<StepWait>();
+      });
   if (!session_token_) return errors::Cancelled("The session was closed");
   // It may have been suspended meanwhile, which cancels the steps that are known.
   if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
@@ -207,7 +216,37 @@ void WorkerStep::Finish() {
   std::exchange(done_, nullptr)(std::move(result));
 }
 
-std::vector<std::string> WorkerStep::Waits() {
+std::vector<StepWait> WorkerStep::Waits() {
+  std::vector<StepWait> waits;
+  const absl::Time now = MonotonicNow();
+  const auto describe = [&](const std::string& node, const std::string& op, const Device& device, absl::Time since) {
+    StepWait& wait = waits.emplace_back();
+    wait.set_step_id(options_.step_id);
+    wait.set_node(node);
+    wait.set_op(op);
+    wait.set_device(device.name());
+    wait.set_waited_micros(absl::ToInt64Microseconds(now - since));
+    return &wait;
+  };
+  MutexLock lock(units_mu_);
+  for (size_t i = 0; i < units_.size(); ++i) {
+    Device& device = *(*options_.units)[i].device;
+    // Kernels of called functions too.
+    absl::flat_hash_set<std::string> shared;
+    if (const auto users = ResourceUsers::Find(*device.resources()); users != nullptr) {
+      for (const ResourceUsers::Wait& wait : users->WaitsFrom(now)) {
+        if (wait.step_id != options_.step_id || !shared.insert(wait.node).second) continue;
+        describe(wait.node, wait.op, device, wait.since)->set_shared_object(wait.object);
+      }
+    }
+    for (const StepWaits::Wait& wait : units_[i].waits.Get()) {
+      if (!shared.contains(wait.node->name())) describe(wait.node->name(), wait.node->op(), device, wait.since);
+    }
+  }
+  return waits;
+}
+
+std::vector<std::string> WorkerStep::WaitTexts() {
   constexpr size_t kMost = 8;
   std::vector<std::string> texts;
   MutexLock lock(units_mu_);
@@ -221,7 +260,7 @@ std::vector<std::string> WorkerStep::Waits() {
 }
 
 void WorkerStep::TimeOut() {
-  const std::vector<std::string> waits = Waits();
+  const std::vector<std::string> waits = WaitTexts();
   absl::Status reason = errors::DeadlineExceeded("Step ", options_.step_id, " did not end before its deadline",
                                                  waits.empty() ? "" : "; it waited for ", absl::StrJoin(waits, ", "));
   Cancel(reason);

@@ -84,8 +84,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   // possible, and waits there if the caller does; `done` may run before it returns.
   void Run(const std::vector<Tensor>& feeds, DoneCallback done);
   void Cancel(const absl::Status& reason);
-  // Describes some of the asynchronous kernels that the step waits for. Thread-safe.
-  std::vector<std::string> Waits();
+  // The kernels that the step waits for, those at shared objects with the object. Thread-safe.
+  std::vector<StepWait> Waits();
 
  private:
   struct Unit {
@@ -97,6 +97,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   };
 
   Unit& NewUnit();
+  // Describes some of the asynchronous kernels that the step waits for.
+  std::vector<std::string> WaitTexts();
   void TimeOut();
   absl::Status Prepare(const std::vector<Tensor>& feeds);
   void JoinCommit(const CommitRole& role);

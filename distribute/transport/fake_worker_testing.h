@@ -41,6 +41,10 @@ class FakeWorker : public WorkerInterface {
   void FenceStepsAsync(const CallOptions&, const FenceStepsRequest*, FenceStepsResponse*, DoneCallback done) override {
     done(status);
   }
+  void GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest*, GetStepWaitsResponse*,
+                         DoneCallback done) override {
+    done(status);
+  }
   void CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest*,
                                 tensorflow::CreateWorkerSessionResponse*, DoneCallback done) override {
     done(status);

@@ -87,6 +87,8 @@ class WorkerInterface {
                                 ResolveStepResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request,
                                FenceStepsResponse* response, DoneCallback done) = 0;  // idempotent
+  virtual void GetStepWaitsAsync(const CallOptions& options, const GetStepWaitsRequest* request,
+                                 GetStepWaitsResponse* response, DoneCallback done) = 0;  // idempotent
   virtual void CreateWorkerSessionAsync(const CallOptions& options,
                                         const tensorflow::CreateWorkerSessionRequest* request,
                                         tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) = 0;

@@ -5,6 +5,7 @@
 #include "kernels/coordination/accumulator.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/device/resource_users.h"
 
 namespace weir {
 namespace {
@@ -49,6 +50,13 @@ absl::StatusOr<std::shared_ptr<ConditionalAccumulator>> Find(const OpKernelConte
   return FindResource<ConditionalAccumulator>(ctx, 0);
 }
 
+// A step that applies a gradient, or sets the global step, may end the wait of one that takes.
+absl::StatusOr<std::shared_ptr<ConditionalAccumulator>> FindToChange(const OpKernelContext& ctx) {
+  ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, Find(ctx));
+  UseShared(ctx, accumulator, "accumulator", accumulator->options().name);
+  return accumulator;
+}
+
 absl::StatusOr<int64_t> ScalarArgument(const OpKernelContext& ctx, int i, const char* name) {
   const Tensor& input = ctx.input(i);
   if (input.dims() == 0) return ReadInteger(input, name);
@@ -66,7 +74,7 @@ absl::Status CheckKind(const ConditionalAccumulator& accumulator, DataType dtype
 class ApplyKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, Find(ctx));
+    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, FindToChange(ctx));
     ASSIGN_OR_RETURN(const int64_t step, ScalarArgument(ctx, 1, "local_step"));
     ConditionalAccumulator::Gradient gradient;
     gradient.values = ctx.locked_input(2);
@@ -79,7 +87,7 @@ class SparseApplyKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("has_known_shape", &has_shape_); }
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, Find(ctx));
+    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, FindToChange(ctx));
     ASSIGN_OR_RETURN(const int64_t step, ScalarArgument(ctx, 1, "local_step"));
     ConditionalAccumulator::Gradient gradient;
     if (ctx.input(2).dims() != 1) {
@@ -111,6 +119,7 @@ class TakeKernel : public AsyncOpKernel {
     if (!accumulator.ok()) return done(accumulator.status());
     const absl::StatusOr<int64_t> required = Check(ctx, **accumulator);
     if (!required.ok()) return done(required.status());
+    done = AwaitShared(ctx, *accumulator, "accumulator", (*accumulator)->options().name, std::move(done));
     (*accumulator)
         ->Take(ctx, *required, [&ctx, done = std::move(done)](absl::StatusOr<ConditionalAccumulator::Gradient> taken) {
           if (!taken.ok()) return done(taken.status());
@@ -137,7 +146,7 @@ class TakeKernel : public AsyncOpKernel {
 class SetGlobalStepKernel : public OpKernel {
  public:
   absl::Status Compute(OpKernelContext& ctx) override {
-    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, Find(ctx));
+    ASSIGN_OR_RETURN(std::shared_ptr<ConditionalAccumulator> accumulator, FindToChange(ctx));
     ASSIGN_OR_RETURN(const int64_t step, ScalarArgument(ctx, 1, "new_global_step"));
     accumulator->SetGlobalStep(step);
     return absl::OkStatus();

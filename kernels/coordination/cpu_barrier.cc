@@ -5,6 +5,7 @@
 #include "kernels/coordination/barrier.h"
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/device/resource_users.h"
 
 namespace weir {
 namespace {
@@ -66,6 +67,7 @@ class BarrierOpKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) final {
     absl::StatusOr<std::shared_ptr<Barrier>> barrier = FindResource<Barrier>(ctx, 0);
     if (!barrier.ok()) return done(barrier.status());
+    done = AwaitShared(ctx, *barrier, "barrier", (*barrier)->options().name, std::move(done));
     Run(ctx, **barrier, std::move(done));
   }
 

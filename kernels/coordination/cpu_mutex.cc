@@ -4,6 +4,7 @@
 #include "kernels/coordination/family.h"
 #include "kernels/device/named_resource.h"
 #include "kernels/device/request_line.h"
+#include "kernels/device/resource_users.h"
 
 namespace weir {
 namespace {
@@ -33,6 +34,7 @@ class StepMutex : public Resource, public std::enable_shared_from_this<StepMutex
 
   explicit StepMutex(std::string name)
       : name_(std::move(name)), line_(std::make_shared<RequestLine>(RequestLine::Discipline::kStrict)) {}
+  const std::string& name() const { return name_; }
   std::string DebugString() const override { return absl::StrCat("Mutex ", name_); }
 
   void Lock(OpKernelContext& ctx, LockCallback done) {
@@ -83,6 +85,7 @@ class MutexLockKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     absl::StatusOr<std::shared_ptr<StepMutex>> mutex = FindResource<StepMutex>(ctx, 0);
     if (!mutex.ok()) return done(mutex.status());
+    done = AwaitShared(ctx, *mutex, "mutex", (*mutex)->name(), std::move(done));
     (*mutex)->Lock(ctx, [&ctx, done = std::move(done)](absl::StatusOr<std::shared_ptr<StepMutex::Holder>> holder) {
       if (!holder.ok()) return done(holder.status());
       ctx.set_output(0, Tensor::Scalar(Variant(std::make_shared<LockValue>(*std::move(holder)))));

@@ -3,6 +3,7 @@
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/queue.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/device/resource_users.h"
 
 namespace weir {
 namespace {
@@ -18,6 +19,7 @@ class QueueOpKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) final {
     absl::StatusOr<std::shared_ptr<Queue>> queue = FindResource<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
+    done = AwaitShared(ctx, *queue, "queue", (*queue)->options().name, std::move(done));
     Run(ctx, std::move(*queue), std::move(done));
   }
 

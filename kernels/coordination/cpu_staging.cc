@@ -8,6 +8,7 @@
 #include "kernels/coordination/family.h"
 #include "kernels/coordination/staging.h"
 #include "kernels/device/named_resource.h"
+#include "kernels/device/resource_users.h"
 
 namespace weir {
 namespace {
@@ -42,6 +43,8 @@ class AreaName {
         [this]() -> absl::StatusOr<std::shared_ptr<Map>> { return std::make_shared<Map>(limits_, types_); });
   }
 
+  const std::string& name() const { return where_.name; }
+
  private:
   ResourceName where_;
   StagingLimits limits_;
@@ -69,6 +72,7 @@ class AreaKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) final {
     absl::StatusOr<std::shared_ptr<StagingArea>> area = name_.FindArea(ctx);
     if (!area.ok()) return done(area.status());
+    done = AwaitShared(ctx, *area, "staging area", name_.name(), std::move(done));
     Run(ctx, **area, std::move(done));
   }
 
@@ -141,6 +145,7 @@ class MapKernel : public AsyncOpKernel {
       map = name_.FindMap<StagingMap>(ctx);
     }
     if (!map.ok()) return done(map.status());
+    done = AwaitShared(ctx, *map, "staging area", name_.name(), std::move(done));
     Run(ctx, **map, std::move(done));
   }
 

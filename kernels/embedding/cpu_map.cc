@@ -1,4 +1,5 @@
 // The map of an embedding's parts, and the way that keys take by it.
+#include "kernels/device/resource_users.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/part_map.h"
 #include "kernels/embedding/table_inputs.h"
@@ -72,6 +73,7 @@ class MapSealKernel : public AsyncOpKernel {
     if (!map.ok()) return done(map.status());
     const auto epoch = ScalarInput<int64_t>(ctx, 1, "epoch");
     if (!epoch.ok()) return done(epoch.status());
+    done = AwaitShared(ctx, *map, "map of embedding", (*map)->name(), std::move(done));
     (*map)->Seal(ctx, *epoch, std::move(done));
   }
 };
@@ -97,6 +99,7 @@ class RouteKernel : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
     const auto map = MapInput(ctx);
     if (!map.ok()) return done(map.status());
+    done = AwaitShared(ctx, *map, "map of embedding", (*map)->name(), std::move(done));
     (*map)->Route(ctx, together_,
                   [this, &ctx, done = std::move(done)](const absl::StatusOr<EmbeddingPartMap::Parts>& parts) {
                     done(parts.ok() ? Give(ctx, *parts) : parts.status());

@@ -38,7 +38,7 @@ struct StepArgs {
   BusyPoller* poller = nullptr;
   // Checked before kernels that use state; null: nothing fences the step.
   const SuspensionWatch* suspension = nullptr;
-  // Gets the asynchronous kernels that the step waits for; may be null.
+  // Gets the kernels that the step waits for; may be null.
   StepWaits* waits = nullptr;
   // Nodes run only on the starting thread: for kernels that run plans, whose threads may be the work queue's last.
   bool is_alone = false;
@@ -179,6 +179,8 @@ class StepExecution {
   void LeaveAll(Runner& runner);
   // The same unless the learned cost, which RunsNow and Take check, shows that the kernel is short.
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
+  // True if the kernel is worth naming while it runs.
+  bool MayLast(const PlanNode& node, const Ready& ready) const;
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);

@@ -2,6 +2,7 @@
 #include "core/memory/out_of_memory.h"
 #include "graph/graph.h"
 #include "worker/executor/step_execution.h"
+#include "worker/executor/step_waits.h"
 
 namespace weir {
 namespace {
@@ -33,9 +34,18 @@ bool StepExecution::Compute(const PlanNode& node, const Ready& ready, OpOutput* 
   OpOutput* const outputs = slots + node.first_output;
   OpKernelContext context(args_.context, &node.node->def(), absl::MakeConstSpan(inputs, node.num_inputs),
                           node.node->output_types(), absl::MakeSpan(outputs, node.num_outputs), frame_iter, is_dead);
+  const bool may_last = MayLast(node, ready);
+  if (may_last) args_.waits->Add(node.node);
   absl::Status status = OrOutOfMemory([&] { return node.kernel->Compute(context); });
+  if (may_last) args_.waits->Remove(node.node);
   if (start != 0) costs_.Observe(ready.node, NowNanos() - start);
   return FinishCompute(node, slots, std::move(status), start);
+}
+
+bool StepExecution::MayLast(const PlanNode& node, const Ready& ready) const {
+  if (args_.waits == nullptr || !node.is(PlanNode::kMayBeCostly)) return false;
+  const uint32_t nanos = costs_.nanos(ready.node);
+  return nanos == 0 || nanos >= kWorthWakingNanos;
 }
 
 bool StepExecution::FinishCompute(const PlanNode& node, OpOutput* slots, absl::Status status, int64_t start) {

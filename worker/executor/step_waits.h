@@ -1,4 +1,4 @@
-// The asynchronous kernels that a step waits for.
+// The kernels that a step waits for.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,10 @@ namespace weir {
 
 class Node;
 
-// Thread-safe. Kernels that complete inline are never in it. Kernels within called functions are not either: the
-// calling node is.
+// Thread-safe.
+// - Asynchronous kernels that complete inline are never in it, and synchronous ones only if they may take long: that
+//   cost 50 µs or more before, or were not measured yet.
+// - Kernels within called functions are not in it: the calling node is.
 class StepWaits {
  public:
   struct Wait {

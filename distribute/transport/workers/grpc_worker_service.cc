@@ -123,6 +123,7 @@ std::vector<ServerMethod> GrpcWorkerService::Methods() {
       Forward("GetCapabilities", worker_, &WorkerInterface::GetCapabilitiesAsync, /*long_running=*/false, kPeerService),
       Forward("ResolveStep", worker_, &WorkerInterface::ResolveStepAsync, /*long_running=*/false, kPeerService),
       Forward("FenceSteps", worker_, &WorkerInterface::FenceStepsAsync, /*long_running=*/true, kPeerService),
+      Forward("GetStepWaits", worker_, &WorkerInterface::GetStepWaitsAsync, /*long_running=*/false, kPeerService),
       Forward("JoinGroup", worker_, &WorkerInterface::JoinGroupAsync, /*long_running=*/true, kPeerService),
       Forward("CompleteInstance", worker_, &WorkerInterface::CompleteInstanceAsync, /*long_running=*/true),
       Forward("GetStepSequence", worker_, &WorkerInterface::GetStepSequenceAsync),

@@ -97,6 +97,11 @@ void RemoteWorker::FenceStepsAsync(const CallOptions& options, const FenceStepsR
   CallMessage("/weir.PeerService/FenceSteps", channel_.Bounded(options), *request, response, std::move(done));
 }
 
+void RemoteWorker::GetStepWaitsAsync(const CallOptions& options, const GetStepWaitsRequest* request,
+                                     GetStepWaitsResponse* response, DoneCallback done) {
+  CallMessage("/weir.PeerService/GetStepWaits", channel_.Bounded(options), *request, response, std::move(done));
+}
+
 void RemoteWorker::CreateWorkerSessionAsync(const CallOptions& options,
                                             const tensorflow::CreateWorkerSessionRequest* request,
                                             tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) {

@@ -36,6 +36,8 @@ class RemoteWorker : public WorkerInterface {
                         DoneCallback done) override;
   void FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse* response,
                        DoneCallback done) override;
+  void GetStepWaitsAsync(const CallOptions& options, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
+                         DoneCallback done) override;
   void CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                 tensorflow::CreateWorkerSessionResponse* response, DoneCallback done) override;
   void DeleteWorkerSessionAsync(const CallOptions& options, const tensorflow::DeleteWorkerSessionRequest* request,
