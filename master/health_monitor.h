@@ -11,14 +11,19 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
 #include "master/step.h"
+#include "master/used_tasks.h"
+#include "master/wait_survey.h"
 
 namespace weir {
 
-// Asks the remote tasks of slow steps for their status. Owns one thread.
+// Asks the remote tasks of slow steps for their status, and other tasks that the step's session has used. Owns one
+// thread.
 // - A task that cannot be reached, or does not answer within `answer_timeout`, fails the step with UNAVAILABLE, which
 //   names the task.
 // - So a dead task is detected at once (its connection breaks), a hung one within slow_step + interval +
 //   answer_timeout.
+// - If the task has no part of the step, this holds for a step that waits at a queue, accumulator or the like, unless
+//   another slow step of the session runs and does not: it may end the wait. The error names the node too.
 class HealthMonitor {
  public:
   struct Options {
@@ -37,7 +42,14 @@ class HealthMonitor {
   struct Probe;
   void Loop();
   void CheckSteps();
-  void Ask(const std::string& task, std::shared_ptr<WorkerInterface> worker);
+  void Ask(const UsedTasks::Task& task);
+  void Answered(const Probe& probe, const absl::Status& status);
+  // Fails the steps with a part on the task.
+  void FailParts(const UsedTasks::Task& task, const absl::Status& failure) const;
+  // Fails the slow steps without one if they wait for what a step there was to do.
+  void CheckWaits(const UsedTasks::Task& task, const std::string& reason);
+  void FailWaits(const UsedTasks::Task& task, const std::string& reason,
+                 const std::vector<std::shared_ptr<Step>>& steps, const StepWaitsById& waits) const;
 
   const Options options_;
   Mutex mu_;
@@ -45,6 +57,7 @@ class HealthMonitor {
   bool stopping_ GUARDED_BY(mu_) = false;
   // Workers with a pending status call, removed when it ends.
   absl::flat_hash_map<WorkerInterface*, std::shared_ptr<Probe>> probes_ GUARDED_BY(mu_);
+  int surveys_ GUARDED_BY(mu_) = 0;
   std::thread thread_;
 };
 

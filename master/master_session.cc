@@ -20,6 +20,7 @@
 #include "graph/placer.h"
 #include "master/blocking_call.h"
 #include "master/journal/session_journal.h"
+#include "master/wait_survey.h"
 
 namespace weir {
 namespace {
@@ -187,6 +188,7 @@ absl::Status MasterSession::RefreshIfNeeded() {
     needs_refresh_ = true;
   }
   if (!changed) return status;
+  used_tasks_->ForgetRestarted(tasks_);
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
   MutexLock lock(mu_);
   ++epoch_;
@@ -276,6 +278,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
       .commits = commits_ && !options_.tasks.cluster,
       .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+  if (built.ok()) used_tasks_->Add(**built);
   if (built.ok()) return built;
   NoteTaskLoss(built.status());
   MutexLock lock(mu_);
@@ -330,6 +333,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .exec_opts = ExecutorOptions(options, options_.config.graph_options(), graph->CountStep()),
                              .timers = options_.timers,
                              .ended = ended_steps_,
+                             .used = used_tasks_,
                              .poller = options_.poller};
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
@@ -535,21 +539,30 @@ std::vector<std::shared_ptr<Step>> MasterSession::RunningSteps(absl::Time before
 }
 
 absl::Status MasterSession::AwaitSteps(absl::Time end) {
-  MutexLock lock(steps_mu_);
-  while (!steps_.empty()) {
-    if (end == absl::InfiniteFuture()) {
-      lock.Wait(step_ended_);
-    } else if (lock.WaitUntil(step_ended_, ToSteady(end)) == std::cv_status::timeout && !steps_.empty()) {
-      break;
+  {
+    MutexLock lock(steps_mu_);
+    while (!steps_.empty()) {
+      if (end == absl::InfiniteFuture()) {
+        lock.Wait(step_ended_);
+      } else if (lock.WaitUntil(step_ended_, ToSteady(end)) == std::cv_status::timeout && !steps_.empty()) {
+        break;
+      }
     }
   }
-  if (steps_.empty()) return absl::OkStatus();
-  absl::btree_set<std::string> tasks;
-  for (const auto& [id, step] : steps_) {
+  const std::vector<std::shared_ptr<Step>> steps = RunningSteps(absl::InfiniteFuture());
+  if (steps.empty()) return absl::OkStatus();
+  const StepWaitsById waits = Await<StepWaitsById>(
+      [&](auto done) { SurveyWaits(steps, MonotonicNow() + options_.tasks.call_timeout, std::move(done)); });
+  absl::btree_set<std::string> tasks, nodes;
+  for (const auto& step : steps) {
     for (std::string& task : step->RunningOn()) tasks.insert(std::move(task));
   }
-  return errors::DeadlineExceeded("Session ", options_.handle, " is closed, but ", steps_.size(),
+  for (const auto& [id, of_step] : waits) {
+    for (const StepWait& wait : of_step) nodes.insert(DescribeWait(wait));
+  }
+  return errors::DeadlineExceeded("Session ", options_.handle, " is closed, but ", steps.size(),
                                   " of its steps ignore their cancellation on ", absl::StrJoin(tasks, ", "),
+                                  nodes.empty() ? "" : absl::StrCat(", in ", absl::StrJoin(nodes, ", ")),
                                   ", where they end once their kernels return");
 }
 

@@ -18,6 +18,7 @@
 #include "master/client_partial_run.h"
 #include "master/session_tasks.h"
 #include "master/step.h"
+#include "master/used_tasks.h"
 
 namespace weir {
 
@@ -63,8 +64,8 @@ class MasterSession {
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
   // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
-  // FAILED_PRECONDITION. DEADLINE_EXCEEDED names the tasks on which steps still run after `patience`, because their
-  // kernels ignore the cancellation; they end later, without effect on others.
+  // FAILED_PRECONDITION. DEADLINE_EXCEEDED names the tasks on which steps still run after `patience`, and the kernels
+  // there that ignore the cancellation; they end later, without effect on others.
   absl::Status Close(absl::Duration patience = absl::InfiniteDuration());
 
   const std::string& handle() const { return options_.handle; }
@@ -121,6 +122,7 @@ class MasterSession {
   const Options options_;
   SessionTasks tasks_;
   const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
+  const std::shared_ptr<UsedTasks> used_tasks_ = std::make_shared<UsedTasks>();
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
   bool commits_ = true;                      // set by Create

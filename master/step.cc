@@ -195,6 +195,10 @@ std::vector<std::string> Step::RunningOn() {
   return tasks;
 }
 
+std::vector<UsedTasks::Task> Step::OtherTasks() const {
+  return options_.used == nullptr ? std::vector<UsedTasks::Task>() : options_.used->Without(*graph_);
+}
+
 void Step::Fail(absl::Status status) {
   const ClientGraph::Part* const coordinator = graph_->coordinator();
   // A task that was found dead does not answer.

@@ -14,6 +14,7 @@
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/ended_steps.h"
+#include "master/used_tasks.h"
 
 namespace weir {
 
@@ -28,8 +29,9 @@ class Step {
     absl::Time deadline = absl::InfiniteFuture();
     tensorflow::ExecutorOpts exec_opts;
     TimerQueue* timers = nullptr;
-    std::shared_ptr<EndedSteps> ended;  // null: tasks are notified at once
-    BusyPoller* poller = nullptr;       // polled by the thread that waits for the step; may be null
+    std::shared_ptr<EndedSteps> ended;      // null: tasks are notified at once
+    std::shared_ptr<const UsedTasks> used;  // of the session; null: none
+    BusyPoller* poller = nullptr;           // polled by the thread that waits for the step; may be null
   };
 
   Step(Options options, std::shared_ptr<const ClientGraph> graph);
@@ -50,7 +52,10 @@ class Step {
   bool is_settled() const;
   // The tasks whose parts have not ended.
   std::vector<std::string> RunningOn();
+  // Other tasks that the session has used.
+  std::vector<UsedTasks::Task> OtherTasks() const;
   const ClientGraph& graph() const { return *graph_; }
+  const std::string& session_handle() const { return options_.session_handle; }
   int64_t step_id() const { return options_.step_id; }
   absl::Time start() const { return start_; }
 
