@@ -92,6 +92,7 @@ int Main(int argc, char** argv) {
   int result = 0;
   CLI::App app("Weir: runs dataflow graphs on a cluster of processes");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "weir " WEIR_VERSION, "Print the version and exit");
 
   ServerCommand server;
   int port = -1;

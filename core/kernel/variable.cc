@@ -46,15 +46,16 @@ absl::StatusOr<Tensor> NewBufferOrGiveUp(Variable& variable, Allocator* allocato
 
 }  // namespace
 
+// An assignment through a reference sets the tensor alone.
 std::string Variable::DebugString() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!is_initialized()) return absl::StrCat(DataTypeName(dtype_), " uninitialized");
+  if (!is_initialized() && tensor_.buffer() == nullptr) return absl::StrCat(DataTypeName(dtype_), " uninitialized");
   return absl::StrCat(DataTypeName(dtype_), tensor_.shape().ToString());
 }
 
 int64_t Variable::MemoryUsed() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return is_initialized() ? tensor_.TotalBytes() + spare_.TotalBytes() : 0;
+  return tensor_.buffer() != nullptr ? tensor_.TotalBytes() + spare_.TotalBytes() : 0;
 }
 
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {

@@ -18,6 +18,15 @@ TEST(VariableTest, AnUpdateOfAValueThatIsNotSharedIsInPlace) {
   EXPECT_EQ(variable.MemoryUsed(), 8);
 }
 
+TEST(VariableTest, AValueThatWasAssignedThroughAReferenceIsListedWithItsBytes) {
+  Variable variable(DT_FLOAT);
+  EXPECT_EQ(variable.DebugString(), "float uninitialized");
+  EXPECT_EQ(variable.MemoryUsed(), 0);
+  *variable.tensor() = Tensor::Vector<float>({1, 2});  // as Assign does, which does not know the variable
+  EXPECT_EQ(variable.DebugString(), "float[2]");
+  EXPECT_EQ(variable.MemoryUsed(), 8);
+}
+
 TEST(VariableTest, AnUpdateOfASharedValueLeavesReadersAlone) {
   Variable variable(DT_FLOAT);
   *variable.tensor() = Tensor::Vector<float>({1, 2});
