@@ -122,6 +122,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     part.task = task;
     part.is_local = task == tasks.local_task();
     part.is_coordinator = task == coordinator;
+    part.awaits_decision = std::any_of(part_graph.node().begin(), part_graph.node().end(),
+                                       [](const auto& node) { return node.op() == "_CommitWait"; });
     part.worker = std::move(found.worker);
     part.incarnation = found.incarnation;
     client_graph->parts_.push_back(std::move(part));

@@ -42,8 +42,9 @@ class ClientGraph {
     std::string graph_handle;
     // Positions in the signature's feeds and fetches, in the part's order.
     std::vector<int> feeds, fetches;
-    uint64_t incarnation = 0;     // of the task
-    bool is_coordinator = false;  // of the commit (graph/passes/step_commit.h)
+    uint64_t incarnation = 0;      // of the task
+    bool is_coordinator = false;   // of the commit (graph/passes/step_commit.h)
+    bool awaits_decision = false;  // of the coordinator, on its updates
   };
   struct Options {
     std::string session_handle;

@@ -1,5 +1,6 @@
 // A master asks the coordinator about the updates of failed steps, and fences steps whose outcome is open.
 #include <atomic>
+#include <future>
 
 #include "core/clock.h"
 #include "core/testing.h"
@@ -84,6 +85,14 @@ class FenceTest : public testing::Test {
              attr { key: "shape" value { shape {} } } }
       node { name: "one" op: "Const" device: "/job:worker/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
              attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+      node { name: "u" op: "VarHandleOp" device: "/job:ps/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape {} } } }
+      node { name: "w" op: "VarHandleOp" device: "/job:worker/task:0" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape {} } } }
+      node { name: "add_u" op: "AssignAddVariableOp" input: "u" input: "one" device: "/job:ps/task:0"
+             attr { key: "dtype" value { type: DT_FLOAT } } }
+      node { name: "add_w" op: "AssignAddVariableOp" input: "w" input: "one" device: "/job:worker/task:0"
+             attr { key: "dtype" value { type: DT_FLOAT } } }
       node { name: "add" op: "AssignAddVariableOp" input: "v" input: "one" device: "/job:ps/task:0"
              attr { key: "dtype" value { type: DT_FLOAT } } })",
                                                               &graph));
@@ -96,9 +105,9 @@ class FenceTest : public testing::Test {
   }
 
   static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
-  absl::Status RunStep() {
+  absl::Status RunStep(const std::vector<std::string>& targets = {"add"}) {
     RunStepArgs args;
-    args.targets = {"add"};
+    args.targets = targets;
     return session_->Run(Soon(), args).status();
   }
 
@@ -163,6 +172,25 @@ TEST_F(FenceTest, AnswersOfARestartedCoordinatorSettleNothing) {
   pool_.ps->status = absl::OkStatus();
   EXPECT_THAT(RunStep(), IsOk());
   EXPECT_EQ(pool_.ps->steps_fenced.size(), 1u);
+}
+
+// It waits for the decision of a coordinator that does not answer.
+TEST_F(FenceTest, AStepEndsAlthoughTheMastersOwnPartDoesNot) {
+  WorkerInterface::ResultCallback<RunGraphResult> own_part, other_part;
+  pool_.ps->run_graph = [&](const CallOptions&, const RunGraphArgs&, auto done) { other_part = std::move(done); };
+  pool_.worker->run_graph = [&](const CallOptions&, const RunGraphArgs& args, auto done) {
+    EXPECT_FALSE(args.caller_waits);
+    own_part = std::move(done);
+    other_part(errors::Unavailable("the connection broke"));
+  };
+  pool_.ps->resolved = errors::Unavailable("the connection broke");
+  std::future<absl::Status> step = std::async(std::launch::async, [this] {
+    return RunStep({"add", "add_u", "add_w"});
+  });
+  const bool has_ended = step.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  own_part(RunGraphResult());
+  EXPECT_TRUE(has_ended);
+  EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the connection broke")));
 }
 
 TEST_F(FenceTest, ACommittedStepOutlivesItsCaller) {

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "distribute/transport/answer_margin.h"
+#include "master/bounded_run.h"
 
 namespace weir {
 namespace {
@@ -139,13 +140,16 @@ void Step::Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<i
   shared->graph_handle = part.graph_handle;
   shared->step_id = options_.step_id;
   shared->exec_opts = options_.exec_opts;
-  shared->caller_waits = part.is_local && !shared->is_partial;  // it comes last
+  // A part that waits for a decision may outlast the step.
+  const bool may_outlast = part.is_local && part.awaits_decision;
+  shared->caller_waits = part.is_local && !shared->is_partial && !may_outlast;  // it comes last
   const CallOptions call{.deadline = CallDeadlineFor(options_.deadline, MonotonicNow()),
                          .cancellation = &cancellation_};
-  part.worker->RunGraphAsync(call, std::move(shared),
-                             [this, &part, positions = std::move(fetch_positions), fetches, metadata](auto result) {
-                               Finish(part, std::move(result), positions, fetches, metadata);
-                             });
+  auto done = [this, &part, positions = std::move(fetch_positions), fetches, metadata](auto result) {
+    Finish(part, std::move(result), positions, fetches, metadata);
+  };
+  if (may_outlast) return RunGraphInTime(*part.worker, options_.timers, call, std::move(shared), std::move(done));
+  part.worker->RunGraphAsync(call, std::move(shared), std::move(done));
 }
 
 bool Step::GaveUpInTime(const absl::Status& status) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_join.h"
 #include "core/clock.h"
 #include "core/device/incarnation.h"
 #include "core/logging.h"
@@ -13,6 +15,7 @@
 #include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
+#include "worker/answer_in_time.h"
 #include "worker/registered_graph.h"
 
 namespace weir {
@@ -264,7 +267,7 @@ void Worker::ResolveStepAsync(const CallOptions&, const ResolveStepRequest* requ
   done(absl::OkStatus());
 }
 
-void Worker::FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
+void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse*,
                              DoneCallback done) {
   const std::string& handle = request->session_handle();
   std::vector<std::shared_ptr<WorkerSession>> sessions;
@@ -282,20 +285,34 @@ void Worker::FenceStepsAsync(const CallOptions&, const FenceStepsRequest* reques
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
   // One that has not begun here will not: its commit is refused.
   for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id);
-  // Runs when the last copy goes.
-  const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
+  const auto late = [this, sessions, ids] { return StillRunning(sessions, &ids); };
+  const std::shared_ptr<void> answer = AnswerInTime(options_.timers, options.deadline, late, std::move(done));
   for (const auto& session : sessions) {
     session->EndSteps(&ids, errors::Aborted("The master has given up the step"), [answer] {});
   }
 }
 
+absl::Status Worker::StillRunning(const std::vector<std::shared_ptr<WorkerSession>>& sessions,
+                                  const std::vector<int64_t>* step_ids) const {
+  absl::btree_set<std::string> steps;
+  for (const auto& session : sessions) {
+    const std::vector<int64_t> running = session->StepIds();
+    for (const StepWait& wait : session->WaitsOf(step_ids != nullptr ? *step_ids : running)) {
+      steps.insert(absl::StrCat("step ", wait.step_id(), " in node '", wait.node(), "' (", wait.op(), ")"));
+    }
+  }
+  return WithOrigin(errors::DeadlineExceeded("Steps that were given up have not ended on ", options_.task,
+                                             steps.empty() ? "" : ": ", absl::StrJoin(steps, ", ")),
+                    {.task = options_.task});
+}
+
 // The answer comes once no step of the master's earlier sessions can take effect.
-void Worker::CreateWorkerSessionAsync(const CallOptions&, const tensorflow::CreateWorkerSessionRequest* request,
+void Worker::CreateWorkerSessionAsync(const CallOptions& options, const tensorflow::CreateWorkerSessionRequest* request,
                                       tensorflow::CreateWorkerSessionResponse*, DoneCallback done) {
   std::vector<std::shared_ptr<WorkerSession>> orphans;
   if (absl::Status created = CreateWorkerSession(*request, &orphans); !created.ok()) return done(std::move(created));
-  // Runs when the last copy goes.
-  const std::shared_ptr<void> answer(nullptr, [done = std::move(done)](void*) { done(absl::OkStatus()); });
+  const auto late = [this, orphans] { return StillRunning(orphans, nullptr); };
+  const std::shared_ptr<void> answer = AnswerInTime(options_.timers, options.deadline, late, std::move(done));
   if (waits_ != nullptr) waits_->SessionIsOpen(request->session_handle());
   for (const auto& orphan : orphans) {
     const std::string& handle = orphan->options().handle;

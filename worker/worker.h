@@ -129,6 +129,9 @@ class Worker : public WorkerInterface {
   bool IsOfOtherMaster(const WorkerSession& session) const { return session.options().master_task != options_.task; }
   // Unavailable if a session of a later start of the same master is open.
   absl::Status CheckMasterIsCurrent(const tensorflow::CreateWorkerSessionRequest& request) const REQUIRES(mu_);
+  // DEADLINE_EXCEEDED, with what these steps (null: all) of the sessions wait for.
+  absl::Status StillRunning(const std::vector<std::shared_ptr<WorkerSession>>& sessions,
+                            const std::vector<int64_t>* step_ids) const;
   // Ends the session and frees its steps, also those that no master will clean up.
   void EndSession(const std::shared_ptr<WorkerSession>& session);
   // The masters of other tasks that have sessions here.

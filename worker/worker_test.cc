@@ -60,7 +60,8 @@ class WorkerTest : public ::testing::Test {
     EXPECT_TRUE(CreateSession("s").ok());
   }
 
-  absl::Status CreateSession(const std::string& handle, int64_t incarnation = 1, bool isolate = false) {
+  absl::Status CreateSession(const std::string& handle, int64_t incarnation = 1, bool isolate = false,
+                             absl::Time deadline = absl::InfiniteFuture()) {
     tensorflow::CreateWorkerSessionRequest request;
     tensorflow::CreateWorkerSessionResponse response;
     request.set_session_handle(handle);
@@ -68,7 +69,8 @@ class WorkerTest : public ::testing::Test {
     request.set_master_incarnation(incarnation);
     request.set_isolate_session_state(isolate);
     Promise<absl::Status> done;
-    worker_->CreateWorkerSessionAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
+    worker_->CreateWorkerSessionAsync({.deadline = deadline}, &request, &response,
+                                      [&](absl::Status s) { done.Set(std::move(s)); });
     return done.Wait();
   }
   void DeleteSession(const std::string& handle) {
@@ -417,22 +419,32 @@ TEST_F(WorkerTest, DeletingASessionEndsItsSteps) {
   EXPECT_EQ(Run({.graph_handle = *handle}).status().code(), absl::StatusCode::kAborted);
 }
 
-// Steps that wait for a tensor that never comes.
+// Steps that wait for a tensor that never comes, or ignore their cancellation.
 class FenceTest : public WorkerTest {
  protected:
+  ~FenceTest() override { HeldKernels::Release(); }
+
+  void StartHeldStep(int64_t step_id, Promise<Fetched>* result) {
+    Node* const hold = g_.Add("TestHold", {}, {}, {}, "hold").node;
+    g_.I64("Neg", {g_.Int(1)}, {hold});
+    const auto handle = Register({}, {});
+    ASSERT_TRUE(handle.ok()) << handle.status();
+    Start({.graph_handle = *handle, .step_id = step_id}, result);
+    HeldKernels::Await(1);
+  }
   void StartWaitingStep(int64_t step_id, Promise<Fetched>* result) {
     Fetch(g_.Add("_Recv", {}, TransferAttrs("never", false, false)), absl::StrCat("r", step_id));
     const auto handle = Register({}, {absl::StrCat("r", step_id)});
     ASSERT_TRUE(handle.ok()) << handle.status();
     Start({.graph_handle = *handle, .step_id = step_id}, result);
   }
-  absl::Status Fence(const std::string& session, const std::vector<int64_t>& steps) {
+  absl::Status Fence(const std::string& session, const std::vector<int64_t>& steps, const CallOptions& options = {}) {
     FenceStepsRequest request;
     FenceStepsResponse response;
     request.set_session_handle(session);
     for (const int64_t id : steps) request.add_step_id(id);
     Promise<absl::Status> done;
-    worker_->FenceStepsAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
+    worker_->FenceStepsAsync(options, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
     return done.Wait();
   }
   bool IsCommitted(int64_t step) {
@@ -462,6 +474,28 @@ TEST_F(FenceTest, EndsTheStepsThatItNames) {
 TEST_F(FenceTest, AStepThatWasFencedIsNeverCommitted) {
   EXPECT_TRUE(Fence("s", {7}).ok());
   EXPECT_FALSE(IsCommitted(7));
+}
+
+TEST_F(FenceTest, TheDeadlineEndsTheWaitForAStepThatIgnoresItsCancellation) {
+  Promise<Fetched> held;
+  StartHeldStep(4, &held);
+  const absl::Status late = Fence("s", {4}, {.deadline = MonotonicNow() + absl::Milliseconds(20)});
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("step 4 in node 'hold' (TestHold)"));
+  EXPECT_EQ(OriginOf(late).value_or(ErrorOrigin()).task, kTask);
+  HeldKernels::Release();
+  EXPECT_FALSE(held.Wait().ok());
+  EXPECT_TRUE(Fence("s", {4}).ok());
+}
+
+TEST_F(FenceTest, TheDeadlineEndsTheWaitForStepsOfAnEarlierSession) {
+  Promise<Fetched> held;
+  StartHeldStep(5, &held);
+  const absl::Status late = CreateSession("later", /*incarnation=*/2, false, MonotonicNow() + absl::Milliseconds(20));
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  HeldKernels::Release();
+  EXPECT_FALSE(held.Wait().ok());
+  EXPECT_TRUE(CreateSession("later", /*incarnation=*/2).ok());
 }
 
 TEST_F(FenceTest, ASessionThatIsGoneIsAborted) { EXPECT_EQ(Fence("gone", {1}).code(), absl::StatusCode::kAborted); }

@@ -120,6 +120,63 @@ TEST_F(StepCommitTest, AServerThatIsLostLeavesTheOtherUntouched) {
   EXPECT_EQ((*a)[0].scalar<float>(), 0);
 }
 
+// A step of the worker, which is its master, adds one to `w` there and to `a` and `b` on the parameter server, which
+// decides.
+class OwnTaskTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(cluster_,
+                         ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"ps", 1}, {"worker", 1}}}));
+    Scope root = Scope::NewRoot();
+    const Scope ps = root.WithDevice("/job:ps/task:0"), worker = root.WithDevice("/job:worker/task:0");
+    std::vector<Operation> init;
+    for (const auto& [scope, name] : {std::pair(worker, "w"), std::pair(ps, "a"), std::pair(ps, "b")}) {
+      const Output variable = ops::VarHandleOp(scope, DT_FLOAT, TensorShape({}), {.shared_name = name});
+      init.push_back(ops::AssignVariableOp(scope, variable, 0.0f));
+      step_.push_back(ops::AssignAddVariableOp(scope, variable, 1.0f));
+      values_.push_back(ops::ReadVariableOp(scope, variable, DT_FLOAT));
+    }
+    ASSERT_OK_AND_ASSIGN(session_, Session::Connect(cluster_->Target("worker", 0), root));
+    ASSERT_THAT(session_->RunTargets(init), IsOk());
+  }
+
+  // The step's status; OK, which no step here should end with, if it hangs.
+  absl::Status StepInTime() {
+    step_in_flight_ = std::async(std::launch::async, [this] { return session_->RunTargets(step_); });
+    if (step_in_flight_.wait_for(std::chrono::seconds(40)) == std::future_status::ready) return step_in_flight_.get();
+    ADD_FAILURE() << "The step hangs";
+    cluster_->Resume("ps", 0);
+    step_in_flight_.wait();
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<ProcessCluster> cluster_;
+  std::unique_ptr<Session> session_;
+  std::vector<Operation> step_;
+  std::vector<Output> values_;
+  std::future<absl::Status> step_in_flight_;
+};
+
+TEST_F(OwnTaskTest, ACoordinatorThatHangsFailsTheStepInTime) {
+  ASSERT_THAT(session_->RunTargets(step_), IsOk());
+  cluster_->Pause("ps", 0);
+  const auto is_named = StatusIs(absl::StatusCode::kUnavailable, testing::HasSubstr("/job:ps/replica:0/task:0"));
+  EXPECT_THAT(StepInTime(), is_named);
+  EXPECT_FALSE(StepInTime().ok());  // the first is still open on the worker
+  cluster_->Resume("ps", 0);
+  absl::Status again = session_->RunTargets(step_);
+  for (const absl::Time end = MonotonicNow() + absl::Seconds(60); !again.ok() && MonotonicNow() < end;) {
+    again = session_->RunTargets(step_);
+  }
+  ASSERT_THAT(again, IsOk());
+  const auto values = session_->Run(values_);
+  ASSERT_THAT(values, IsOk());
+  const float w = (*values)[0].scalar<float>();
+  EXPECT_GE(w, 2);
+  EXPECT_EQ((*values)[1].scalar<float>(), w);
+  EXPECT_EQ((*values)[2].scalar<float>(), w);
+}
+
 TEST_F(StepCommitTest, ASessionCanTurnItOff) {
   StartCluster();
   SessionOptions options;

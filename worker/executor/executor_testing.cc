@@ -57,6 +57,27 @@ class WaitKernel : public AsyncOpKernel {
   }
 };
 
+struct Held {
+  Mutex mu;
+  std::condition_variable changed;
+  std::vector<AsyncOpKernel::DoneCallback> kernels GUARDED_BY(mu);
+
+  static Held& Get() {
+    static auto* held = new Held;
+    return *held;
+  }
+};
+
+class HoldKernel : public AsyncOpKernel {
+ public:
+  void ComputeAsync(OpKernelContext&, DoneCallback done) override {
+    Held& held = Held::Get();
+    MutexLock lock(held.mu);
+    held.kernels.push_back(std::move(done));
+    held.changed.notify_all();
+  }
+};
+
 class BurnKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("micros", &micros_); }
@@ -83,6 +104,7 @@ absl::Status RegisterTestOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("TestAsyncOutOfMemory").Stateful()));
   RETURN_IF_ERROR(ops.Register(Op("TestNothing").Output("out: int64")));
   RETURN_IF_ERROR(ops.Register(Op("TestMissing").Output("out: T").Attr("T: type")));
+  RETURN_IF_ERROR(ops.Register(Op("TestHold").Stateful()));
   RETURN_IF_ERROR(ops.Register(Op("TestWait").Input("in: int64").Output("out: int64")));
   return ops.Register(Op("TestBurn").Input("in: int64").Output("out: int64").Attr("micros: int = 0"));
 }
@@ -93,6 +115,7 @@ absl::Status RegisterTestKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<OutOfMemoryKernel>(Kernel("TestOutOfMemory").Cpu()));
   RETURN_IF_ERROR(kernels.Register<AsyncOutOfMemoryKernel>(Kernel("TestAsyncOutOfMemory").Cpu()));
   RETURN_IF_ERROR(kernels.Register<NothingKernel>(Kernel("TestNothing").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<HoldKernel>(Kernel("TestHold").Cpu()));
   RETURN_IF_ERROR(kernels.Register<WaitKernel>(Kernel("TestWait").Cpu()));
   return kernels.Register<BurnKernel>(Kernel("TestBurn").Cpu());
 }
@@ -115,6 +138,22 @@ const KernelRegistry& ExecutorTestKernels() {
     return registry;
   }();
   return *kernels;
+}
+
+void HeldKernels::Await(size_t count) {
+  Held& held = Held::Get();
+  MutexLock lock(held.mu);
+  while (held.kernels.size() < count) lock.Wait(held.changed);
+}
+
+void HeldKernels::Release() {
+  Held& held = Held::Get();
+  std::vector<AsyncOpKernel::DoneCallback> kernels;
+  {
+    MutexLock lock(held.mu);
+    kernels.swap(held.kernels);
+  }
+  for (const auto& done : kernels) done(absl::OkStatus());
 }
 
 TestGraph::TestGraph() : graph_(std::make_unique<Graph>(&ExecutorTestOps())) {}

@@ -20,8 +20,18 @@ namespace weir {
 //   TestNothing: sets no output
 //   TestWait: asynchronous; its input, from another thread
 //   TestBurn: its int64 input plus 1, after `micros` microseconds of work
+//   TestHold: asynchronous; ends when HeldKernels releases it, whatever happens to its step
 const OpRegistry& ExecutorTestOps();
 const KernelRegistry& ExecutorTestKernels();
+
+// The running TestHold kernels of this process. Thread-safe.
+class HeldKernels {
+ public:
+  // Blocks until `count` kernels are held.
+  static void Await(size_t count);
+  // Ends all that are held.
+  static void Release();
+};
 
 struct Out {
   Node* node;
