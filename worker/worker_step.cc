@@ -9,6 +9,7 @@
 #include "core/op/attr_value.h"
 #include "graph/graph.h"
 #include "kernels/device/resource_users.h"
+#include "worker/commit/own_transfers.h"
 #include "worker/device_work.h"
 
 namespace weir {
@@ -87,6 +88,10 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
       return errors::Unimplemented("Task ", options_.task, " takes part in no commit of steps: it runs without peers");
     }
     JoinCommit(*role);
+    if (options_.units->size() > 1 && options_.rendezvous != nullptr) {
+      const std::string task = options_.units->front().device->parsed_name().TaskName();
+      options_.rendezvous = NewOwnTransfers(task, std::move(options_.rendezvous));
+    }
   }
   for (const GraphUnit& planned : *options_.units) {
     Unit& unit = NewUnit();

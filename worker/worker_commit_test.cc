@@ -1,0 +1,149 @@
+// A worker as a participant of commits, whose coordinator the test plays.
+#include <deque>
+
+#include "core/testing.h"
+#include "distribute/transport/fake_worker_testing.h"
+#include "worker/worker_testing.h"
+
+namespace weir {
+namespace {
+
+constexpr char kCoordinator[] = "/job:ps/replica:0/task:0";
+constexpr char kCoordinatorCpu[] = "/job:ps/replica:0/task:0/device:CPU:0";
+constexpr uint64_t kIncarnation = 77;
+
+// Keeps questions until the test answers them.
+class AskedCoordinator : public FakeWorker {
+ public:
+  void ResolveStepAsync(const CallOptions&, const ResolveStepRequest*, ResolveStepResponse* response,
+                        DoneCallback done) override {
+    MutexLock lock(mu_);
+    questions_.emplace_back(response, std::move(done));
+    asked_.notify_all();
+  }
+  // Blocks until there is a question.
+  void Answer(bool committed) {
+    std::pair<ResolveStepResponse*, DoneCallback> question;
+    {
+      MutexLock lock(mu_);
+      while (questions_.empty()) lock.Wait(asked_);
+      question = std::move(questions_.front());
+      questions_.pop_front();
+    }
+    question.first->set_committed(committed);
+    question.first->set_incarnation(kIncarnation);
+    question.second(absl::OkStatus());
+  }
+
+ private:
+  Mutex mu_;
+  std::condition_variable asked_;
+  std::deque<std::pair<ResolveStepResponse*, DoneCallback>> questions_ GUARDED_BY(mu_);
+};
+
+class WorkerCommitTest : public WorkerTest {
+ protected:
+  WorkerCommitTest() {
+    peers_ = [this](absl::string_view task) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> {
+      if (task == kCoordinator) return coordinator_;
+      return errors::NotFound("There is no task ", task);
+    };
+    StartWorker();
+  }
+  ~WorkerCommitTest() override {
+    HeldKernels::Release();
+    worker_.reset();
+  }
+
+  Node* On(const char* device, Out out) {
+    out.node->set_assigned_device(device);
+    return out.node;
+  }
+  Out Variable(const std::string& name, const char* device) {
+    const Out handle = g_.Add(
+        "VarHandleOp", {},
+        {TestGraph::A("dtype", DT_INT64), TestGraph::A("shape", TensorShape({})), TestGraph::A("shared_name", name)});
+    On(device, handle);
+    return handle;
+  }
+  // Of a variable, by an op like AssignVariableOp.
+  Out Update(const std::string& op, const std::string& name, const char* device, int64_t value,
+             const std::vector<Node*>& controls = {}) {
+    const Out number = g_.Int(value);
+    On(device, number);
+    const Out update = g_.Add(op, {Variable(name, device), number}, {TestGraph::A("dtype", DT_INT64)}, controls);
+    On(device, update);
+    return update;
+  }
+  void Assign(const std::string& name, const char* device) {
+    Update("AssignVariableOp", name, device, 0);
+    const auto handle = Register({}, {});
+    ASSERT_THAT(handle, IsOk());
+    ASSERT_THAT(Run({.graph_handle = *handle, .step_id = 1}), IsOk());
+  }
+  int64_t Read(const std::string& name, const char* device) {
+    const Out value = g_.Add("ReadVariableOp", {Variable(name, device)}, {TestGraph::A("dtype", DT_INT64)});
+    On(device, value);
+    const Out here = g_.I64("Identity", {value});
+    On(kCpu0, here);
+    Fetch(here, "value");
+    for (Node* node : g_.graph().nodes()) {
+      if (node->IsSend()) node->set_assigned_device(kCpu0);
+    }
+    const auto handle = Register({}, {"value"});
+    EXPECT_THAT(handle, IsOk());
+    if (!handle.ok()) return -1;
+    const int64_t step_id = next_read_++;
+    const Fetched fetched = Run({.graph_handle = *handle, .step_id = step_id});
+    Cleanup(step_id);
+    EXPECT_THAT(fetched, IsOk());
+    return fetched.ok() ? fetched->fetches[0].scalar<int64_t>() : -1;
+  }
+
+  // Adds the participant's nodes; returns the one that waits for the decision.
+  Node* AddCommit() {
+    Node* const ready = On(kCpu0, g_.Add("_CommitReady"));
+    const Out one = g_.Int(1, {ready});
+    On(kCpu0, one);
+    std::vector<TestGraph::Attr> attrs = TransferAttrs("ready", false, true);
+    for (TestGraph::Attr& attr : attrs) {
+      if (attr.first == "recv_device") attr = TestGraph::A("recv_device", std::string(kCoordinatorCpu));
+    }
+    On(kCpu0, g_.Add("_Send", {one}, attrs, {}, "_ready"));
+    const std::string key = RendezvousKey::Create(kCoordinatorCpu, kIncarnation, kCpu0, "_commit", {});
+    return On(kCpu0, g_.Add("_CommitWait", {},
+                            {TestGraph::A("key", key), TestGraph::A("coordinator", std::string(kCoordinator))}));
+  }
+  // Until the task is ready for the step.
+  void AwaitReady(int64_t step_id) {
+    const std::string key = RendezvousKey::Create(kCpu0, devices_[0]->incarnation(), kCoordinatorCpu, "ready", {});
+    Promise<absl::StatusOr<Rendezvous::Received>> received;
+    worker_->RecvTensorAsync({}, step_id, key, [&](auto r) { received.Set(std::move(r)); });
+    EXPECT_THAT(received.Wait(), IsOk());
+  }
+
+  int64_t next_read_ = 100;  // a step's id
+  std::shared_ptr<AskedCoordinator> coordinator_ = std::make_shared<AskedCoordinator>();
+};
+
+// The master has given up and cleans up, while the task waits for the decision.
+TEST_F(WorkerCommitTest, UpdatesOnAnotherDeviceOutliveTheCleanup) {
+  Assign("v", kCpu0);
+  Assign("w", kCpu1);
+  Node* const wait = AddCommit();
+  Update("AssignAddVariableOp", "v", kCpu0, 1, {wait});
+  Update("AssignAddVariableOp", "w", kCpu1, 1, {wait});
+  const auto handle = Register({}, {});
+  ASSERT_THAT(handle, IsOk());
+  Promise<Fetched> result;
+  Start({.graph_handle = *handle, .step_id = 5}, &result);
+  AwaitReady(5);
+  Cleanup(5);
+  coordinator_->Answer(/*committed=*/true);
+  EXPECT_THAT(result.Wait(), IsOk());
+  EXPECT_EQ(Read("v", kCpu0), 1);
+  EXPECT_EQ(Read("w", kCpu1), 1);
+}
+
+}  // namespace
+}  // namespace weir
