@@ -139,12 +139,9 @@ std::vector<Op> Definitions() {
           .Attr("sums_scores: bool = false"),
       Op("Variable").Output("resource: resource"),
       Op("QueueCloseV2").MayBlock().Input("handle: resource"),
-      Op("_CommitDecide").Attr("keys: list(string) = []").Attr("updates_may_block: bool = false"),
+      Op("_CommitDecide").Attr("keys: list(string) = []"),
       Op("_CommitReady"),
-      Op("_CommitWait")
-          .Attr("key: string = ''")
-          .Attr("coordinator: string = ''")
-          .Attr("updates_may_block: bool = false"),
+      Op("_CommitWait").Attr("key: string = ''").Attr("coordinator: string = ''"),
       Op("ControlTrigger"),
       Op("ResourceApplyMomentum")
           .WritesState()

@@ -120,7 +120,6 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
                                      "): a graph takes part in one commit only");
     }
     CommitRole& role = commit_role_.emplace();
-    RETURN_IF_ERROR(GetNodeAttr(node->def(), "updates_may_block", &role.updates_may_block));
     if (waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "coordinator", &role.coordinator));
     if (waits && role.coordinator.empty()) {
       return errors::InvalidArgument("Node '", node->name(), "' (_CommitWait) names no coordinator");

@@ -21,7 +21,6 @@ class WorkerSession;
 // How the graph's task takes part in the commit of its steps (graph/passes/step_commit.h).
 struct CommitRole {
   std::string coordinator;  // empty: this task
-  bool updates_may_block = false;
 };
 
 // The part of a registered graph on one device.

@@ -8,6 +8,8 @@
 namespace weir {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr char kCoordinator[] = "/job:ps/replica:0/task:0";
 constexpr char kCoordinatorCpu[] = "/job:ps/replica:0/task:0/device:CPU:0";
 constexpr uint64_t kIncarnation = 77;
@@ -100,6 +102,12 @@ class WorkerCommitTest : public WorkerTest {
     return fetched.ok() ? fetched->fetches[0].scalar<int64_t>() : -1;
   }
 
+  static TestGraph::Attr ComponentTypes() {
+    tensorflow::AttrValue types;
+    types.mutable_list()->add_type(tensorflow::DT_INT64);
+    return {"component_types", types};
+  }
+
   // Adds the participant's nodes; returns the one that waits for the decision.
   Node* AddCommit() {
     Node* const ready = On(kCpu0, g_.Add("_CommitReady"));
@@ -141,6 +149,31 @@ TEST_F(WorkerCommitTest, UpdatesOnAnotherDeviceOutliveTheCleanup) {
   Cleanup(5);
   coordinator_->Answer(/*committed=*/true);
   EXPECT_THAT(result.Wait(), IsOk());
+  EXPECT_EQ(Read("v", kCpu0), 1);
+  EXPECT_EQ(Read("w", kCpu1), 1);
+}
+
+// The client gives up while the step's updates run, and another node waits for another step.
+TEST_F(WorkerCommitTest, ACommittedStepThatIsGivenUpMakesAllItsUpdates) {
+  Assign("v", kCpu0);
+  Assign("w", kCpu1);
+  Node* const decide = On(kCpu0, g_.Add("_CommitDecide"));
+  Node* const hold = On(kCpu0, g_.Add("TestHold", {}, {}, {decide}));
+  const Out queue = g_.Add("FIFOQueueV2", {}, {ComponentTypes(), TestGraph::A("shared_name", std::string("empty"))});
+  On(kCpu0, queue);
+  Node* const dequeue = On(kCpu0, g_.Add("QueueDequeueV2", {queue}, {ComponentTypes()}, {decide}, "dequeue"));
+  Update("AssignAddVariableOp", "v", kCpu0, 1, {hold});
+  Update("AssignAddVariableOp", "w", kCpu1, 1, {hold});
+  Update("AssignAddVariableOp", "w", kCpu1, 10, {dequeue});  // only what waits in vain is lost
+  const auto handle = Register({}, {});
+  ASSERT_THAT(handle, IsOk());
+  Promise<Fetched> result;
+  CancellationManager client;
+  Start({.graph_handle = *handle, .step_id = 6}, &result, {.cancellation = &client});
+  HeldKernels::Await(1);
+  client.StartCancel(errors::Cancelled("the client has gone"));
+  HeldKernels::Release();
+  EXPECT_THAT(result.Wait(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("the client has gone")));
   EXPECT_EQ(Read("v", kCpu0), 1);
   EXPECT_EQ(Read("w", kCpu1), 1);
 }

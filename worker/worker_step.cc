@@ -26,6 +26,29 @@ std::string Describe(const Node& node, const Device& device) {
   return absl::StrCat("tensor '", tensor, "' from ", sender, " in ", text);
 }
 
+// The keys, without frame and iteration, under which nodes send that need this one.
+std::vector<std::string> SendsAfter(const Node& node) {
+  std::vector<std::string> keys;
+  absl::flat_hash_set<const Node*> seen = {&node};
+  std::vector<const Node*> open = {&node};
+  while (!open.empty()) {
+    const Node* const next = open.back();
+    open.pop_back();
+    std::string source, destination, name;
+    int64_t incarnation = 0;
+    if (next->IsSend() && GetNodeAttr(next->def(), "send_device", &source).ok() &&
+        GetNodeAttr(next->def(), "recv_device", &destination).ok() &&
+        GetNodeAttr(next->def(), "tensor_name", &name).ok() &&
+        GetNodeAttr(next->def(), "send_device_incarnation", &incarnation).ok()) {
+      keys.push_back(RendezvousKey::Prefix(source, static_cast<uint64_t>(incarnation), destination, name));
+    }
+    for (const Edge* edge : next->out_edges()) {
+      if (seen.insert(edge->dst).second) open.push_back(edge->dst);
+    }
+  }
+  return keys;
+}
+
 // The reason of a cancellation, with the origin of the wait that it ended if it is that the time is over.
 absl::Status WithOriginOf(absl::Status reason, const absl::Status& wait) {
   const std::optional<ErrorOrigin> origin = OriginOf(wait);
@@ -53,12 +76,12 @@ void ActiveCount::Wait() {
 WorkerStep::WorkerStep(Options options) : active_(options.active), options_(std::move(options)) {}
 
 void WorkerStep::JoinCommit(const CommitRole& role) {
+  waits_.emplace(&cancellation_);
   commit_ = std::make_shared<StepParticipation>(StepParticipation::Options{
       .session_handle = options_.session->options().handle,
       .step_id = options_.step_id,
       .task = options_.task,
       .coordinator = role.coordinator,
-      .updates_may_block = role.updates_may_block,
       .outcomes = options_.outcomes,
       .peers = options_.peers,
       .suspension = std::exchange(options_.suspension, nullptr),  // what is decided must take effect
@@ -67,6 +90,11 @@ void WorkerStep::JoinCommit(const CommitRole& role) {
       .cancel =
           [weak = weak_from_this()](const absl::Status& reason) {
             if (auto step = weak.lock()) step->cancellation_.StartCancel(reason);
+          },
+      .waits = &*waits_,
+      .cancel_waits =
+          [weak = weak_from_this()](const absl::Status& reason) {
+            if (auto step = weak.lock()) step->waits_->StartCancel(reason);
           },
       .is_ending = options_.is_ending});
 }
@@ -90,7 +118,11 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
     JoinCommit(*role);
     if (options_.units->size() > 1 && options_.rendezvous != nullptr) {
       const std::string task = options_.units->front().device->parsed_name().TaskName();
-      options_.rendezvous = NewOwnTransfers(task, std::move(options_.rendezvous));
+      const auto transfers = std::make_shared<OwnTransfers>(task, std::move(options_.rendezvous));
+      options_.rendezvous = transfers;
+      skipped_ = [transfers = transfers.get()](const Node& node, const absl::Status& status) {
+        for (const std::string& edge : SendsAfter(node)) transfers->WillNotSend(edge, MarkDerived(status));
+      };
     }
   }
   for (const GraphUnit& planned : *options_.units) {
@@ -160,7 +192,8 @@ void WorkerStep::Run(const std::vector<Tensor>& feeds, DoneCallback done) {
                         .observer = unit.stats.get(),
                         .poller = options_.poller,
                         .suspension = options_.suspension,
-                        .waits = &unit.waits};
+                        .waits = &unit.waits,
+                        .skipped = skipped_ != nullptr ? &skipped_ : nullptr};
     // The last unit runs on this thread; the others start first.
     const bool on_caller = i + 1 == num_units;
     const GraphUnit& planned = (*options_.units)[i];
@@ -204,7 +237,8 @@ void WorkerStep::Finish() {
     status = status_;
   }
   // Waits only report that they were cancelled; report the reason.
-  if (absl::IsCancelled(status) && cancellation_.IsCancelled()) status = WithOriginOf(cancellation_.status(), status);
+  const CancellationManager& cancellation = waits_.has_value() ? *waits_ : cancellation_;
+  if (absl::IsCancelled(status) && cancellation.IsCancelled()) status = WithOriginOf(cancellation.status(), status);
   absl::StatusOr<RunGraphResult> result{RunGraphResult()};
   if (status.ok()) {
     result = Result();

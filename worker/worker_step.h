@@ -112,7 +112,9 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   Options options_;
   CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
-  std::shared_ptr<StepParticipation> commit_;  // null: the step has no commit
+  std::optional<CancellationManager> waits_;                       // StepCommit::waits; nullopt: the step has no commit
+  std::shared_ptr<StepParticipation> commit_;                      // null: the step has no commit
+  std::function<void(const Node&, const absl::Status&)> skipped_;  // StepArgs; null: there is one unit, or no commit
   Mutex units_mu_;  // adding and removing units; the step's own threads need no lock to use one
   std::deque<Unit> units_;
   DoneCallback done_;

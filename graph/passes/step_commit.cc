@@ -20,8 +20,7 @@ namespace {
 // The effects of a node and of the functions that it calls, directly or not.
 struct Effects {
   bool writes_state = false;
-  bool blocks = false;
-  bool waits = false;  // blocks, and not only for other updates
+  bool waits = false;  // for other steps, and not as an update
 };
 
 class EffectsOf {
@@ -40,7 +39,6 @@ class EffectsOf {
     for (const std::string& function : called) {
       const Effects& inner = OfFunction(function);
       effects.writes_state |= inner.writes_state;
-      effects.blocks |= inner.blocks;
       effects.waits |= inner.waits;
     }
     return effects;
@@ -49,7 +47,6 @@ class EffectsOf {
  private:
   static void Add(const OpRegistration& op, Effects* effects) {
     effects->writes_state |= op.writes_state;
-    effects->blocks |= op.may_block;
     effects->waits |= op.may_block && !op.writes_state;
   }
   const Effects& OfFunction(const std::string& name) {
@@ -157,8 +154,7 @@ class CommitBuilder {
   CommitBuilder(const StepCommitOptions& options, Sides* sides, Graph* graph)
       : options_(options), sides_(sides), graph_(graph) {}
 
-  // `blocks`: an op after the decision may block.
-  absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants, bool blocks) {
+  absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants) {
     RETURN_IF_ERROR(FetchInputs());
     RETURN_IF_ERROR(FreeFromOtherTasks());
     const std::vector<Node*> nodes = graph_->nodes();
@@ -171,11 +167,9 @@ class CommitBuilder {
       ASSIGN_OR_RETURN(gates[task], Add("_CommitWait", task));
       SetNodeAttr("key", keys.back(), gates[task]->mutable_def());
       SetNodeAttr("coordinator", coordinator, gates[task]->mutable_def());
-      SetNodeAttr("updates_may_block", blocks, gates[task]->mutable_def());
     }
     ASSIGN_OR_RETURN(Node* const decide, Add("_CommitDecide", coordinator));
     SetNodeAttr("keys", keys, decide->mutable_def());
-    SetNodeAttr("updates_may_block", blocks, decide->mutable_def());
     gates[coordinator] = decide;
     for (Node* node : nodes) {
       if (sides_->IsLastBefore(*node) && !IsTrivial(*node)) {
@@ -335,11 +329,9 @@ absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Grap
   EffectsOf effects_of(*graph);
   ASSIGN_OR_RETURN(Sides sides, Sides::Of(*graph, &effects_of));
   if (sides.updates().empty()) return std::string();
-  bool waits_before = false, waits_after = false, blocks_after = false;
+  bool waits_before = false, waits_after = false;
   for (const Node* node : graph->nodes()) {
-    const Effects effects = effects_of(*node);
-    (sides.IsAfter(*node) ? waits_after : waits_before) |= effects.waits;
-    blocks_after |= sides.IsAfter(*node) && effects.blocks;
+    (sides.IsAfter(*node) ? waits_after : waits_before) |= effects_of(*node).waits;
   }
   if (waits_before && waits_after) return std::string();
   absl::btree_map<std::string, int> updates;
@@ -350,7 +342,7 @@ absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Grap
     participants.insert(task);
     if (coordinator.empty() || count > updates[coordinator]) coordinator = task;
   }
-  RETURN_IF_ERROR(CommitBuilder(options, &sides, graph).Build(coordinator, participants, blocks_after));
+  RETURN_IF_ERROR(CommitBuilder(options, &sides, graph).Build(coordinator, participants));
   return coordinator;
 }
 

@@ -5,17 +5,10 @@
 namespace weir {
 
 absl::Status RegisterCommitOps(OpRegistry& ops) {
-  RETURN_IF_ERROR(ops.Register(Op("_CommitDecide")
-                                   .Attr("keys: list(string) = []")
-                                   .Attr("updates_may_block: bool = false")
-                                   .Shape(shapes::NoOutputs)));
+  RETURN_IF_ERROR(ops.Register(Op("_CommitDecide").Attr("keys: list(string) = []").Shape(shapes::NoOutputs)));
   RETURN_IF_ERROR(ops.Register(Op("_CommitReady").Shape(shapes::NoOutputs)));
-  return ops.Register(Op("_CommitWait")
-                          .Attr("key: string = ''")
-                          .Attr("coordinator: string = ''")
-                          .Attr("updates_may_block: bool = false")
-                          .MayBlock()
-                          .Shape(shapes::NoOutputs));
+  return ops.Register(
+      Op("_CommitWait").Attr("key: string = ''").Attr("coordinator: string = ''").MayBlock().Shape(shapes::NoOutputs));
 }
 
 }  // namespace weir

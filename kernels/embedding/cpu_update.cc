@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/kernel/step_commit.h"
 #include "core/memory/out_of_memory.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
@@ -102,7 +103,8 @@ class ApplyKernel : public OpKernel {
 };
 
 // The push of one of several workers (attributes _weir_worker and _weir_workers): it waits for those of the others, and
-// the sum of all is applied once.
+// the sum of all is applied once. In a step that is committed it is applied in any case: without the others, if the
+// step is given up.
 class ApplyTogetherKernel : public AsyncOpKernel {
  public:
   ApplyTogetherKernel(EmbeddingRule rule, FloatRule loop) : reader_(rule, loop) {}
@@ -129,11 +131,19 @@ class ApplyTogetherKernel : public AsyncOpKernel {
     PushBarrier::Push push{.worker = worker_, .workers = workers_, .now = update->now};
     push.keys = ctx.input(reader_.keys_input());
     push.rows = ctx.input(reader_.keys_input() + 1);
-    push.cancellation = ctx.cancellation();
+    push.cancellation = ctx.step().commit != nullptr ? ctx.step().commit->waits() : ctx.cancellation();
     push.done = [&ctx, done = std::move(done)](const absl::Status& status) {
       if (status.ok()) ctx.set_output(0, Tensor::Scalar<int64_t>(0));
       done(status);
     };
+    if (ctx.step().commit != nullptr) {
+      push.leave = [&ctx, table = *table, update = *update, alone = push] {
+        // Not on a thread that cancels.
+        ctx.work_queue()->Schedule([&ctx, table, update, alone] {
+          alone.done(OrOutOfMemory([&] { return ApplySum(ctx, *table, update, {alone}); }));
+        });
+      };
+    }
     (*table)->barrier().Add(std::move(push), [&](const std::vector<PushBarrier::Push>& pushes) {
       return OrOutOfMemory([&] { return ApplySum(ctx, **table, *update, pushes); });
     });

@@ -1,5 +1,6 @@
 // Embedding tables through their ops.
 #include <cmath>
+#include <future>
 #include <optional>
 
 #include "absl/time/clock.h"
@@ -7,6 +8,7 @@
 #include "core/checkpoint/bundle_writer.h"
 #include "core/clock.h"
 #include "core/files/scratch_directory_testing.h"
+#include "core/kernel/step_commit.h"
 #include "kernels/embedding/key_hash.h"
 #include "kernels/op_testing.h"
 
@@ -310,6 +312,8 @@ class EmbeddingBarrierTest : public EmbeddingTest {
   struct Pending {
     std::unique_ptr<OpKernel> kernel;
     std::optional<absl::Status> status;
+    std::promise<void> has_ended;
+    std::future<void> ended = has_ended.get_future();
   };
   std::unique_ptr<Pending> Start(const Tensor& table, int worker, int workers, const Tensor& keys,
                                  const Tensor& gradients) {
@@ -323,7 +327,10 @@ class EmbeddingBarrierTest : public EmbeddingTest {
     }
     pending->kernel = *std::move(kernel);
     RunKernelAsync(static_cast<AsyncOpKernel&>(*pending->kernel), inputs,
-                   [p = pending.get()](const absl::StatusOr<std::vector<Tensor>>& out) { p->status = out.status(); });
+                   [p = pending.get()](const absl::StatusOr<std::vector<Tensor>>& out) {
+                     p->status = out.status();
+                     p->has_ended.set_value();
+                   });
     return pending;
   }
 };
@@ -362,6 +369,45 @@ TEST_F(EmbeddingBarrierTest, WhatEndsAWait) {
   cancellation().StartCancel(errors::DeadlineExceeded("too late"));
   ASSERT_TRUE(cancelled->status);
   EXPECT_THAT(*cancelled->status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+// As in a step that is committed.
+class CommittedStep : public StepCommit {
+ public:
+  absl::Status Decide() override { return absl::OkStatus(); }
+  absl::Status SetReady() override { return absl::OkStatus(); }
+  void AwaitDecision(const std::string&, std::function<void(absl::Status)> done) override { done(absl::OkStatus()); }
+  CancellationManager* waits() override { return &waits_; }
+
+ private:
+  CancellationManager waits_;
+};
+
+TEST_F(EmbeddingBarrierTest, ACommittedPushIsAppliedEvenAlone) {
+  const Tensor table = Make(Table("committed", 1, "adagrad")), alone = Make(Table("alone", 1, "adagrad"));
+  const auto push = [&](const Tensor& keys) {
+    EXPECT_THAT(RunOp("EmbeddingTableApplyAdagrad", {alone, AsScalar<float>(1), keys, Rows({1}, 1), Step(-1), Step(0)})
+                    .status(),
+                IsOk());
+  };
+  CommittedStep first_step, second_step;
+  step().commit = &first_step;
+  const auto replaced = Start(table, 0, 2, Keys({1}), Rows({1}, 1));
+  EXPECT_FALSE(replaced->status);
+  step().commit = &second_step;
+  const auto cancelled = Start(table, 0, 2, Keys({2}), Rows({1}, 1));
+  replaced->ended.wait();
+  EXPECT_THAT(*replaced->status, IsOk());
+  EXPECT_FALSE(cancelled->status);
+  second_step.waits()->StartCancel(errors::Cancelled("the client has gone"));
+  cancelled->ended.wait();
+  EXPECT_THAT(*cancelled->status, IsOk());
+  const auto late = Start(table, 1, 2, Keys({3}), Rows({1}, 1));
+  late->ended.wait();
+  EXPECT_THAT(*late->status, IsOk());
+  step().commit = nullptr;
+  for (const int64_t key : {1, 2, 3}) push(AsTensor<int64_t>({key}));
+  EXPECT_EQ(Pull(table, Keys({1, 2, 3})), Pull(alone, Keys({1, 2, 3})));
 }
 
 TEST_F(EmbeddingBarrierTest, WorkersThatCannotBeAreRefused) {

@@ -10,14 +10,17 @@ void PushBarrier::End(std::unique_ptr<Waiting> waiting, const absl::Status& stat
   waiting->push.done(status);
 }
 
+void PushBarrier::Drop(const Push& push, const absl::Status& status) {
+  push.leave != nullptr ? push.leave() : push.done(status);
+}
+
 void PushBarrier::Add(Push push, const Apply& apply) {
   std::unique_ptr<Waiting> replaced;
   std::vector<std::unique_ptr<Waiting>> complete;
   auto waiting = std::make_unique<Waiting>();
   const int worker = push.worker, workers = push.workers;
   CancellationManager* const cancellation = push.cancellation;
-  const auto refuse = push.done;
-  absl::Status refused;
+  absl::Status refused, cancelled;
   {
     MutexLock lock(mu_);
     if (std::all_of(waiting_.begin(), waiting_.end(), [](const auto& w) { return w == nullptr; })) {
@@ -32,9 +35,9 @@ void PushBarrier::Add(Push push, const Apply& apply) {
       waiting->token = cancellation->Register([weak = weak_from_this(), worker, id = waiting->id, cancellation] {
         if (const auto self = weak.lock()) self->Cancel(worker, id, cancellation->status());
       });
-      if (waiting->token == CancellationManager::kInvalidToken) refused = cancellation->status();
+      if (waiting->token == CancellationManager::kInvalidToken) cancelled = cancellation->status();
     }
-    if (refused.ok()) {
+    if (refused.ok() && cancelled.ok()) {
       waiting->push = std::move(push);
       replaced = std::exchange(waiting_[worker], std::move(waiting));
       const bool is_complete =
@@ -42,9 +45,12 @@ void PushBarrier::Add(Push push, const Apply& apply) {
       if (is_complete) complete = std::exchange(waiting_, {});
     }
   }
-  if (!refused.ok()) return refuse(refused);
+  if (!refused.ok()) return push.done(refused);
+  if (!cancelled.ok()) return Drop(push, cancelled);
   if (replaced != nullptr) {
-    End(std::move(replaced), errors::Aborted("Worker ", worker, " has pushed again: this step of it is over"));
+    CancellationManager* const of_replaced = replaced->push.cancellation;
+    if (of_replaced != nullptr) of_replaced->TryDeregister(replaced->token);
+    Drop(replaced->push, errors::Aborted("Worker ", worker, " has pushed again: this step of it is over"));
   }
   if (complete.empty()) return;
   std::vector<Push> pushes;
@@ -61,7 +67,7 @@ void PushBarrier::Cancel(int worker, int64_t id, const absl::Status& status) {
       cancelled = std::move(waiting_[worker]);
     }
   }
-  if (cancelled != nullptr) cancelled->push.done(status);
+  if (cancelled != nullptr) Drop(cancelled->push, status);
 }
 
 void PushBarrier::Abort(const absl::Status& status) {

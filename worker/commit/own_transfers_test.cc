@@ -1,5 +1,7 @@
 #include "worker/commit/own_transfers.h"
 
+#include <optional>
+
 #include "core/rendezvous/rendezvous_conformance_testing.h"
 #include "core/testing.h"
 
@@ -9,7 +11,7 @@ namespace {
 constexpr char kOwnTask[] = "/job:worker/replica:0/task:0";
 
 RendezvousPair PairWithin(const std::string& dst_device) {
-  const auto transfers = NewOwnTransfers(kOwnTask, NewLocalRendezvous());
+  const auto transfers = std::make_shared<OwnTransfers>(kOwnTask, NewLocalRendezvous());
   RendezvousPair pair{transfers, transfers, nullptr};
   pair.dst_device = dst_device;
   return pair;
@@ -33,7 +35,7 @@ class OwnTransfersTest : public testing::Test {
 
   const std::string other_ = "/job:worker/replica:0/task:10";
   const std::shared_ptr<Rendezvous> others_ = NewLocalRendezvous();
-  const std::shared_ptr<Rendezvous> transfers_ = NewOwnTransfers(kOwnTask, others_);
+  const std::shared_ptr<OwnTransfers> transfers_ = std::make_shared<OwnTransfers>(kOwnTask, others_);
 };
 
 TEST_F(OwnTransfersTest, TransfersWithinTheTaskOutliveTheOthers) {
@@ -43,6 +45,23 @@ TEST_F(OwnTransfersTest, TransfersWithinTheTaskOutliveTheOthers) {
   for (const std::string& key : {Key(kOwnTask, other_), Key(other_, kOwnTask), Key(other_, other_), std::string("?")}) {
     EXPECT_THAT(Receive(key), StatusIs(absl::StatusCode::kAborted)) << key;
   }
+}
+
+TEST_F(OwnTransfersTest, WhatWillNotBeSentIsNotWaitedFor) {
+  const std::string sent = RendezvousKey::Create("/job:worker/replica:0/task:0/device:CPU:0", 1,
+                                                 "/job:worker/replica:0/task:0/device:CPU:1", "loop", {0, 0});
+  const std::string missing = RendezvousKey::Create("/job:worker/replica:0/task:0/device:CPU:0", 1,
+                                                    "/job:worker/replica:0/task:0/device:CPU:1", "loop", {0, 1});
+  std::optional<absl::Status> pending;
+  transfers_->RecvAsync(missing, {}, [&](const auto& received) { pending = received.status(); });
+  EXPECT_THAT(transfers_->Send(sent, Tensor::Scalar<float>(1), false), IsOk());
+  transfers_->WillNotSend(missing.substr(0, missing.rfind(';')), errors::Cancelled("the client has gone"));
+  ASSERT_TRUE(pending.has_value());
+  EXPECT_THAT(*pending, StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(Receive(missing), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(Receive(sent), IsOk());
+  EXPECT_THAT(transfers_->Send(Key(kOwnTask, kOwnTask), Tensor::Scalar<float>(1), false), IsOk());
+  EXPECT_THAT(Receive(Key(kOwnTask, kOwnTask)), IsOk());  // another edge
 }
 
 TEST_F(OwnTransfersTest, AFailureEndsBoth) {

@@ -63,16 +63,14 @@ void StepParticipation::Cancel(const absl::Status& reason) {
       if (reason_.ok()) reason_ = reason;
     }
     const bool committed = options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id);
-    if (!committed || options_.updates_may_block) options_.cancel(reason);
-    return;
+    return committed ? options_.cancel_waits(reason) : options_.cancel(reason);
   }
-  bool waits_for_updates;
+  bool committed;
   {
     MutexLock lock(mu_);
-    waits_for_updates = state_.state() == CommitState::State::kCommitted && options_.updates_may_block;
+    committed = state_.state() == CommitState::State::kCommitted;
   }
-  if (waits_for_updates) return options_.cancel(reason);
-  Interrupted(reason);
+  committed ? options_.cancel_waits(reason) : Interrupted(reason);
 }
 
 void StepParticipation::Interrupted(const absl::Status& reason) {

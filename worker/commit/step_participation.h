@@ -22,7 +22,8 @@ namespace weir {
 using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>>(absl::string_view task)>;
 
 // Runs CommitState, or decides if this task is the coordinator. Kernels call it through StepCommit; its owner passes
-// everything that would cancel the step through Cancel, which spares a step that is committed or may be.
+// everything that would cancel the step through Cancel, which spares a step that is committed or may be. The waits for
+// other steps of a committed step end.
 // - Thread-safe. Never blocks. Callbacks run with no lock held.
 // - A task that waits for a decision asks the coordinator every 0.2 to 2 s, for ten minutes at most: then it aborts,
 //   with an error in the log. The updates of other steps go on meanwhile.
@@ -31,9 +32,8 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   struct Options {
     std::string session_handle;
     int64_t step_id = 0;
-    std::string task;         // this one, for messages
-    std::string coordinator;  // empty: this task
-    bool updates_may_block = false;
+    std::string task;                  // this one, for messages
+    std::string coordinator;           // empty: this task
     StepOutcomes* outcomes = nullptr;  // this task's; outlives this
     PeerFinder peers;
     const SuspensionWatch* suspension = nullptr;  // a fenced task never decides to commit; may be null
@@ -41,6 +41,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
     TimerQueue* timers = nullptr;  // outlives this
     // Cancels everything that runs for the step.
     std::function<void(absl::Status reason)> cancel;
+    CancellationManager* waits = nullptr;  // StepCommit::waits; used while the step runs
+    // Cancels `waits`, if the step still runs.
+    std::function<void(absl::Status reason)> cancel_waits;
     // True once the worker is being destroyed, which does not wait for decisions; outlives this.
     const std::atomic<bool>* is_ending = nullptr;
     absl::Duration patience = absl::Minutes(10);
@@ -50,8 +53,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   absl::Status Decide() override;
   absl::Status SetReady() override;
   void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
+  CancellationManager* waits() override { return options_.waits; }
 
-  // Ends the step with this reason. Has no effect once it is committed, unless its updates may block.
+  // Ends the step with this reason; once it is committed, only its waits for other steps.
   void Cancel(const absl::Status& reason);
 
  private:

@@ -37,24 +37,24 @@ class Coordinator : public FakeWorker {
 
 class StepParticipationTest : public testing::Test {
  protected:
-  std::shared_ptr<StepParticipation> Make(const std::string& coordinator, bool may_block = false) {
+  std::shared_ptr<StepParticipation> Make(const std::string& coordinator) {
     return std::make_shared<StepParticipation>(StepParticipation::Options{
         .session_handle = kSession,
         .step_id = kStep,
         .task = "/job:ps/replica:0/task:1",
         .coordinator = coordinator,
-        .updates_may_block = may_block,
         .outcomes = &outcomes_,
         .peers = [this](absl::string_view) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> { return coordinator_; },
         .rendezvous = rendezvous_,
         .timers = &timers_,
         .cancel = [this](absl::Status reason) { cancelled_ = std::move(reason); },
+        .cancel_waits = [this](absl::Status reason) { waits_ended_ = std::move(reason); },
         .is_ending = &is_ending_});
   }
 
   // Acts as a participant that waits for the decision.
-  std::shared_ptr<StepParticipation> Wait(bool ready = true, bool may_block = false) {
-    auto participation = Make(kCoordinator, may_block);
+  std::shared_ptr<StepParticipation> Wait(bool ready = true) {
+    auto participation = Make(kCoordinator);
     participation->AwaitDecision(key_, [this](absl::Status decided) { decided_ = std::move(decided); });
     if (ready) {
       EXPECT_THAT(participation->SetReady(), IsOk());
@@ -70,7 +70,7 @@ class StepParticipationTest : public testing::Test {
   std::shared_ptr<Rendezvous> rendezvous_ = NewLocalRendezvous();
   TimerQueue timers_;
   std::atomic<bool> is_ending_{false};
-  absl::Status cancelled_;
+  absl::Status cancelled_, waits_ended_;
   std::optional<absl::Status> decided_;
 };
 
@@ -92,18 +92,20 @@ TEST_F(StepParticipationTest, ATaskThatHasAbortedIsNotReady) {
   EXPECT_THAT(participation->SetReady(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the master has gone")));
 }
 
-TEST_F(StepParticipationTest, NothingCancelsACommittedStep) {
+TEST_F(StepParticipationTest, OnlyTheWaitsOfACommittedStepEnd) {
   auto participation = Make("");
   ASSERT_THAT(participation->Decide(), IsOk());
   participation->Cancel(errors::Unavailable("the master has gone"));
   EXPECT_THAT(cancelled_, IsOk());
+  EXPECT_THAT(waits_ended_, StatusIs(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(StepParticipationTest, UpdatesThatMayBlockCanBeCancelled) {
-  auto participation = Make("", /*may_block=*/true);
-  ASSERT_THAT(participation->Decide(), IsOk());
+TEST_F(StepParticipationTest, OnlyTheWaitsOfAParticipantEndOnceTheDecisionIsThere) {
+  const auto participation = Wait();
+  Send();
   participation->Cancel(errors::Unavailable("the master has gone"));
-  EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(cancelled_, IsOk());
+  EXPECT_THAT(waits_ended_, StatusIs(absl::StatusCode::kUnavailable));
 }
 
 TEST_F(StepParticipationTest, TheDecisionArrives) {

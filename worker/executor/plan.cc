@@ -17,6 +17,11 @@ bool UsesState(const Node& node) {
   return false;
 }
 
+bool MayWait(const Node& node) {
+  const OpRegistration* const op = node.registration();
+  return op != nullptr && op->may_block && !op->writes_state;
+}
+
 class PlanCompiler {
  public:
   PlanCompiler(std::unique_ptr<Graph> graph, const Plan::Options& options)
@@ -154,6 +159,7 @@ class PlanCompiler {
       frame.nodes.push_back(node);
       RETURN_IF_ERROR(SetAction(*node, &added));
       if (UsesState(*node)) added.flags |= PlanNode::kUsesState;
+      if (MayWait(*node)) added.flags |= PlanNode::kWaits;
       for (const Edge* edge : node->in_edges()) {
         if (!edge->is_control() && IsRefType(edge->src->output_type(edge->src_output))) {
           added.flags |= PlanNode::kReferenceInputs;

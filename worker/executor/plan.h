@@ -41,6 +41,7 @@ struct PlanNode {
   static constexpr uint16_t kAllowsUninitialized = 64;
   static constexpr uint16_t kConstantEnter = 128;  // its value is the same in every iteration
   static constexpr uint16_t kUsesState = 256;      // some input is a resource or a reference
+  static constexpr uint16_t kWaits = 512;          // it may wait for other steps, and updates nothing
 
   OpKernel* kernel = nullptr;
   const Node* node = nullptr;

@@ -19,6 +19,7 @@ void StepExecution::Start(const StepArgs& args) {
   weighs_inputs_ = args.poller != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
   measure_ = args.observer != nullptr || costs_.MeasureNextStep();
+  failed_.store(false, std::memory_order_relaxed);
   aborted_.store(false, std::memory_order_relaxed);
   runners_.store(1, std::memory_order_relaxed);
   if (!plan_.results.empty()) {
@@ -168,7 +169,7 @@ void StepExecution::EndRunner() {
 
 absl::Status StepExecution::TakeStatus() {
   absl::Status status;
-  if (aborted()) {
+  if (failed_.load(std::memory_order_relaxed)) {
     MutexLock lock(mu_);
     status = std::exchange(status_, absl::OkStatus());
   } else {

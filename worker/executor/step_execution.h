@@ -40,6 +40,9 @@ struct StepArgs {
   const SuspensionWatch* suspension = nullptr;
   // Gets the kernels that the step waits for; may be null.
   StepWaits* waits = nullptr;
+  // Gets nodes that failed without aborting the step (StepExecution::Fail): nothing that needs them will run. From any
+  // thread; may be null.
+  const std::function<void(const Node& node, const absl::Status& status)>* skipped = nullptr;
   // Nodes run only on the starting thread: for kernels that run plans, whose threads may be the work queue's last.
   bool is_alone = false;
 };
@@ -115,6 +118,7 @@ class StepExecution {
   void DropUnreadOutputs(const PlanNode& node, OpOutput* slots);
   // Handles completions that arrived on this thread while it ran a kernel.
   void TakeCompletions(Runner& runner);
+  // Aborts the step; one that is committed and has been given up only goes on without the node and what needs it.
   void Fail(const PlanNode& node, absl::Status status);
   // Fails the step if it was cancelled. For nodes that run no kernel, which checks that otherwise.
   bool FailIfCancelled(const PlanNode& node);
@@ -181,6 +185,7 @@ class StepExecution {
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
   // True if the kernel is worth naming while it runs.
   bool MayLast(const PlanNode& node, const Ready& ready) const;
+  bool IsGivenUpAfterCommit() const;
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);
@@ -201,7 +206,8 @@ class StepExecution {
   static thread_local Runner* current_runner_;
 
   std::atomic<int> runners_{0};
-  std::atomic<int> helpers_{0};  // runners that run surplus nodes
+  std::atomic<int> helpers_{0};      // runners that run surplus nodes
+  std::atomic<bool> failed_{false};  // status_ is set
   std::atomic<bool> aborted_{false};
   bool measure_ = false;
   bool weighs_inputs_ = false;  // before kernels without learned cost

@@ -1,4 +1,5 @@
 // Inputs, outputs and errors of a step's nodes.
+#include "core/kernel/step_commit.h"
 #include "core/memory/out_of_memory.h"
 #include "graph/graph.h"
 #include "worker/executor/step_execution.h"
@@ -82,12 +83,23 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
   }
   {
     MutexLock lock(mu_);
-    if (!status_.ok()) return;
-    status_ = status;
+    if (status_.ok()) status_ = status;
   }
-  aborted_.store(true, std::memory_order_release);
+  failed_.store(true, std::memory_order_release);
+  if (IsGivenUpAfterCommit()) {
+    if (args_.skipped != nullptr) (*args_.skipped)(*node.node, status);
+    return;
+  }
+  if (aborted_.exchange(true, std::memory_order_acq_rel)) return;
   if (args_.context->rendezvous != nullptr) args_.context->rendezvous->StartAbort(status);
   if (args_.context->cancellation != nullptr) args_.context->cancellation->StartCancel(status);
+}
+
+bool StepExecution::IsGivenUpAfterCommit() const {
+  const StepContext& step = *args_.context;
+  if (step.commit == nullptr || step.cancellation == nullptr) return false;
+  const CancellationManager* const waits = step.commit->waits();
+  return waits != nullptr && waits->IsCancelled() && !step.cancellation->IsCancelled();
 }
 
 bool StepExecution::FailIfCancelled(const PlanNode& node) {
