@@ -219,7 +219,10 @@ absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
       workers.push_back(task->second.worker);
       FenceStepsRequest& request = requests.emplace_back();
       request.set_session_handle(options_.session_handle);
-      for (const int64_t step_id : unsettled->second) request.add_step_id(step_id);
+      // Further ones wait for the next call.
+      for (const int64_t step_id : unsettled->second) {
+        if (request.step_id_size() < kMaxFencedSteps) request.add_step_id(step_id);
+      }
     }
   }
   std::vector<FenceStepsResponse> responses(names.size());

@@ -75,6 +75,7 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(Options options) {
 
 Worker::Worker(Options options) : options_(std::move(options)), task_(options_.devices.front()->parsed_name()) {
   // For graphs of masters that open no session.
+  outcomes_.Open("");
   sessions_.emplace("", NewSession(tensorflow::CreateWorkerSessionRequest()).value());
   if (options_.peers) WatchMasters();
   if (!options_.fences_suspensions) return;
@@ -171,6 +172,7 @@ void Worker::EndSession(const std::shared_ptr<WorkerSession>& session) {
     ended_.erase(std::remove_if(ended_.begin(), ended_.end(), [](const auto& ended) { return ended.expired(); }),
                  ended_.end());
     ended_.push_back(session);
+    if (!sessions_.contains(session->options().handle)) outcomes_.Close(session->options().handle);
   }
   session->End();
   std::vector<std::shared_ptr<PartialRun>> ended;  // destroyed without the lock
@@ -262,13 +264,19 @@ void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesReque
 
 void Worker::ResolveStepAsync(const CallOptions&, const ResolveStepRequest* request, ResolveStepResponse* response,
                               DoneCallback done) {
+  const absl::StatusOr<bool> committed = outcomes_.IsCommittedElseAbort(request->session_handle(), request->step_id());
+  if (!committed.ok()) return done(WithOrigin(committed.status(), {.task = options_.task}));
   response->set_incarnation(options_.devices.front()->incarnation());
-  response->set_committed(outcomes_.IsCommittedElseAbort(request->session_handle(), request->step_id()));
+  response->set_committed(*committed);
   done(absl::OkStatus());
 }
 
 void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest* request, FenceStepsResponse*,
                              DoneCallback done) {
+  if (request->step_id_size() > kMaxFencedSteps) {
+    return done(errors::InvalidArgument("FenceSteps of ", request->step_id_size(), " steps, at most ", kMaxFencedSteps,
+                                        " are taken at a time"));
+  }
   const std::string& handle = request->session_handle();
   std::vector<std::shared_ptr<WorkerSession>> sessions;
   absl::StatusOr<std::shared_ptr<WorkerSession>> open = FindSession(handle);
@@ -283,8 +291,8 @@ void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest
   }
   if (sessions.empty()) return done(open.status());
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
-  // One that has not begun here will not: its commit is refused.
-  for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id);
+  // One that has not begun here will not: its commit is refused, also if its outcome is forgotten.
+  for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id).status().IgnoreError();
   const auto late = [this, sessions, ids] { return StillRunning(sessions, &ids); };
   const std::shared_ptr<void> answer = AnswerInTime(options_.timers, options.deadline, late, std::move(done));
   for (const auto& session : sessions) {
@@ -355,6 +363,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
   } else {
+    outcomes_.Open(request.session_handle());
     sessions_.emplace(request.session_handle(), std::move(created));
   }
   // A retry waits for them too.

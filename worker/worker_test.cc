@@ -319,16 +319,22 @@ class FenceTest : public WorkerTest {
     worker_->FenceStepsAsync(options, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
     return done.Wait();
   }
-  bool IsCommitted(int64_t step) {
+  absl::StatusOr<ResolveStepResponse> Resolve(const std::string& session, int64_t step) {
     ResolveStepRequest request;
     ResolveStepResponse response;
-    request.set_session_handle("s");
+    request.set_session_handle(session);
     request.set_step_id(step);
     Promise<absl::Status> done;
     worker_->ResolveStepAsync({}, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
-    EXPECT_TRUE(done.Wait().ok());
-    EXPECT_EQ(response.incarnation(), devices_[0]->incarnation());
-    return response.committed();
+    RETURN_IF_ERROR(done.Wait());
+    return response;
+  }
+  bool IsCommitted(int64_t step) {
+    const auto resolved = Resolve("s", step);
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    if (!resolved.ok()) return false;
+    EXPECT_EQ(resolved->incarnation(), devices_[0]->incarnation());
+    return resolved->committed();
   }
 };
 
@@ -371,6 +377,27 @@ TEST_F(FenceTest, TheDeadlineEndsTheWaitForStepsOfAnEarlierSession) {
 }
 
 TEST_F(FenceTest, ASessionThatIsGoneIsAborted) { EXPECT_EQ(Fence("gone", {1}).code(), absl::StatusCode::kAborted); }
+
+TEST_F(FenceTest, TooManyStepsAreRejected) {
+  EXPECT_TRUE(Fence("s", std::vector<int64_t>(1024, 1)).ok());
+  EXPECT_EQ(Fence("s", std::vector<int64_t>(1025, 1)).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(FenceTest, TheOutcomeOfAStepOfAnUnknownSessionIsUnknown) {
+  EXPECT_EQ(Resolve("gone", 1).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(FenceTest, AnOutcomeIsAnsweredAfterTheEndOfTheSession) {
+  DeleteSession("s");
+  const auto resolved = Resolve("s", 1);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_FALSE(resolved->committed());
+}
+
+TEST_F(FenceTest, AForgottenOutcomeIsNoAbort) {
+  for (int64_t step = 1; step <= 4097; ++step) ASSERT_TRUE(Resolve("s", step).ok());
+  EXPECT_EQ(Resolve("s", 1).status().code(), absl::StatusCode::kFailedPrecondition);
+}
 
 TEST_F(FenceTest, ANewSessionOfARestartedMasterEndsTheStepsOfTheOld) {
   Promise<Fetched> waiting;

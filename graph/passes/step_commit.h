@@ -13,6 +13,9 @@ namespace weir {
 // Of these nodes and of what their tasks say to each other; see GetCapabilitiesResponse.commit_version.
 inline constexpr int32_t kCommitVersion = 1;
 
+// The most steps of one FenceSteps call.
+inline constexpr int kMaxFencedSteps = 1024;
+
 // The name in RewriterConfig's custom_optimizers that turns the commit off for a session; it has no parameters.
 inline constexpr char kUncommittedStepsOptimizer[] = "UncommittedSteps";
 

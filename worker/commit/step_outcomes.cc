@@ -1,32 +1,102 @@
 #include "worker/commit/step_outcomes.h"
 
-namespace weir {
+#include <algorithm>
+#include <iterator>
 
-StepOutcomes::Session& StepOutcomes::Find(absl::string_view handle) {
-  if (const auto it = by_handle_.find(handle); it != by_handle_.end()) {
-    sessions_.splice(sessions_.begin(), sessions_, it->second);
-    return sessions_.front();
-  }
-  if (sessions_.size() == kSessions) {
-    by_handle_.erase(sessions_.back().handle);
-    sessions_.pop_back();
-  }
-  sessions_.push_front(Session{.handle = std::string(handle)});
-  by_handle_.emplace(sessions_.front().handle, sessions_.begin());
-  return sessions_.front();
+namespace weir {
+namespace {
+
+absl::Status IsForgotten(absl::string_view session, int64_t step_id) {
+  return errors::FailedPrecondition("The outcome of step ", step_id, " of session ", session,
+                                    " is no longer known: many steps were decided since");
 }
 
-bool StepOutcomes::Decide(absl::string_view handle, int64_t step_id, bool commit) {
+}  // namespace
+
+bool IdRanges::Contains(int64_t id) const {
+  const auto after = last_of_.upper_bound(id);
+  return after != last_of_.begin() && std::prev(after)->second >= id;
+}
+
+void IdRanges::Add(int64_t id) {
+  if (Contains(id)) return;
+  last_of_.emplace(id, id);
+  if (last_of_.size() <= kRanges) return;
+  auto closest = last_of_.begin();
+  for (auto it = last_of_.begin(); std::next(it) != last_of_.end(); ++it) {
+    const auto gap = [](auto range) {
+      return static_cast<uint64_t>(std::next(range)->first) - static_cast<uint64_t>(range->second);
+    };
+    if (gap(it) < gap(closest)) closest = it;
+  }
+  closest->second = std::next(closest)->second;
+  last_of_.erase(std::next(closest));
+}
+
+void StepOutcomes::Open(absl::string_view handle) {
   MutexLock lock(mu_);
-  Session& session = Find(handle);
-  const auto [it, is_new] = session.committed.try_emplace(step_id, commit);
-  const bool committed = it->second;
-  if (is_new) session.in_order.push_back(step_id);
-  if (session.in_order.size() > kSteps) {
-    session.committed.erase(session.in_order.front());
-    session.in_order.pop_front();
+  std::unique_ptr<Session>& session = sessions_[handle];
+  if (session == nullptr) session = std::make_unique<Session>();
+  if (session->is_open) return;
+  session->is_open = true;
+  closed_.erase(std::find(closed_.begin(), closed_.end(), handle));
+}
+
+void StepOutcomes::Close(absl::string_view handle) {
+  MutexLock lock(mu_);
+  const auto session = sessions_.find(handle);
+  if (session == sessions_.end() || !session->second->is_open) return;
+  session->second->is_open = false;
+  closed_.emplace_back(handle);
+  if (closed_.size() <= kClosedSessions) return;
+  sessions_.erase(closed_.front());
+  closed_.pop_front();
+}
+
+absl::StatusOr<StepOutcomes::Session*> StepOutcomes::Find(absl::string_view handle) const {
+  const auto session = sessions_.find(handle);
+  if (session != sessions_.end()) return session->second.get();
+  return errors::NotFound("Session ", handle, " has no steps here, or ended long ago");
+}
+
+absl::StatusOr<bool> StepOutcomes::Decide(absl::string_view handle, int64_t step_id, bool commit, bool* is_new) {
+  ASSIGN_OR_RETURN(Session* const session, Find(handle));
+  if (session->forgotten.Contains(step_id)) return IsForgotten(handle, step_id);
+  const auto decided = session->committed.try_emplace(step_id, commit);
+  *is_new = decided.second;
+  const bool committed = decided.first->second;
+  if (!*is_new) return committed;
+  session->in_order.push_back(step_id);
+  if (session->in_order.size() > kSteps) {
+    session->forgotten.Add(session->in_order.front());
+    session->committed.erase(session->in_order.front());
+    session->in_order.pop_front();
   }
   return committed;
+}
+
+absl::Status StepOutcomes::Commit(absl::string_view handle, int64_t step_id) {
+  MutexLock lock(mu_);
+  bool is_new = false;
+  ASSIGN_OR_RETURN(const bool committed, Decide(handle, step_id, true, &is_new));
+  if (!committed) return errors::Aborted("Step ", step_id, " was aborted before its updates");
+  if (!is_new) return errors::AlreadyExists("Step ", step_id, " is committed already: it runs a second time");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> StepOutcomes::IsCommittedElseAbort(absl::string_view handle, int64_t step_id) {
+  MutexLock lock(mu_);
+  bool is_new = false;
+  return Decide(handle, step_id, false, &is_new);
+}
+
+absl::Status StepOutcomes::CheckNotAborted(absl::string_view handle, int64_t step_id) const {
+  MutexLock lock(mu_);
+  ASSIGN_OR_RETURN(const Session* const session, Find(handle));
+  if (session->forgotten.Contains(step_id)) return IsForgotten(handle, step_id);
+  const auto decided = session->committed.find(step_id);
+  if (decided == session->committed.end() || decided->second) return absl::OkStatus();
+  return errors::Aborted("Step ", step_id, " was aborted");
 }
 
 }  // namespace weir

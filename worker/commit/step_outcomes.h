@@ -3,41 +3,66 @@
 
 #include <cstdint>
 #include <deque>
-#include <list>
+#include <memory>
 #include <string>
-#include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "core/mutex.h"
+#include "core/status.h"
 
 namespace weir {
 
-// Outcomes of steps, by session. The first call for a step decides, and no later one changes that. Thread-safe; never
-// blocks. Keeps the newest 4096 steps of the 256 most recently used sessions each, even after a session has ended: a
-// task that was cut off may ask later.
-class StepOutcomes {
+// A set of ids that grows within bounded memory: it may contain ids between those that were added. Not thread-safe.
+class IdRanges {
  public:
-  // True if the step is committed, by this call or an earlier one; false if it was aborted.
-  bool Commit(absl::string_view session, int64_t step_id) { return Decide(session, step_id, true); }
-  // Aborts the step unless it is committed.
-  bool IsCommittedElseAbort(absl::string_view session, int64_t step_id) { return Decide(session, step_id, false); }
+  void Add(int64_t id);
+  bool Contains(int64_t id) const;
 
  private:
-  static constexpr size_t kSteps = 4096, kSessions = 256;
+  static constexpr size_t kRanges = 64;
+
+  absl::btree_map<int64_t, int64_t> last_of_;  // by the first of each range; disjoint
+};
+
+// Outcomes of steps, by session. The first call for a step decides, and no later one changes that. Thread-safe; never
+// blocks.
+// - Keeps the newest 4096 outcomes of each open session, and of the 256 that were closed last: a task that was cut off
+//   may ask later. An older one is forgotten, which is an answer of its own: FAILED_PRECONDITION. Nothing is decided
+//   about a step whose outcome may be forgotten.
+// - A session that was never opened, or closed long ago, is NOT_FOUND.
+class StepOutcomes {
+ public:
+  // Has no effect on an open session. One that is opened again keeps its outcomes.
+  void Open(absl::string_view session);
+  void Close(absl::string_view session);
+
+  // Decides that the step takes effect. ABORTED if it was aborted; ALREADY_EXISTS if it was committed before, so that
+  // it takes effect once.
+  absl::Status Commit(absl::string_view session, int64_t step_id);
+  // Aborts the step unless it is committed.
+  absl::StatusOr<bool> IsCommittedElseAbort(absl::string_view session, int64_t step_id);
+  // ABORTED if the step was aborted, and another error if it is not known whether it was.
+  absl::Status CheckNotAborted(absl::string_view session, int64_t step_id) const;
+
+ private:
+  static constexpr size_t kSteps = 4096, kClosedSessions = 256;
 
   struct Session {
-    std::string handle;
+    bool is_open = true;
     absl::flat_hash_map<int64_t, bool> committed;
     std::deque<int64_t> in_order;
+    IdRanges forgotten;
   };
 
-  bool Decide(absl::string_view session, int64_t step_id, bool commit);
-  Session& Find(absl::string_view handle) REQUIRES(mu_);
+  absl::StatusOr<Session*> Find(absl::string_view handle) const REQUIRES(mu_);
+  // The step's outcome, which is `commit` if it had none.
+  absl::StatusOr<bool> Decide(absl::string_view session, int64_t step_id, bool commit, bool* is_new) REQUIRES(mu_);
 
-  Mutex mu_;
-  std::list<Session> sessions_ GUARDED_BY(mu_);  // most recently used first
-  absl::flat_hash_map<absl::string_view, std::list<Session>::iterator> by_handle_ GUARDED_BY(mu_);
+  mutable Mutex mu_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Session>> sessions_ GUARDED_BY(mu_);
+  std::deque<std::string> closed_ GUARDED_BY(mu_);  // in order
 };
 
 }  // namespace weir

@@ -20,10 +20,11 @@ absl::Status StepParticipation::Decide() {
   if (options_.suspension != nullptr) {
     if (absl::Status fenced = options_.suspension->Check(); !fenced.ok()) Cancel(fenced);
   }
-  if (options_.outcomes->Commit(options_.session_handle, options_.step_id)) return absl::OkStatus();
   MutexLock lock(mu_);
-  return MarkDerived(
-      errors::Aborted("Step ", options_.step_id, " was aborted before its updates: ", reason_.message()));
+  absl::Status committed = options_.outcomes->Commit(options_.session_handle, options_.step_id);
+  has_committed_ = committed.ok();
+  if (!absl::IsAborted(committed)) return committed;
+  return MarkDerived(Annotate(std::move(committed), reason_.message()));
 }
 
 absl::Status StepParticipation::SetReady() {
@@ -58,11 +59,15 @@ void StepParticipation::AwaitDecision(const std::string& key, std::function<void
 
 void StepParticipation::Cancel(const absl::Status& reason) {
   if (decides()) {
+    bool committed;
     {
       MutexLock lock(mu_);
       if (reason_.ok()) reason_ = reason;
+      committed = has_committed_;
+      // It fails only for a step whose outcome is forgotten, which cannot be committed any more.
+      if (!committed)
+        options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id).status().IgnoreError();
     }
-    const bool committed = options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id);
     return committed ? options_.cancel_waits(reason) : options_.cancel(reason);
   }
   bool committed;
@@ -132,14 +137,15 @@ void StepParticipation::Answered(const absl::Status& status, const ResolveStepRe
     MutexLock lock(mu_);
     if (state_.state() != CommitState::State::kAsking) return;
     const bool restarted = status.ok() && response.incarnation() != coordinator_incarnation_;
+    const bool is_forgotten = absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
     if (restarted || options_.is_ending->load()) {
       action = state_.CoordinatorLost();
     } else if (status.ok()) {
       action = state_.Answered(response.committed());
-    } else if (MonotonicNow() > gives_up_) {
+    } else if (is_forgotten || MonotonicNow() > gives_up_) {
       WEIR_LOG(ERROR) << options_.task << " gave up waiting for the decision on step " << options_.step_id
-                      << " and dropped its updates; " << options_.coordinator
-                      << " may have made its own: " << status.message();
+                      << " and dropped its updates. Unless " << options_.coordinator
+                      << " has restarted, it may have made its own: " << status.message();
       action = state_.CoordinatorLost();
     } else {
       action = CommitState::Action::kAsk;

@@ -25,8 +25,10 @@ using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>
 // everything that would cancel the step through Cancel, which spares a step that is committed or may be. The waits for
 // other steps of a committed step end.
 // - Thread-safe. Never blocks. Callbacks run with no lock held.
-// - A task that waits for a decision asks the coordinator every 0.2 to 2 s, for ten minutes at most: then it aborts,
-//   with an error in the log. The updates of other steps go on meanwhile.
+// - A task that waits for a decision asks the coordinator every 0.2 to 2 s. If it gets no answer for ten minutes, or
+// the
+//   coordinator no longer knows the outcome, it aborts, with an error in the log. The updates of other steps go on
+//   meanwhile.
 class StepParticipation : public StepCommit, public std::enable_shared_from_this<StepParticipation> {
  public:
   struct Options {
@@ -69,7 +71,8 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   const Options options_;
   Mutex mu_;
   CommitState state_ GUARDED_BY(mu_);
-  absl::Status reason_ GUARDED_BY(mu_);  // of the first interruption
+  bool has_committed_ GUARDED_BY(mu_) = false;  // as the coordinator
+  absl::Status reason_ GUARDED_BY(mu_);         // of the first interruption
   std::function<void(absl::Status)> done_ GUARDED_BY(mu_);
   std::optional<uint64_t> coordinator_incarnation_ GUARDED_BY(mu_);
   absl::Time gives_up_ GUARDED_BY(mu_) = absl::InfiniteFuture();

@@ -26,17 +26,19 @@ class Coordinator : public FakeWorker {
     EXPECT_EQ(request->step_id(), kStep);
     questions.emplace_back(response, std::move(done));
   }
-  void Answer(bool committed, uint64_t incarnation = kIncarnation) {
+  void Answer(bool committed, uint64_t incarnation = kIncarnation, const absl::Status& status = absl::OkStatus()) {
     auto [response, done] = std::move(questions.front());
     questions.pop_front();
     response->set_committed(committed);
     response->set_incarnation(incarnation);
-    done(absl::OkStatus());
+    done(status);
   }
 };
 
 class StepParticipationTest : public testing::Test {
  protected:
+  StepParticipationTest() { outcomes_.Open(kSession); }
+
   std::shared_ptr<StepParticipation> Make(const std::string& coordinator) {
     return std::make_shared<StepParticipation>(StepParticipation::Options{
         .session_handle = kSession,
@@ -76,7 +78,23 @@ class StepParticipationTest : public testing::Test {
 
 TEST_F(StepParticipationTest, TheCoordinatorDecidesOnce) {
   EXPECT_THAT(Make("")->Decide(), IsOk());
-  EXPECT_TRUE(outcomes_.IsCommittedElseAbort(kSession, kStep));
+  EXPECT_TRUE(outcomes_.IsCommittedElseAbort(kSession, kStep).value());
+  // Another run of the step.
+  EXPECT_THAT(Make("")->Decide(), StatusIs(absl::StatusCode::kAlreadyExists));
+}
+
+TEST_F(StepParticipationTest, ARunThatDidNotDecideIsCancelledThoughTheStepIsCommitted) {
+  ASSERT_THAT(Make("")->Decide(), IsOk());
+  Make("")->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(cancelled_, StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(StepParticipationTest, ADecisionOutlivesItsOutcome) {
+  auto participation = Make("");
+  ASSERT_THAT(participation->Decide(), IsOk());
+  for (int64_t step = 100; step < 5000; ++step) ASSERT_THAT(outcomes_.Commit(kSession, step), IsOk());
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  EXPECT_THAT(cancelled_, IsOk());
 }
 
 TEST_F(StepParticipationTest, ACoordinatorThatWasCancelledDecidesAgainstIt) {
@@ -154,6 +172,14 @@ TEST_F(StepParticipationTest, ACoordinatorThatRestartedHasNotDecided) {
   coordinator_->Answer(/*committed=*/true, kIncarnation + 1);
   ASSERT_TRUE(decided_.has_value());
   EXPECT_FALSE(decided_->ok());
+}
+
+TEST_F(StepParticipationTest, AForgottenOutcomeEndsTheQuestions) {
+  Wait()->Cancel(errors::Unavailable("the master has gone"));
+  coordinator_->Answer(false, kIncarnation, errors::FailedPrecondition("no longer known"));
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_FALSE(decided_->ok());
+  EXPECT_TRUE(coordinator_->questions.empty());
 }
 
 TEST_F(StepParticipationTest, AWorkerThatEndsDoesNotWait) {
