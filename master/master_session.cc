@@ -320,11 +320,12 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
     return errors::InvalidArgument("RunOptions.output_partition_graphs is not for a session with ",
                                    "ConfigProto.experimental.disable_output_partition_graphs");
   }
-  for (const ClientGraph::Part& part : graph->parts()) {
-    absl::Status settled = tasks_.CheckSettled(part.task);
-    if (settled.ok()) continue;
-    needs_refresh_ = true;
-    return settled;
+  if (tasks_.has_unsettled()) {
+    std::vector<std::string> used;
+    for (const ClientGraph::Part& part : graph->parts()) used.push_back(part.task);
+    absl::Status settled = tasks_.EndUnsettledSteps(used);
+    NoteTaskLoss(settled);
+    RETURN_IF_ERROR(settled);
   }
   ASSIGN_OR_RETURN(const int64_t step_id, NewStepId(call, options, *graph));
   Step::Options step_options{.session_handle = options_.handle,

@@ -143,11 +143,31 @@ TEST_F(FenceTest, NoStepRunsBeforeTheFence) {
   pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
   pool_.ps->fenced = errors::DeadlineExceeded("a kernel ignores its cancellation");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kPs)));
+    EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(kPs)));
     EXPECT_EQ(pool_.ps->steps_run.size(), 1u);
   }
   pool_.ps->fenced = absl::OkStatus();
   EXPECT_THAT(RunStep(), IsOk());
+}
+
+TEST_F(FenceTest, AStepOnOtherTasksNeedsNoFence) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  pool_.ps->fenced = errors::DeadlineExceeded("a kernel ignores its cancellation");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(RunStep({"one"}), IsOk());
+  EXPECT_THAT(pool_.ps->steps_fenced, IsEmpty());
+}
+
+TEST_F(FenceTest, ManyStepsAreFencedInSeveralCalls) {
+  SessionTasks tasks({.workers = &pool_, .local_task = kWorker, .session_handle = "t"});
+  ASSERT_THAT(tasks.Connect(Soon()), IsOk());
+  for (int64_t step = 0; step < 2500; ++step) tasks.AddUnsettledStep(step, {kPs});
+  EXPECT_TRUE(tasks.has_unsettled());
+  EXPECT_THAT(tasks.EndUnsettledSteps({kWorker}), IsOk());
+  EXPECT_TRUE(tasks.has_unsettled());
+  EXPECT_THAT(tasks.EndUnsettledSteps({kPs, kWorker}), IsOk());
+  EXPECT_FALSE(tasks.has_unsettled());
+  EXPECT_EQ(pool_.ps->steps_fenced.size(), 2500u - 2 * 1024u);  // of the last call
 }
 
 TEST_F(FenceTest, ATaskThatRestartedNeedsNoFence) {

@@ -165,15 +165,16 @@ absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
       incarnations.push_back(task.incarnation);
     }
   }
-  std::vector<std::string> restarted, same;
+  std::vector<std::string> restarted;
+  std::vector<bool> is_new;  // by `restarted`: another incarnation
   std::vector<absl::StatusOr<Task>> found;
   std::vector<absl::StatusOr<Task>> answers = Ask(names);
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;
     const bool is_same = answers[i]->incarnation == incarnations[i];
-    if (is_same) same.push_back(names[i]);
     if (is_same && !reopen) continue;
     restarted.push_back(names[i]);
+    is_new.push_back(!is_same);
     found.push_back(std::move(answers[i]));
   }
   const std::vector<absl::Status> opened = OpenWorkerSessions(restarted, &found);
@@ -183,10 +184,9 @@ absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
     if (!opened[i].ok()) continue;
     MutexLock lock(mu_);
     tasks_[restarted[i]] = *std::move(found[i]);
-    if (std::find(same.begin(), same.end(), restarted[i]) == same.end()) Settle(restarted[i], nullptr);
+    if (is_new[i]) Settle(restarted[i], nullptr);
     *changed = true;
   }
-  error.Update(Fence(same));
   return error;
 }
 
@@ -196,16 +196,15 @@ void SessionTasks::AddUnsettledStep(int64_t step_id, const std::vector<std::stri
   has_unsettled_ = true;
 }
 
-absl::Status SessionTasks::CheckSettled(absl::string_view task) const {
-  if (!has_unsettled_.load(std::memory_order_relaxed)) return absl::OkStatus();
-  MutexLock lock(mu_);
-  if (!unsettled_.contains(task)) return absl::OkStatus();
-  return WithOrigin(
-      errors::Unavailable("Task ", task, " has not confirmed that an earlier step, which failed, has ended"),
-      {.task = std::string(task)});
+absl::Status SessionTasks::EndUnsettledSteps(const std::vector<std::string>& tasks) {
+  for (bool more = true; more;) {
+    more = false;
+    RETURN_IF_ERROR(Fence(tasks, &more));
+  }
+  return absl::OkStatus();
 }
 
-absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
+absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks, bool* more) {
   std::vector<std::string> names;
   std::vector<std::shared_ptr<WorkerInterface>> workers;
   std::vector<FenceStepsRequest> requests;
@@ -219,7 +218,6 @@ absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
       workers.push_back(task->second.worker);
       FenceStepsRequest& request = requests.emplace_back();
       request.set_session_handle(options_.session_handle);
-      // Further ones wait for the next call.
       for (const int64_t step_id : unsettled->second) {
         if (request.step_id_size() < kMaxFencedSteps) request.add_step_id(step_id);
       }
@@ -233,11 +231,14 @@ absl::Status SessionTasks::Fence(const std::vector<std::string>& tasks) {
   for (size_t i = 0; i < names.size(); ++i) {
     // A task without the session has ended its steps.
     if (!fenced[i].ok() && !absl::IsAborted(fenced[i])) {
-      error.Update(Annotate(fenced[i], absl::StrCat("Ending steps that failed before, on task ", names[i])));
+      error.Update(WithOrigin(errors::Unavailable("Task ", names[i], " has not confirmed that an earlier step, which ",
+                                                  "failed, has ended: ", fenced[i].message()),
+                              {.task = names[i]}));
       continue;
     }
     MutexLock lock(mu_);
     Settle(names[i], &requests[i]);
+    *more = *more || requests[i].step_id_size() == kMaxFencedSteps;
   }
   return error;
 }

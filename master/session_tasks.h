@@ -20,7 +20,7 @@
 
 namespace weir {
 
-// Thread-safe. Connect, Refresh, Probe and CleanupAll block for calls to the tasks.
+// Thread-safe. Connect, Refresh, EndUnsettledSteps, Probe and CleanupAll block for calls to the tasks.
 class SessionTasks {
  public:
   struct Options {
@@ -48,10 +48,13 @@ class SessionTasks {
   // task then fails; with `reopen`, because a task has lost its session, so does every task that answers. Tasks that do
   // not answer keep their known state.
   absl::Status Refresh(bool* changed, bool reopen = false);
-  // The step failed, and its updates may still take effect on these tasks. Refresh ends it on those that answer.
+  // The step failed, and its updates may still take effect on these tasks.
   void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
-  // UNAVAILABLE, naming the task, if it has not yet confirmed that such a step has ended. Cheap if there is none.
-  absl::Status CheckSettled(absl::string_view task) const;
+  // Whether there is such a step on any task. Cheap.
+  bool has_unsettled() const { return has_unsettled_.load(std::memory_order_relaxed); }
+  // Ends such steps on these tasks. UNAVAILABLE names a task that does not confirm it within the call timeout, and says
+  // why. Other tasks are not asked.
+  absl::Status EndUnsettledSteps(const std::vector<std::string>& tasks);
   // The devices of every task, without opening sessions. UNAVAILABLE names a task that does not answer.
   absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> Probe(const CallOptions& call) const;
   // Clears the named containers (the default one if none is named) on every task that answers; the error names one that
@@ -82,8 +85,8 @@ class SessionTasks {
   std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,
                                                std::vector<absl::StatusOr<Task>>* found) const;
   bool PassesFilter(absl::string_view task) const;
-  // Ends unsettled steps on tasks that have not restarted.
-  absl::Status Fence(const std::vector<std::string>& tasks);
+  // Ends the first kMaxFencedSteps unsettled steps on each task. Sets `more` if some are left on a task that answered.
+  absl::Status Fence(const std::vector<std::string>& tasks, bool* more);
   // The steps of the request, all if it is null, have ended on the task.
   void Settle(const std::string& task, const FenceStepsRequest* fenced) REQUIRES(mu_);
 
