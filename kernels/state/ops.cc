@@ -215,6 +215,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                    .Stateful()
                                    .Shape(VariableShapeShape)));
   RETURN_IF_ERROR(ops.Register(Op("DestroyResourceOp")
+                                   .WritesState()
                                    .Input("resource: resource")
                                    .Attr("ignore_lookup_error: bool = true")
                                    .Stateful()
@@ -265,6 +266,7 @@ absl::Status RegisterResourceVariableOps(OpRegistry& ops) {
                                      .Shape(ResourceScatterNdShape)));
   }
   return ops.Register(Op("ResourceCountUpTo")
+                          .WritesState()
                           .Input("resource: resource")
                           .Output("output: T")
                           .Attr("limit: int")
@@ -378,6 +380,7 @@ absl::Status RegisterRefVariableOps(OpRegistry& ops) {
                                    .Attr("var_name: string")
                                    .Shape(shapes::Unchanged)));
   return ops.Register(Op("CountUpTo")
+                          .WritesState()
                           .Input("ref: Ref(T)")
                           .Output("output: T")
                           .Attr("limit: int")
