@@ -1,12 +1,14 @@
 #include "worker/registered_graph.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/gpu/gpu_device.h"
 #include "core/kernel/debug_publisher.h"
 #include "core/op/attr_value.h"
 #include "graph/collectives.h"
 #include "graph/debug_watches.h"
+#include "graph/function_library.h"
 #include "graph/fused/expand_fused_ops.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
@@ -15,6 +17,7 @@
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
 #include "graph/passes/pass_manager.h"
+#include "tensorflow/core/framework/function.pb.h"
 #include "worker/capture/capture_segments.h"
 #include "worker/device_memory.h"
 #include "worker/executor/node_kernel.h"
@@ -112,6 +115,13 @@ absl::Status RegisteredGraph::Place(Graph& graph) const {
 }
 
 absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
+  for (const std::string& function : graph.functions().Names()) {
+    for (const tensorflow::NodeDef& node : graph.functions().Find(function)->node_def()) {
+      if (!absl::StartsWith(node.op(), "_Commit")) continue;
+      return errors::InvalidArgument("Node '", node.name(), "' (", node.op(), ") in function ", function,
+                                     ": a function takes part in no commit");
+    }
+  }
   for (const Node* node : graph.nodes()) {
     const bool waits = node->op() == "_CommitWait";
     if (!waits && node->op() != "_CommitDecide") continue;
@@ -123,6 +133,12 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
     if (waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "coordinator", &role.coordinator));
     if (waits && role.coordinator.empty()) {
       return errors::InvalidArgument("Node '", node->name(), "' (_CommitWait) names no coordinator");
+    }
+    if (waits) {
+      std::string key;
+      RETURN_IF_ERROR(GetNodeAttr(node->def(), "key", &key));
+      ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
+      role.coordinator_incarnation = parsed.src_incarnation;
     }
     std::vector<std::string> keys;
     if (!waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "keys", &keys));

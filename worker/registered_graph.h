@@ -21,6 +21,7 @@ class WorkerSession;
 // How the graph's task takes part in the commit of its steps (graph/passes/step_commit.h).
 struct CommitRole {
   std::string coordinator;  // empty: this task
+  uint64_t coordinator_incarnation = 0;
 };
 
 // The part of a registered graph on one device.
@@ -73,6 +74,7 @@ class RegisteredGraph {
   absl::StatusOr<bool> IsDeterministic() const;
   // Captures segments in the graph of a GPU's unit if the session enables it.
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
+  // InvalidArgument for a graph that no master makes: several decisions, or one in a function.
   absl::Status FindCommitRole(const Graph& graph);
   absl::Status Place(Graph& graph) const;
   // Adds the watches of the request's debug options and publishes the resulting graph.

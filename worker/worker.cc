@@ -166,14 +166,18 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
   return WorkerSessionIsLost(handle, options_.task);
 }
 
+std::shared_ptr<WorkerSession> Worker::Retire(
+    absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>>::iterator it) {
+  std::shared_ptr<WorkerSession> session = std::move(it->second);
+  sessions_.erase(it);
+  ended_.erase(std::remove_if(ended_.begin(), ended_.end(), [](const auto& ended) { return ended.expired(); }),
+               ended_.end());
+  ended_.push_back(session);
+  outcomes_.Close(session->options().handle);
+  return session;
+}
+
 void Worker::EndSession(const std::shared_ptr<WorkerSession>& session) {
-  {
-    MutexLock lock(mu_);
-    ended_.erase(std::remove_if(ended_.begin(), ended_.end(), [](const auto& ended) { return ended.expired(); }),
-                 ended_.end());
-    ended_.push_back(session);
-    if (!sessions_.contains(session->options().handle)) outcomes_.Close(session->options().handle);
-  }
   session->End();
   std::vector<std::shared_ptr<PartialRun>> ended;  // destroyed without the lock
   for (const int64_t step_id : steps_.CleanupOf(session.get())) {
@@ -221,8 +225,7 @@ void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& 
       if (known.master_task != master.task || static_cast<uint64_t>(known.master_incarnation) != master.incarnation) {
         continue;
       }
-      orphans.push_back(std::move(current->second));
-      sessions_.erase(current);
+      orphans.push_back(Retire(current));
     }
   }
   if (orphans.empty()) return;
@@ -384,10 +387,7 @@ std::vector<std::shared_ptr<WorkerSession>> Worker::OrphanSessionsOf(const std::
     const WorkerSession::Options& known = it->second->options();
     const bool is_orphan = !master.empty() && known.master_task == master && known.master_incarnation != incarnation;
     const auto current = it++;
-    if (!is_orphan) continue;
-    ended_.push_back(current->second);
-    removed.push_back(std::move(current->second));
-    sessions_.erase(current);
+    if (is_orphan) removed.push_back(Retire(current));
   }
   return removed;
 }
@@ -398,10 +398,7 @@ void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::Dele
   {
     MutexLock lock(mu_);
     auto it = request->session_handle().empty() ? sessions_.end() : sessions_.find(request->session_handle());
-    if (it != sessions_.end()) {
-      session = std::move(it->second);
-      sessions_.erase(it);
-    }
+    if (it != sessions_.end()) session = Retire(it);
   }
   if (session != nullptr) {
     for (const auto& users : Users()) users->Forget(session->options().handle);

@@ -110,6 +110,9 @@ class Worker : public WorkerInterface {
   // `orphans`: the master's sessions from before its restart, as far as they still have steps.
   absl::Status CreateWorkerSession(const tensorflow::CreateWorkerSessionRequest& request,
                                    std::vector<std::shared_ptr<WorkerSession>>* orphans);
+  // Moves the session to those that have ended, where a fence finds it until its steps have ended. EndSession follows.
+  std::shared_ptr<WorkerSession> Retire(absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>>::iterator it)
+      REQUIRES(mu_);
   // Removes the sessions of other incarnations of the master.
   std::vector<std::shared_ptr<WorkerSession>> OrphanSessionsOf(const std::string& master, int64_t incarnation)
       REQUIRES(mu_);

@@ -1,6 +1,5 @@
 #include "worker/worker_session.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -96,12 +95,12 @@ std::vector<int64_t> WorkerSession::StepIds() const {
 }
 
 std::vector<StepWait> WorkerSession::WaitsOf(const std::vector<int64_t>& step_ids) const {
+  const absl::flat_hash_set<int64_t> asked(step_ids.begin(), step_ids.end());
   std::vector<WaitsFn> steps;
   {
     MutexLock lock(mu_);
     for (const auto& [token, step] : steps_) {
-      const bool is_asked = std::find(step_ids.begin(), step_ids.end(), step.step_id) != step_ids.end();
-      if (is_asked && step.waits) steps.push_back(step.waits);
+      if (asked.contains(step.step_id) && step.waits) steps.push_back(step.waits);
     }
   }
   std::vector<StepWait> waits;
@@ -128,13 +127,14 @@ void WorkerSession::RemoveStep(int64_t token) {
 
 void WorkerSession::EndSteps(const std::vector<int64_t>* step_ids, const absl::Status& reason,
                              std::function<void()> ended) {
+  absl::flat_hash_set<int64_t> named;
+  if (step_ids != nullptr) named.insert(step_ids->begin(), step_ids->end());
   std::vector<CancelFn> cancels;
   {
     MutexLock lock(mu_);
     Waiter waiter;
     for (const auto& [token, step] : steps_) {
-      if (step_ids != nullptr && std::find(step_ids->begin(), step_ids->end(), step.step_id) == step_ids->end())
-        continue;
+      if (step_ids != nullptr && !named.contains(step.step_id)) continue;
       cancels.push_back(step.cancel);
       waiter.tokens.insert(token);
     }

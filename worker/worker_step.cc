@@ -82,6 +82,7 @@ void WorkerStep::JoinCommit(const CommitRole& role) {
       .step_id = options_.step_id,
       .task = options_.task,
       .coordinator = role.coordinator,
+      .coordinator_incarnation = role.coordinator_incarnation,
       .outcomes = options_.outcomes,
       .peers = options_.peers,
       .suspension = std::exchange(options_.suspension, nullptr),  // what is decided must take effect
@@ -166,6 +167,10 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
         return step != nullptr ? step->Waits() : std::vector<StepWait>();
       });
   if (!session_token_) return errors::Cancelled("The session was closed");
+  // A fence cancels the steps that are known; it has recorded the step before.
+  if (options_.outcomes != nullptr) {
+    RETURN_IF_ERROR(options_.outcomes->CheckNotAborted(options_.session->options().handle, options_.step_id));
+  }
   // It may have been suspended meanwhile, which cancels the steps that are known.
   if (options_.suspension != nullptr) RETURN_IF_ERROR(options_.suspension->Check());
   if (options_.timers != nullptr && options_.deadline != absl::InfiniteFuture()) {

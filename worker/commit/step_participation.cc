@@ -34,17 +34,19 @@ absl::Status StepParticipation::SetReady() {
 }
 
 void StepParticipation::AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) {
-  const absl::StatusOr<RendezvousKey> parsed = RendezvousKey::Parse(key);
-  absl::Status error = parsed.status();
+  absl::Status error;
   {
     MutexLock lock(mu_);
-    if (error.ok() && state_.state() == CommitState::State::kAborted) error = reason_;
-    if (error.ok()) {
-      coordinator_incarnation_ = parsed->src_incarnation;
-      done_ = std::move(done);
+    if (std::exchange(awaits_, true)) {
+      error = errors::InvalidArgument("Step ", options_.step_id, " waits twice for its decision; in a loop?");
+    } else if (state_.state() == CommitState::State::kAborted) {
+      error = reason_;
+    } else if (state_.state() != CommitState::State::kCommitted) {
+      done_ = std::exchange(done, nullptr);
     }
   }
-  if (!error.ok()) return done(std::move(error));
+  // The answer to a question may have come first.
+  if (done) return done(std::move(error));
   // Ignores the step's cancellation: once this task is ready, only the decision counts.
   options_.rendezvous->RecvAsync(key, {}, [self = shared_from_this()](absl::StatusOr<Rendezvous::Received> received) {
     if (!received.ok()) return self->Interrupted(received.status());
@@ -136,7 +138,7 @@ void StepParticipation::Answered(const absl::Status& status, const ResolveStepRe
   {
     MutexLock lock(mu_);
     if (state_.state() != CommitState::State::kAsking) return;
-    const bool restarted = status.ok() && response.incarnation() != coordinator_incarnation_;
+    const bool restarted = status.ok() && response.incarnation() != options_.coordinator_incarnation;
     const bool is_forgotten = absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
     if (restarted || options_.is_ending->load()) {
       action = state_.CoordinatorLost();

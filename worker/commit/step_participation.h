@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "core/kernel/step_commit.h"
@@ -34,9 +33,10 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   struct Options {
     std::string session_handle;
     int64_t step_id = 0;
-    std::string task;                  // this one, for messages
-    std::string coordinator;           // empty: this task
-    StepOutcomes* outcomes = nullptr;  // this task's; outlives this
+    std::string task;                      // this one, for messages
+    std::string coordinator;               // empty: this task
+    uint64_t coordinator_incarnation = 0;  // that the graph was made for; unless it is this task
+    StepOutcomes* outcomes = nullptr;      // this task's; outlives this
     PeerFinder peers;
     const SuspensionWatch* suspension = nullptr;  // a fenced task never decides to commit; may be null
     std::shared_ptr<Rendezvous> rendezvous;
@@ -72,9 +72,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   Mutex mu_;
   CommitState state_ GUARDED_BY(mu_);
   bool has_committed_ GUARDED_BY(mu_) = false;  // as the coordinator
+  bool awaits_ GUARDED_BY(mu_) = false;         // AwaitDecision was called
   absl::Status reason_ GUARDED_BY(mu_);         // of the first interruption
   std::function<void(absl::Status)> done_ GUARDED_BY(mu_);
-  std::optional<uint64_t> coordinator_incarnation_ GUARDED_BY(mu_);
   absl::Time gives_up_ GUARDED_BY(mu_) = absl::InfiniteFuture();
   absl::Duration pause_ GUARDED_BY(mu_) = absl::Milliseconds(200);
 };

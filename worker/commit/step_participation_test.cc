@@ -45,6 +45,7 @@ class StepParticipationTest : public testing::Test {
         .step_id = kStep,
         .task = "/job:ps/replica:0/task:1",
         .coordinator = coordinator,
+        .coordinator_incarnation = kIncarnation,
         .outcomes = &outcomes_,
         .peers = [this](absl::string_view) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> { return coordinator_; },
         .rendezvous = rendezvous_,
@@ -163,6 +164,27 @@ TEST_F(StepParticipationTest, ALostDecisionIsAskedFor) {
   rendezvous_->StartAbort(errors::Unavailable("the connection broke"));
   ASSERT_EQ(coordinator_->questions.size(), 1u);
   coordinator_->Answer(true);
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_THAT(*decided_, IsOk());
+}
+
+TEST_F(StepParticipationTest, TheAnswerMayComeBeforeTheKernelWaits) {
+  auto participation = Make(kCoordinator);
+  ASSERT_THAT(participation->SetReady(), IsOk());
+  participation->Cancel(errors::Unavailable("the master has gone"));
+  coordinator_->Answer(/*committed=*/true);
+  participation->AwaitDecision(key_, [this](absl::Status decided) { decided_ = std::move(decided); });
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_THAT(*decided_, IsOk());
+  EXPECT_THAT(cancelled_, IsOk());
+}
+
+TEST_F(StepParticipationTest, AStepWaitsOnce) {
+  const auto participation = Wait();
+  absl::Status second;
+  participation->AwaitDecision(key_, [&](absl::Status decided) { second = std::move(decided); });
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("waits twice")));
+  Send();
   ASSERT_TRUE(decided_.has_value());
   EXPECT_THAT(*decided_, IsOk());
 }
