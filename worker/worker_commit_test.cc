@@ -3,6 +3,7 @@
 
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
+#include "tensorflow/core/framework/function.pb.h"
 #include "worker/worker_testing.h"
 
 namespace weir {
@@ -151,6 +152,62 @@ TEST_F(WorkerCommitTest, UpdatesOnAnotherDeviceOutliveTheCleanup) {
   EXPECT_THAT(result.Wait(), IsOk());
   EXPECT_EQ(Read("v", kCpu0), 1);
   EXPECT_EQ(Read("w", kCpu1), 1);
+}
+
+// As if the master's requests overtook each other.
+TEST_F(WorkerCommitTest, AStepThatWasFencedIsNeverCommitted) {
+  Assign("v", kCpu0);
+  Node* const decide = On(kCpu0, g_.Add("_CommitDecide"));
+  Update("AssignAddVariableOp", "v", kCpu0, 1, {decide});
+  const auto handle = Register({}, {});
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_THAT(Fence("s", {7}), IsOk());
+  EXPECT_THAT(Run({.graph_handle = *handle, .step_id = 7}), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_EQ(Read("v", kCpu0), 0);
+  EXPECT_THAT(Run({.graph_handle = *handle, .step_id = 8}), IsOk());
+  EXPECT_EQ(Read("v", kCpu0), 1);
+}
+
+TEST_F(WorkerCommitTest, AParticipantRefusesAStepThatWasFenced) {
+  Assign("v", kCpu0);
+  Update("AssignAddVariableOp", "v", kCpu0, 1, {AddCommit()});
+  const auto handle = Register({}, {});
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_THAT(Fence("s", {7}), IsOk());
+  Promise<Fetched> result;
+  Start({.graph_handle = *handle, .step_id = 7}, &result);
+  ASSERT_TRUE(result.IsSetWithin(std::chrono::seconds(20)));
+  EXPECT_THAT(result.Wait(), StatusIs(absl::StatusCode::kAborted));
+}
+
+TEST_F(WorkerCommitTest, AStepIsCommittedOnce) {
+  Assign("v", kCpu0);
+  Node* const decide = On(kCpu0, g_.Add("_CommitDecide"));
+  Update("AssignAddVariableOp", "v", kCpu0, 1, {decide});
+  const auto handle = Register({}, {});
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_THAT(Run({.graph_handle = *handle, .step_id = 7}), IsOk());
+  EXPECT_THAT(Run({.graph_handle = *handle, .step_id = 7}), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_EQ(Read("v", kCpu0), 1);
+}
+
+TEST_F(WorkerCommitTest, GraphsWithSeveralDecisionsAreRejected) {
+  AddCommit();
+  On(kCpu0, g_.Add("_CommitDecide"));
+  EXPECT_THAT(Register({}, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one commit only")));
+  tensorflow::FunctionDef function;
+  function.mutable_signature()->set_name("f");
+  tensorflow::NodeDef& node = *function.add_node_def();
+  node.set_name("decide");
+  node.set_op("_CommitDecide");
+  ASSERT_THAT(g_.graph().mutable_functions()->Add(function), IsOk());
+  EXPECT_THAT(Register({}, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("function f")));
+}
+
+TEST_F(WorkerCommitTest, ACommitWithoutAValidKeyIsRejected) {
+  g_.Add("_CommitWait", {},
+         {TestGraph::A("key", std::string("no key")), TestGraph::A("coordinator", std::string(kCoordinator))});
+  EXPECT_THAT(Register({}, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no key")));
 }
 
 // The client gives up while the step's updates run, and another node waits for another step.

@@ -1,5 +1,7 @@
 #include "worker/worker.h"
 
+#include <atomic>
+#include <deque>
 #include <thread>
 
 #include "core/clock.h"
@@ -296,12 +298,12 @@ class FenceTest : public WorkerTest {
  protected:
   ~FenceTest() override { HeldKernels::Release(); }
 
-  void StartHeldStep(int64_t step_id, Promise<Fetched>* result) {
+  void StartHeldStep(int64_t step_id, Promise<Fetched>* result, const std::string& session = "s") {
     Node* const hold = g_.Add("TestHold", {}, {}, {}, "hold").node;
     g_.I64("Neg", {g_.Int(1)}, {hold});
-    const auto handle = Register({}, {});
+    const auto handle = Register({}, {}, session);
     ASSERT_TRUE(handle.ok()) << handle.status();
-    Start({.graph_handle = *handle, .step_id = step_id}, result);
+    Start({.session_handle = session, .graph_handle = *handle, .step_id = step_id}, result);
     HeldKernels::Await(1);
   }
   void StartWaitingStep(int64_t step_id, Promise<Fetched>* result) {
@@ -309,15 +311,6 @@ class FenceTest : public WorkerTest {
     const auto handle = Register({}, {absl::StrCat("r", step_id)});
     ASSERT_TRUE(handle.ok()) << handle.status();
     Start({.graph_handle = *handle, .step_id = step_id}, result);
-  }
-  absl::Status Fence(const std::string& session, const std::vector<int64_t>& steps, const CallOptions& options = {}) {
-    FenceStepsRequest request;
-    FenceStepsResponse response;
-    request.set_session_handle(session);
-    for (const int64_t id : steps) request.add_step_id(id);
-    Promise<absl::Status> done;
-    worker_->FenceStepsAsync(options, &request, &response, [&](absl::Status s) { done.Set(std::move(s)); });
-    return done.Wait();
   }
   absl::StatusOr<ResolveStepResponse> Resolve(const std::string& session, int64_t step) {
     ResolveStepRequest request;
@@ -329,29 +322,21 @@ class FenceTest : public WorkerTest {
     RETURN_IF_ERROR(done.Wait());
     return response;
   }
-  bool IsCommitted(int64_t step) {
-    const auto resolved = Resolve("s", step);
-    EXPECT_TRUE(resolved.ok()) << resolved.status();
-    if (!resolved.ok()) return false;
-    EXPECT_EQ(resolved->incarnation(), devices_[0]->incarnation());
-    return resolved->committed();
-  }
 };
 
 TEST_F(FenceTest, EndsTheStepsThatItNames) {
-  Promise<Fetched> one, two;
-  StartWaitingStep(1, &one);
-  StartWaitingStep(2, &two);
-  EXPECT_TRUE(Fence("s", {1, 99}).ok());
-  EXPECT_EQ(one.Wait().status().code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(worker_->num_open_steps(), 2u);  // the other goes on
+  Promise<Fetched> held, other;
+  StartHeldStep(1, &held);
+  StartWaitingStep(2, &other);
+  Promise<absl::Status> fenced;
+  StartFence("s", {1, 99}, &fenced);
+  EXPECT_FALSE(fenced.IsSet());  // the step still runs
+  HeldKernels::Release();
+  EXPECT_TRUE(fenced.Wait().ok());
+  EXPECT_EQ(held.Wait().status().code(), absl::StatusCode::kAborted);
+  EXPECT_FALSE(other.IsSet());
   EXPECT_TRUE(Fence("s", {2}).ok());
-  EXPECT_FALSE(two.Wait().ok());
-}
-
-TEST_F(FenceTest, AStepThatWasFencedIsNeverCommitted) {
-  EXPECT_TRUE(Fence("s", {7}).ok());
-  EXPECT_FALSE(IsCommitted(7));
+  EXPECT_EQ(other.Wait().status().code(), absl::StatusCode::kAborted);
 }
 
 TEST_F(FenceTest, TheDeadlineEndsTheWaitForAStepThatIgnoresItsCancellation) {
@@ -400,10 +385,38 @@ TEST_F(FenceTest, AForgottenOutcomeIsNoAbort) {
 }
 
 TEST_F(FenceTest, ANewSessionOfARestartedMasterEndsTheStepsOfTheOld) {
-  Promise<Fetched> waiting;
-  StartWaitingStep(3, &waiting);
-  EXPECT_TRUE(CreateSession("later", /*incarnation=*/2).ok());
-  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kCancelled);
+  Promise<Fetched> held;
+  StartHeldStep(3, &held);
+  Promise<absl::Status> opened;
+  StartSession("later", /*incarnation=*/2, &opened);
+  EXPECT_FALSE(opened.IsSet());
+  HeldKernels::Release();
+  EXPECT_TRUE(opened.Wait().ok());
+  EXPECT_EQ(held.Wait().status().code(), absl::StatusCode::kCancelled);
+}
+
+// There is no moment at which an ending session and its steps cannot be found.
+TEST_F(FenceTest, FindsTheStepsOfASessionThatEnds) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string session = absl::StrCat("ending", i);
+    ASSERT_TRUE(CreateSession(session).ok());
+    Promise<Fetched> held;
+    StartHeldStep(i, &held, session);
+    std::atomic<bool> is_deleted{false};
+    std::thread deleter([&] {
+      DeleteSession(session);
+      is_deleted = true;
+    });
+    std::deque<Promise<absl::Status>> fences;
+    do {
+      StartFence(session, {i}, &fences.emplace_back());
+    } while (!is_deleted);
+    deleter.join();
+    for (auto& fenced : fences) EXPECT_FALSE(fenced.IsSet());
+    HeldKernels::Release();
+    for (auto& fenced : fences) EXPECT_TRUE(fenced.Wait().ok());
+    EXPECT_FALSE(held.Wait().ok());
+  }
 }
 
 // As when the master has died, which would have cleaned up the step.

@@ -1,6 +1,7 @@
 // A worker with two CPU devices, and hand-made graphs for it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,15 @@ class Promise {
     cv_.wait(lock, [this] { return value_.has_value(); });
     return *std::move(value_);
   }
+  bool IsSet() {
+    std::lock_guard<std::mutex> lock(mu_);
+    return value_.has_value();
+  }
+  // False if it is not set within `patience`.
+  bool IsSetWithin(std::chrono::seconds patience) {
+    std::unique_lock<std::mutex> lock(mu_);
+    return cv_.wait_for(lock, patience, [this] { return value_.has_value(); });
+  }
 
  private:
   std::mutex mu_;
@@ -65,15 +75,33 @@ class WorkerTest : public ::testing::Test {
 
   absl::Status CreateSession(const std::string& handle, int64_t incarnation = 1, bool isolate = false,
                              absl::Time deadline = absl::InfiniteFuture()) {
-    tensorflow::CreateWorkerSessionRequest request;
-    tensorflow::CreateWorkerSessionResponse response;
-    request.set_session_handle(handle);
-    request.set_master_task("/job:master/replica:0/task:0");
-    request.set_master_incarnation(incarnation);
-    request.set_isolate_session_state(isolate);
     Promise<absl::Status> done;
-    worker_->CreateWorkerSessionAsync({.deadline = deadline}, &request, &response,
-                                      [&](absl::Status s) { done.Set(std::move(s)); });
+    StartSession(handle, incarnation, &done, isolate, deadline);
+    return done.Wait();
+  }
+  void StartSession(const std::string& handle, int64_t incarnation, Promise<absl::Status>* done, bool isolate = false,
+                    absl::Time deadline = absl::InfiniteFuture()) {
+    auto request = std::make_shared<tensorflow::CreateWorkerSessionRequest>();
+    auto response = std::make_shared<tensorflow::CreateWorkerSessionResponse>();
+    request->set_session_handle(handle);
+    request->set_master_task("/job:master/replica:0/task:0");
+    request->set_master_incarnation(incarnation);
+    request->set_isolate_session_state(isolate);
+    worker_->CreateWorkerSessionAsync({.deadline = deadline}, request.get(), response.get(),
+                                      [request, response, done](absl::Status s) { done->Set(std::move(s)); });
+  }
+  void StartFence(const std::string& session, const std::vector<int64_t>& steps, Promise<absl::Status>* done,
+                  const CallOptions& options = {}) {
+    auto request = std::make_shared<FenceStepsRequest>();
+    auto response = std::make_shared<FenceStepsResponse>();
+    request->set_session_handle(session);
+    for (const int64_t id : steps) request->add_step_id(id);
+    worker_->FenceStepsAsync(options, request.get(), response.get(),
+                             [request, response, done](absl::Status s) { done->Set(std::move(s)); });
+  }
+  absl::Status Fence(const std::string& session, const std::vector<int64_t>& steps, const CallOptions& options = {}) {
+    Promise<absl::Status> done;
+    StartFence(session, steps, &done, options);
     return done.Wait();
   }
   void DeleteSession(const std::string& handle) {
