@@ -87,7 +87,10 @@ void WorkerStep::JoinCommit(const CommitRole& role) {
       .peers = options_.peers,
       .suspension = std::exchange(options_.suspension, nullptr),  // what is decided must take effect
       .rendezvous = options_.rendezvous,
-      .timers = options_.timers,
+      .now = MonotonicNow,
+      .after = [timers = options_.timers](
+                   absl::Duration pause,
+                   std::function<void()> call) { timers->Schedule(MonotonicNow() + pause, std::move(call)); },
       .cancel =
           [weak = weak_from_this()](const absl::Status& reason) {
             if (auto step = weak.lock()) step->cancellation_.StartCancel(reason);

@@ -48,7 +48,7 @@ void StepOutcomes::Close(absl::string_view handle) {
   if (session == sessions_.end() || !session->second->is_open) return;
   session->second->is_open = false;
   closed_.emplace_back(handle);
-  if (closed_.size() <= kClosedSessions) return;
+  if (closed_.size() <= limits_.closed_sessions) return;
   sessions_.erase(closed_.front());
   closed_.pop_front();
 }
@@ -67,7 +67,7 @@ absl::StatusOr<bool> StepOutcomes::Decide(absl::string_view handle, int64_t step
   const bool committed = decided.first->second;
   if (!*is_new) return committed;
   session->in_order.push_back(step_id);
-  if (session->in_order.size() > kSteps) {
+  if (session->in_order.size() > limits_.steps) {
     session->forgotten.Add(session->in_order.front());
     session->committed.erase(session->in_order.front());
     session->in_order.pop_front();

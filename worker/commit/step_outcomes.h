@@ -26,14 +26,21 @@ class IdRanges {
   absl::btree_map<int64_t, int64_t> last_of_;  // by the first of each range; disjoint
 };
 
+struct OutcomeLimits {
+  size_t steps = 4096;  // of each session
+  size_t closed_sessions = 256;
+};
+
 // Outcomes of steps, by session. The first call for a step decides, and no later one changes that. Thread-safe; never
 // blocks.
-// - Keeps the newest 4096 outcomes of each open session, and of the 256 that were closed last: a task that was cut off
-//   may ask later. An older one is forgotten, which is an answer of its own: FAILED_PRECONDITION. Nothing is decided
-//   about a step whose outcome may be forgotten.
+// - Keeps the newest outcomes, within the limits, of the open sessions and of those that were closed last: a task that
+//   was cut off may ask later. An older one is forgotten, which is an answer of its own: FAILED_PRECONDITION. Nothing
+//   is decided about a step whose outcome may be forgotten.
 // - A session that was never opened, or closed long ago, is NOT_FOUND.
 class StepOutcomes {
  public:
+  explicit StepOutcomes(OutcomeLimits limits = {}) : limits_(limits) {}
+
   // Has no effect on an open session. One that is opened again keeps its outcomes.
   void Open(absl::string_view session);
   void Close(absl::string_view session);
@@ -47,8 +54,6 @@ class StepOutcomes {
   absl::Status CheckNotAborted(absl::string_view session, int64_t step_id) const;
 
  private:
-  static constexpr size_t kSteps = 4096, kClosedSessions = 256;
-
   struct Session {
     bool is_open = true;
     absl::flat_hash_map<int64_t, bool> committed;
@@ -60,6 +65,7 @@ class StepOutcomes {
   // The step's outcome, which is `commit` if it had none.
   absl::StatusOr<bool> Decide(absl::string_view session, int64_t step_id, bool commit, bool* is_new) REQUIRES(mu_);
 
+  const OutcomeLimits limits_;
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::unique_ptr<Session>> sessions_ GUARDED_BY(mu_);
   std::deque<std::string> closed_ GUARDED_BY(mu_);  // in order

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/clock.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -88,7 +87,7 @@ void StepParticipation::Interrupted(const absl::Status& reason) {
     if (state_.state() == CommitState::State::kCommitted || state_.state() == CommitState::State::kAborted) return;
     if (reason_.ok()) reason_ = reason;
     action = options_.is_ending->load() ? state_.CoordinatorLost() : state_.Failed();
-    if (action == CommitState::Action::kAsk) gives_up_ = MonotonicNow() + options_.patience;
+    if (action == CommitState::Action::kAsk) gives_up_ = options_.now() + options_.patience;
   }
   Act(action);
 }
@@ -126,7 +125,7 @@ void StepParticipation::Ask() {
   question->coordinator = *std::move(coordinator);
   question->request.set_session_handle(options_.session_handle);
   question->request.set_step_id(options_.step_id);
-  question->coordinator->ResolveStepAsync({.deadline = MonotonicNow() + kAnswerTimeout}, &question->request,
+  question->coordinator->ResolveStepAsync({.deadline = options_.now() + kAnswerTimeout}, &question->request,
                                           &question->response,
                                           [self = shared_from_this(), question](const absl::Status& status) {
                                             self->Answered(status, question->response);
@@ -144,7 +143,7 @@ void StepParticipation::Answered(const absl::Status& status, const ResolveStepRe
       action = state_.CoordinatorLost();
     } else if (status.ok()) {
       action = state_.Answered(response.committed());
-    } else if (is_forgotten || MonotonicNow() > gives_up_) {
+    } else if (is_forgotten || options_.now() > gives_up_) {
       WEIR_LOG(ERROR) << options_.task << " gave up waiting for the decision on step " << options_.step_id
                       << " and dropped its updates. Unless " << options_.coordinator
                       << " has restarted, it may have made its own: " << status.message();
@@ -164,7 +163,7 @@ void StepParticipation::AskLater() {
     pause = pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
   }
-  options_.timers->Schedule(MonotonicNow() + pause, [self = shared_from_this()] { self->Ask(); });
+  options_.after(pause, [self = shared_from_this()] { self->Ask(); });
 }
 
 }  // namespace weir

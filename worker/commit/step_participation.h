@@ -10,7 +10,6 @@
 #include "core/mutex.h"
 #include "core/rendezvous/rendezvous.h"
 #include "core/threads/suspension_watch.h"
-#include "core/threads/timer_queue.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/commit/commit_state.h"
 #include "worker/commit/step_outcomes.h"
@@ -40,7 +39,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
     PeerFinder peers;
     const SuspensionWatch* suspension = nullptr;  // a fenced task never decides to commit; may be null
     std::shared_ptr<Rendezvous> rendezvous;
-    TimerQueue* timers = nullptr;  // outlives this
+    std::function<absl::Time()> now;  // of a monotonic clock
+    // Runs `call` later, with no lock held; drops it if the task ends first.
+    std::function<void(absl::Duration pause, std::function<void()> call)> after;
     // Cancels everything that runs for the step.
     std::function<void(absl::Status reason)> cancel;
     CancellationManager* waits = nullptr;  // StepCommit::waits; used while the step runs

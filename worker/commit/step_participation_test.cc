@@ -1,5 +1,6 @@
 #include "worker/commit/step_participation.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "core/testing.h"
@@ -49,7 +50,8 @@ class StepParticipationTest : public testing::Test {
         .outcomes = &outcomes_,
         .peers = [this](absl::string_view) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> { return coordinator_; },
         .rendezvous = rendezvous_,
-        .timers = &timers_,
+        .now = [this] { return now_; },
+        .after = [this](absl::Duration pause, std::function<void()> call) { later_.emplace_back(pause, call); },
         .cancel = [this](absl::Status reason) { cancelled_ = std::move(reason); },
         .cancel_waits = [this](absl::Status reason) { waits_ended_ = std::move(reason); },
         .is_ending = &is_ending_});
@@ -71,7 +73,8 @@ class StepParticipationTest : public testing::Test {
   StepOutcomes outcomes_;
   std::shared_ptr<Coordinator> coordinator_ = std::make_shared<Coordinator>();
   std::shared_ptr<Rendezvous> rendezvous_ = NewLocalRendezvous();
-  TimerQueue timers_;
+  absl::Time now_ = absl::UnixEpoch();
+  std::deque<std::pair<absl::Duration, std::function<void()>>> later_;
   std::atomic<bool> is_ending_{false};
   absl::Status cancelled_, waits_ended_;
   std::optional<absl::Status> decided_;
@@ -192,6 +195,28 @@ TEST_F(StepParticipationTest, AStepWaitsOnce) {
 TEST_F(StepParticipationTest, ACoordinatorThatRestartedHasNotDecided) {
   Wait()->Cancel(errors::Unavailable("the master has gone"));
   coordinator_->Answer(/*committed=*/true, kIncarnation + 1);
+  ASSERT_TRUE(decided_.has_value());
+  EXPECT_FALSE(decided_->ok());
+}
+
+TEST_F(StepParticipationTest, ACoordinatorThatDoesNotAnswerIsAskedForTenMinutes) {
+  Wait()->Cancel(errors::Unavailable("the master has gone"));
+  absl::Duration longest;
+  int asked = 0;
+  for (; !coordinator_->questions.empty(); ++asked) {
+    coordinator_->Answer(false, 0, errors::Unavailable("connection refused"));
+    if (later_.empty()) break;
+    EXPECT_FALSE(decided_.has_value());
+    const auto [pause, ask] = later_.front();
+    later_.pop_front();
+    longest = std::max(longest, pause);
+    now_ += pause;
+    ask();
+  }
+  EXPECT_EQ(longest, absl::Seconds(2));
+  EXPECT_GT(asked, 300);
+  EXPECT_GT(now_ - absl::UnixEpoch(), absl::Minutes(10));
+  EXPECT_LT(now_ - absl::UnixEpoch(), absl::Minutes(10) + absl::Seconds(3));
   ASSERT_TRUE(decided_.has_value());
   EXPECT_FALSE(decided_->ok());
 }
