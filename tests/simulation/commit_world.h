@@ -1,4 +1,6 @@
-// The commit of steps in a simulated cluster: parameter servers, and workers with a master and a client each.
+// The commit of steps in a simulated cluster: parameter servers, and workers with a master and a client each. In some
+// schedules a parameter server has a master and a client too, tasks make their updates on two devices, or coordinators
+// remember few outcomes.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,7 @@ enum class PlantedBug {
   kSkipsFence,             // the master does not fence unsettled steps
   kUnfencedSession,        // opening a session does not wait for steps of the master's earlier sessions
   kRepeatsWithoutReading,  // the client repeats a failed step without reading the global step
+  kCleansUpOwnTransfers,   // the end of a step's transfers ends those between a task's devices too
   kCount,
 };
 const char* NameOf(PlantedBug bug);
@@ -62,6 +65,8 @@ class CommitWorld {
 
   // The ledger.
   void Applied(int task, const std::vector<Update>& log, const Update& update);
+  // Whether each device of each server has the steps of the first.
+  void CheckServers();
   void Fail(std::string what);
   void CheckEnd();
   void ScheduleFaults();
@@ -69,13 +74,17 @@ class CommitWorld {
   SeededRandom& random() { return network_.random(); }
   bool is_server(int task) const { return task < num_servers_; }
 
+  static constexpr int64_t kStepsPerClient = 6;
+
   VirtualNetwork network_;
   const PlantedBug bug_;
   int num_servers_ = 0, num_workers_ = 0;
+  int num_devices_ = 1;  // of a server
+  size_t remembered_steps_ = 0;
   Micros last_fault_ = 0, heal_time_ = 0;
   bool has_local_failures_ = false;
-  std::vector<std::unique_ptr<Task>> tasks_;      // servers first, then workers
-  std::vector<std::unique_ptr<Master>> masters_;  // by worker
+  std::vector<std::unique_ptr<Task>> tasks_;        // servers first, then workers
+  std::map<int, std::unique_ptr<Master>> masters_;  // by process
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Update> checkpoint_;
   std::set<std::pair<int, int64_t>> fenced_;  // task and step

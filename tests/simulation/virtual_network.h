@@ -28,7 +28,7 @@ class SeededRandom {
   uint64_t state_;
 };
 
-enum class Code { kOk, kUnavailable, kDeadline, kCancelled, kAborted, kNoSession };
+enum class Code { kOk, kUnavailable, kDeadline, kCancelled, kAborted, kNoSession, kForgotten };
 
 struct Response {
   Code code = Code::kOk;

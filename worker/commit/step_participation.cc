@@ -138,15 +138,19 @@ void StepParticipation::Answered(const absl::Status& status, const ResolveStepRe
     MutexLock lock(mu_);
     if (state_.state() != CommitState::State::kAsking) return;
     const bool restarted = status.ok() && response.incarnation() != options_.coordinator_incarnation;
-    const bool is_forgotten = absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
     if (restarted || options_.is_ending->load()) {
+      action = state_.CoordinatorLost();
+    } else if (absl::IsNotFound(status)) {
+      WEIR_LOG(WARNING) << options_.task << " drops the updates of step " << options_.step_id << ": "
+                        << options_.coordinator
+                        << " has restarted, or its part of the session ended long ago: " << status.message();
       action = state_.CoordinatorLost();
     } else if (status.ok()) {
       action = state_.Answered(response.committed());
-    } else if (is_forgotten || options_.now() > gives_up_) {
+    } else if (absl::IsFailedPrecondition(status) || options_.now() > gives_up_) {
       WEIR_LOG(ERROR) << options_.task << " gave up waiting for the decision on step " << options_.step_id
-                      << " and dropped its updates. Unless " << options_.coordinator
-                      << " has restarted, it may have made its own: " << status.message();
+                      << " and dropped its updates; " << options_.coordinator
+                      << " may have made its own: " << status.message();
       action = state_.CoordinatorLost();
     } else {
       action = CommitState::Action::kAsk;

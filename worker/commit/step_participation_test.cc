@@ -221,12 +221,18 @@ TEST_F(StepParticipationTest, ACoordinatorThatDoesNotAnswerIsAskedForTenMinutes)
   EXPECT_FALSE(decided_->ok());
 }
 
-TEST_F(StepParticipationTest, AForgottenOutcomeEndsTheQuestions) {
-  Wait()->Cancel(errors::Unavailable("the master has gone"));
-  coordinator_->Answer(false, kIncarnation, errors::FailedPrecondition("no longer known"));
-  ASSERT_TRUE(decided_.has_value());
-  EXPECT_FALSE(decided_->ok());
-  EXPECT_TRUE(coordinator_->questions.empty());
+TEST_F(StepParticipationTest, AForgottenOutcomeOrSessionEndsTheQuestions) {
+  for (const absl::Status& forgotten :
+       {errors::FailedPrecondition("no longer known"), errors::NotFound("the session has no steps here")}) {
+    decided_.reset();
+    Wait()->Cancel(errors::Unavailable("the master has gone"));
+    coordinator_->Answer(false, kIncarnation, forgotten);
+    ASSERT_TRUE(decided_.has_value());
+    EXPECT_FALSE(decided_->ok());
+    EXPECT_TRUE(coordinator_->questions.empty());
+    EXPECT_TRUE(later_.empty());
+    rendezvous_ = NewLocalRendezvous();
+  }
 }
 
 TEST_F(StepParticipationTest, AWorkerThatEndsDoesNotWait) {
