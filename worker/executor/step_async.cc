@@ -1,7 +1,6 @@
 // Starts the asynchronous kernels of a step, and decides which thread continues the step after them.
 #include <utility>
 
-#include "core/kernel/step_commit.h"
 #include "core/memory/out_of_memory.h"
 #include "core/threads/compute_guest.h"
 #include "graph/graph.h"
@@ -19,7 +18,6 @@ struct StepExecution::AsyncCall {
   OpOutput* slots;
   TensorValues inputs;
   std::vector<Tensor> copies;
-  std::unique_ptr<StepContext> waiting;  // the step's, with another cancellation; null: the step's
   std::optional<OpKernelContext> context;
   std::atomic<int> phase{kLaunching};
   bool is_in_waits = false;  // StepArgs::waits
@@ -42,11 +40,8 @@ void StepExecution::Launch(const PlanNode& node, const Ready& ready, OpOutput* s
     return Fail(node, std::move(status));
   }
   if (args_.observer != nullptr) call->start = NowNanos();
-  if (node.is(PlanNode::kWaits) && args_.context->commit != nullptr) {
-    call->waiting = std::make_unique<StepContext>(*args_.context);
-    call->waiting->cancellation = args_.context->commit->waits();
-  }
-  call->context.emplace(call->waiting != nullptr ? call->waiting.get() : args_.context, &node.node->def(), call->inputs,
+  const bool waits = node.is(PlanNode::kWaits) && args_.context->commit != nullptr;
+  call->context.emplace(waits ? &waiting_context_ : args_.context, &node.node->def(), call->inputs,
                         node.node->output_types(), absl::MakeSpan(slots + node.first_output, node.num_outputs),
                         frame_iter, ready.is_dead);
   Share();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/kernel/step_commit.h"
 #include "core/threads/compute_guest.h"
 #include "graph/graph.h"
 
@@ -16,6 +17,10 @@ StepExecution::~StepExecution() = default;
 void StepExecution::Start(const StepArgs& args) {
   if (current_runner_ != nullptr) current_runner_->step->BeforeCall();
   args_ = args;
+  if (args.context->commit != nullptr) {
+    waiting_context_ = *args.context;
+    waiting_context_.cancellation = args.context->commit->waits();
+  }
   weighs_inputs_ = args.poller != nullptr && args.context->device->type() == kDeviceCpu;
   shared_ = false;
   measure_ = args.observer != nullptr || costs_.MeasureNextStep();

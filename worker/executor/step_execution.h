@@ -205,6 +205,7 @@ class StepExecution {
   // The runner on top of this thread's stack, which gets the completions that its kernels cause.
   static thread_local Runner* current_runner_;
 
+  StepContext waiting_context_;  // of kernels that wait for other steps, in a step with a commit (StepCommit::waits)
   std::atomic<int> runners_{0};
   std::atomic<int> helpers_{0};      // runners that run surplus nodes
   std::atomic<bool> failed_{false};  // status_ is set
