@@ -64,36 +64,47 @@ class Specimen:
 
 class Program:
     """The graph of a program: `feeds` are the tensors of its placeholders, `steps` the nodes that are run one after the
-    other."""
+    other. A mutant shares them and keeps its `change` apart: (node, attribute, value), or (placeholder, None, tensor). A
+    graph of a thousand nodes has ten thousand mutants, too many to copy it for each."""
 
-    def __init__(self, op, graph, feeds, steps, wrong=""):
-        self.op, self.graph, self.feeds, self.steps, self.wrong = op, graph, feeds, steps, wrong
+    def __init__(self, op, graph, feeds, steps, change=None):
+        self.op, self.graph, self.steps = op, graph, steps
+        self._feeds, self._change = feeds, change
 
     def mutants(self):
-        names = sorted(self.feeds)
-        for name in names:
-            for tensor in tensors(self.feeds[name]):
-                yield Program(self.op, self.graph, {**self.feeds, name: tensor}, self.steps, "%s = %s" % (name, describe(tensor)))
-        for i, node in enumerate(self.graph.node):
+        for name in sorted(self._feeds):
+            for tensor in tensors(self._feeds[name]):
+                yield self._but(name, None, tensor)
+        for node in self.graph.node:
             for attr, value in attr_mutants(node.op, Specimen(node.op, node.attr, [], [])):
-                graph = graph_pb2.GraphDef()
-                graph.CopyFrom(self.graph)
-                graph.node[i].attr[attr].CopyFrom(value)
-                yield Program(self.op, graph, self.feeds, self.steps, "%s: %s=%s" % (node.name, attr, " ".join(str(value).split())))
+                yield self._but(node.name, attr, value)
+
+    def _but(self, *change):
+        return Program(self.op, self.graph, self._feeds, self.steps, change)
+
+    def feeds(self):
+        name, attr, tensor = self._change
+        return self._feeds if attr else {**self._feeds, name: tensor}
 
     def describe(self):
-        return "%s in a program (%s)" % (self.op, self.wrong)
+        name, attr, value = self._change
+        wrong = "%s: %s=%s" % (name, attr, " ".join(str(value).split())) if attr else "%s = %s" % (name, describe(value))
+        return "%s in a program (%s)" % (self.op, wrong)
 
     def graph_of(self, constants):
         graph = graph_pb2.GraphDef()
         graph.CopyFrom(self.graph)
+        changed, attr, value = self._change
+        feeds = self.feeds()
         for node in graph.node:
-            if node.name in self.feeds:
-                node.attr["dtype"].type = self.feeds[node.name].dtype
+            if attr and node.name == changed:
+                node.attr[attr].CopyFrom(value)
+            if node.name in feeds:
+                node.attr["dtype"].type = feeds[node.name].dtype
                 if constants:
                     node.op = "Const"
                     node.attr.pop("shape", None)
-                    node.attr["value"].tensor.CopyFrom(self.feeds[node.name])
+                    node.attr["value"].tensor.CopyFrom(feeds[node.name])
         return graph
 
 
@@ -406,7 +417,7 @@ class Hostile:
             self._session = (None, None)
             self._session = (text, self._client.create_session(graph))
         if program:
-            feeds = {} if constants else {name + ":0": tensor for name, tensor in mutant.feeds.items()}
+            feeds = {} if constants else {name + ":0": tensor for name, tensor in mutant.feeds().items()}
             for step in mutant.steps:
                 self._client.run_step(self._session[1], feeds, step)
             return
