@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/threads/compute_pool.h"
+#include "core/threads/flush_denormals.h"
 
 namespace weir {
 namespace {
@@ -62,6 +63,7 @@ void BlockingPool::JoinFinished(Threads finished) {
 
 void BlockingPool::Run(Threads::iterator self) {
   SetThreadName(name_);
+  const FlushDenormals flush;
   for (;;) {
     Task task;
     {

@@ -7,6 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "core/threads/flush_denormals.h"
+
 namespace weir {
 namespace {
 
@@ -144,6 +146,7 @@ void ComputePool::Run(Worker& self) {
   current_pool = this;
   SetThreadName(name_);
   self.id = gettid();
+  const FlushDenormals flush;
   {
     MutexLock lock(mu_);
     --coming_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <limits>
 #include <new>
 #include <thread>
 #include <vector>
@@ -45,6 +46,20 @@ TEST(WorkQueueTest, RunsEverythingBeforeItEnds) {
   queue.reset();
   EXPECT_EQ(runs, 2000);
 }
+
+#if defined(__SSE2__)
+TEST(WorkQueueTest, ItsThreadsFlushDenormals) {
+  volatile float least = std::numeric_limits<float>::min();
+  std::atomic<float> computed{1}, blocking{1};
+  auto queue = NewQueue(1);
+  queue->Schedule([&] { computed = least / 2; });
+  queue->ScheduleBlocking([&] { blocking = least / 2; });
+  queue.reset();
+  EXPECT_EQ(computed, 0);
+  EXPECT_EQ(blocking, 0);
+  EXPECT_GT(least / 2, 0);
+}
+#endif
 
 TEST(WorkQueueTest, AGuestFindsItsOwnTasksAndNoOthers) {
   auto queue = NewQueue(1);

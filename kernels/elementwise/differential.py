@@ -69,3 +69,22 @@ row("SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad", 64, each(*
         ((6,), (2, 3)), ((2, 3), (6,)), ((), (1,)), ((1, 1), ()), ((), (2, 3)), ((2, 3), ()), ((2,), (2, 3)), ((0,), (3, 0))]]))
 program("AccumulateNV2", 4, lambda t: [raw.AccumulateNV2(inputs=[fed(V((2, 3), t)) for _ in range(n)], shape=s) for n, s in ((1, [2, 3]), (2, [None, 3]), (5, None))]
         + [raw.AccumulateNV2(inputs=[fed(V((2, 3), t)), fed(V((3, 2), t))], shape=None)], NUMBERS)
+row("Xlogy Xlog1py Xdivy", 8, special_pairs(), each(lambda t: {"x": Fed([1, 0, 2, -1, 0, 1, 3, 1e-3, np.nan, 0], t), "y": Fed([-1, -1, -0.999, -1.5, -2, -1 + 2.0 ** -7, -0.5, 1e-6, -1, np.nan], t)}, types=FLOATS))
+row("Maximum Minimum Atan2 Pow DivNoNan MulNoNan FloorDiv FloorMod TruncateDiv TruncateMod RealDiv NextAfter SquaredDifference", 8, special_pairs(args=("", "")))
+row("Digamma Lgamma Erfinv Ndtri Acosh Acos Asin Atanh", 64, special(), each(lambda t: {first_input(): Fed([-0.5, -2, -3, 1e-30, 1e30, 170, 36, 2, -2, 0.999], t)}, types=FLOATS))
+row("Exp Expm1 Log Log1p Sin Cos Tan Tanh Sinh Cosh Asinh Atan Sigmoid Sqrt Rsqrt Erf Erfc", 8, each(lambda t: {"x": Fed([1e-30, -1e-30, 88, 89, -88, -104, 709, 710, -746, 1e30, -1e30, 3e38, -1 + 2.0 ** -7, -0.999], t)}, types=FLOATS))
+
+
+def denormals(t):
+    """Operands and results that are too small. Not their logarithms: TensorFlow's of floats are those of the least number, of doubles -infinity."""
+    least = float(np.finfo(t.as_numpy_dtype).tiny)
+    x = lambda *more: fed(Fed([least / 4, -least / 4, 0.75 * least, least, 1, *more], t))
+    one, zero = fed(Fed(1, t)), fed(Fed(0, t))
+    return [raw.AddV2(x=x(), y=zero), raw.Mul(x=x(), y=one), raw.Mul(x=x(), y=fed(Fed(0.5, t))), raw.Sub(x=x(), y=x()), raw.RealDiv(x=x(), y=fed(Fed(4, t))), raw.Maximum(x=x(), y=zero), raw.Less(x=zero, y=x()),
+            raw.Equal(x=x(), y=zero), raw.Neg(x=x()), raw.Abs(x=x()), raw.Sign(x=x()), raw.Sqrt(x=raw.Abs(x=x())), raw.Square(x=x()), raw.Relu(features=x()), raw.Sum(input=x(), axis=[0]), raw.Prod(input=x(), axis=[0]),
+            raw.MatMul(a=raw.Reshape(tensor=x(), shape=[1, 5]), b=raw.Fill(dims=[5, 2], value=one)), raw.Cast(x=x(), DstT=F64), raw.Cast(x=x(), DstT=F32), raw.Cast(x=x(), DstT=BOOL), raw.Identity(input=x()),
+            raw.Select(condition=fed([True] * 5, BOOL), x=x(), y=x()), raw.Floor(x=x()), raw.Ceil(x=x()), raw.Sin(x=x()), raw.Tanh(x=x()),
+            raw.AddN(inputs=[x(), x(), x()]), raw.BiasAdd(value=raw.Reshape(tensor=x(), shape=[1, 5]), bias=x()), raw.Mean(input=x(), axis=[0]), raw.Cumsum(x=x(), axis=0), raw.ClipByValue(t=x(), clip_value_min=zero, clip_value_max=one)]
+
+
+program("AddV2", 8, denormals, [F32, F64])

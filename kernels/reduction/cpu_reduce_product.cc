@@ -2,35 +2,13 @@
 #include <cmath>
 #include <complex>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
+#include "core/threads/flush_denormals.h"
 #include "kernels/device/rounded_folds.h"
 #include "kernels/reduction/cpu_reduction.h"
 #include "kernels/reduction/family.h"
 
 namespace weir {
 namespace {
-
-// Flushes denormals to zero on its thread while it lives. Products of many fractions become denormal, and multiplying
-// denormals takes a hundred times as long.
-class FlushDenormals {
- public:
-#if defined(__SSE2__)
-  FlushDenormals() : before_(_mm_getcsr()) {
-    if ((before_ & kFlush) != kFlush) _mm_setcsr(before_ | kFlush);
-  }
-  ~FlushDenormals() {
-    if ((before_ & kFlush) != kFlush) _mm_setcsr(before_);
-  }
-  FlushDenormals(const FlushDenormals&) = delete;
-
- private:
-  static constexpr unsigned int kFlush = 0x8040;  // results to zero, and operands
-  const unsigned int before_;
-#endif
-};
 
 template <typename T>
 struct ProductReducer {

@@ -1,6 +1,7 @@
 #include "worker/executor/executor.h"
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -184,6 +185,18 @@ TEST(ExecutorTest, CancellationEndsAStepThatWaitsToReceive) {
   canceller.join();
   EXPECT_EQ(results.status().code(), absl::StatusCode::kCancelled);
 }
+
+#if defined(__SSE2__)
+TEST(ExecutorTest, KernelsFlushDenormals) {
+  TestGraph g;
+  Out x = g.Arg(0, DT_FLOAT);
+  g.Ret(0, g.Add("AddV2", {x, x}, {TestGraph::A("T", DT_FLOAT)}), DT_FLOAT);
+  ExecutorHarness h;
+  auto results = h.Run(g.Take(), {Tensor::Scalar(std::numeric_limits<float>::min() / 4)});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ((*results)[0].scalar<float>(), 0);
+}
+#endif
 
 TEST(ExecutorTest, ManyStepsAtOnce) {
   TestGraph g;

@@ -4,6 +4,7 @@
 
 #include "core/kernel/step_commit.h"
 #include "core/threads/compute_guest.h"
+#include "core/threads/flush_denormals.h"
 #include "graph/graph.h"
 
 namespace weir {
@@ -89,6 +90,7 @@ bool StepExecution::WaitForCompletions(ComputeGuest& guest, std::vector<AsyncCal
     }
     if (task == nullptr) return !calls->empty();
     for (AsyncCall* call : std::exchange(*calls, {})) Deliver(call);  // this thread is busy
+    const FlushDenormals flush;
     task();
   }
 }
@@ -119,6 +121,7 @@ void StepExecution::RunLoop(Runner runner) {
 }
 
 void StepExecution::Work(Runner& runner) {
+  const FlushDenormals flush;
   runner.outer = std::exchange(current_runner_, &runner);
   TakeCompletions(runner);
   do {
