@@ -7,6 +7,7 @@
 #include "kernels/device/float16.h"
 #include "kernels/device/parallel.h"
 #include "kernels/elementwise/cast/cpu_cast.h"
+#include "kernels/elementwise/cast/to_integer.h"
 
 namespace weir::cast_internal {
 
@@ -21,17 +22,21 @@ inline constexpr bool kIsComplexType = false;
 template <typename T>
 inline constexpr bool kIsComplexType<std::complex<T>> = true;
 
-// A complex source gives its real part, a complex target gets no imaginary one.
-template <typename From, typename To>
+// A complex source gives its real part, a complex target gets no imaginary one. `vector_length`: that of the vector
+// which the value is part of, or 0; see to_integer.h.
+template <typename From, typename To, int64_t vector_length = 0>
 To Convert(From value) {
   if constexpr (kIsComplexType<From> && kIsComplexType<To>) {
     return To(value);
   } else if constexpr (kIsComplexType<From>) {
-    return Convert<typename From::value_type, To>(value.real());
+    return Convert<typename From::value_type, To, vector_length>(value.real());
   } else if constexpr (kIsComplexType<To>) {
     return To(static_cast<typename To::value_type>(value), 0);
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if constexpr (vector_length > 0) return ToIntegerInVector<To, vector_length>(value);
+    return ToIntegerAlone<To>(value);
   } else {
     return static_cast<To>(value);
   }
@@ -46,14 +51,15 @@ void* ElementAt(void* data, int64_t i) {
   }
 }
 
-template <typename From, typename To>
+template <typename From, typename To, int64_t vector_length = VectorLength<From, To>()>
 void Cast(const void* in, void* out, int64_t n) {
   if constexpr (kIs16<From>) {
+    static_assert(kFloat16Block % kLongestVector == 0 && kCastBlock % kLongestVector == 0);
     float block[kFloat16Block];
     for (int64_t i = 0; i < n; i += kFloat16Block) {
       const int64_t count = std::min(kFloat16Block, n - i);
       ToFloats(At16<From>(in, i), block, count);
-      Cast<float, To>(block, ElementAt<To>(out, i), count);
+      Cast<float, To, vector_length>(block, ElementAt<To>(out, i), count);
     }
   } else if constexpr (kIs16<To>) {
     float block[kFloat16Block];
@@ -65,8 +71,14 @@ void Cast(const void* in, void* out, int64_t n) {
   } else {
     const auto* x = static_cast<const From*>(in);
     auto* z = static_cast<To*>(out);
+    int64_t whole = 0;
+    if constexpr (vector_length > 0) {
+      whole = n - n % vector_length;
+      WEIR_INDEPENDENT_ITERATIONS
+      for (int64_t i = 0; i < whole; ++i) z[i] = Convert<From, To, vector_length>(x[i]);
+    }
     WEIR_INDEPENDENT_ITERATIONS
-    for (int64_t i = 0; i < n; ++i) z[i] = Convert<From, To>(x[i]);
+    for (int64_t i = whole; i < n; ++i) z[i] = Convert<From, To>(x[i]);
   }
 }
 

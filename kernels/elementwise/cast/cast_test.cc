@@ -26,5 +26,22 @@ TEST_F(CastTest, FractionsAreRoundedByChance) {
   EXPECT_THAT(cast(floats, DT_INT8, 9), StatusIs(kInvalid, HasSubstr("Unsupported algorithm id: 9")));
 }
 
+TEST_F(CastTest, FloatsBeyondAnIntegersRangeSaturateOnlyInWholeVectors) {
+  const auto cast = [&](const Tensor& numbers, DataType type) {
+    return RunOp1("Cast", {numbers}, Attrs().Set("DstT", type));
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor bytes, cast(AsTensor<float>(std::vector<float>(33, 300)), DT_INT8));
+  std::vector<int8_t> saturated(33, 127);
+  saturated[32] = 44;  // 300 - 256
+  ExpectTensorEqual(bytes, AsTensor<int8_t>(saturated));
+  ASSERT_OK_AND_ASSIGN(const Tensor words, cast(AsTensor<double>(std::vector<double>(17, -3e9)), DT_UINT32));
+  std::vector<uint32_t> halved(17, 1u << 31);
+  halved[16] = 1294967296;  // 2^32 - 3e9
+  ExpectTensorEqual(words, AsTensor<uint32_t>(halved));
+  ASSERT_OK_AND_ASSIGN(const Tensor longs, cast(AsTensor<float>({NAN, INFINITY, -1, 1e19f}), DT_UINT64));
+  ExpectTensorEqual(longs,
+                    AsTensor<uint64_t>({uint64_t{1} << 63, uint64_t{1} << 63, UINT64_MAX, 9999999980506447872u}));
+}
+
 }  // namespace
 }  // namespace weir

@@ -69,7 +69,9 @@ class CastKernel : public OpKernel {
       if (output->NumElements() > 0) std::memcpy(out, in, output->NumElements() * out_size);
       return absl::OkStatus();
     }
-    ParallelRanges(ctx, input.NumElements(), 500, [&](int64_t begin, int64_t end) {
+    const int64_t n = input.NumElements();
+    ParallelRanges(ctx, (n + kCastBlock - 1) / kCastBlock, 500 * kCastBlock, [&](int64_t first, int64_t last) {
+      const int64_t begin = first * kCastBlock, end = std::min(n, last * kCastBlock);
       loop_(in + begin * in_size, out + begin * out_size, end - begin);
     });
     return absl::OkStatus();

@@ -10,6 +10,9 @@ namespace weir {
 // Converts n elements. `in` and `out` do not overlap.
 using CastLoop = void (*)(const void* in, void* out, int64_t n);
 
+// Where a loop may be split: elsewhere, numbers beyond the range of an integer may be converted differently.
+constexpr int64_t kCastBlock = 256;
+
 // The integer type that values of a quantised type are stored as; other types are their own.
 DataType StoredAs(DataType type);
 

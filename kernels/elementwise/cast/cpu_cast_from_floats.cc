@@ -98,7 +98,7 @@ void FromFloat8To(const void* in, void* out, int64_t n) {
   if constexpr (std::is_same_v<To, float8_e5m2> || std::is_same_v<To, float8_e4m3fn>) {
     FromFloat8<From, &ToFloat8<float, To>>(in, out, n, sizeof(To));
   } else {
-    FromFloat8<From, &cast_internal::Cast<float, To>>(in, out, n, sizeof(To));
+    FromFloat8<From, &cast_internal::Cast<float, To, 0>>(in, out, n, sizeof(To));
   }
 }
 
