@@ -101,10 +101,15 @@ double BesselK0e::operator()(double x) const { return ScaledK(0, x); }
 double BesselK1e::operator()(double x) const { return ScaledK(1, x); }
 double BesselK0::operator()(double x) const { return UnscaledK(0, x); }
 double BesselK1::operator()(double x) const { return UnscaledK(1, x); }
-double BesselJ0::operator()(double x) const { return ::j0(x); }
-double BesselJ1::operator()(double x) const { return ::j1(x); }
-double BesselY0::operator()(double x) const { return x <= 0 ? -kInfinity : ::y0(x); }
-double BesselY1::operator()(double x) const { return x <= 0 ? -kInfinity : ::y1(x); }
+
+// At infinity J, Y, the exponential integral and the dilogarithm are NaN, as in TensorFlow.
+double BesselJ0::operator()(double x) const { return std::isinf(x) ? kNaN : ::j0(x); }
+double BesselJ1::operator()(double x) const { return std::isinf(x) ? kNaN : ::j1(x); }
+double BesselY0::operator()(double x) const { return x <= 0 ? -kInfinity : x == kInfinity ? kNaN : ::y0(x); }
+double BesselY1::operator()(double x) const { return x <= 0 ? -kInfinity : x == kInfinity ? kNaN : ::y1(x); }
+float BesselY1::operator()(float x) const {
+  return static_cast<float>(x == 0 ? kNaN : (*this)(static_cast<double>(x)));
+}
 
 // Rybicki's sampling theorem: F(x) = lim 1/sqrt(pi) sum over odd n of exp(-(x - n h)^2) / n, exact to rounding for this
 // step. Near 0, where terms cancel, the series; far away, the asymptotic one.
@@ -141,7 +146,7 @@ double Dawsn::operator()(double x) const {
 
 double Expint::operator()(double x) const {
   if (!(x > 0)) return x == 0 ? -kInfinity : kNaN;
-  if (x == kInfinity) return x;
+  if (x == kInfinity) return kNaN;
   if (x < 40) {
     double term = 1, sum = 0;
     for (int k = 1; k < 200; ++k) {
@@ -252,7 +257,7 @@ double Spence::operator()(double x) const {
   if (!(x >= 0)) return kNaN;
   if (x == 0) return kSixth;
   if (x == 1) return 0;
-  if (x == kInfinity) return -kInfinity;
+  if (x == kInfinity) return kNaN;
   if (x < 0.5) return kSixth - std::log(x) * std::log1p(-x) - Dilogarithm(x);
   if (x <= 1.5) return Dilogarithm(1 - x);
   const double log = std::log(x);

@@ -20,7 +20,6 @@ WEIR_SPECIAL_FUNCTION(BesselK1e)
 WEIR_SPECIAL_FUNCTION(BesselJ0)
 WEIR_SPECIAL_FUNCTION(BesselJ1)
 WEIR_SPECIAL_FUNCTION(BesselY0)
-WEIR_SPECIAL_FUNCTION(BesselY1)
 // Dawson's integral, the exponential integral, Fresnel's integrals and the dilogarithm of 1 - x.
 WEIR_SPECIAL_FUNCTION(Dawsn)
 WEIR_SPECIAL_FUNCTION(Expint)
@@ -28,5 +27,11 @@ WEIR_SPECIAL_FUNCTION(FresnelCos)
 WEIR_SPECIAL_FUNCTION(FresnelSin)
 WEIR_SPECIAL_FUNCTION(Spence)
 #undef WEIR_SPECIAL_FUNCTION
+
+// At 0 the double is -infinity and the float NaN, as in TensorFlow.
+struct BesselY1 {
+  double operator()(double x) const;
+  float operator()(float x) const;
+};
 
 }  // namespace weir::functor
