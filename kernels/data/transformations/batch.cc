@@ -26,10 +26,12 @@ std::vector<PartialTensorShape> BatchedShapes(const DatasetBase& input, int64_t 
 
 class BatchDataset : public UnaryDataset {
  public:
-  BatchDataset(std::string type, const DatasetPtr& input, int64_t size, bool drop_remainder)
-      : UnaryDataset(std::move(type), input, input->output_types(),
-                     BatchedShapes(*input, drop_remainder || input->Cardinality() == kInfiniteCardinality ? size : -1)),
-        batching_{size, drop_remainder} {}
+  BatchDataset(std::string type, const DatasetPtr& input, const Batching& batching)
+      : UnaryDataset(
+            std::move(type), input, input->output_types(),
+            BatchedShapes(
+                *input, batching.drop_remainder || input->Cardinality() == kInfiniteCardinality ? batching.size : -1)),
+        batching_(batching) {}
 
   int64_t CountElements(IteratorContext* ctx) const override { return batching_.Count(input()->CountElements(ctx)); }
   bool HasRandomAccess() const override { return true; }
@@ -72,14 +74,17 @@ class BatchKernel : public DatasetKernel {
   }
   absl::StatusOr<std::shared_ptr<DatasetBase>> MakeDataset(const NodeInputs& inputs) override {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
-    ASSIGN_OR_RETURN(const int64_t size, inputs.Int("batch_size"));
-    if (size <= 0) return errors::InvalidArgument("Batch size must be greater than zero.");
-    bool drop_remainder = false;
+    Batching batching;
+    ASSIGN_OR_RETURN(batching.size, inputs.Int("batch_size"));
+    if (batching.size <= 0) return errors::InvalidArgument("Batch size must be greater than zero.");
     if (inputs.Has("drop_remainder")) {
-      ASSIGN_OR_RETURN(drop_remainder, inputs.Bool("drop_remainder"));
+      ASSIGN_OR_RETURN(batching.drop_remainder, inputs.Bool("drop_remainder"));
     }
-    auto batches = std::make_shared<BatchDataset>("Batch", input, size, drop_remainder);
-    if (!inputs.Has("num_parallel_calls")) return batches;
+    const bool is_parallel = inputs.Has("num_parallel_calls");
+    // TensorFlow fuses a map and the batch behind it.
+    batching.errors_end_batch = !is_parallel && (input->type() == "Map" || input->type() == "ParallelMap");
+    auto batches = std::make_shared<BatchDataset>("Batch", input, batching);
+    if (!is_parallel) return batches;
     ASSIGN_OR_RETURN(const int64_t calls, ParallelCalls(inputs));
     batches->set_origin({inputs.node().node(), nullptr, {}});
     return NewReadAheadDataset("ParallelBatch", batches, calls);

@@ -1,4 +1,5 @@
 // cache: keeps what the first pass yields, in memory or in files, for the passes after it.
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -148,8 +149,8 @@ class FileCacheDataset : public UnaryDataset {
  private:
   class Iterator;
   std::string TensorName(int64_t element, size_t component) const {
-    const int width = static_cast<int>(absl::StrCat(output_types().size()).size());
-    return absl::StrFormat("%8d_%*d", element, width, component);
+    const int width = static_cast<int>(absl::StrCat(std::max<size_t>(output_types().size(), 1) - 1).size());
+    return absl::StrFormat("%7d_%*d", element, width, component);
   }
   bool IsComplete() const { return files_->Exists(path_ + ".index"); }
 
@@ -204,7 +205,10 @@ class FileCacheDataset::Iterator : public UnaryIterator<FileCacheDataset> {
  private:
   absl::Status OpenReader() {
     ASSIGN_OR_RETURN(reader_, BundleReader::Open(dataset().files_, dataset().path_));
-    return absl::OkStatus();
+    if (reader_->Contains(dataset().TensorName(0, 0)) || reader_->List().empty()) return absl::OkStatus();
+    return errors::FailedPrecondition("The files ", dataset().path_,
+                                      "* are not a cache of this dataset: they have no '", dataset().TensorName(0, 0),
+                                      "'. Delete them, or give the cache another filename.");
   }
 
   absl::StatusOr<bool> Read(Element* element) {

@@ -103,10 +103,13 @@ class SkipDataset : public UnaryDataset {
     using UnaryIterator::UnaryIterator;
     absl::StatusOr<bool> Next(IteratorContext& ctx, Element* element) override {
       if (dataset().count_ < 0) return false;
-      for (; skipped_ < dataset().count_; ++skipped_) {
+      // After an error it skips as many once more.
+      const int64_t left = dataset().count_ - skipped_;
+      for (int64_t i = 0; i < left; ++i) {
         ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, element));
         if (!more) return false;
       }
+      skipped_ = dataset().count_;
       return input_->GetNext(ctx, element);
     }
     absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {

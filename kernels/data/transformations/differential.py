@@ -202,3 +202,44 @@ through_variant("WindowOp", lambda: raw.WindowOp(inputs=[fed(Fed(i, I64)) for i 
 for batched in (lambda: numbers(9), lambda: numbers(9).batch(3), lambda: numbers(9).batch(3).take(2), lambda: Dataset.zip((numbers(9).batch(3), numbers(9).batch(3))),
                 lambda: numbers(9).batch(3).concatenate(numbers(9).batch(2)), lambda: numbers(9).padded_batch(4), lambda: numbers(9).batch(3).map(lambda x: x)):
     program("ComputeBatchSize", 0, lambda _, batched=batched: [raw.ComputeBatchSize(input_dataset=variant(batched()))], NOTYPE)
+
+
+# After an error: the next element, with and without ignore_errors.
+def failing(x):
+    return 6 // (x - 2)
+
+
+def repeated(x):
+    return Dataset.from_tensors(x).repeat(2)
+
+
+FAILING = [
+    lambda: numbers(6).map(failing), lambda: numbers(6).map(failing, num_parallel_calls=2), lambda: numbers(6).map(failing).batch(2), lambda: numbers(6).map(failing).batch(2, num_parallel_calls=2),
+    lambda: numbers(6).map(failing).padded_batch(2), lambda: numbers(6).map(failing).prefetch(2), lambda: numbers(6).map(failing).cache(), lambda: numbers(6).map(failing).shuffle(3, seed=1),
+    lambda: numbers(6).map(failing).repeat(2), lambda: numbers(6).map(failing).take(4), lambda: numbers(6).map(failing).skip(1), lambda: numbers(6).map(failing).skip(4), lambda: numbers(6).map(failing).shard(2, 0),
+    lambda: numbers(6).map(failing).concatenate(numbers(2)), lambda: Dataset.zip((numbers(6).map(failing), numbers(6))).map(lambda a, b: a * 10 + b), lambda: numbers(6).map(failing).filter(lambda x: x > -9),
+    lambda: numbers(6).filter(lambda x: 6 // (x - 2) < 4), lambda: numbers(6).map(failing).window(2).flat_map(lambda w: w), lambda: numbers(6).map(failing).enumerate().map(lambda i, x: i + x),
+    lambda: numbers(6).flat_map(lambda x: repeated(6 // (x - 2))), lambda: numbers(4).flat_map(lambda x: numbers(4).map(lambda y: failing(y + x))),
+    lambda: numbers(6).interleave(lambda x: repeated(6 // (x - 2)), 2, 2), lambda: numbers(4).interleave(lambda x: numbers(4).map(lambda y: failing(y + x)), 2, 2),
+    lambda: numbers(4).interleave(lambda x: numbers(4).map(lambda y: failing(y + x)), 3, 1), lambda: numbers(6).map(failing).interleave(repeated, 2, 1),
+    lambda: numbers(6).interleave(lambda x: repeated(6 // (x - 2)), 2, 2, num_parallel_calls=2), lambda: numbers(4).interleave(lambda x: numbers(4).map(lambda y: failing(y + x)), 2, 2, num_parallel_calls=2),
+    lambda: numbers(4).interleave(lambda x: numbers(4).map(lambda y: failing(y + x)).apply(experimental.ignore_errors()), 2, 2), lambda: numbers(6).map(failing).interleave(repeated, 2, 1, num_parallel_calls=2),
+    lambda: numbers(6).apply(experimental.scan(tf.constant(0, I64), lambda s, x: (s + x, 6 // (x - 2)))), lambda: numbers(6).map(failing).apply(experimental.take_while(lambda x: x < 9)),
+    lambda: numbers(6).apply(experimental.take_while(lambda x: 6 // (x - 2) < 9)), lambda: numbers(6).map(failing).apply(experimental.unique()),
+    lambda: numbers(6).apply(experimental.map_and_batch(failing, 2)), lambda: numbers(6).apply(experimental.group_by_window(lambda x: 6 // (x - 2) % 2, lambda k, w: w.batch(2).map(tf.reduce_sum), 2)),
+    lambda: numbers(6).map(failing).apply(experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2).map(tf.reduce_sum), 2)),
+    lambda: numbers(6).apply(experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2).map(lambda b: tf.reduce_sum(6 // (b - 2))), 2)),
+    lambda: numbers(6).map(failing).batch(2, drop_remainder=True), lambda: numbers(6).batch(3).map(lambda b: 6 // (b - 2)).unbatch(),
+]
+through("AssertCardinalityDataset", lambda: numbers(6).map(failing).apply(experimental.assert_cardinality(6)), 9)  # ignore_errors would not end
+for make in FAILING:
+    through("IgnoreErrorsDataset", make, 9)
+    through("IgnoreErrorsDataset", lambda make=make: make().apply(experimental.ignore_errors()), 9)
+# Caches of passes that end early, that begin again and that failed.
+for file in ("", "early"):
+    through("CacheDatasetV2", lambda file=file: numbers(5).cache(file).take(2).repeat(2), 6)
+    through("CacheDatasetV2", lambda file=file: numbers(5).cache(file and file + "_whole").repeat(2).skip(3), 9)
+    through("CacheDatasetV2", lambda file=file: Dataset.zip((numbers(5).cache(file and file + "_a"), numbers(3).cache(file and file + "_b"))).map(lambda a, b: a + b).repeat(2), 9)
+    through("CacheDatasetV2", lambda file=file: numbers(0).cache(file and file + "_none").repeat(2), 2)
+    through("CacheDatasetV2", lambda file=file: numbers(3).flat_map(lambda x: numbers(3).cache(file and file + "_inner")), 11)
+    through("CacheDatasetV2", lambda file=file: numbers(3).map(lambda x: tf.fill([x], x)).cache(file and file + "_rows").map(tf.size).repeat(2), 8)

@@ -137,6 +137,7 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
       const StateWriter scope = writer.Scope("slot", i++);
       StateWriter(scope).Int("index", index);
       StateWriter(scope).Tensors("args", slot->args);
+      if (slot->args.empty()) StateWriter(scope).Status("failure", slot->failure);
       RETURN_IF_ERROR(slot->Save(ctx, scope.Scope("input")));
     }
     return UnaryIterator::SaveState(ctx, writer);
@@ -159,6 +160,12 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
     for (int64_t i = 0; i < slots; ++i) {
       const StateReader scope = reader.Scope("slot", i);
       ASSIGN_OR_RETURN(const int64_t index, scope.Int("index", 0, last));
+      if (scope.Has("failure_code")) {
+        absl::Status failure;
+        RETURN_IF_ERROR(scope.Status("failure", &failure));
+        slots_[index] = FailedSlot(std::move(failure));
+        continue;
+      }
       ASSIGN_OR_RETURN(Element args, scope.Tensors("args", dataset().input()->output_types()));
       ASSIGN_OR_RETURN(slots_[index], NewSlot(ctx, std::move(args)));
       RETURN_IF_ERROR(slots_[index]->Restore(ctx, scope.Scope("input")));
@@ -184,7 +191,8 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
       return ahead ? ahead->Restore(ctx, reader) : iterator->Restore(ctx, reader);
     }
 
-    Element args;  // of the function that made the dataset: a restored iterator makes it again
+    // Of the function that made the dataset: a restored iterator makes it again. Empty if the input failed.
+    Element args;
     IteratorPtr iterator;
     std::optional<BufferedIterator> ahead;
     absl::Status failure;  // with neither of them: the reason, reported when the slot's turn comes
@@ -206,6 +214,12 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
     if (!input_at_end_) RETURN_IF_ERROR(Open(ctx));
     if (input_at_end_) taken_ = taken;
     return absl::OkStatus();
+  }
+
+  static std::unique_ptr<Slot> FailedSlot(absl::Status failure) {
+    auto slot = std::make_unique<Slot>();
+    slot->failure = std::move(failure);
+    return slot;
   }
 
   absl::StatusOr<std::unique_ptr<Slot>> NewSlot(IteratorContext& ctx, Element args) {
@@ -235,8 +249,10 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
   // Fills the slot that has been empty for longest.
   absl::Status Open(IteratorContext& ctx) {
     Element args;
-    ASSIGN_OR_RETURN(const bool more, input_->GetNext(ctx, &args));
-    if (!more) {
+    const absl::StatusOr<bool> more = input_->GetNext(ctx, &args);
+    if (!more.ok() && dataset().options_.open_ahead == 0) return more.status();
+    RETURN_IF_ERROR(ctx.CheckCancelled());
+    if (more.ok() && !*more) {
       input_at_end_ = true;
       return absl::OkStatus();
     }
@@ -247,7 +263,7 @@ class InterleaveDataset::Iterator : public UnaryIterator<InterleaveDataset> {
       index = emptied_.front();
       emptied_.pop_front();
     }
-    absl::StatusOr<std::unique_ptr<Slot>> slot = NewSlot(ctx, std::move(args));
+    absl::StatusOr<std::unique_ptr<Slot>> slot = more.ok() ? NewSlot(ctx, std::move(args)) : FailedSlot(more.status());
     if (!slot.ok()) {
       // The element is lost, the slot stays free: it is the first to be filled.
       if (index + 1 == opened_ && emptied_.empty()) {

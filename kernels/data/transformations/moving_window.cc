@@ -17,57 +17,92 @@ class MovingWindow {
 
   // Reads on until the window is full or the input at its end; false where there is no window left.
   absl::StatusOr<bool> Fill(IteratorContext& ctx, IteratorBase& input, const DataTypeVector& types);
-  // The elements that are seen, every stride-th of those held.
-  std::vector<Element> Seen() const;
+  // The elements that are seen, every stride-th of those held; the error of the first that has one.
+  absl::StatusOr<std::vector<Element>> Seen() const;
   // Moves on by the shift, also past what was not read yet.
   absl::Status Advance(IteratorContext& ctx, IteratorBase& input);
 
-  void Save(StateWriter writer) const { SaveElements(writer, "buffer", buffer_); }
+  void Save(StateWriter writer) const;
   absl::Status Restore(const StateReader& reader, const DataTypeVector& types);
 
  private:
+  // An element, or the error that the input gave in its place.
+  struct Slot {
+    Element element;
+    absl::Status status;
+  };
+
   const WindowOptions& options_;
-  std::deque<Element> buffer_;
+  std::deque<Slot> buffer_;
   BufferLimit limit_;
 };
 
 absl::StatusOr<bool> MovingWindow::Fill(IteratorContext& ctx, IteratorBase& input, const DataTypeVector& types) {
   while (static_cast<int64_t>(buffer_.size()) < options_.span) {
-    Element next;
-    ASSIGN_OR_RETURN(const bool more, input.GetNext(ctx, &next));
-    if (!more) break;
-    RETURN_IF_ERROR(CheckElement(next, types));
-    RETURN_IF_ERROR(limit_.Add(next, "a window"));
-    buffer_.push_back(std::move(next));
+    Slot slot;
+    absl::StatusOr<bool> more = input.GetNext(ctx, &slot.element);
+    if (!more.ok()) {
+      if (!options_.errors_take_a_place) return more;
+      RETURN_IF_ERROR(ctx.CheckCancelled());
+      slot = {{}, more.status()};
+    } else if (!*more) {
+      break;
+    } else {
+      RETURN_IF_ERROR(CheckElement(slot.element, types));
+    }
+    RETURN_IF_ERROR(limit_.Add(slot.element, "a window"));
+    buffer_.push_back(std::move(slot));
   }
   const auto held = static_cast<int64_t>(buffer_.size());
   return held > 0 && (!options_.drop_remainder || held >= options_.span);
 }
 
-std::vector<Element> MovingWindow::Seen() const {
+absl::StatusOr<std::vector<Element>> MovingWindow::Seen() const {
   std::vector<Element> seen;
-  for (size_t i = 0; i < buffer_.size(); i += options_.stride) seen.push_back(buffer_[i]);
+  for (size_t i = 0; i < buffer_.size(); i += options_.stride) {
+    RETURN_IF_ERROR(buffer_[i].status);
+    seen.push_back(buffer_[i].element);
+  }
   return seen;
 }
 
 absl::Status MovingWindow::Advance(IteratorContext& ctx, IteratorBase& input) {
   const auto held = static_cast<int64_t>(buffer_.size());
   for (int64_t i = 0; i < std::min(options_.shift, held); ++i) {
-    limit_.Remove(buffer_.front());
+    limit_.Remove(buffer_.front().element);
     buffer_.pop_front();
   }
   for (int64_t i = held; i < options_.shift; ++i) {
     Element skipped;
-    ASSIGN_OR_RETURN(const bool more, input.GetNext(ctx, &skipped));
-    if (!more) break;
+    absl::StatusOr<bool> more = input.GetNext(ctx, &skipped);
+    if (!more.ok() && !options_.errors_take_a_place) return more.status();
+    RETURN_IF_ERROR(ctx.CheckCancelled());
+    if (more.ok() && !*more) break;
   }
   return absl::OkStatus();
 }
 
+void MovingWindow::Save(StateWriter writer) const {
+  writer.Int("buffer_count", static_cast<int64_t>(buffer_.size()));
+  for (size_t i = 0; i < buffer_.size(); ++i) {
+    writer.Status(absl::StrCat("status", i), buffer_[i].status);
+    writer.Tensors(absl::StrCat("buffer", i), buffer_[i].element);
+  }
+}
+
 absl::Status MovingWindow::Restore(const StateReader& reader, const DataTypeVector& types) {
-  RETURN_IF_ERROR(RestoreElements(reader, "buffer", types, &buffer_));
+  buffer_.clear();
   limit_.Clear();
-  for (const Element& element : buffer_) RETURN_IF_ERROR(limit_.Add(element, "a window"));
+  ASSIGN_OR_RETURN(const int64_t count, reader.Int("buffer_count", 0, reader.size()));
+  for (int64_t i = 0; i < count; ++i) {
+    Slot slot;
+    RETURN_IF_ERROR(reader.Status(absl::StrCat("status", i), &slot.status));
+    if (slot.status.ok()) {
+      ASSIGN_OR_RETURN(slot.element, reader.Tensors(absl::StrCat("buffer", i), types));
+    }
+    RETURN_IF_ERROR(limit_.Add(slot.element, "a window"));
+    buffer_.push_back(std::move(slot));
+  }
   return absl::OkStatus();
 }
 
@@ -95,9 +130,10 @@ class MovingWindowDataset : public UnaryDataset {
       const DatasetBase& input = *dataset().input();
       ASSIGN_OR_RETURN(const bool more, window_.Fill(ctx, *input_, input.output_types()));
       if (!more) return false;
-      std::vector<Element> seen = window_.Seen();
+      absl::StatusOr<std::vector<Element>> seen = window_.Seen();
       RETURN_IF_ERROR(window_.Advance(ctx, *input_));
-      ASSIGN_OR_RETURN(*element, dataset().contents_(ctx, input, std::move(seen)));
+      RETURN_IF_ERROR(seen.status());
+      ASSIGN_OR_RETURN(*element, dataset().contents_(ctx, input, *std::move(seen)));
       return true;
     }
     absl::Status SaveState(IteratorContext& ctx, StateWriter writer) override {

@@ -12,6 +12,9 @@ namespace weir {
 struct WindowOptions {
   int64_t size = 1, shift = 1, stride = 1;
   bool drop_remainder = true;
+  // An error of the input stands in the window like an element, and is what a window yields that sees it. Otherwise it
+  // ends the call alone, and the window goes on with the next element.
+  bool errors_take_a_place = false;
   int64_t span = 1;  // (size - 1) * stride + 1, by Check
 
   // Sets span. InvalidArgument for numbers below one, and where the window would be too large; `stride_name` is how the

@@ -24,7 +24,7 @@ class WindowKernel : public DatasetKernel {
  protected:
   absl::StatusOr<std::shared_ptr<DatasetBase>> MakeDataset(const NodeInputs& inputs) override {
     ASSIGN_OR_RETURN(DatasetPtr input, inputs.Dataset("input_dataset"));
-    WindowOptions options;
+    WindowOptions options{.errors_take_a_place = true};
     ASSIGN_OR_RETURN(options.size, inputs.Int("size"));
     ASSIGN_OR_RETURN(options.shift, inputs.Int("shift"));
     ASSIGN_OR_RETURN(options.stride, inputs.Int("stride"));
