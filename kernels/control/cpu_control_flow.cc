@@ -36,8 +36,10 @@ class SwitchNKernel : public OpKernel {
   absl::Status Compute(OpKernelContext& ctx) override {
     const Tensor index = ctx.locked_input(1);
     if (index.dtype() != DT_INT32 || index.dims() != 0) {
-      return errors::InvalidArgument("The second input must be a scalar int32, but it has type ",
-                                     DataTypeName(index.dtype()), " and shape ", index.shape().ToString());
+      const bool wrong_type = index.dtype() != DT_INT32;
+      return errors::InvalidArgument("The second input must be a scalar", wrong_type ? " int32" : "", ", but it has ",
+                                     wrong_type ? absl::StrCat("type ", DataTypeName(index.dtype()), " and ") : "",
+                                     "shape ", index.shape().ToString());
     }
     const int32_t chosen = index.scalar<int32_t>();
     HandOn(ctx, 0, chosen >= 0 && chosen < ctx.num_outputs() ? chosen : ctx.num_outputs() - 1);

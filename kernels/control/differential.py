@@ -228,3 +228,56 @@ misfit("Case", lambda: raw.Case(branch_index=fed([0], I32), input=[fed(0, I32)],
 for count, types, seed in ((1, [F32], F32), (3, [F32], F32), (2, [F32, F32], F32), (2, [F32], I32)):
     misfit("SymbolicGradient", lambda count=count, types=types, seed=seed: raw.SymbolicGradient(
         input=[fed(3, F32)] * (count - 1) + [fed(1, seed)], Tout=types, f=function(lambda x: x * x, REAL)))
+
+
+def lowered(made):
+    """The same node, which is to become switches and merges."""
+    op = made if isinstance(made, tf.Operation) else tf.nest.flatten(made)[0].op
+    op._set_attr("_lower_using_switch_merge", tf1.AttrValue(b=True))  # pylint: disable=protected-access
+    return made
+
+
+# Only the code: TensorFlow names nodes that it makes on the way. It takes branches and bodies with results that nobody reads, and conditions of one type
+# alone; Weir takes the conditions that an If takes which is not lowered.
+def lowered_misfit(name, make):
+    def build(_):
+        return [lowered(make())]
+
+    build.__name__ = "lowered_" + name
+    program(name, 0, build, NOTYPE)
+
+
+FITS = lambda: of_number(lambda x: x)
+for branch in (lambda x: (x, x), lambda x: tf.cast(x, F32)):
+    for name in ("If", "StatelessIf"):
+        lowered_misfit(name, lambda name=name, branch=branch: getattr(raw, name)(cond=fed(True, BOOL), input=[fed(0, I32)], Tout=[I32], then_branch=of_number(branch), else_branch=FITS()))
+    lowered_misfit("Case", lambda branch=branch: raw.Case(branch_index=fed(0, I32), input=[fed(0, I32)], Tout=[I32], branches=[of_number(branch), FITS()]))
+for branch in (lambda x: [], lambda x: tf.cast(x, F32)):
+    for name in ("If", "StatelessIf"):
+        lowered_misfit(name, lambda name=name, branch=branch: getattr(raw, name)(cond=fed(True, BOOL), input=[fed(0, I32)], Tout=[I32], then_branch=FITS(), else_branch=of_number(branch)))
+    lowered_misfit("Case", lambda branch=branch: raw.Case(branch_index=fed(0, I32), input=[fed(0, I32)], Tout=[I32], branches=[FITS(), of_number(branch)]))
+for arguments in ([], [F32], [I32, I32]):
+    for name in ("If", "StatelessIf"):
+        lowered_misfit(name, lambda name=name, arguments=arguments: getattr(raw, name)(
+            cond=fed(True, BOOL), input=[fed(0, t) for t in arguments], Tout=[I32], then_branch=FITS(), else_branch=FITS()))
+    lowered_misfit("Case", lambda arguments=arguments: raw.Case(branch_index=fed(0, I32), input=[fed(0, t) for t in arguments], Tout=[I32], branches=[FITS()]))
+for arguments in ([F32], [I32, I32]):
+    lowered_misfit("While", lambda arguments=arguments: raw.While(input=[fed(0, t) for t in arguments], cond=of_number(lambda x: x < 3), body=of_number(lambda x: x + 1)))
+for body, condition in ((lambda x: tf.cast(x, F32), lambda x: x < 3), (lambda x: [], lambda x: x < 3), (lambda x: x + 1, lambda x: []), (lambda x: x + 1, lambda x: [x < 3])):
+    for name in ("While", "StatelessWhile"):
+        lowered_misfit(name, lambda name=name, body=body, condition=condition: getattr(raw, name)(input=[fed(0, I32)], cond=of_number(condition), body=of_number(body)))
+for choice in ([], [True], [True, False]):
+    misfit("If", lambda choice=choice: lowered(raw.If(cond=fed(choice, BOOL), input=[fed(0, I32)], Tout=[I32], then_branch=FITS(), else_branch=of_number(lambda x: x + 1))))
+for choice in ([], [0], [0, 1], -1, 5):
+    misfit("Case", lambda choice=choice: lowered(raw.Case(branch_index=fed(np.array(choice), I32), input=[fed(0, I32)], Tout=[I32], branches=[FITS(), of_number(lambda x: x + 1)])))
+
+
+def unknown_attributes(_):
+    """Of an op of a later release: neither runtime asks about them."""
+    made = [raw.AddV2(x=fed(1, F32), y=fed(2, F32)) for _ in range(2)]
+    for name, sum_ in zip(("later", "_later"), made):
+        sum_.op._set_attr(name, tf1.AttrValue(i=3))  # pylint: disable=protected-access
+    return made
+
+
+program("NoOp", 0, unknown_attributes, NOTYPE)

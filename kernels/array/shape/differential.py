@@ -71,3 +71,18 @@ def inplace_without_elements(_):
 
 
 program("InplaceUpdate InplaceAdd InplaceSub", WORDS, inplace_without_elements, NOTYPE)
+
+
+def inplace_of_shared(t):
+    """Results. TensorFlow updates what shares the memory too: constants, variables, what others read."""
+    steps = []
+    copied = lambda: raw.AddV2(x=fed(V((3, 2), t)), y=tf.zeros([], t))  # TensorFlow would change the array that is fed to both
+    for name in ("InplaceUpdate", "InplaceAdd", "InplaceSub"):
+        variable = raw.VarHandleOp(dtype=t, shape=[3, 2], shared_name="shared " + name)
+        steps.append(raw.AssignVariableOp(resource=variable, value=copied()))
+        for x in (copied(), tf.constant(V((3, 2), t).value), raw.ReadVariableOp(resource=variable, dtype=t)):
+            steps.append(getattr(raw, name)(x=x, i=np.int32([1]), v=fed(Fed([[5, 6]], t))))
+    return steps
+
+
+program("InplaceUpdate InplaceAdd InplaceSub", 0, inplace_of_shared, [F32])
