@@ -169,6 +169,8 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
   const Operation at_step = accumulators.SetStep(global_step.Read(then.ColocateWith(global_step.handle().op())));
   start_ = resume_ = tokens.Refill(Central("start").WithControlDependencies(std::vector<Operation>{at_step}));
   const std::vector<GradientAndVariable> taken = accumulators.Take(num_replicas_in_sync() - options_.backup_workers);
+  std::vector<Operation> all_taken;
+  for (const GradientAndVariable& gradient : taken) all_taken.push_back(gradient.gradient.values.op());
   Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
   if (optimizer.may_skip_steps()) {  // the accumulators have counted the step
     const weir::Scope after = Central("skipped").WithControlDependencies(std::vector<Operation>{updated});
@@ -176,8 +178,11 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
   }
   update_ = tokens.Refill(Central("update").WithControlDependencies(std::vector<Operation>{updated}));
   if (options_.worker == 0) return worker_steps_[0];
+  // In a step of all workers the tokens are returned before the updates: none is taken in the same step, and a step
+  // that waits both before and after its updates would get no commit.
   std::vector<Operation> all = worker_steps_;
-  all.push_back(update_);
+  all.push_back(updated);
+  all.push_back(tokens.Refill(Central("taken").WithControlDependencies(all_taken)));
   return ops::NoOp(central.WithControlDependencies(all).WithName("train"));
 }
 
