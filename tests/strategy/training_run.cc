@@ -91,7 +91,7 @@ absl::StatusOr<Training> BuildTraining(Strategy& strategy, const LossFunction& l
 absl::StatusOr<FeedList> FeedsOfStep(const Strategy& strategy, const Training& training, int step) {
   const Example example = ExamplesOfStep(step);
   const Tensor* parts[] = {&example.features, &example.ids, &example.targets};
-  const int size = kGlobalBatch / strategy.num_replicas_in_sync();
+  const int size = kGlobalBatch / strategy.num_replicas();
   const int rows = size * training.inputs[0].size(), first = size * strategy.first_replica();
   FeedList feeds;
   for (int k = 0; k < 3; ++k) {
