@@ -48,6 +48,7 @@ SUBFOLDERS = [
     ("core/cuda/cupti",),
     ("core/cuda",),
     ("distribute/cluster",),
+    ("distribute/transport/liveness",),
     ("distribute/transport/clients",),
     ("distribute/transport",),
     ("distribute/transport/frames",),

@@ -17,7 +17,8 @@
 #include "distribute/transport/grpc_deadline.h"
 #include "distribute/transport/grpc_lifetime.h"
 #include "distribute/transport/grpc_status.h"
-#include "distribute/transport/ping_agreement.h"
+#include "distribute/transport/liveness/ping_agreement.h"
+#include "distribute/transport/liveness/socket_name.h"
 #include "distribute/transport/polling_threads.h"
 
 namespace weir {

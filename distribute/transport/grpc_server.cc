@@ -24,7 +24,7 @@
 #include "distribute/transport/grpc_status.h"
 #include "distribute/transport/grpc_stream.h"
 #include "distribute/transport/listener.h"
-#include "distribute/transport/ping_agreement.h"
+#include "distribute/transport/liveness/ping_agreement.h"
 #include "distribute/transport/polling_threads.h"
 
 namespace weir {

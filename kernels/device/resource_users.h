@@ -1,4 +1,4 @@
-// Which sessions use the objects at which steps wait for each other: queues, accumulators, barriers, staging areas.
+// The sessions that use the objects at which steps wait for each other: queues, accumulators, barriers, staging areas.
 #pragma once
 
 #include <list>

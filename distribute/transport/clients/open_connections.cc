@@ -1,77 +1,19 @@
 #include "distribute/transport/clients/open_connections.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "distribute/transport/liveness/socket_name.h"
 
 namespace weir {
 namespace {
-
-constexpr char kUnixPeer[] = "unix";
 
 uint64_t CookieOf(int socket) {
   uint64_t cookie = 0;
   socklen_t size = sizeof(cookie);
   return getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
-}
-
-std::string IPv4(const in_addr& address, in_port_t port) {
-  char text[INET_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET, &address, text, sizeof(text));
-  return absl::StrCat(text, ":", ntohs(port));
-}
-
-std::string PeerOf(int socket) {
-  sockaddr_storage name = {};
-  socklen_t size = sizeof(name);
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return "";
-  if (name.ss_family == AF_UNIX) return kUnixPeer;
-  if (name.ss_family == AF_INET) {
-    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(name);
-    return IPv4(ipv4.sin_addr, ipv4.sin_port);
-  }
-  if (name.ss_family != AF_INET6) return "";
-  const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(name);
-  if (IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr)) {
-    in_addr mapped;
-    std::copy_n(ipv6.sin6_addr.s6_addr + 12, 4, reinterpret_cast<uint8_t*>(&mapped));
-    return IPv4(mapped, ipv6.sin6_port);
-  }
-  char text[INET6_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET6, &ipv6.sin6_addr, text, sizeof(text));
-  return absl::StrCat("[", text, "]:", ntohs(ipv6.sin6_port));
-}
-
-std::string PercentDecoded(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3) {
-      decoded.push_back(static_cast<char>(byte));
-      i += 2;
-    } else {
-      decoded.push_back(text[i]);
-    }
-  }
-  return decoded;
-}
-
-// gRPC writes "ipv4:1.2.3.4:5", "ipv6:%5B::1%5D:5" and "unix:". A scope ("%25eth0") is not part of PeerOf's names.
-std::string NameOf(absl::string_view connection) {
-  if (absl::StartsWith(connection, kUnixPeer)) return kUnixPeer;
-  if (!absl::ConsumePrefix(&connection, "ipv4:")) absl::ConsumePrefix(&connection, "ipv6:");
-  std::string name = PercentDecoded(connection);
-  const size_t scope = name.find('%'), end = name.find(']');
-  if (scope < end && end != std::string::npos) name.erase(scope, end - scope);
-  return name;
 }
 
 }  // namespace
@@ -80,7 +22,7 @@ bool OpenConnections::IsOpen(const Socket& socket) { return CookieOf(socket.file
 
 void OpenConnections::Add(int socket) {
   const Socket added{.file = socket, .cookie = CookieOf(socket)};
-  std::string peer = PeerOf(socket);
+  std::string peer = PeerOfSocket(socket);
   if (peer.empty() || added.cookie == 0) return;
   MutexLock lock(mu_);
   if (num_sockets_ >= remove_at_) RemoveClosed();
@@ -89,7 +31,7 @@ void OpenConnections::Add(int socket) {
 }
 
 bool OpenConnections::IsOpen(absl::string_view connection) const {
-  const std::string name = NameOf(connection);
+  const std::string name = PeerOfConnection(connection);
   MutexLock lock(mu_);
   const auto it = sockets_.find(name);
   return it != sockets_.end() &&

@@ -1,4 +1,4 @@
-#include "distribute/transport/ping_agreement.h"
+#include "distribute/transport/liveness/ping_agreement.h"
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/server_context.h>
