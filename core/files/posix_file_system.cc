@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/files/file_system.h"
+#include "core/files/open_file_limit.h"
 
 namespace weir {
 namespace {
@@ -29,7 +30,8 @@ constexpr int64_t kWritebackBytes = 32 << 20;
 constexpr absl::Duration kFirstLockPause = absl::Milliseconds(1), kMaxLockPause = absl::Milliseconds(50);
 
 absl::Status ErrnoStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, "; ", std::generic_category().message(error));
+  std::string message = absl::StrCat(path, "; ", std::generic_category().message(error));
+  if (IsOpenFileLimit(error)) absl::StrAppend(&message, ": ", OpenFileLimitReached());
   switch (error) {
     case ENOENT:
       return absl::NotFoundError(message);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "core/clock.h"
+#include "core/files/open_file_limit.h"
 #include "core/threads/cancellation.h"
 #include "distribute/transport/grpc_cancel_hook.h"
 #include "distribute/transport/grpc_client_stream.h"
@@ -213,6 +214,10 @@ absl::Status GrpcChannel::ToStatus(const grpc::Status& status, const char* metho
   absl::Status named;
   switch (error.code()) {
     case absl::StatusCode::kUnavailable:
+      // The cause is here, not in the task.
+      if (NamesOpenFileLimit(error.message()) || OpenFilesAreUsedUp()) {
+        return errors::ResourceExhausted(what, " failed: ", OpenFileLimitReached(), " (", error.message(), ")");
+      }
       named = errors::Unavailable(what, " failed: the task is not there or does not answer (", error.message(), ")");
       break;
     case absl::StatusCode::kDeadlineExceeded:

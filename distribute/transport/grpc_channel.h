@@ -49,7 +49,8 @@ struct GrpcChannelOptions {
 
 // Connects at the first call, and again after a connection was lost. Thread-safe.
 // - Calls never wait for a peer to appear: they end with UNAVAILABLE, which names task and address, and carry the task
-//   as their origin.
+//   as their origin. If this process has no file left for a connection, they end with RESOURCE_EXHAUSTED, which names
+//   the limit.
 class GrpcChannel {
  public:
   using DoneCallback = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/files/open_file_limit.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -38,7 +39,7 @@ absl::Status ListenError(const Address& address, int error) {
   if (error == EADDRINUSE) return errors::AlreadyExists(message, "; choose another port, or 0 for any");
   if (error == EACCES) return errors::PermissionDenied(message);
   if (error == EAGAIN) return errors::ResourceExhausted(message, "; the thread limit is reached");
-  if (error == EMFILE || error == ENFILE) return errors::ResourceExhausted(message, "; raise the limit (ulimit -n)");
+  if (IsOpenFileLimit(error)) return errors::ResourceExhausted(message, ": ", OpenFileLimitReached());
   return errors::InvalidArgument(message);
 }
 
@@ -208,7 +209,8 @@ void Listener::AcceptAll(int listener) {
     const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
       WEIR_LOG_EVERY(WARNING, absl::Seconds(10))
-          << "connections wait to be accepted: " << Reason(errno) << "; raise the limit (ulimit -n)";
+          << "connections wait to be accepted: " << Reason(errno)
+          << (IsOpenFileLimit(errno) ? absl::StrCat(": ", OpenFileLimitReached()) : "");
       pollfd stop = {.fd = stop_, .events = POLLIN};
       poll(&stop, 1, kPauseMillis);
       return;
@@ -217,7 +219,7 @@ void Listener::AcceptAll(int listener) {
     if (connection < 0) return;
     if (!LeavesRoom(connection)) {
       WEIR_LOG_EVERY(WARNING, absl::Seconds(10))
-          << "connections are closed: almost no file descriptors are left; raise the limit (ulimit -n)";
+          << "connections are closed, so that other work has files left: " << OpenFileLimitReached();
       close(connection);
       continue;
     }

@@ -27,6 +27,7 @@
 namespace weir {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kTask[] = "/job:ps/replica:0/task:0";
@@ -456,6 +457,25 @@ TEST_F(GrpcTransportTest, AServerWithoutFilesServesAgainOnceThereAreSome) {
   for (const int file : files) close(file);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   GrpcMasterClient client(GrpcChannelOptions{.address = server_->address()});
+  EXPECT_THAT(client.RunStep({.deadline = MonotonicNow() + absl::Seconds(30)}, {}), IsOk());
+}
+
+TEST_F(GrpcTransportTest, ACallerWithoutFilesNamesTheirLimit) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = 150, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<int> files;
+  do {
+    files.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  } while (files.back() >= 0);
+  files.pop_back();
+  GrpcMasterClient client(GrpcChannelOptions{.address = server_->address()});
+  const absl::Status failed = client.RunStep({.deadline = MonotonicNow() + absl::Seconds(30)}, {}).status();
+  for (const int file : files) close(file);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(failed, StatusIs(absl::StatusCode::kResourceExhausted,
+                               AllOf(HasSubstr("150 open files"), HasSubstr("ulimit -n"), HasSubstr("LimitNOFILE"))));
   EXPECT_THAT(client.RunStep({.deadline = MonotonicNow() + absl::Seconds(30)}, {}), IsOk());
 }
 
