@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
 #include "core/logging.h"
+#include "distribute/transport/liveness/peer_bytes.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
 namespace weir {
@@ -154,7 +155,7 @@ void WaitWatch::Learn(const Question& question, const absl::Status& status) {
   refusals = absl::IsUnavailable(status) ? refusals + 1 : 0;
   if (refusals >= kRefusals) {
     dead_[master] = std::string(status.message());
-  } else if (absl::IsDeadlineExceeded(status)) {
+  } else if (absl::IsDeadlineExceeded(status) && !IsTransferring(status)) {
     dead_[master] = absl::StrCat("it has not answered for ", absl::FormatDuration(options_.answer_timeout));
   } else if (status.ok() && !HasIncarnation(question.response, master.incarnation)) {
     dead_[master] = "it has restarted";

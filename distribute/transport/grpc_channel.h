@@ -12,6 +12,7 @@
 #include "core/memory/allocator.h"
 #include "core/mutex.h"
 #include "core/status.h"
+#include "distribute/transport/liveness/call_watch.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace grpc {
@@ -29,9 +30,9 @@ class StreamLinks;
 struct GrpcChannelOptions {
   std::string address;  // "host:port", "[::1]:port", "unix:path"
   std::string task;     // for messages: "/job:ps/replica:0/task:1"; a client may leave it empty
-  // A peer that answers no ping within interval + timeout is considered dead: its calls end with UNAVAILABLE. Only
-  // peers that agreed to it are pinged (ping_agreement.h); others are detected by their connection or by the calls'
-  // deadlines.
+  // A peer from which nothing comes for interval + timeout, not even answers to pings, is considered dead: its calls
+  // end with UNAVAILABLE. A large message may take longer (call_watch.h). Only peers that agreed to it are pinged
+  // (ping_agreement.h); others are detected by their connection or by the calls' deadlines.
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
   absl::Duration max_reconnect_backoff = absl::Seconds(1);
@@ -45,6 +46,8 @@ struct GrpcChannelOptions {
   // As `links`, for links through streams, which reach other hosts too.
   StreamLinks* streams = nullptr;
   std::string local_task;  // this process's task, for the peer's messages; may be empty
+  // Shared by channels with the same ping_interval and ping_timeout; outlives them. Null: the channel has its own.
+  CallWatch* watch = nullptr;
 };
 
 // Connects at the first call, and again after a connection was lost. Thread-safe.
@@ -77,20 +80,29 @@ class GrpcChannel {
     std::shared_ptr<grpc::Channel> channel;
     std::shared_ptr<grpc::Channel> previous;  // used instead if `channel`, which is new, could not connect
     bool asks = false;                        // calls ask the peer to allow pings
+    bool is_pinged = false;                   // `channel` is
+    std::string peer;                         // for CallWatch; empty: not known yet
   };
 
   Connection Current();
   absl::StatusOr<grpc::ByteBuffer> CallOver(const Connection& connection, const char* method,
                                             const CallOptions& options, const grpc::ByteBuffer& request);
   // Learns from a call over `connection` that has ended.
-  void Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status);
+  void Learn(const Connection& connection, const grpc::ClientContext& context, const grpc::Status& status,
+             const CallWatch::Verdict& verdict);
+  // The peer is silent: later calls open another connection.
+  void Abandon(const Connection& connection);
   // True if the call never left this process: repeat it on the previous connection.
   static bool RetriesOnPrevious(const Connection& connection, const grpc::Status& status);
-  absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options) const;
+  absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options,
+                        const CallWatch::Verdict& verdict) const;
 
   const GrpcChannelOptions options_;
+  const std::unique_ptr<CallWatch> own_watch_;
+  CallWatch* const watch_;
   grpc::CompletionQueue* const queue_;
   Mutex mu_;
+  std::string peer_ GUARDED_BY(mu_);
   Pings pings_ GUARDED_BY(mu_) = Pings::kUnknown;
   std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
   std::shared_ptr<grpc::Channel> previous_ GUARDED_BY(mu_);  // until a call over `channel_` is answered

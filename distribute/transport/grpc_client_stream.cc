@@ -21,6 +21,7 @@ class GrpcClientStream : public GrpcStream {
   void BeginWrite(const grpc::ByteBuffer& message, CompletionEvent* tag) override { stream_->Write(message, tag); }
   void BeginFinish(const absl::Status&, CompletionEvent* tag) override { stream_->Finish(&status_, tag); }
   void TryCancel() override { context_.TryCancel(); }
+  std::string peer() const override { return context_.peer(); }
   bool AsksHowItEnded() const override { return true; }
   absl::Status FinalStatus() override {
     return status_.ok() ? errors::Unavailable("it was closed") : FromGrpcStatus(status_);

@@ -313,6 +313,7 @@ class ServerStream final : public GrpcStream {
     stream_.Finish(ToGrpcStatus(rejection), tag);
   }
   void TryCancel() override { context_.TryCancel(); }
+  std::string peer() const override { return context_.peer(); }
   bool AsksHowItEnded() const override { return false; }
   absl::Status FinalStatus() override { return errors::Unavailable("it was closed"); }
   void Ended() override { core_->StreamEnds(); }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "distribute/transport/liveness/peer_bytes.h"
+
 namespace weir {
 
 std::shared_ptr<MessageStream::Listener> GrpcStream::listener() const {
@@ -29,6 +31,14 @@ void GrpcStream::Read() {
 
 void GrpcStream::Write(const grpc::ByteBuffer& message) {
   if (Enter()) BeginWrite(message, &written_);
+}
+
+uint64_t GrpcStream::BytesFromPeer() const {
+  {
+    MutexLock lock(mu_);
+    if (has_ended_ || self_ == nullptr) return 0;
+  }
+  return weir::BytesFromPeer(peer());
 }
 
 void GrpcStream::Cancel() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/mutex.h"
 #include "distribute/transport/message_stream.h"
@@ -16,6 +17,7 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
   void Start(std::shared_ptr<Listener> listener) override;
   void Read() override;
   void Write(const grpc::ByteBuffer& message) override;
+  uint64_t BytesFromPeer() const override;
   void Cancel() override;
   void Reject(const absl::Status& status) override;
 
@@ -27,6 +29,8 @@ class GrpcStream : public MessageStream, public std::enable_shared_from_this<Grp
   // On the called end, sends `rejection` to the peer if it is not OK; otherwise asks gRPC how the call ended.
   virtual void BeginFinish(const absl::Status& rejection, CompletionEvent* tag) = 0;
   virtual void TryCancel() = 0;
+  // In gRPC's words; called between the start and the end of the stream.
+  virtual std::string peer() const = 0;
   // Valid after BeginFinish: how the call ended.
   virtual absl::Status FinalStatus() = 0;
   // True if BeginFinish has to be called even when gRPC has ended the call by itself.

@@ -1,6 +1,7 @@
 // Messages both ways over one long-lived call.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <grpcpp/support/byte_buffer.h>
@@ -35,6 +36,9 @@ class MessageStream {
   // No effect once the stream is ending.
   virtual void Read() = 0;
   virtual void Write(const grpc::ByteBuffer& message) = 0;
+  // The bytes that the peer has sent over its connections with this process, those of incomplete messages included; 0:
+  // unknown. Costs a system call for each open file.
+  virtual uint64_t BytesFromPeer() const = 0;
   // Ends both ends.
   virtual void Cancel() = 0;
   // As Cancel, for a stream with no pending operation. The called end sends `status` to the peer.

@@ -20,6 +20,10 @@ constexpr uint64_t kCreditToSend = StreamLink::kWindowBytes / 4;
 constexpr uint64_t kCreditToAdd = StreamLink::kWindowBytes / 16;
 // Without a sign of life for this long the peer is considered hung, as with gRPC's pings.
 constexpr int kSilentTicks = 7000 / StreamLink::kTickMillis;
+// After this much of it, the bytes that have arrived are looked at.
+constexpr int kSuspiciousTicks = kSilentTicks / 2;
+// Of a message; less may be gRPC's own traffic, which says little.
+constexpr uint64_t kSignOfLifeBytes = 4 << 10;
 constexpr int kIdleTicks = 2000 / StreamLink::kTickMillis;
 // The most answers that may be queued. A requester has at most half as many pending requests, but answers to cancelled
 // ones count too.
@@ -295,9 +299,21 @@ void StreamLink::OnEnd(const absl::Status& status) {
   options_.links->Ended();
 }
 
+bool StreamLink::HearsBytes() {
+  const uint64_t before = bytes_heard_;
+  const uint64_t now = options_.stream->BytesFromPeer();
+  const bool is_first = before == 0;
+  if (!is_first && now >= before && now - before < kSignOfLifeBytes) return false;
+  bytes_heard_ = now;
+  return !is_first && now > before;
+}
+
 void StreamLink::Tick(absl::Time now) {
   const bool is_greeted = is_greeted_.load();
-  if (silent_ticks_.fetch_add(1) >= kSilentTicks) {
+  const int silent_ticks = silent_ticks_.fetch_add(1);
+  if (silent_ticks >= kSuspiciousTicks && HearsBytes()) {
+    silent_ticks_.store(0);
+  } else if (silent_ticks >= kSilentTicks) {
     const absl::Status silent = Lost(" does not answer");
     return Break(is_greeted ? silent : absl::DeadlineExceededError(silent.message()));
   }

@@ -23,8 +23,8 @@ namespace weir {
 // - Bytes in flight or not yet released by the receiver never exceed the window that the receiver announced; the rest
 //   waits at the sender. So a peer that does not read, or that floods, costs no more than that. A peer that keeps
 //   requesting without giving credit for the answers loses the link.
-// - A killed peer is detected when its connection closes, a hung one within seven seconds. Both, and malformed
-//   messages, break the link with UNAVAILABLE.
+// - A killed peer is detected when its connection closes, a hung one when none of its bytes has come for seven seconds:
+//   a message may take longer. Both, and malformed messages, break the link with UNAVAILABLE.
 // - gRPC releases what it has started to send with the link's last owner.
 // - Each link has its own greeting, so a restarted task is always greeted again.
 class StreamLink : public FrameLink, public MessageStream::Listener, public std::enable_shared_from_this<StreamLink> {
@@ -104,6 +104,8 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   StreamMessageWriter NextMessage() REQUIRES(mu_);
   void AddFrame(SendLanes::Frame frame, StreamMessageWriter& writer) REQUIRES(mu_);
   bool HasCreditFor(const SendLanes::Frame* frame) const REQUIRES(mu_);
+  // True if more of a message has arrived than when it was asked before.
+  bool HearsBytes();
   absl::Status Lost(absl::string_view what) const;
   std::shared_ptr<FrameLink::Receiver> receiver() const;
 
@@ -113,8 +115,9 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   std::atomic<uint64_t> max_frame_bytes_{0};
   std::atomic<uint64_t> frames_sent_{0}, bytes_sent_{0}, frames_received_{0}, bytes_received_{0};
   // In ticks rather than time, so that a process that was stopped does not consider its peers hung.
-  std::atomic<int> silent_ticks_{0};   // since a message arrived
+  std::atomic<int> silent_ticks_{0};   // since a message, or a part of one, arrived
   std::atomic<int> idle_ticks_{0};     // since a message was sent
+  uint64_t bytes_heard_ = 0;           // from the peer, when they were last looked at; for Tick
   std::atomic<uint64_t> taken_{0};     // window bytes in frames that were not released
   std::atomic<uint64_t> returned_{0};  // window bytes released, but not yet returned to the peer as credit
   mutable Mutex mu_;

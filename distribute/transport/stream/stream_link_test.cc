@@ -130,6 +130,7 @@ class HeldStream : public MessageStream {
     is_writing = true;
     written.push_back(Text(message));
   }
+  uint64_t BytesFromPeer() const override { return 0; }
   void Cancel() override { End(absl::CancelledError("cancelled")); }
   void Reject(const absl::Status& status) override {
     rejection = status;

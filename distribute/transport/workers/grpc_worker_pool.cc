@@ -86,6 +86,7 @@ std::shared_ptr<WorkerInterface> GrpcWorkerPool::Connect(absl::string_view task,
   channel.address = address;
   channel.task = std::string(task);
   channel.local_task = options_.local_task;
+  channel.watch = &watch_;
   return std::make_shared<RemoteWorker>(std::move(channel), &queue_);
 }
 

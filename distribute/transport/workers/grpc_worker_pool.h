@@ -51,6 +51,7 @@ class GrpcWorkerPool : public WorkerPool {
   std::shared_ptr<WorkerInterface> Connect(absl::string_view task, const std::string& address);
 
   const Options options_;
+  CallWatch watch_{options_.channel.ping_interval + options_.channel.ping_timeout};
   grpc::CompletionQueue queue_;
   std::unique_ptr<PollingThreads> threads_;
   Mutex mu_;
