@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "distribute/transport/liveness/peer_bytes.h"
 
 namespace weir {
 namespace {
@@ -49,6 +50,7 @@ HealthMonitor::~HealthMonitor() {
   }
   changed_.notify_all();
   thread_.join();
+  cancellation_.StartCancel(absl::CancelledError("The master is shutting down"));
   MutexLock lock(mu_);
   while (!probes_.empty() || surveys_ > 0) lock.Wait(changed_);
 }
@@ -81,7 +83,7 @@ void HealthMonitor::Ask(const UsedTasks::Task& task) {
     MutexLock lock(mu_);
     if (!probes_.emplace(task.worker.get(), probe).second) return;
   }
-  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout, .cancellation = &cancellation_};
   task.worker->GetStatusAsync(call, &probe->request, &probe->response, [this, probe](const absl::Status& status) {
     Answered(*probe, status);
     MutexLock lock(mu_);
@@ -92,6 +94,9 @@ void HealthMonitor::Ask(const UsedTasks::Task& task) {
 
 void HealthMonitor::Answered(const Probe& probe, const absl::Status& status) {
   const UsedTasks::Task& task = probe.task;
+  if (cancellation_.IsCancelled()) return;
+  if (absl::IsResourceExhausted(status)) return FailParts(task, status);  // it is this process that lacks files
+  if (IsTransferring(status)) return;                                     // the answer waits behind a large message
   if (!status.ok()) {
     FailParts(task, WithOrigin(errors::Unavailable("Task ", task.name, " does not answer and is considered lost: ",
                                                    status.message(), ". Restart it; the next step reconnects to it."),

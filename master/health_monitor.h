@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
+#include "core/threads/cancellation.h"
 #include "master/step.h"
 #include "master/used_tasks.h"
 #include "master/wait_survey.h"
@@ -24,12 +25,14 @@ namespace weir {
 //   answer_timeout.
 // - If the task has no part of the step, this holds for a step that waits at a queue, accumulator or the like, unless
 //   another slow step of the session runs and does not: it may end the wait. The error names the node too.
+// - A task is not lost if its answer may wait behind a large message (IsTransferring), or if this process has no file
+//   left to reach it: steps then fail with RESOURCE_EXHAUSTED, which names the limit.
 class HealthMonitor {
  public:
   struct Options {
     absl::Duration slow_step = absl::Seconds(1);
     absl::Duration interval = absl::Seconds(1);
-    absl::Duration answer_timeout = absl::Seconds(6);
+    absl::Duration answer_timeout = absl::Seconds(5);
     // All sessions' steps that began before the given time.
     std::function<std::vector<std::shared_ptr<Step>>(absl::Time)> running_steps;
   };
@@ -52,6 +55,7 @@ class HealthMonitor {
                  const std::vector<std::shared_ptr<Step>>& steps, const StepWaitsById& waits) const;
 
   const Options options_;
+  CancellationManager cancellation_;  // of the calls
   Mutex mu_;
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;

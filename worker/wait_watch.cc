@@ -65,21 +65,26 @@ void WaitWatch::SessionIsOpen(const std::string& session) {
 }
 
 void WaitWatch::Loop() {
-  while (true) {
-    {
-      MutexLock lock(mu_);
-      const absl::Time next = MonotonicNow() + options_.interval;
-      while (!stopping_ && MonotonicNow() < next) lock.WaitUntil(changed_, ToSteady(next));
-      if (stopping_) return;
-    }
-    Look();
+  absl::Time next = MonotonicNow() + options_.interval;
+  bool asks = false;
+  while (AwaitNextLook(next, &asks)) {
+    Look(asks);
+    if (asks) next = MonotonicNow() + options_.interval;
   }
 }
 
-void WaitWatch::Look() {
+bool WaitWatch::AwaitNextLook(absl::Time next, bool* asks) {
+  MutexLock lock(mu_);
+  while (!stopping_ && !has_found_dead_ && MonotonicNow() < next) lock.WaitUntil(changed_, ToSteady(next));
+  has_found_dead_ = false;
+  *asks = MonotonicNow() >= next;
+  return !stopping_;
+}
+
+void WaitWatch::Look(bool asks) {
   ForgetSucceeded();
   const Waits waits = SlowWaits();
-  AskMasters(waits);
+  if (asks) AskMasters(waits);
   Judge(waits);
 }
 
@@ -151,6 +156,7 @@ void WaitWatch::Learn(const Question& question, const absl::Status& status) {
   const MasterWatch::Master& master = question.master;
   MutexLock lock(mu_);
   if (cancellation_.IsCancelled()) return;
+  const bool was_dead = dead_.contains(master);
   int& refusals = refusals_[master];
   refusals = absl::IsUnavailable(status) ? refusals + 1 : 0;
   if (refusals >= kRefusals) {
@@ -162,6 +168,9 @@ void WaitWatch::Learn(const Question& question, const absl::Status& status) {
   } else {
     dead_.erase(master);
   }
+  if (was_dead || !dead_.contains(master)) return;
+  has_found_dead_ = true;
+  changed_.notify_all();
 }
 
 std::optional<WaitWatch::Lost> WaitWatch::LossOf(const std::string& session) const {

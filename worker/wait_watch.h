@@ -63,7 +63,9 @@ class WaitWatch {
   using Waits = std::vector<ResourceUsers::Wait>;
 
   void Loop();
-  void Look();
+  // False: the watch is being destroyed. *asks: it is time to ask the masters again, not only to judge their answers.
+  bool AwaitNextLook(absl::Time next, bool* asks);
+  void Look(bool asks);
   Waits SlowWaits() const;
   void ForgetSucceeded();
   void AskMasters(const Waits& waits);
@@ -81,6 +83,7 @@ class WaitWatch {
   mutable Mutex mu_;
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;
+  bool has_found_dead_ GUARDED_BY(mu_) = false;  // since the last look
   absl::flat_hash_map<std::string, Lost> lost_sessions_ GUARDED_BY(mu_);
   // Of masters that concern a slow wait: how often in a row they refused connections, and why they count as dead.
   absl::flat_hash_map<MasterWatch::Master, int> refusals_ GUARDED_BY(mu_);

@@ -106,9 +106,14 @@ class LostPeerTest : public testing::Test {
   static std::future<absl::Status> Start(const Session& session, std::vector<std::string> targets) {
     return std::async(std::launch::async, [&session, targets] { return Run(session, targets); });
   }
-  // A step ends within eight seconds.
+  // A step ends long before its own limit. On an idle machine that takes less than eight seconds
+  // (WaitWatchTimesTest.ALossIsNamedWithinEightSeconds), on a busy one more.
   static bool EndsInTime(const std::future<absl::Status>& step) {
-    return step.wait_for(std::chrono::seconds(8)) == std::future_status::ready;
+    return step.wait_for(std::chrono::seconds(40)) == std::future_status::ready;
+  }
+  // A step still runs when a loss would long have been noticed.
+  static bool GoesOn(const std::future<absl::Status>& step) {
+    return step.wait_for(std::chrono::seconds(9)) == std::future_status::timeout;
   }
 
   std::unique_ptr<ProcessCluster> cluster_;
@@ -176,7 +181,7 @@ TEST_F(LostPeerTest, AWaitThatALivingWorkerEndsGoesOn) {
   ASSERT_THAT(Run(chief, {"take_other"}), IsOk());
   auto step = Start(chief, {"take_other"});
   cluster_->Kill("worker", 2);
-  EXPECT_FALSE(EndsInTime(step));
+  EXPECT_TRUE(GoesOn(step));
   ASSERT_THAT(Run(backup, {"give_other"}), IsOk());
   EXPECT_THAT(step.get(), IsOk());
 }
@@ -192,7 +197,7 @@ TEST_F(LostPeerTest, AWaitThatNoDeathConcernsGoesOn) {
   auto step = Start(chief, {"take_other"});
   cluster_->Kill("worker", 1);
   cluster_->Kill("worker", 2);
-  EXPECT_FALSE(EndsInTime(step));
+  EXPECT_TRUE(GoesOn(step));
   ASSERT_THAT(Run(chief, {"give_other"}), IsOk());
   EXPECT_THAT(step.get(), IsOk());
 }
