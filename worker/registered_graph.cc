@@ -3,9 +3,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "core/clock.h"
 #include "core/gpu/gpu_device.h"
 #include "core/kernel/debug_publisher.h"
 #include "core/op/attr_value.h"
+#include "core/threads/cancellation.h"
 #include "graph/collectives.h"
 #include "graph/debug_watches.h"
 #include "graph/function_library.h"
@@ -84,10 +86,11 @@ absl::Status CheckAllFound(const std::vector<std::string>& keys, std::vector<Gra
 
 absl::StatusOr<std::shared_ptr<RegisteredGraph>> RegisteredGraph::Create(std::shared_ptr<const RegisterGraphArgs> args,
                                                                          const OpRegistry& ops,
-                                                                         std::shared_ptr<WorkerSession> session) {
+                                                                         std::shared_ptr<WorkerSession> session,
+                                                                         const CallOptions& call) {
   std::shared_ptr<RegisteredGraph> graph(new RegisteredGraph(std::move(args), ops, std::move(session)));
   graph->has_collectives_ = HasCollectives(graph->args_->request.graph_def());
-  RETURN_IF_ERROR(graph->Compile(true, &graph->units_));
+  RETURN_IF_ERROR(graph->Compile(call, true, &graph->units_));
   RETURN_IF_ERROR(CheckAllFound(graph->args_->feed_keys, graph->units_, &GraphUnit::feeds, "feed"));
   RETURN_IF_ERROR(CheckAllFound(graph->args_->fetch_keys, graph->units_, &GraphUnit::fetches, "fetch"));
   return graph;
@@ -95,7 +98,7 @@ absl::StatusOr<std::shared_ptr<RegisteredGraph>> RegisteredGraph::Create(std::sh
 
 absl::StatusOr<const std::vector<GraphUnit>*> RegisteredGraph::PartialUnits() {
   MutexLock lock(partial_mu_);
-  if (partial_units_.empty()) RETURN_IF_ERROR(Compile(false, &partial_units_));
+  if (partial_units_.empty()) RETURN_IF_ERROR(Compile({}, false, &partial_units_));
   return &partial_units_;
 }
 
@@ -148,7 +151,15 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit>* units) {
+absl::Status RegisteredGraph::CheckCall(const CallOptions& call) const {
+  if (call.cancellation != nullptr && call.cancellation->IsCancelled()) return call.cancellation->status();
+  if (call.deadline == absl::InfiniteFuture() || MonotonicNow() < call.deadline) return absl::OkStatus();
+  return errors::DeadlineExceeded("RegisterGraph to task ", session_->options().task.TaskName(),
+                                  " did not end within its deadline: the graph was not compiled in time");
+}
+
+absl::Status RegisteredGraph::Compile(const CallOptions& call, bool with_terminals, std::vector<GraphUnit>* units) {
+  RETURN_IF_ERROR(CheckCall(call));
   ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, Import(args_->request.graph_def(), ops_));
   RETURN_IF_ERROR(ExpandFusedOps(graph.get()));
   if (with_terminals) RETURN_IF_ERROR(FindCommitRole(*graph));
@@ -158,7 +169,7 @@ absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit
   std::vector<GraphUnit> compiled;
   if (devices.size() <= 1) {
     Device* device = devices.empty() ? session_->devices().front() : session_->FindDevice(devices.begin()->first);
-    ASSIGN_OR_RETURN(compiled.emplace_back(), CompileUnit(std::move(graph), device, with_terminals));
+    ASSIGN_OR_RETURN(compiled.emplace_back(), CompileUnit(call, std::move(graph), device, with_terminals));
   } else {
     PartitionOptions options;
     options.location = [](const Node& node) { return node.assigned_device(); };
@@ -171,7 +182,7 @@ absl::Status RegisteredGraph::Compile(bool with_terminals, std::vector<GraphUnit
       ASSIGN_OR_RETURN(std::unique_ptr<Graph> part, Import(std::move(def), ops_));
       RETURN_IF_ERROR(Place(*part));
       ASSIGN_OR_RETURN(compiled.emplace_back(),
-                       CompileUnit(std::move(part), session_->FindDevice(name), with_terminals));
+                       CompileUnit(call, std::move(part), session_->FindDevice(name), with_terminals));
     }
   }
   *units = std::move(compiled);
@@ -196,8 +207,8 @@ absl::StatusOr<bool> RegisteredGraph::IsDeterministic() const {
   return AsksForDeterministicOps(args_->request.graph_options());
 }
 
-absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> graph, Device* device,
-                                                       bool with_terminals) {
+absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(const CallOptions& call, std::unique_ptr<Graph> graph,
+                                                       Device* device, bool with_terminals) {
   GraphUnit unit;
   unit.device = device;
   unit.gpu = FindGpu(device);
@@ -238,7 +249,9 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   options.device = device;
   for (int feed : unit.feeds) options.feed_keys.push_back(args_->feed_keys[feed]);
   for (int fetch : unit.fetches) options.fetch_keys.push_back(args_->fetch_keys[fetch]);
-  options.kernels = [this, device, runtime = unit.functions.get()](const Node& node) {
+  options.kernels = [this, &call, device,
+                     runtime = unit.functions.get()](const Node& node) -> absl::StatusOr<std::shared_ptr<OpKernel>> {
+    RETURN_IF_ERROR(CheckCall(call));
     return session_->Kernel(node, ops_, device, runtime);
   };
   if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Fuse(graph.get()));
@@ -246,6 +259,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(std::unique_ptr<Graph> gr
   RETURN_IF_ERROR(PrepareMemory(*session_->options().kernels, device, graph.get(), &options));
   if (unit.gpu != nullptr && with_terminals) RETURN_IF_ERROR(Capture(device, unit.gpu, graph.get(), &options));
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Plan::Compile(std::move(graph), options));
+  RETURN_IF_ERROR(CheckCall(call));
   unit.executor = Executor::Create(std::move(plan));
   RETURN_IF_ERROR(unit.functions->CompileAll());
   return unit;

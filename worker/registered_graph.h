@@ -36,10 +36,12 @@ struct GraphUnit {
 // Thread-safe. Its steps keep it alive.
 class RegisteredGraph {
  public:
-  // Imports and compiles the graph; errors in the graph are reported here, before any step. `session` outlives it.
+  // Imports and compiles the graph; errors in the graph are reported here, before any step. `session` outlives it. The
+  // call's deadline and cancellation end the compilation, between two kernels.
   static absl::StatusOr<std::shared_ptr<RegisteredGraph>> Create(std::shared_ptr<const RegisterGraphArgs> args,
                                                                  const OpRegistry& ops,
-                                                                 std::shared_ptr<WorkerSession> session);
+                                                                 std::shared_ptr<WorkerSession> session,
+                                                                 const CallOptions& call = {});
 
   const RegisterGraphArgs& args() const { return *args_; }
   const std::vector<GraphUnit>& units() const { return units_; }
@@ -66,8 +68,11 @@ class RegisteredGraph {
   RegisteredGraph(std::shared_ptr<const RegisterGraphArgs> args, const OpRegistry& ops,
                   std::shared_ptr<WorkerSession> session)
       : args_(std::move(args)), ops_(ops), session_(std::move(session)) {}
-  absl::Status Compile(bool with_terminals, std::vector<GraphUnit>* units);
-  absl::StatusOr<GraphUnit> CompileUnit(std::unique_ptr<Graph> graph, Device* device, bool with_terminals);
+  absl::Status Compile(const CallOptions& call, bool with_terminals, std::vector<GraphUnit>* units);
+  absl::StatusOr<GraphUnit> CompileUnit(const CallOptions& call, std::unique_ptr<Graph> graph, Device* device,
+                                        bool with_terminals);
+  // An error once the call is over.
+  absl::Status CheckCall(const CallOptions& call) const;
   // Fuses element-wise ops in the graph of a GPU's unit if the session enables it.
   absl::Status Fuse(Graph* graph) const;
   // Whether the worker or the session asks for it.

@@ -416,11 +416,12 @@ void Worker::GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest* re
   done(absl::OkStatus());
 }
 
-void Worker::RegisterGraphAsync(const CallOptions&, std::shared_ptr<const RegisterGraphArgs> args,
+void Worker::RegisterGraphAsync(const CallOptions& options, std::shared_ptr<const RegisterGraphArgs> args,
                                 ResultCallback<std::string> done) {
   auto session = FindSession(args->request.session_handle());
   if (!session.ok()) return done(session.status());
-  auto graph = OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session); });
+  auto graph =
+      OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session, options); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
   done((*session)->AddGraph(*std::move(graph)));
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/testing.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "worker/worker_testing.h"
 
@@ -263,6 +264,18 @@ TEST_F(ClusterSessionTest, ATaskOutsideTheClusterIsRejected) {
   EXPECT_TRUE(CreateClusterSession("c", 1).ok());
   EXPECT_TRUE(CreateClusterSession("c", 1).ok());  // a retry
   EXPECT_EQ(CreateClusterSession("c", 0).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(WorkerTest, RegisterGraphObeysTheDeadlineOfTheCall) {
+  Fetch(Feed("x"), "y");
+  EXPECT_THAT(Register({"x"}, {"y"}, "s", {.deadline = MonotonicNow() - absl::Seconds(1)}).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       HasSubstr("RegisterGraph to task /job:worker/replica:0/task:0 did not end")));
+  CancellationManager gone;
+  gone.StartCancel(errors::Cancelled("the client has gone"));
+  Fetch(Feed("x"), "y");
+  EXPECT_THAT(Register({"x"}, {"y"}, "s", {.cancellation = &gone}).status(),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("the client has gone")));
 }
 
 TEST_F(WorkerTest, CancellationEndsAStepThatWaits) {

@@ -136,7 +136,7 @@ class WorkerTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::string> Register(std::vector<std::string> feeds, std::vector<std::string> fetches,
-                                       const std::string& session = "s") {
+                                       const std::string& session = "s", const CallOptions& call = {}) {
     auto args = std::make_shared<RegisterGraphArgs>();
     args->request.set_session_handle(session);
     *args->request.mutable_graph_def() = g_.graph().ToGraphDef();
@@ -144,7 +144,7 @@ class WorkerTest : public ::testing::Test {
     for (const auto& fetch : fetches) args->fetch_keys.push_back(Key(fetch));
     g_ = TestGraph();
     Promise<absl::StatusOr<std::string>> handle;
-    worker_->RegisterGraphAsync({}, args, [&](absl::StatusOr<std::string> h) { handle.Set(std::move(h)); });
+    worker_->RegisterGraphAsync(call, args, [&](absl::StatusOr<std::string> h) { handle.Set(std::move(h)); });
     return handle.Wait();
   }
   static std::vector<Tensor> Ints(std::vector<int64_t> values) {
