@@ -1,188 +1,82 @@
 #include "tools/server.h"
 
+#include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/time/clock.h"
-#include "client/runtime/task_runtime.h"
-#include "core/clock.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/notification.h"
 #include "core/logging.h"
-#include "distribute/cluster/address.h"
-#include "distribute/transport/clients/client_leases.h"
-#include "distribute/transport/grpc_health_service.h"
-#include "distribute/transport/grpc_master_service.h"
-#include "distribute/transport/grpc_server.h"
-#include "distribute/transport/request_log.h"
-#include "distribute/transport/shared_memory/link_poller.h"
-#include "distribute/transport/shared_memory/sending_arena.h"
-#include "distribute/transport/status_service.h"
-#include "distribute/transport/stream/stream_links.h"
-#include "distribute/transport/workers/grpc_worker_pool.h"
-#include "distribute/transport/workers/grpc_worker_service.h"
-#include "distribute/transport/workers/task_busy_poller.h"
-#include "distribute/transport/workers/transport_service.h"
-#include "kernels/device/gpu/machine_gpus.h"
-#include "master/journal/journal_file.h"
-#include "master/journal/session_journal.h"
+#include "core/mutex.h"
+#include "master/wait_survey.h"
+#include "tools/served_task.h"
 
 namespace weir {
-namespace {
 
-// What TensorFlow's CPU devices say too; nothing is limited by it.
-constexpr int64_t kReportedMemory = 256 << 20;
-// Iterators of many clients may each wait for an element: they must leave threads to those that bring it.
-constexpr int kMaxBlockingThreads = 4096;
+// Shared with the thread that stops the task.
+struct Server::Running {
+  Mutex mu;
+  std::unique_ptr<ServedTask> task GUARDED_BY(mu);  // null: it has stopped
+  absl::Notification stopped;
+};
 
-}  // namespace
-
-Server::Server(Options options) : options_(std::move(options)), task_(TaskName(options_.job, options_.index)) {}
+Server::Server(std::unique_ptr<ServedTask> task)
+    : task_(task.get()), name_(task->task()), running_(std::make_shared<Running>()) {
+  MutexLock lock(running_->mu);
+  running_->task = std::move(task);
+}
 
 Server::~Server() {
-  Shutdown(absl::ZeroDuration());
-  if (links_ != nullptr) links_->Stop();
-  if (streams_ != nullptr) streams_->Stop();
-  // Calls that came through links were cancelled with them: they end before what serves them goes.
-  if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
-  if (runtime_ != nullptr) runtime_->Stop();
-  if (request_log_ != nullptr && journal_->Handles().empty()) request_log_->Remove();
+  if (const absl::Status stopped = Stop(); !stopped.ok()) {
+    WEIR_LOG(ERROR).With("task", name_) << stopped.message();
+    stopping_.detach();
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Options options) {
-  std::unique_ptr<Server> server(new Server(std::move(options)));
-  ASSIGN_OR_RETURN(const std::string address, server->ChooseAddress());
-  RETURN_IF_ERROR(server->OpenJournal());
-  RETURN_IF_ERROR(server->MakeRuntime());
-  RETURN_IF_ERROR(server->Serve(address));
+  auto task = std::make_unique<ServedTask>(std::move(options));
+  const absl::Status started = task->Start();
+  std::unique_ptr<Server> server(new Server(std::move(task)));
+  RETURN_IF_ERROR(started);
   return server;
 }
 
-MasterInterface* Server::master() const { return runtime_->master(); }
+const std::string& Server::address() const { return task_->address(); }
+MasterInterface* Server::master() const { return task_->master(); }
 
-absl::StatusOr<std::string> Server::ChooseAddress() const {
-  ASSIGN_OR_RETURN(std::string text, options_.cluster.AddressOf(options_.job, options_.index));
-  if (!options_.bind_address.empty()) text = options_.bind_address;
-  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
-  if (!address.IsLoopback()) {
-    if (!options_.insecure) {
-      return errors::FailedPrecondition(
-          "Task ", task_, " is to listen on ", text,
-          ", which other machines can reach, and this server neither encrypts nor asks who calls: listen on 127.0.0.1, "
-          "or allow it with --insecure on a network that you trust");
+void Server::StopTask(const std::shared_ptr<Running>& running, ServedTask* task, absl::Duration patience) {
+  task->Stop(patience);
+  std::unique_ptr<ServedTask> stopped;
+  {
+    MutexLock lock(running->mu);
+    stopped = std::move(running->task);
+  }
+  stopped.reset();
+  running->stopped.Notify();
+}
+
+absl::Status Server::Stop(absl::Duration patience, absl::Duration limit) {
+  if (ServedTask* const task = std::exchange(task_, nullptr); task != nullptr) {
+    try {
+      stopping_ = std::thread([running = running_, task, patience] { StopTask(running, task, patience); });
+    } catch (const std::system_error&) {  // no thread is left: stop without a limit
+      StopTask(running_, task, patience);
     }
-    WEIR_LOG(WARNING).With("address", text)
-        << "INSECURE: anybody who reaches this address can run graphs here; traffic is not encrypted";
   }
-  return address.ToString();
-}
-
-void Server::MakeLinks() {
-  absl::StatusOr<std::unique_ptr<LinkPoller>> links = LinkPoller::Create();
-  if (links.ok()) {
-    links_ = *std::move(links);
-  } else {
-    WEIR_LOG(WARNING).With("reason", links.status().ToString()) << "no links through shared memory";
+  if (running_->stopped.WaitForNotificationWithTimeout(patience + limit)) {
+    if (stopping_.joinable()) stopping_.join();
+    return absl::OkStatus();
   }
-}
-
-absl::Status Server::OpenJournal() {
-  if (options_.journal_directory.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(auto file,
-                   JournalFile::Open(options_.journal_directory, absl::StrCat(options_.job, "-", options_.index)));
-  ASSIGN_OR_RETURN(journal_, SessionJournal::Open(std::move(file), {.task = task_}));
-  ASSIGN_OR_RETURN(request_log_, RequestLog::Open(journal_->id()));
-  const std::vector<std::string> sessions = journal_->Handles();
-  WEIR_LOG(INFO).With("task", task_).With("epoch", journal_->epoch()).With("sessions", sessions.size())
-      << "opened the journal of sessions";
-  if (request_log_->continues() || sessions.empty()) return absl::OkStatus();
-  WEIR_LOG(WARNING).With("sessions", sessions.size()) << "the recorded sessions are dropped: which of their steps had "
-                                                         "begun is not known after a restart of the machine";
-  for (const std::string& handle : sessions) journal_->RemoveSession(handle);
-  return absl::OkStatus();
-}
-
-absl::Status Server::MakeRuntime() {
-  if (options_.shared_memory) MakeLinks();
-  if (options_.streams) streams_ = std::make_unique<StreamLinks>();
-  poller_ = std::make_unique<TaskBusyPoller>(links_.get());
-  auto pool = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
-      .cluster = options_.cluster,
-      .local_task = task_,
-      .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
-  RETURN_IF_ERROR(pool->status());
-  GrpcWorkerPool* const workers = pool.get();
-  TaskRuntime::Options runtime;
-  runtime.task = task_;
-  runtime.threads = {
-      .name = "weir", .compute_threads = options_.compute_threads, .max_blocking_threads = kMaxBlockingThreads};
-  runtime.cpu_devices = options_.cpu_devices;
-  runtime.cpu_memory_limit = kReportedMemory;
-  runtime.config = options_.config;
-  runtime.gpus = options_.gpus.has_value() ? *options_.gpus : MachineGpus();
-  runtime.mixed_precision = options_.mixed_precision;
-  runtime.deterministic = options_.deterministic;
-  runtime.workers = std::move(pool);
-  runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
-  runtime.has_peers = true;
-  runtime.master_lease = options_.master_lease;
-  runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
-    return workers->ForCluster(cluster, task);
-  };
-  runtime.poller = poller_.get();
-  runtime.journal = journal_.get();
-  runtime.ops = options_.ops;
-  runtime.kernels = options_.kernels;
-  ASSIGN_OR_RETURN(runtime_, TaskRuntime::Create(std::move(runtime)));
-  if (!runtime_->no_gpu_reason().empty()) {
-    WEIR_LOG(INFO).With("task", task_).With("reason", runtime_->no_gpu_reason()) << "no GPUs";
+  absl::btree_set<std::string> nodes;
+  {
+    MutexLock lock(running_->mu);
+    if (running_->task != nullptr) {
+      for (const StepWait& wait : running_->task->Waits()) nodes.insert(DescribeWait(wait));
+    }
   }
-  return absl::OkStatus();
-}
-
-absl::Status Server::Serve(const std::string& address) {
-  if (options_.shared_memory) shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers());
-  worker_service_ = std::make_unique<GrpcWorkerService>(runtime_->worker(), shared_memory_.get());
-  leases_ = std::make_unique<ClientLeases>(options_.session_lease);
-  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), leases_.get(), request_log_.get());
-  GrpcServer::Options server;
-  server.bind_address = address;
-  server.methods = worker_service_->Methods();
-  if (links_ != nullptr || streams_ != nullptr) {
-    transport_service_ =
-        std::make_unique<TransportService>(runtime_->worker(), server.methods, links_.get(), streams_.get());
-    server.streams = transport_service_->Streams();
-    for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
-  }
-  for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
-  server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
-  server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
-  server.methods.push_back(HealthCheckMethod(server.methods));
-  ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
-  address_ = server_->address();
-  RETURN_IF_ERROR(leases_->Start(
-      {.is_open = [this](absl::string_view client) { return server_->IsConnected(client); },
-       .end = [this](const std::string& session) { EndSession(session); },
-       .disconnected = [this](const std::string& session) { runtime_->master()->EndPartialRuns(session); }}));
-  WEIR_LOG(INFO).With("task", task_).With("address", address_) << "serving";
-  return absl::OkStatus();
-}
-
-void Server::EndSession(const std::string& session) {
-  tensorflow::CloseSessionRequest request;
-  tensorflow::CloseSessionResponse response;
-  request.set_session_handle(session);
-  const absl::Status status = runtime_->master()->CloseSession({}, request, &response);
-  if (!status.ok() && !absl::IsAborted(status)) {
-    WEIR_LOG(WARNING).With("session", session) << "ending the session: " << status.ToString();
-  }
-}
-
-void Server::Shutdown(absl::Duration patience) {
-  const absl::Time deadline = MonotonicNow() + patience;
-  if (leases_ != nullptr) leases_->Stop();
-  if (transport_service_ != nullptr) transport_service_->RejectCalls();
-  if (server_ != nullptr) server_->Drain(deadline);
-  if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);
-  if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
+  return errors::DeadlineExceeded("Task ", name_, " did not stop within ", absl::FormatDuration(patience + limit),
+                                  ": steps have not ended, although they are cancelled",
+                                  nodes.empty() ? "" : absl::StrCat(", in ", absl::StrJoin(nodes, ", ")));
 }
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -17,24 +18,16 @@
 
 namespace weir {
 
-class ClientLeases;
-class GrpcMasterService;
-class GrpcServer;
-class GrpcWorkerService;
-class LinkPoller;
 class MasterInterface;
-class RequestLog;
-class SessionJournal;
-class SharedMemorySender;
-class StreamLinks;
-class TaskBusyPoller;
-class TaskRuntime;
-class TransportService;
+class ServedTask;
 
-// Thread-safe. Servers share nothing, except registries if configured: a process may run several, concurrently or in
-// sequence. The destructor shuts down without patience.
+// Thread-safe, except for Stop. Servers share nothing, except registries if configured: a process may run several,
+// concurrently or in sequence. The destructor stops the task, and logs an error if a kernel keeps it from stopping
+// within kStopLimit.
 class Server {
  public:
+  // For kernels that ignore the cancellation of their step.
+  static constexpr absl::Duration kStopLimit = absl::Seconds(30);
   // gRPC clients may close a connection that was idle for half an hour, and open another one for the next call.
   static constexpr absl::Duration kDefaultSessionLease = absl::Hours(1);
   static constexpr absl::Duration kDefaultMasterLease = absl::Minutes(2);
@@ -76,39 +69,26 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
 
-  const std::string& task() const { return task_; }        // "/job:ps/replica:0/task:1"
-  const std::string& address() const { return address_; }  // as bound
+  const std::string& task() const { return name_; }  // "/job:ps/replica:0/task:1"
+  const std::string& address() const;                // as bound
   // For clients in this process: runs steps without a socket.
   MasterInterface* master() const;
 
-  // Lets steps in flight finish until `patience` is over, then cancels them. Later calls do nothing.
-  void Shutdown(absl::Duration patience);
+  // Lets steps in flight finish until `patience` is over, then cancels them, and releases everything once they have
+  // ended; only this and the destructor may be called afterwards. DEADLINE_EXCEEDED names the kernels that steps are
+  // still in `limit` later. The task is then released when they end; registries and GPUs of Options, and the process,
+  // must last until then. May be called again, to wait longer.
+  absl::Status Stop(absl::Duration patience = absl::ZeroDuration(), absl::Duration limit = kStopLimit);
 
  private:
-  explicit Server(Options options);
-  absl::StatusOr<std::string> ChooseAddress() const;
-  void MakeLinks();
-  absl::Status OpenJournal();
-  absl::Status MakeRuntime();
-  absl::Status Serve(const std::string& address);
-  void EndSession(const std::string& session);
+  struct Running;
+  explicit Server(std::unique_ptr<ServedTask> task);
+  static void StopTask(const std::shared_ptr<Running>& running, ServedTask* task, absl::Duration patience);
 
-  // In order of dependency.
-  const Options options_;
-  const std::string task_;
-  std::unique_ptr<SessionJournal> journal_;
-  std::unique_ptr<RequestLog> request_log_;
-  std::unique_ptr<LinkPoller> links_;
-  std::unique_ptr<StreamLinks> streams_;
-  std::unique_ptr<TaskBusyPoller> poller_;
-  std::unique_ptr<TaskRuntime> runtime_;
-  std::unique_ptr<SharedMemorySender> shared_memory_;
-  std::unique_ptr<GrpcWorkerService> worker_service_;
-  std::unique_ptr<TransportService> transport_service_;
-  std::unique_ptr<ClientLeases> leases_;
-  std::unique_ptr<GrpcMasterService> master_service_;
-  std::unique_ptr<GrpcServer> server_;
-  std::string address_;
+  ServedTask* task_;  // null once Stop was called
+  const std::string name_;
+  const std::shared_ptr<Running> running_;
+  std::thread stopping_;
 };
 
 }  // namespace weir

@@ -29,7 +29,10 @@ namespace {
 constexpr absl::string_view kAuto = "auto";
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kShortestLease = absl::Milliseconds(100);
+// For kernels that ignore the cancellation of their step.
+constexpr absl::Duration kStopLimit = absl::Seconds(6);
 constexpr absl::Duration kLimit = absl::Seconds(10);
+constexpr int kStoppedAnyway = 3;
 
 // Includes SIGHUP, for a closed terminal, unless it is ignored, as by nohup.
 sigset_t StopSignals() {
@@ -83,7 +86,7 @@ void StartWatchdog() {
     static constexpr char kLate[] = "weir server: steps did not end in time; stopped anyway\n";
     [[maybe_unused]] const ssize_t written =
         signal > 0 ? write(2, kAsked, sizeof(kAsked) - 1) : write(2, kLate, sizeof(kLate) - 1);
-    _exit(3);
+    _exit(kStoppedAnyway);
   };
   try {
     std::thread(watch).detach();
@@ -204,7 +207,10 @@ absl::Status RunServer(const ServerCommand& command) {
   Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
   StartWatchdog();
-  server->Shutdown(kPatience);
+  if (const absl::Status stopped = server->Stop(kPatience, kStopLimit); !stopped.ok()) {
+    WEIR_LOG(ERROR).With("task", server->task()) << stopped.message() << "; stopped anyway";
+    _exit(kStoppedAnyway);  // its steps still run
+  }
   return absl::OkStatus();
 }
 

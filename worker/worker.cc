@@ -407,6 +407,22 @@ void Worker::DeleteWorkerSessionAsync(const CallOptions&, const tensorflow::Dele
   done(absl::OkStatus());
 }
 
+std::vector<StepWait> Worker::Waits() const {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [handle, session] : sessions_) sessions.push_back(session);
+    for (const auto& ended : ended_) {
+      if (auto session = ended.lock(); session != nullptr) sessions.push_back(std::move(session));
+    }
+  }
+  std::vector<StepWait> waits;
+  for (const auto& session : sessions) {
+    for (StepWait& wait : session->WaitsOf(session->StepIds())) waits.push_back(std::move(wait));
+  }
+  return waits;
+}
+
 void Worker::GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
                                DoneCallback done) {
   const auto session = FindSession(request->session_handle());

@@ -98,6 +98,8 @@ class Worker : public WorkerInterface {
   void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
                     tensorflow::TracingResponse* response, DoneCallback done) override;
 
+  // What running steps wait for, those of sessions that have ended included.
+  std::vector<StepWait> Waits() const;
   // The steps with state on this worker; for status pages and tests.
   size_t num_open_steps() const { return steps_.size(); }
 

@@ -38,8 +38,10 @@ absl::StatusOr<std::unique_ptr<TaskRuntime>> TaskRuntime::Create(Options options
   return runtime;
 }
 
+void TaskRuntime::StopMaster() { master_.reset(); }
+
 void TaskRuntime::Stop() {
-  master_.reset();
+  StopMaster();
   worker_.reset();
 }
 

@@ -67,6 +67,8 @@ class TaskRuntime {
   // Destroys the master, then the worker: their calls to other tasks have ended when it returns. Later calls do
   // nothing.
   void Stop();
+  // Of these, the first.
+  void StopMaster();
 
  private:
   explicit TaskRuntime(std::string task) : task_(std::move(task)) {}

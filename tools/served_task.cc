@@ -1,0 +1,205 @@
+#include "tools/served_task.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/runtime/task_runtime.h"
+#include "core/clock.h"
+#include "core/logging.h"
+#include "distribute/cluster/address.h"
+#include "distribute/transport/clients/client_leases.h"
+#include "distribute/transport/grpc_health_service.h"
+#include "distribute/transport/grpc_master_service.h"
+#include "distribute/transport/grpc_server.h"
+#include "distribute/transport/request_log.h"
+#include "distribute/transport/shared_memory/link_poller.h"
+#include "distribute/transport/shared_memory/sending_arena.h"
+#include "distribute/transport/status_service.h"
+#include "distribute/transport/stream/stream_links.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
+#include "distribute/transport/workers/grpc_worker_service.h"
+#include "distribute/transport/workers/task_busy_poller.h"
+#include "distribute/transport/workers/transport_service.h"
+#include "kernels/device/gpu/machine_gpus.h"
+#include "master/journal/journal_file.h"
+#include "master/journal/session_journal.h"
+
+namespace weir {
+namespace {
+
+// What TensorFlow's CPU devices say too; nothing is limited by it.
+constexpr int64_t kReportedMemory = 256 << 20;
+// Iterators of many clients may each wait for an element: they must leave threads to those that bring it.
+constexpr int kMaxBlockingThreads = 4096;
+
+}  // namespace
+
+ServedTask::ServedTask(Server::Options options)
+    : options_(std::move(options)), task_(TaskName(options_.job, options_.index)) {}
+
+ServedTask::~ServedTask() = default;
+
+void ServedTask::Stop(absl::Duration patience) {
+  StopServing(patience);
+  if (links_ != nullptr) links_->Stop();
+  if (streams_ != nullptr) streams_->Stop();
+  // Calls that came through links were cancelled with them: they end before what serves them goes.
+  if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
+  if (runtime_ != nullptr) {
+    runtime_->StopMaster();
+    {
+      MutexLock lock(worker_mu_);
+      worker_ = nullptr;
+    }
+    runtime_->Stop();
+  }
+  if (request_log_ != nullptr && journal_->Handles().empty()) request_log_->Remove();
+}
+
+absl::Status ServedTask::Start() {
+  ASSIGN_OR_RETURN(const std::string address, ChooseAddress());
+  RETURN_IF_ERROR(OpenJournal());
+  RETURN_IF_ERROR(MakeRuntime());
+  return Serve(address);
+}
+
+std::vector<StepWait> ServedTask::Waits() {
+  MutexLock lock(worker_mu_);
+  return worker_ == nullptr ? std::vector<StepWait>() : worker_->Waits();
+}
+
+MasterInterface* ServedTask::master() const { return runtime_->master(); }
+
+absl::StatusOr<std::string> ServedTask::ChooseAddress() const {
+  ASSIGN_OR_RETURN(std::string text, options_.cluster.AddressOf(options_.job, options_.index));
+  if (!options_.bind_address.empty()) text = options_.bind_address;
+  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
+  if (!address.IsLoopback()) {
+    if (!options_.insecure) {
+      return errors::FailedPrecondition(
+          "Task ", task_, " is to listen on ", text,
+          ", which other machines can reach, and this server neither encrypts nor asks who calls: listen on 127.0.0.1, "
+          "or allow it with --insecure on a network that you trust");
+    }
+    WEIR_LOG(WARNING).With("address", text)
+        << "INSECURE: anybody who reaches this address can run graphs here; traffic is not encrypted";
+  }
+  return address.ToString();
+}
+
+void ServedTask::MakeLinks() {
+  absl::StatusOr<std::unique_ptr<LinkPoller>> links = LinkPoller::Create();
+  if (links.ok()) {
+    links_ = *std::move(links);
+  } else {
+    WEIR_LOG(WARNING).With("reason", links.status().ToString()) << "no links through shared memory";
+  }
+}
+
+absl::Status ServedTask::OpenJournal() {
+  if (options_.journal_directory.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(auto file,
+                   JournalFile::Open(options_.journal_directory, absl::StrCat(options_.job, "-", options_.index)));
+  ASSIGN_OR_RETURN(journal_, SessionJournal::Open(std::move(file), {.task = task_}));
+  ASSIGN_OR_RETURN(request_log_, RequestLog::Open(journal_->id()));
+  const std::vector<std::string> sessions = journal_->Handles();
+  WEIR_LOG(INFO).With("task", task_).With("epoch", journal_->epoch()).With("sessions", sessions.size())
+      << "opened the journal of sessions";
+  if (request_log_->continues() || sessions.empty()) return absl::OkStatus();
+  WEIR_LOG(WARNING).With("sessions", sessions.size()) << "the recorded sessions are dropped: which of their steps had "
+                                                         "begun is not known after a restart of the machine";
+  for (const std::string& handle : sessions) journal_->RemoveSession(handle);
+  return absl::OkStatus();
+}
+
+absl::Status ServedTask::MakeRuntime() {
+  if (options_.shared_memory) MakeLinks();
+  if (options_.streams) streams_ = std::make_unique<StreamLinks>();
+  poller_ = std::make_unique<TaskBusyPoller>(links_.get());
+  auto pool = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
+      .cluster = options_.cluster,
+      .local_task = task_,
+      .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
+  RETURN_IF_ERROR(pool->status());
+  GrpcWorkerPool* const workers = pool.get();
+  TaskRuntime::Options runtime;
+  runtime.task = task_;
+  runtime.threads = {
+      .name = "weir", .compute_threads = options_.compute_threads, .max_blocking_threads = kMaxBlockingThreads};
+  runtime.cpu_devices = options_.cpu_devices;
+  runtime.cpu_memory_limit = kReportedMemory;
+  runtime.config = options_.config;
+  runtime.gpus = options_.gpus.has_value() ? *options_.gpus : MachineGpus();
+  runtime.mixed_precision = options_.mixed_precision;
+  runtime.deterministic = options_.deterministic;
+  runtime.workers = std::move(pool);
+  runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
+  runtime.has_peers = true;
+  runtime.master_lease = options_.master_lease;
+  runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
+    return workers->ForCluster(cluster, task);
+  };
+  runtime.poller = poller_.get();
+  runtime.journal = journal_.get();
+  runtime.ops = options_.ops;
+  runtime.kernels = options_.kernels;
+  ASSIGN_OR_RETURN(runtime_, TaskRuntime::Create(std::move(runtime)));
+  {
+    MutexLock lock(worker_mu_);
+    worker_ = runtime_->worker();
+  }
+  if (!runtime_->no_gpu_reason().empty()) {
+    WEIR_LOG(INFO).With("task", task_).With("reason", runtime_->no_gpu_reason()) << "no GPUs";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServedTask::Serve(const std::string& address) {
+  if (options_.shared_memory) shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers());
+  worker_service_ = std::make_unique<GrpcWorkerService>(runtime_->worker(), shared_memory_.get());
+  leases_ = std::make_unique<ClientLeases>(options_.session_lease);
+  master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), leases_.get(), request_log_.get());
+  GrpcServer::Options server;
+  server.bind_address = address;
+  server.methods = worker_service_->Methods();
+  if (links_ != nullptr || streams_ != nullptr) {
+    transport_service_ =
+        std::make_unique<TransportService>(runtime_->worker(), server.methods, links_.get(), streams_.get());
+    server.streams = transport_service_->Streams();
+    for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
+  }
+  for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
+  server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
+  server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
+  server.methods.push_back(HealthCheckMethod(server.methods));
+  ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
+  address_ = server_->address();
+  RETURN_IF_ERROR(leases_->Start(
+      {.is_open = [this](absl::string_view client) { return server_->IsConnected(client); },
+       .end = [this](const std::string& session) { EndSession(session); },
+       .disconnected = [this](const std::string& session) { runtime_->master()->EndPartialRuns(session); }}));
+  WEIR_LOG(INFO).With("task", task_).With("address", address_) << "serving";
+  return absl::OkStatus();
+}
+
+void ServedTask::EndSession(const std::string& session) {
+  tensorflow::CloseSessionRequest request;
+  tensorflow::CloseSessionResponse response;
+  request.set_session_handle(session);
+  const absl::Status status = runtime_->master()->CloseSession({}, request, &response);
+  if (!status.ok() && !absl::IsAborted(status)) {
+    WEIR_LOG(WARNING).With("session", session) << "ending the session: " << status.ToString();
+  }
+}
+
+void ServedTask::StopServing(absl::Duration patience) {
+  const absl::Time deadline = MonotonicNow() + patience;
+  if (leases_ != nullptr) leases_->Stop();
+  if (transport_service_ != nullptr) transport_service_->RejectCalls();
+  if (server_ != nullptr) server_->Drain(deadline);
+  if (transport_service_ != nullptr) transport_service_->AwaitCalls(deadline);
+  if (server_ != nullptr) server_->Shutdown(absl::ZeroDuration());
+}
+
+}  // namespace weir

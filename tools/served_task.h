@@ -1,0 +1,75 @@
+// The devices, worker, master and transports of a server.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/mutex.h"
+#include "tools/server.h"
+#include "weir/peer.pb.h"
+
+namespace weir {
+
+class ClientLeases;
+class GrpcMasterService;
+class GrpcServer;
+class GrpcWorkerService;
+class LinkPoller;
+class RequestLog;
+class SessionJournal;
+class SharedMemorySender;
+class StreamLinks;
+class TaskBusyPoller;
+class TaskRuntime;
+class TransportService;
+class Worker;
+
+// Thread-safe, except for Start, which comes first, and Stop, which comes last.
+class ServedTask {
+ public:
+  explicit ServedTask(Server::Options options);
+  ~ServedTask();  // Stop has returned
+  ServedTask(const ServedTask&) = delete;
+
+  absl::Status Start();
+  // Lets steps in flight finish until `patience` is over, then cancels them, and waits, without limit, until they and
+  // all calls have ended.
+  void Stop(absl::Duration patience);
+  // What running steps wait for. Empty once the worker is about to be destroyed.
+  std::vector<StepWait> Waits();
+
+  const std::string& task() const { return task_; }
+  const std::string& address() const { return address_; }
+  MasterInterface* master() const;
+
+ private:
+  absl::StatusOr<std::string> ChooseAddress() const;
+  void MakeLinks();
+  absl::Status OpenJournal();
+  absl::Status MakeRuntime();
+  absl::Status Serve(const std::string& address);
+  void EndSession(const std::string& session);
+  void StopServing(absl::Duration patience);
+
+  // In order of dependency.
+  const Server::Options options_;
+  const std::string task_;
+  std::unique_ptr<SessionJournal> journal_;
+  std::unique_ptr<RequestLog> request_log_;
+  std::unique_ptr<LinkPoller> links_;
+  std::unique_ptr<StreamLinks> streams_;
+  std::unique_ptr<TaskBusyPoller> poller_;
+  std::unique_ptr<TaskRuntime> runtime_;
+  std::unique_ptr<SharedMemorySender> shared_memory_;
+  std::unique_ptr<GrpcWorkerService> worker_service_;
+  std::unique_ptr<TransportService> transport_service_;
+  std::unique_ptr<ClientLeases> leases_;
+  std::unique_ptr<GrpcMasterService> master_service_;
+  std::unique_ptr<GrpcServer> server_;
+  std::string address_;
+  Mutex worker_mu_;
+  Worker* worker_ GUARDED_BY(worker_mu_) = nullptr;  // the runtime's, until that stops
+};
+
+}  // namespace weir
