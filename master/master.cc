@@ -47,6 +47,7 @@ Master::~Master() {
     MutexLock lock(mu_);
     sessions.swap(sessions_);
   }
+  for (const auto& [handle, session] : sessions) session->CancelSteps();
   for (const auto& [handle, session] : sessions) session->Close().IgnoreError();
   health_.reset();
 }
@@ -251,8 +252,11 @@ absl::Status Master::Reset(const CallOptions& options, const tensorflow::ResetRe
     recorded.swap(recorded_);
   }
   absl::Status closed;
+  // All end their steps during one and the same time.
+  for (const auto& [handle, session] : sessions) session->CancelSteps();
+  const absl::Time end = MonotonicNow() + kClosePatience;
   for (const auto& [handle, session] : sessions) {
-    closed.Update(session->Close(kClosePatience));
+    closed.Update(session->Close(std::max(end - MonotonicNow(), absl::ZeroDuration())));
     recorded.insert(handle);
   }
   if (options_.journal != nullptr) {

@@ -567,6 +567,16 @@ absl::Status MasterSession::AwaitSteps(absl::Time end) {
                                   ", where they end once their kernels return");
 }
 
+void MasterSession::CancelSteps() {
+  {
+    MutexLock lock(steps_mu_);
+    closing_ = true;
+  }
+  for (const auto& step : RunningSteps(absl::InfiniteFuture())) {
+    step->Fail(absl::CancelledError("Step was cancelled by an explicit call to `Session::Close()`."));
+  }
+}
+
 absl::Status MasterSession::Close(absl::Duration patience) {
   absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs;
   {
@@ -575,13 +585,7 @@ absl::Status MasterSession::Close(absl::Duration patience) {
     closed_ = true;
     partial_runs_.swap(partial_runs);
   }
-  {
-    MutexLock lock(steps_mu_);
-    closing_ = true;
-  }
-  for (const auto& step : RunningSteps(absl::InfiniteFuture())) {
-    step->Fail(absl::CancelledError("Step was cancelled by an explicit call to `Session::Close()`."));
-  }
+  CancelSteps();
   for (const auto& [handle, run] : partial_runs) Ended(*run->step(), absl::OkStatus());
   partial_runs.clear();
   absl::Status status = AwaitSteps(MonotonicNow() + patience);

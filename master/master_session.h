@@ -63,7 +63,9 @@ class MasterSession {
                             tensorflow::MakeCallableResponse* response);
   absl::StatusOr<RunStepResult> RunCallable(const CallOptions& call, const RunCallableArgs& args);
   absl::Status ReleaseCallable(int64_t handle);
-  // Fails running steps, waits for them, and deregisters the graph on every task. Later calls return
+  // Fails running steps and rejects new ones.
+  void CancelSteps();
+  // CancelSteps, then waits for them, and deregisters the graph on every task. Later calls return
   // FAILED_PRECONDITION. DEADLINE_EXCEEDED names the tasks on which steps still run after `patience`, and the kernels
   // there that ignore the cancellation; they end later, without effect on others.
   absl::Status Close(absl::Duration patience = absl::InfiniteDuration());

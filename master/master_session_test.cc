@@ -14,6 +14,7 @@
 namespace weir {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kTask[] = "/job:worker/replica:0/task:0";
@@ -31,6 +32,18 @@ class ForgetfulWorker : public FakeWorker {
   void Forget() { known_.clear(); }
   int registrations() const { return registrations_; }
 
+  void GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
+                         DoneCallback done) override {
+    for (const int64_t step_id : request->step_id()) {
+      StepWait* const wait = response->add_wait();
+      wait->set_step_id(step_id);
+      wait->set_node("late");
+      wait->set_op("Stubborn");
+      wait->set_device("the device");
+      wait->set_shared_object("queue 'q'");
+    }
+    done(absl::OkStatus());
+  }
   void RegisterGraphAsync(const CallOptions&, std::shared_ptr<const RegisterGraphArgs>,
                           ResultCallback<std::string> done) override {
     known_ = absl::StrCat("graph", ++registrations_);
@@ -130,14 +143,16 @@ TEST_F(MasterSessionTest, PartialRunsEndWithoutTheirSession) {
   EXPECT_THAT(RunStep(), IsOk());
 }
 
-TEST_F(MasterSessionTest, CloseNamesTheTaskWhoseStepIgnoresIt) {
+TEST_F(MasterSessionTest, CloseNamesTheTaskAndTheKernelThatIgnoreIt) {
   std::promise<ForgetfulWorker::ResultCallback<RunGraphResult>> running;
   pool_.worker->run_graph = [&](const CallOptions&, const RunGraphArgs&, auto done) {
     running.set_value(std::move(done));
   };
   auto step = std::async(std::launch::async, [this] { return RunStep(); });
   const auto finish = running.get_future().get();
-  EXPECT_THAT(session_->Close(absl::Milliseconds(20)), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTask)));
+  EXPECT_THAT(session_->Close(absl::Milliseconds(20)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr(kTask), HasSubstr("in node 'late' (Stubborn) on the device at queue 'q'"))));
   finish(errors::Cancelled("at last"));
   EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("Session::Close()")));
 }

@@ -1,8 +1,10 @@
-// Tests of sessions that a master takes over from its predecessor's journal.
+// Tests of sessions that a master takes over from its predecessor's journal, and of Reset.
 #include "master/master.h"
 
+#include <latch>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/transport/fake_worker_testing.h"
@@ -39,6 +41,25 @@ class CountingPool : public WorkerPool {
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view) override { return worker; }
 };
 
+CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
+
+tensorflow::CreateSessionRequest Request(const std::string& op = "Identity") {
+  tensorflow::CreateSessionRequest request;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      absl::StrCat(R"(
+    versions { producer: 1882 }
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "y" op: ")",
+                   op, R"(" input: "x" attr { key: "T" value { type: DT_FLOAT } } })"),
+      request.mutable_graph_def()));
+  return request;
+}
+
+absl::Status RunStep(Master& master, const std::string& handle) {
+  RunStepArgs args{.session_handle = handle, .feeds = {{"x:0", AsScalar<float>(1)}}, .fetches = {"y:0"}};
+  return master.RunStep(Soon(), args).status();
+}
+
 class MasterAdoptionTest : public ::testing::Test {
  protected:
   MasterAdoptionTest() {
@@ -55,28 +76,12 @@ class MasterAdoptionTest : public ::testing::Test {
     options_.journal = journal_.get();
     master_ = std::make_unique<Master>(options_);
   }
-  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
-
-  static tensorflow::CreateSessionRequest Request(const std::string& op = "Identity") {
-    tensorflow::CreateSessionRequest request;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        absl::StrCat(R"(
-      versions { producer: 1882 }
-      node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
-      node { name: "y" op: ")",
-                     op, R"(" input: "x" attr { key: "T" value { type: DT_FLOAT } } })"),
-        request.mutable_graph_def()));
-    return request;
-  }
   std::string Create() {
     tensorflow::CreateSessionResponse response;
     EXPECT_THAT(master_->CreateSession(Soon(), Request(), &response), IsOk());
     return response.session_handle();
   }
-  absl::Status RunStep(const std::string& handle) {
-    RunStepArgs args{.session_handle = handle, .feeds = {{"x:0", AsScalar<float>(1)}}, .fetches = {"y:0"}};
-    return master_->RunStep(Soon(), args).status();
-  }
+  absl::Status RunStep(const std::string& handle) { return weir::RunStep(*master_, handle); }
 
   MemoryDisk disk_;
   OpRegistry ops_;
@@ -162,6 +167,37 @@ TEST_F(MasterAdoptionTest, SessionsThatNobodyClaimsAreDropped) {
   ASSERT_THAT(RunStep(claimed), IsOk());
   const std::string created = Create();
   EXPECT_THAT(journal_->Handles(), ::testing::UnorderedElementsAre(claimed, created));
+}
+
+// Each session's step ends once the steps of both are cancelled.
+TEST(MasterResetTest, SessionsEndTheirStepsAtTheSameTime) {
+  OpRegistry ops;
+  KernelRegistry kernels;
+  ASSERT_THAT(RegisterAllOps(ops), IsOk());
+  ASSERT_THAT(RegisterAllKernels(kernels), IsOk());
+  constexpr int kSessions = 2;
+  std::latch begun(kSessions), cancelled(kSessions);
+  CountingPool pool;
+  pool.worker->run_graph = [&](const CallOptions& call, const RunGraphArgs&, auto done) {
+    begun.count_down();
+    absl::Notification is_cancelled;
+    const auto token = call.cancellation->Register([&] { is_cancelled.Notify(); });
+    if (token != CancellationManager::kInvalidToken) is_cancelled.WaitForNotification();
+    cancelled.arrive_and_wait();
+    done(call.cancellation->status());
+  };
+  Master master({.local_task = kTask, .workers = &pool, .ops = &ops, .kernels = &kernels});
+  std::vector<std::thread> steps;
+  for (int i = 0; i < kSessions; ++i) {
+    tensorflow::CreateSessionResponse response;
+    ASSERT_THAT(master.CreateSession({}, Request(), &response), IsOk());
+    steps.emplace_back([&master, handle = response.session_handle()] { RunStep(master, handle).IgnoreError(); });
+  }
+  begun.wait();
+  tensorflow::ResetRequest request;
+  tensorflow::ResetResponse response;
+  EXPECT_THAT(master.Reset({}, request, &response), IsOk());
+  for (std::thread& step : steps) step.join();
 }
 
 }  // namespace
