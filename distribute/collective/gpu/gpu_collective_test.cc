@@ -109,6 +109,15 @@ TEST_P(GpuCollectiveTest, RanksMayCallInAnyOrder) {
   EXPECT_EQ(group.member(0).broken(), 0);
 }
 
+TEST_P(GpuCollectiveTest, AMemberThatWasReleasedWhileIdleJoinsAgain) {
+  SimulatedGpuGroup group(3, GetParam());
+  ExpectWorks(group, 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    group.Recreate(rank);
+    ExpectWorks(group, rank + 1);
+  }
+}
+
 TEST_P(GpuCollectiveTest, RanksThatDisagreeAreNamedOnEveryRank) {
   SimulatedGpuGroup group(3, GetParam());
   AllReduceCalls calls(3, 8, 1);

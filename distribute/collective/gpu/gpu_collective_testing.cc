@@ -49,6 +49,15 @@ GpuTestGroup::GpuTestGroup(std::vector<std::shared_ptr<GpuRuntime>> runtimes,
 
 GpuTestGroup::~GpuTestGroup() { members_.clear(); }
 
+void GpuTestGroup::Recreate(int rank) {
+  GpuGroupMember::Options options = members_[rank]->options();
+  options.broken = members_[rank]->generation();
+  members_[rank].reset();
+  auto member = GpuGroupMember::Create(std::move(options));
+  ASSERT_THAT(member, IsOk());
+  members_[rank] = *std::move(member);
+}
+
 void GpuTestGroup::Start(int rank, const CollectiveCall& call, Collective::DoneCallback done) {
   GpuDevice& gpu = *devices_[rank];
   const bool in_place = call.input == call.output && !NeedsOwnInput(call.kind);

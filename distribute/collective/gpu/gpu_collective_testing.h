@@ -25,6 +25,8 @@ class GpuTestGroup : public CollectiveTestGroup {
   // One rank's side. `done` runs when the output is on the host.
   void Start(int rank, const CollectiveCall& call, Collective::DoneCallback done);
   GpuGroupMember& member(int rank) { return *members_[rank]; }
+  // As when a member that was idle is released and created again.
+  void Recreate(int rank);
 
  private:
   const std::unique_ptr<WorkQueue> work_queue_;

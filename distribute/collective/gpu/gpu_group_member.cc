@@ -50,6 +50,11 @@ absl::StatusOr<std::unique_ptr<GpuGroupMember>> GpuGroupMember::Create(Options o
 
 GpuGroupMember::GpuGroupMember(Options options, std::shared_ptr<GpuStream> stream)
     : options_(std::move(options)), stream_(std::move(stream)) {
+  {
+    MutexLock lock(state_->mu);
+    state_->generation = options_.broken;
+    state_->Break(options_.broken, errors::Aborted("The GPU has left the communicator, which was idle"));
+  }
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -61,6 +66,11 @@ GpuGroupMember::~GpuGroupMember() {
     state_->changed.notify_all();
   }
   thread_.join();
+}
+
+int64_t GpuGroupMember::generation() const {
+  MutexLock lock(state_->mu);
+  return state_->generation;
 }
 
 int64_t GpuGroupMember::broken() const {

@@ -33,6 +33,7 @@ class GpuGroupMember {
     GpuDevice* device = nullptr;  // outlives the member
     std::shared_ptr<GpuCollectiveLibrary> library;
     int rank = 0, size = 1;
+    int64_t broken = 0;                             // generations up to this one belong to an earlier member
     absl::Duration setup_limit = absl::Minutes(2);  // for the ranks to connect
     // After an error from the library, how long to wait for a more specific one, such as which task has died.
     absl::Duration reason_limit = absl::Seconds(1);
@@ -50,7 +51,9 @@ class GpuGroupMember {
   ~GpuGroupMember();
 
   const Options& options() const { return options_; }
-  // The latest generation that this rank knows to be broken.
+  // The latest generation that this rank knows.
+  int64_t generation() const;
+  // The latest one that it knows to be broken.
   int64_t broken() const;
   // On rank 0, once all ranks are present for an operation; `broken` is the maximum that any of them reports.
   absl::StatusOr<Turn> NextTurn(int64_t broken);

@@ -168,27 +168,14 @@ std::shared_ptr<GpuCollectiveLibrary> TaskCollectives::LibraryOf(const GpuDevice
 absl::StatusOr<std::shared_ptr<GpuGroupMember>> TaskCollectives::GpuMemberOf(const std::string& leader,
                                                                              const FormedGroup& group, int rank,
                                                                              GpuDevice& gpu) {
-  std::vector<std::shared_ptr<GpuGroupMember>> unused;  // destroyed with no lock held
-  MutexLock lock(mu_);
-  std::erase_if(retired_places_, [&unused](std::shared_ptr<GpuGroupMember>& retired) {
-    if (retired.use_count() > 1) return false;
-    unused.push_back(std::move(retired));
-    return true;
-  });
   const std::shared_ptr<GpuCollectiveLibrary> library = LibraryOf(gpu);
   if (library == nullptr || library->name() != group.members[rank].gpu.library) {
     return errors::Internal("The collective leader ", leader, " says that ", gpu.name(), " has the library '",
                             group.members[rank].gpu.library, "', which it has not said of itself");
   }
-  GpuPlace& place = gpu_places_[{GroupId(leader, group.key), gpu.name()}];
-  if (place.member != nullptr && place.formation == group.formation) return place.member;
-  if (place.member != nullptr) retired_places_.push_back(std::exchange(place.member, nullptr));
-  ASSIGN_OR_RETURN(
-      place.member,
-      GpuGroupMember::Create(
-          {.device = &gpu, .library = library, .rank = rank, .size = static_cast<int>(group.members.size())}));
-  place.formation = group.formation;
-  return place.member;
+  return gpu_members_.Find(
+      {.leader = leader, .group = group.key, .device = gpu.name()}, group.formation,
+      {.device = &gpu, .library = library, .rank = rank, .size = static_cast<int>(group.members.size())});
 }
 
 void TaskCollectives::LogGpuFallback(const GpuDevice& gpu, const absl::Status& reason) {

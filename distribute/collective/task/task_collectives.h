@@ -13,6 +13,7 @@
 #include "core/threads/work_queue.h"
 #include "distribute/collective/collective_group.h"
 #include "distribute/collective/gpu/gpu_group_member.h"
+#include "distribute/collective/gpu/gpu_member_table.h"
 #include "distribute/collective/group_table.h"
 #include "distribute/collective/instance_table.h"
 #include "distribute/collective/step_exchanges.h"
@@ -66,8 +67,7 @@ class TaskCollectives {
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
   // The library that serves the device; null for other devices, and if there is none.
   std::shared_ptr<GpuCollectiveLibrary> LibraryOf(const GpuDevice& gpu) const;
-  // The GPU's membership in a group whose members all have its library. Kept until the group forms again. Callers keep
-  // it no longer than their call.
+  // The GPU's membership in a group whose members all have its library. Callers keep it no longer than their call.
   absl::StatusOr<std::shared_ptr<GpuGroupMember>> GpuMemberOf(const std::string& leader, const FormedGroup& group,
                                                               int rank, GpuDevice& gpu);
   // Logs, once per task, that GPU collectives run on the host, and why.
@@ -80,22 +80,17 @@ class TaskCollectives {
 
  private:
   using GroupId = std::pair<std::string, int32_t>;  // leader and key
-  struct GpuPlace {
-    uint64_t formation = 0;
-    std::shared_ptr<GpuGroupMember> member;
-  };
 
   const Options options_;
   GroupTable groups_;
   InstanceTable instances_;
   StepSequences sequences_;
   StepExchanges exchanges_;
+  GpuMemberTable gpu_members_;
   Mutex mu_;
   bool has_said_ GUARDED_BY(mu_) = false;
   absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
   absl::flat_hash_map<GroupId, std::shared_ptr<const FormedGroup>> known_ GUARDED_BY(mu_);
-  absl::flat_hash_map<std::pair<GroupId, std::string>, GpuPlace> gpu_places_ GUARDED_BY(mu_);  // by device too
-  std::vector<std::shared_ptr<GpuGroupMember>> retired_places_ GUARDED_BY(mu_);                // until they are unused
 };
 
 }  // namespace weir
