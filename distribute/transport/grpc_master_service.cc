@@ -128,7 +128,7 @@ void GrpcMasterService::RunStep(ServerCall* call) {
     return requests_.RunOnce(wire->args.request_id, "RunStep", call->options(), run);
   });
   if (response.ok()) return call->Finish(*response);
-  wire->store_errors_in_response_body ? call->Finish(EncodeRunStepError(response.status()))
+  wire->store_errors_in_response_body ? call->FinishWithError(EncodeRunStepError(response.status()))
                                       : call->Fail(response.status());
 }
 

@@ -1,5 +1,7 @@
 #include "distribute/transport/grpc_server.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <chrono>
 #include <utility>
@@ -35,6 +37,23 @@ constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 constexpr int kReservedThreads = 2;
+// Freed blocks of malloc are kept for the next message. A rejected request, which may come from anybody, leaves none.
+constexpr size_t kLargeRequest = 32 << 20;
+
+// Owned by all that hold parts of a large request: the last one returns the memory to the system if it was rejected.
+class LargeRequest {
+ public:
+  LargeRequest() = default;
+  ~LargeRequest() {
+    if (is_rejected_) malloc_trim(0);
+  }
+  LargeRequest(const LargeRequest&) = delete;
+
+  void Reject() { is_rejected_ = true; }
+
+ private:
+  std::atomic<bool> is_rejected_{false};
+};
 
 }  // namespace
 
@@ -200,8 +219,14 @@ class UnaryCall final : public ServerCall {
 
   void Fail(const absl::Status& status) override {
     Core* core = core_;
+    if (large_ != nullptr) large_->Reject();
     responder_.FinishWithError(ToGrpcStatus(status), &finished_);
     core->HandlerEnds();
+  }
+
+  void FinishWithError(const grpc::ByteBuffer& response) override {
+    if (large_ != nullptr) large_->Reject();
+    Finish(response);
   }
 
  private:
@@ -245,6 +270,8 @@ class UnaryCall final : public ServerCall {
       delete this;  // shut down before a call arrived; gRPC drops the other events
       return;
     }
+    if (request_.Length() >= kLargeRequest) large_ = std::make_shared<LargeRequest>();
+    const std::shared_ptr<LargeRequest> large = large_;  // until the handler, which decodes it, has returned
     AnswerAboutPings(&context_);
     may_come_again_ = !IsWeirs(context_);
     switch (core_->HandlerStarts()) {
@@ -282,6 +309,7 @@ class UnaryCall final : public ServerCall {
 
   Core* const core_;
   const int index_;
+  std::shared_ptr<LargeRequest> large_;  // null for others; destroyed after the request
   grpc::ServerContext context_;
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;

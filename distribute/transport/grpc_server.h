@@ -33,6 +33,8 @@ class ServerCall {
   virtual CallOptions options() = 0;
   virtual void Finish(const grpc::ByteBuffer& response) = 0;
   virtual void Fail(const absl::Status& status) = 0;
+  // As Fail, for a response that carries the error itself.
+  virtual void FinishWithError(const grpc::ByteBuffer& response) { Finish(response); }
   // Runs `work`, which may take long: inline, unless others wait for this thread; else soon, on another thread.
   virtual void RunLong(std::function<void()> work) { work(); }
 

@@ -1,6 +1,8 @@
 // Requests that mean harm, to every method of both services: a clear error, and the server goes on.
 #include <google/protobuf/text_format.h>
 
+#include "absl/time/clock.h"
+#include "core/clock.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 #include "tests/hostile/hostile_server.h"
@@ -202,6 +204,40 @@ TEST_F(HostileRequest, Workers) {
                                                 "session_handle: 's' server_def { job_name: 'nope' task_index: -1 "
                                                 "cluster { job { name: 'worker' tasks { key: 0 value: 'junk' } } } }")),
               AnyOf(IsOk(), IsClearError()));
+}
+
+// Whoever sends them costs the server no memory for good: of requests that are no messages, and of steps of a session
+// that is not there.
+TEST_F(HostileRequest, LargeOnesThatAreRejectedLeaveNoMemory) {
+  constexpr size_t kBytes = 256 << 20;
+  patience_ = absl::Minutes(1);
+  const auto step = [](bool errors_in_body) {
+    tensorflow::RunStepRequest request;
+    request.set_session_handle("nope");
+    request.set_store_errors_in_response_body(errors_in_body);
+    tensorflow::NamedTensorProto& feed = *request.add_feed();
+    feed.set_name("x:0");
+    feed.mutable_tensor()->set_dtype(tensorflow::DT_FLOAT);
+    feed.mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(kBytes / sizeof(float));
+    feed.mutable_tensor()->mutable_tensor_content()->resize(kBytes);
+    return request.SerializeAsString();
+  };
+  const auto send_all = [&] {
+    EXPECT_THAT(Call("MasterService/CreateSession", std::string(kBytes, '\xff')), IsClearError());
+    EXPECT_THAT(Call("MasterService/RunStep", step(false)), IsClearError());
+    EXPECT_THAT(Call("MasterService/RunStep", step(true)), IsOk());
+  };
+  send_all();  // gRPC keeps the buffers of a request or two
+  const int64_t before = ResidentBytes();
+  for (int i = 0; i < 3; ++i) send_all();
+  // The memory is returned after the answer.
+  const absl::Time end = MonotonicNow() + absl::Seconds(30);
+  int64_t grown = 0;
+  do {
+    absl::SleepFor(absl::Milliseconds(5));
+    grown = ResidentBytes() - before;
+  } while (grown > static_cast<int64_t>(kBytes / 4) && MonotonicNow() < end);
+  EXPECT_LT(grown, static_cast<int64_t>(kBytes / 4));
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 
 #include "absl/time/clock.h"
 #include "tensorflow/core/protobuf/master.pb.h"
+#include "tests/soak/process_usage.h"
 
 namespace weir {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr char kGraph[] = R"(
   versions { producer: 1882 }
   node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -49,7 +49,7 @@ void HostileServer::TearDown() {
 absl::Status HostileServer::Call(const std::string& method, const std::string& request, std::string* response) {
   ++calls_;
   grpc::ClientContext context;
-  context.set_deadline(ToGrpcDeadline(MonotonicNow() + kPatience));
+  context.set_deadline(ToGrpcDeadline(MonotonicNow() + patience_));
   context.set_wait_for_ready(calls_ == 1);
   grpc::CompletionQueue queue;
   auto call = stub_->PrepareUnaryCall(&context, "/tensorflow." + method, BufferOf(request), &queue);
@@ -110,6 +110,12 @@ absl::Status HostileServer::RunGoodStep(const std::string& session) {
   tensorflow::RunStepResponse response;
   RETURN_IF_ERROR(Master("RunStep", request, &response));
   return response.tensor_size() == 1 ? absl::OkStatus() : errors::Internal("The step fetched nothing");
+}
+
+int64_t HostileServer::ResidentBytes() const {
+  const absl::StatusOr<ProcessUsage> usage = UsageOf(cluster_->pid("worker", 0));
+  EXPECT_THAT(usage, IsOk());
+  return usage.ok() ? usage->resident_bytes : 0;
 }
 
 testing::Matcher<absl::Status> IsClearError() {

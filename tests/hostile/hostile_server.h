@@ -32,12 +32,15 @@ class HostileServer : public testing::Test {
   // A session with x fed and y = x + x, empty when there is none to be had.
   std::string OpenSession();
   absl::Status RunGoodStep(const std::string& session);
+  // Of the first task.
+  int64_t ResidentBytes() const;
 
  protected:
   void SetUp() override;
   void TearDown() override;
 
   int calls_ = 0;
+  absl::Duration patience_ = absl::Seconds(20);  // for an answer
 
  private:
   std::unique_ptr<ProcessCluster> cluster_;
