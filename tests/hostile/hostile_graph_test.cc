@@ -7,6 +7,8 @@
 namespace weir {
 namespace {
 
+using ::testing::HasSubstr;
+
 using HostileGraph = HostileServer;
 
 std::string Attr(const std::string& name, const std::string& value) {
@@ -210,6 +212,97 @@ TEST_F(HostileGraph, AnEndlessLoopOfFunctionsEndsWithItsStep) {
   tensorflow::CloseSessionRequest close;
   close.set_session_handle(session.session_handle());
   EXPECT_THAT(Master("CloseSession", close), IsOk());
+}
+
+// The master's words, which tell its deadline from that of the test's call.
+constexpr char kTimedOut[] = "Timed out waiting for notification";
+
+// A step with a limit of a second ends soon after it.
+class HostileFunctions : public HostileServer {
+ protected:
+  HostileFunctions() { patience_ = absl::Minutes(1); }
+  absl::Status RunForASecond(const tensorflow::GraphDef& graph) {
+    tensorflow::CreateSessionRequest create;
+    *create.mutable_graph_def() = graph;
+    create.mutable_graph_def()->mutable_versions()->set_producer(1882);
+    tensorflow::CreateSessionResponse session;
+    RETURN_IF_ERROR(Master("CreateSession", create, &session));
+    tensorflow::RunStepRequest run;
+    run.set_session_handle(session.session_handle());
+    run.add_fetch("bad:0");
+    run.mutable_options()->set_timeout_in_ms(1000);
+    const absl::Status status = Master("RunStep", run);
+    tensorflow::CloseSessionRequest close;
+    close.set_session_handle(session.session_handle());
+    EXPECT_THAT(Master("CloseSession", close), IsOk());
+    return status;
+  }
+  // Adds function `name`, which calls the callees one after the other.
+  static void AddFunction(const std::string& name, const std::vector<std::string>& callees,
+                          tensorflow::GraphDef* graph) {
+    tensorflow::FunctionDef& function = *graph->mutable_library()->add_function();
+    function.mutable_signature()->set_name(name);
+    const auto add_arg = [](const std::string& arg_name, tensorflow::OpDef::ArgDef* arg) {
+      arg->set_name(arg_name);
+      arg->set_type(tensorflow::DT_FLOAT);
+    };
+    add_arg("x", function.mutable_signature()->add_input_arg());
+    add_arg("y", function.mutable_signature()->add_output_arg());
+    std::string value = "x";
+    for (size_t i = 0; i < callees.size(); ++i) {
+      tensorflow::NodeDef& node = *function.add_node_def();
+      node.set_name(absl::StrCat("n", i));
+      node.set_op(callees[i]);
+      node.add_input(value);
+      if (callees[i] == "Neg") (*node.mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
+      value = absl::StrCat("n", i, ":y:0");
+    }
+    (*function.mutable_ret())["y"] = value;
+  }
+  // "bad" calls the function with 1.
+  static void AddCall(const std::string& function, tensorflow::GraphDef* graph) {
+    tensorflow::GraphDef one;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kOne, &one));
+    graph->MergeFrom(one);
+    tensorflow::NodeDef& call = *graph->add_node();
+    call.set_name("bad");
+    call.set_op(function);
+    call.add_input("a");
+  }
+};
+
+TEST_F(HostileFunctions, ThatDoubleFortyTimesEndWithTheirStep) {
+  tensorflow::GraphDef graph;
+  AddFunction("F0", {"Neg", "Neg"}, &graph);
+  for (int i = 1; i < 40; ++i) {
+    const std::string callee = absl::StrCat("F", i - 1);
+    AddFunction(absl::StrCat("F", i), {callee, callee}, &graph);
+  }
+  AddCall("F39", &graph);
+  EXPECT_THAT(RunForASecond(graph), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut)));
+  EXPECT_LT(ResidentBytes(), int64_t{2} << 30);
+}
+
+TEST_F(HostileFunctions, InAChainOfAHundredThousandEndWithTheirStep) {
+  tensorflow::GraphDef graph;
+  AddFunction("F0", {"Neg"}, &graph);
+  for (int i = 1; i < 100'000; ++i) AddFunction(absl::StrCat("F", i), {absl::StrCat("F", i - 1)}, &graph);
+  AddCall("F99999", &graph);
+  EXPECT_THAT(RunForASecond(graph), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut)));
+  EXPECT_LT(ResidentBytes(), int64_t{2} << 30);
+}
+
+TEST_F(HostileFunctions, AGraphOfNineHundredThousandNodesIsPreparedWithinItsStep) {
+  tensorflow::GraphDef graph;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kOne, &graph));
+  for (int i = 0; i < 900'000; ++i) {
+    tensorflow::NodeDef& node = *graph.add_node();
+    node.set_name(i == 899'999 ? "bad" : absl::StrCat("n", i));
+    node.set_op("Neg");
+    node.add_input(i == 0 ? "a" : absl::StrCat("n", i - 1));
+    (*node.mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
+  }
+  EXPECT_THAT(RunForASecond(graph), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut)));
 }
 
 }  // namespace
