@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/memory/memory_info.h"
+#include "core/threads/low_priority.h"
 
 namespace weir {
 namespace {
@@ -29,8 +30,9 @@ bool IsExclusive(Variable& variable) {
 // A buffer like the variable's: the spare one if a snapshot holds the variable's.
 absl::StatusOr<Tensor> NewBuffer(Variable& variable, Allocator* allocator, bool for_snapshot) {
   const Tensor& value = *variable.tensor();
-  Tensor* const spare = variable.spare();
-  if (for_snapshot && Fits(*spare, value) && spare->RefCountIsOne()) return std::exchange(*spare, Tensor());
+  if (for_snapshot) {
+    if (Tensor spare = variable.spare().Take(); Fits(spare, value)) return spare;
+  }
   return Tensor::Allocate(allocator, value.dtype(), value.shape());
 }
 
@@ -46,6 +48,22 @@ absl::StatusOr<Tensor> NewBufferOrGiveUp(Variable& variable, Allocator* allocato
 
 }  // namespace
 
+void BufferSlot::Offer(Tensor buffer) {
+  const int64_t bytes = buffer.TotalBytes();
+  auto offered = std::make_unique<Tensor>(std::move(buffer));
+  Tensor* none = nullptr;
+  if (!held_.compare_exchange_strong(none, offered.get(), std::memory_order_acq_rel)) return;
+  offered.release();
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+Tensor BufferSlot::Take() {
+  const std::unique_ptr<Tensor> held(held_.exchange(nullptr, std::memory_order_acq_rel));
+  if (held == nullptr) return Tensor();
+  bytes_.fetch_sub(held->TotalBytes(), std::memory_order_relaxed);
+  return std::move(*held);
+}
+
 // An assignment through a reference sets the tensor alone.
 std::string Variable::DebugString() const {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -55,7 +73,7 @@ std::string Variable::DebugString() const {
 
 int64_t Variable::MemoryUsed() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return tensor_.buffer() != nullptr ? tensor_.TotalBytes() + spare_.TotalBytes() : 0;
+  return tensor_.buffer() != nullptr ? tensor_.TotalBytes() + spare_.bytes() : 0;
 }
 
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {
@@ -97,12 +115,8 @@ absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocat
 std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator) {
   const auto reuse = [weak = std::weak_ptr<Variable>(variable)](Tensor buffer) {
     const std::shared_ptr<Variable> variable = weak.lock();
-    if (variable == nullptr) return;
-    const std::lock_guard<std::mutex> lock(*variable->mutex());
-    const bool is_wanted = variable->is_overwritten() && variable->spare()->buffer() == nullptr;
-    if (is_wanted && buffer.RefCountIsOne() && Fits(buffer, *variable->tensor())) {
-      *variable->spare() = std::move(buffer);
-    }
+    if (variable == nullptr || !variable->is_overwritten() || !buffer.RefCountIsOne()) return;
+    variable->spare().Offer(std::move(buffer));
   };
   auto snapshot = std::make_shared<SharedVariableSnapshot>(*variable->tensor(), allocator, reuse);
   variable->set_snapshot(snapshot);
@@ -116,8 +130,11 @@ absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
     const std::lock_guard<std::mutex> lock(*variable.mutex());
     const Tensor& value = *variable.tensor();
     if (!variable.is_initialized() || !variable.is_overwritten() || value.NumElements() == 0) return absl::OkStatus();
-    if (!IsPlainType(value.dtype()) || Fits(*variable.spare(), value)) return absl::OkStatus();
-    *variable.spare() = Tensor();
+    if (!IsPlainType(value.dtype())) return absl::OkStatus();
+    if (Tensor spare = variable.spare().Take(); Fits(spare, value)) {
+      variable.spare().Offer(std::move(spare));
+      return absl::OkStatus();
+    }
     dtype = value.dtype();
     shape = value.shape();
   }
@@ -128,10 +145,14 @@ absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
                                      kMemoryMargin, " are left to others");
   }
   ASSIGN_OR_RETURN(Tensor spare, Tensor::Allocate(allocator, dtype, shape));
-  // By touching them, not by one system call: that would hold the lock that page faults of other threads need.
-  for (int64_t at = 0; at < bytes; at += kPage) static_cast<volatile char*>(spare.raw_data())[at] = 0;
+  // Only this at low priority: a thread that holds the variable's lock must not wait for a processor.
+  RETURN_IF_ERROR(RunAtLowPriority([&] {
+    // By touching them, not by one system call: that would hold the lock that page faults of other threads need.
+    for (int64_t at = 0; at < bytes; at += kPage) static_cast<volatile char*>(spare.raw_data())[at] = 0;
+    return absl::OkStatus();
+  }));
   const std::lock_guard<std::mutex> lock(*variable.mutex());
-  if (variable.spare()->buffer() == nullptr && Fits(spare, *variable.tensor())) *variable.spare() = std::move(spare);
+  if (Fits(spare, *variable.tensor())) variable.spare().Offer(std::move(spare));
   return absl::OkStatus();
 }
 

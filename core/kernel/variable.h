@@ -14,6 +14,25 @@
 
 namespace weir {
 
+// Holds one buffer, or none. Thread-safe, and no call waits for another: a thread of the lowest priority fills it.
+class BufferSlot {
+ public:
+  BufferSlot() = default;
+  ~BufferSlot() { Take(); }
+  BufferSlot(const BufferSlot&) = delete;
+  BufferSlot& operator=(const BufferSlot&) = delete;
+
+  // Releases `buffer` if the slot has one already.
+  void Offer(Tensor buffer);
+  // Without a buffer if the slot is empty.
+  Tensor Take();
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<Tensor*> held_{nullptr};  // owned
+  std::atomic<int64_t> bytes_{0};
+};
+
 // A tensor with a mutex.
 // - Readers that keep the value take a copy (a reference to its buffer) under the lock.
 // - An update of a resource variable whose buffer is shared writes to a new buffer (copy on write), so readers and
@@ -41,12 +60,12 @@ class Variable : public Resource {
   // Guarded by mutex(), like all that follow. The newest snapshot, if it still exists.
   std::shared_ptr<SharedVariableSnapshot> snapshot() const { return snapshot_.lock(); }
   void set_snapshot(const std::shared_ptr<SharedVariableSnapshot>& snapshot) { snapshot_ = snapshot; }
-  // A buffer, already faulted in, for an update that leaves the old one to a snapshot. Without a buffer if there is
-  // none.
-  Tensor* spare() { return &spare_; }
+
+  // Not guarded. A buffer, already faulted in, for an update that leaves the old one to a snapshot.
+  BufferSlot& spare() { return spare_; }
   // Whether there was an update of all elements, so that a snapshot will need a spare buffer.
-  bool is_overwritten() const { return is_overwritten_; }
-  void set_is_overwritten() { is_overwritten_ = true; }
+  bool is_overwritten() const { return is_overwritten_.load(std::memory_order_relaxed); }
+  void set_is_overwritten() { is_overwritten_.store(true, std::memory_order_relaxed); }
 
  private:
   const DataType dtype_;
@@ -55,8 +74,8 @@ class Variable : public Resource {
   Tensor tensor_;
   std::atomic<bool> initialized_{false};
   std::weak_ptr<SharedVariableSnapshot> snapshot_;
-  Tensor spare_;
-  bool is_overwritten_ = false;
+  BufferSlot spare_;
+  std::atomic<bool> is_overwritten_{false};
 };
 
 // Makes the buffer of `variable`, whose lock the caller holds, writable in place: waits for its brief readers, then
@@ -76,8 +95,8 @@ absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocat
 // A snapshot of the current value, which is plain and in host memory. The caller holds the lock.
 std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator);
 
-// Gives the variable a spare buffer if the next snapshot will need one, and touches each of its pages, so that no
-// update does. Locks the variable only briefly. RESOURCE_EXHAUSTED if memory is short.
+// Gives the variable a spare buffer if the next snapshot will need one, and touches each of its pages, at low priority,
+// so that no update does. Locks the variable only briefly. RESOURCE_EXHAUSTED if memory is short.
 absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator);
 
 }  // namespace weir

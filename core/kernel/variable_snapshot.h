@@ -1,15 +1,15 @@
 // The value of a variable at one moment, for a checkpoint that is written while updates go on.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "core/memory/allocator.h"
-#include "core/mutex.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
+#include "core/threads/cancellation.h"
 
 namespace weir {
 
@@ -18,16 +18,19 @@ class VariableSnapshot {
   virtual ~VariableSnapshot() = default;
   virtual DataType dtype() const = 0;
   virtual const TensorShape& shape() const = 0;
-  // Copies `size` bytes from `offset` on to `to`. Ranges are read in ascending order, each once. May block. One thread.
-  // RESOURCE_EXHAUSTED if there was no memory to keep the value while updates went on.
-  virtual absl::Status Read(int64_t offset, int64_t size, char* to) = 0;
+  // Copies `size` bytes from `offset` on to `to`. Ranges are read in ascending order, each once. One thread. May block;
+  // returns the status of `cancellation` (may be nullptr) soon after it starts. RESOURCE_EXHAUSTED if there was no
+  // memory to keep the value while updates went on.
+  virtual absl::Status Read(int64_t offset, int64_t size, char* to, CancellationManager* cancellation) = 0;
 };
 
 // Of a plain value in host memory. Shares its buffer at first.
 // - An update of all elements leaves the buffer to the snapshot and writes to another (PrepareToOverwrite).
 // - An update of some elements first calls Preserve for them, then writes in place.
 // - Bytes that were read are kept no longer.
-// Thread-safe.
+// - Updates never wait for the reader, whose thread has the lowest priority, so there is no lock. The reader copies
+//   bytes that an update may be changing, then replaces those that were preserved meanwhile.
+// One thread reads; updates come from any threads, one at a time, with the variable locked.
 class SharedVariableSnapshot final : public VariableSnapshot {
  public:
   // `reuse` gets the buffer once all bytes are read. `allocator` provides the memory for Preserve, and outlives this.
@@ -36,42 +39,64 @@ class SharedVariableSnapshot final : public VariableSnapshot {
 
   DataType dtype() const override { return dtype_; }
   const TensorShape& shape() const override { return shape_; }
-  absl::Status Read(int64_t offset, int64_t size, char* to) override EXCLUDES(mu_);
+  absl::Status Read(int64_t offset, int64_t size, char* to, CancellationManager* cancellation) override;
 
-  // For updates, with the variable locked.
-  // Whether `value`, the variable's, has this snapshot's buffer.
-  bool Shares(const Tensor& value) const EXCLUDES(mu_);
+  // For updates. Whether `value`, the variable's, has this snapshot's buffer.
+  bool Shares(const Tensor& value) const;
   // The same, and nothing else refers to the buffer.
-  bool IsOnlyOtherHolderOf(const Tensor& value) EXCLUDES(mu_);
+  bool IsOnlyOtherHolderOf(const Tensor& value);
   // Keeps these bytes as they are. Without memory for them, gives the snapshot up: updates never fail because of it.
-  void Preserve(int64_t offset, int64_t size) EXCLUDES(mu_);
-  // Releases the value; reads fail with `why`.
-  void GiveUp(const absl::Status& why) EXCLUDES(mu_);
+  void Preserve(int64_t offset, int64_t size);
+  // From now on updates may change the buffer in place; reads fail with `why`.
+  void GiveUp(const absl::Status& why);
 
  private:
-  // Preserved bytes are kept in pieces of this size.
-  static constexpr int64_t kPiece = 4096;
-  static constexpr int64_t kSlab = 1 << 20;
+  // Preserved bytes are kept in pieces of this size: a row or a few.
+  static constexpr int64_t kPiece = 1024;
+  static constexpr int64_t kSlab = 2 << 20;  // a huge page
+  static constexpr uint32_t kPiecesInSlab = kSlab / kPiece;
 
-  struct FreeArray {
-    void operator()(char** array) const;
+  // Who may use value_: the reader, an update (for an instant), or nobody, since it is released.
+  enum class Holder { kReader, kUpdate, kNobody };
+
+  // The pieces that were preserved.
+  struct Pieces {
+    struct Free {
+      void operator()(uint32_t* array) const;
+    };
+    // For each piece of the value, how many pieces had been preserved with it; 0: it is not. Atomic.
+    std::unique_ptr<uint32_t[], Free> numbers;
+    std::unique_ptr<char*[]> slabs;  // hold the preserved pieces in that order
+    char* Piece(uint32_t number) const;
   };
 
-  char* NewPiece() REQUIRES(mu_);
+  // What GiveUp got; OK before.
+  absl::Status GivenUp() const;
+  // Replaces the bytes of preserved pieces in a copy of the value's.
+  void ReplacePreserved(int64_t offset, int64_t size, char* copy) const;
+  // The value, the first time; then an empty tensor.
+  Tensor Release();
+  Pieces* MakePieces();
+  // Memory for one more piece; nullptr if there is none.
+  char* NewPiece();
 
   const DataType dtype_;
   const TensorShape shape_;
   const int64_t size_;
+  const char* const data_;            // of the value
+  const TensorBuffer* const buffer_;  // the value's; only to be compared
   Allocator* const allocator_;
   const std::function<void(Tensor)> reuse_;
-  mutable Mutex mu_;
-  Tensor value_ GUARDED_BY(mu_);
-  absl::Status status_ GUARDED_BY(mu_);
-  int64_t read_ GUARDED_BY(mu_) = 0;  // bytes before this have been read
-  // Of each piece, the bytes that it had; nullptr if they are still in value_. Absent until the first Preserve.
-  std::unique_ptr<char*[], FreeArray> preserved_ GUARDED_BY(mu_);
-  std::vector<char*> slabs_ GUARDED_BY(mu_);
-  int64_t slab_used_ GUARDED_BY(mu_) = kSlab;
+  std::atomic<Holder> holder_{Holder::kReader};
+  Tensor value_;
+  std::atomic<int64_t> read_{0};  // bytes before this have been read
+  std::atomic<bool> is_given_up_{false};
+  absl::Status why_;  // set before is_given_up_
+  // Changed by the reader between its copy of bytes and its look at what was preserved, and by updates between
+  // preserving bytes and changing them: whichever is second sees what the other did before.
+  std::atomic<uint32_t> turn_{0};
+  std::atomic<Pieces*> pieces_{nullptr};  // owned; made by the first Preserve
+  uint32_t num_preserved_ = 0;            // of updates
 };
 
 }  // namespace weir

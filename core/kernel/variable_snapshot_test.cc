@@ -1,6 +1,8 @@
 #include "core/kernel/variable_snapshot.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -30,7 +32,7 @@ std::shared_ptr<Variable> MakeVariable(Tensor value) {
 
 absl::StatusOr<Tensor> ReadAll(VariableSnapshot& snapshot) {
   Tensor value(snapshot.dtype(), snapshot.shape());
-  RETURN_IF_ERROR(snapshot.Read(0, value.TotalBytes(), value.data<char>()));
+  RETURN_IF_ERROR(snapshot.Read(0, value.TotalBytes(), value.data<char>(), nullptr));
   return value;
 }
 
@@ -54,6 +56,15 @@ std::shared_ptr<SharedVariableSnapshot> Take(const std::shared_ptr<Variable>& va
                                              Allocator* allocator = CpuAllocator()) {
   const std::lock_guard<std::mutex> lock(*variable->mutex());
   return TakeSnapshot(variable, allocator);
+}
+
+// The spare buffer; nullptr if there is none.
+const void* Spare(Variable& variable) {
+  Tensor spare = variable.spare().Take();
+  if (spare.buffer() == nullptr) return nullptr;
+  const void* const data = spare.raw_data();
+  variable.spare().Offer(std::move(spare));
+  return data;
 }
 
 class NoMemory : public Allocator {
@@ -107,7 +118,7 @@ TEST(VariableSnapshotTest, AnyMixtureOfUpdatesAndReadsLeavesTheValue) {
         std::fill_n(expected.begin() + row * 100, 100, value);
       } else {
         const int64_t n = std::min<int64_t>(kept.TotalBytes() - at, random() % 9000);
-        ASSERT_THAT(snapshot->Read(at, n, kept.data<char>() + at), IsOk());
+        ASSERT_THAT(snapshot->Read(at, n, kept.data<char>() + at, nullptr), IsOk());
         at += n;
       }
     }
@@ -115,6 +126,38 @@ TEST(VariableSnapshotTest, AnyMixtureOfUpdatesAndReadsLeavesTheValue) {
     EXPECT_EQ(std::vector<float>(variable->tensor()->data<float>(), variable->tensor()->data<float>() + kElements),
               expected);
   }
+}
+
+// The reader may be anywhere when rows change, and never waits for the update, nor the update for the reader.
+TEST(VariableSnapshotTest, RowsThatChangeDuringAReadAreAsBefore) {
+  constexpr int64_t kRows = 1 << 14, kWidth = 256;  // in one read
+  const auto variable = MakeVariable(Counted(0, kRows * kWidth));
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_OK_AND_ASSIGN(const Tensor before, variable->tensor()->DeepCopy());
+    const auto snapshot = Take(variable);
+    std::atomic<bool> done{false};
+    std::thread updates([&] {
+      std::mt19937 random(round);
+      while (!done.load()) EXPECT_THAT(UpdateRow(*variable, random() % kRows, kWidth, -1.0F - round), IsOk());
+    });
+    const absl::StatusOr<Tensor> kept = ReadAll(*snapshot);
+    done.store(true);
+    updates.join();
+    ASSERT_THAT(kept, IsOk());
+    ASSERT_EQ(std::memcmp(kept->raw_data(), before.raw_data(), before.TotalBytes()), 0) << round;
+  }
+}
+
+TEST(VariableSnapshotTest, ASlotHoldsOneBuffer) {
+  BufferSlot slot;
+  EXPECT_EQ(slot.Take().buffer(), nullptr);
+  const Tensor first = Counted(0), second = Counted(1);
+  slot.Offer(first);
+  slot.Offer(second);
+  EXPECT_EQ(slot.bytes(), first.TotalBytes());
+  EXPECT_TRUE(second.RefCountIsOne());
+  EXPECT_TRUE(slot.Take().SharesBufferWith(first));
+  EXPECT_EQ(slot.bytes(), 0);
 }
 
 TEST(VariableSnapshotTest, UpdatesOnOtherThreadsLeaveTheValue) {
@@ -136,19 +179,19 @@ TEST(VariableSnapshotTest, UpdatesOnOtherThreadsLeaveTheValue) {
 TEST(VariableSnapshotTest, TheReservedBufferIsUsedAndTheOldOneIsTheNext) {
   const auto variable = MakeVariable(Counted(0));
   ASSERT_THAT(ReserveForSnapshot(*variable, CpuAllocator()), IsOk());
-  EXPECT_EQ(variable->spare()->buffer(), nullptr);  // nothing was overwritten yet
+  EXPECT_EQ(Spare(*variable), nullptr);  // nothing was overwritten yet
   ASSERT_THAT(Overwrite(*variable, 1), IsOk());
   ASSERT_THAT(ReserveForSnapshot(*variable, CpuAllocator()), IsOk());
   const void* const first = variable->tensor()->raw_data();
-  const void* const second = variable->spare()->raw_data();
+  const void* const second = Spare(*variable);
   ASSERT_NE(second, nullptr);
   for (int round = 0; round < 3; ++round) {
     const auto snapshot = Take(variable);
     ASSERT_THAT(Overwrite(*variable, 2), IsOk());
     EXPECT_EQ(variable->tensor()->raw_data(), round % 2 == 0 ? second : first);
-    EXPECT_EQ(variable->spare()->buffer(), nullptr);
+    EXPECT_EQ(Spare(*variable), nullptr);
     ASSERT_THAT(ReadAll(*snapshot), IsOk());
-    EXPECT_EQ(variable->spare()->raw_data(), round % 2 == 0 ? first : second);
+    EXPECT_EQ(Spare(*variable), round % 2 == 0 ? first : second);
   }
 }
 
@@ -203,9 +246,9 @@ TEST(VariableSnapshotTest, ReadsBeyondTheEndOrAgainAreErrors) {
   const auto variable = MakeVariable(Counted(0));
   const auto snapshot = Take(variable);
   char bytes[64];
-  EXPECT_THAT(snapshot->Read(kElements * 4 - 3, 4, bytes), StatusIs(absl::StatusCode::kOutOfRange));
-  ASSERT_THAT(snapshot->Read(0, 64, bytes), IsOk());
-  EXPECT_THAT(snapshot->Read(32, 4, bytes), StatusIs(absl::StatusCode::kInternal, HasSubstr("twice")));
+  EXPECT_THAT(snapshot->Read(kElements * 4 - 3, 4, bytes, nullptr), StatusIs(absl::StatusCode::kOutOfRange));
+  ASSERT_THAT(snapshot->Read(0, 64, bytes, nullptr), IsOk());
+  EXPECT_THAT(snapshot->Read(32, 4, bytes, nullptr), StatusIs(absl::StatusCode::kInternal, HasSubstr("twice")));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class SaveKernel : public AsyncOpKernel {
     if (snapshot == nullptr) return writer.Save(names.name(i), names.slice(i), tensor);
     const auto read = [&](int64_t offset, int64_t size, char* to) -> absl::Status {
       RETURN_IF_ERROR(CheckCancelled(ctx));
-      return snapshot->Read(offset, size, to);
+      return snapshot->Read(offset, size, to, ctx.cancellation());
     };
     return writer.Save(names.name(i), names.slice(i), TensorSource{snapshot->dtype(), snapshot->shape(), read});
   }

@@ -1,13 +1,38 @@
 // Snapshots of resource variables in a GPU's memory: copies there, which the host fetches while steps go on.
 #include <algorithm>
-#include <future>
+#include <condition_variable>
+#include <optional>
 
+#include "absl/cleanup/cleanup.h"
+#include "core/mutex.h"
 #include "kernels/device/gpu/gpu_variable.h"
 #include "kernels/state/family.h"
 #include "kernels/state/snapshot_value.h"
+#include "kernels/state/variable_access.h"
 
 namespace weir {
 namespace {
+
+// A copy that is on its way to the host. Thread-safe.
+class Arrival {
+ public:
+  // The first call counts.
+  void Set(absl::StatusOr<Tensor> host) {
+    const MutexLock lock(mu_);
+    if (!host_.has_value()) host_ = std::move(host);
+    arrived_.notify_all();
+  }
+  absl::StatusOr<Tensor> Await() {
+    MutexLock lock(mu_);
+    while (!host_.has_value()) lock.Wait(arrived_);
+    return *std::move(host_);
+  }
+
+ private:
+  Mutex mu_;
+  std::condition_variable arrived_;
+  std::optional<absl::StatusOr<Tensor>> host_ GUARDED_BY(mu_);
+};
 
 class GpuVariableSnapshot final : public VariableSnapshot {
  public:
@@ -17,9 +42,9 @@ class GpuVariableSnapshot final : public VariableSnapshot {
 
   DataType dtype() const override { return dtype_; }
   const TensorShape& shape() const override { return shape_; }
-  absl::Status Read(int64_t offset, int64_t size, char* to) override {
+  absl::Status Read(int64_t offset, int64_t size, char* to, CancellationManager* cancellation) override {
     while (size > 0) {
-      if (offset < begin_ || offset >= begin_ + fetched_.NumElements()) RETURN_IF_ERROR(Fetch(offset));
+      if (offset < begin_ || offset >= begin_ + fetched_.NumElements()) RETURN_IF_ERROR(Fetch(offset, cancellation));
       const int64_t n = std::min(size, begin_ + fetched_.NumElements() - offset);
       std::copy_n(fetched_.data<char>() + (offset - begin_), n, to);
       offset += n, to += n, size -= n;
@@ -30,11 +55,23 @@ class GpuVariableSnapshot final : public VariableSnapshot {
  private:
   static constexpr int64_t kFetch = 4 << 20;
 
-  absl::Status Fetch(int64_t offset) {
-    std::promise<absl::StatusOr<Tensor>> fetched;
+  // A copy that never ends is DEADLINE_EXCEEDED by the patience of the device's completion queue.
+  absl::Status Fetch(int64_t offset, CancellationManager* cancellation) {
+    const auto arrival = std::make_shared<Arrival>();  // a copy may arrive when nobody waits any more
+    CancellationManager::Token token = CancellationManager::kInvalidToken;
+    if (cancellation != nullptr) {
+      token = cancellation->Register([arrival] { arrival->Set(errors::Cancelled("The step was cancelled")); });
+      if (token == CancellationManager::kInvalidToken) return cancellation->status();
+    }
+    const absl::Cleanup end = [&] {
+      if (cancellation != nullptr) cancellation->Deregister(token);
+    };
     gpu_->ToHost(bytes_.Slice(offset, std::min(offset + kFetch, bytes_.NumElements())),
-                 [&](absl::StatusOr<Tensor> host) { fetched.set_value(std::move(host)); });
-    ASSIGN_OR_RETURN(fetched_, fetched.get_future().get());
+                 [arrival](absl::StatusOr<Tensor> host) { arrival->Set(std::move(host)); });
+    absl::StatusOr<Tensor> host = arrival->Await();
+    if (!host.ok() && cancellation != nullptr) RETURN_IF_ERROR(cancellation->status());
+    RETURN_IF_ERROR(host.status());
+    fetched_ = *std::move(host);
     begin_ = offset;
     return absl::OkStatus();
   }
@@ -53,13 +90,8 @@ class SnapshotVariableKernel : public GpuOpKernel {
 
  protected:
   absl::Status Enqueue(OpKernelContext& ctx, GpuStream& stream) override {
-    ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, 0));
-    ASSIGN_OR_RETURN(const std::shared_ptr<Variable> variable, ctx.resources()->Lookup<Variable>(*handle));
-    const std::lock_guard<std::mutex> lock(*variable->mutex());
-    if (!variable->is_initialized()) {
-      return errors::FailedPrecondition("The variable ", handle->name, " has no value to take a snapshot of");
-    }
-    const Tensor& value = *variable->tensor();
+    ASSIGN_OR_RETURN(const VariableToSnapshot locked, LockToSnapshot(ctx, 0));
+    const Tensor& value = *locked.variable->tensor();
     ASSIGN_OR_RETURN(const Tensor copy, ctx.allocate_temp(DT_UINT8, TensorShape({value.TotalBytes()})));
     if (value.TotalBytes() > 0) {
       RETURN_IF_ERROR(stream.CopyOnDevice(copy.raw_data(), value.raw_data(), static_cast<size_t>(value.TotalBytes())));

@@ -43,6 +43,20 @@ absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i)
   return read;
 }
 
+absl::StatusOr<VariableToSnapshot> LockToSnapshot(const OpKernelContext& ctx, int i) {
+  ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleFromInput(ctx, i));
+  VariableToSnapshot result;
+  ASSIGN_OR_RETURN(result.variable, ctx.resources()->Lookup<Variable>(*handle));
+  result.lock = std::unique_lock(*result.variable->mutex());
+  if (!result.variable->is_initialized()) {
+    return errors::FailedPrecondition("The variable ", handle->name, " has no value to take a snapshot of");
+  }
+  if (const DataType dtype = result.variable->tensor()->dtype(); !IsPlainType(dtype)) {
+    return errors::Unimplemented("A snapshot of the variable ", handle->name, " of type ", DataTypeName(dtype));
+  }
+  return result;
+}
+
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator) {
   if (tensor.NumElements() == 0 || tensor.RefCountIsOne()) return absl::OkStatus();
   ASSIGN_OR_RETURN(Tensor copy, tensor.DeepCopy(allocator));

@@ -46,6 +46,15 @@ struct BriefRead {
 // The same of the resource variable that input i names.
 absl::StatusOr<BriefRead> ReadVariableBriefly(const OpKernelContext& ctx, int i);
 
+// A variable whose value can be taken a snapshot of, locked until destruction.
+struct VariableToSnapshot {
+  std::shared_ptr<Variable> variable;
+  std::unique_lock<std::mutex> lock;
+};
+// The resource variable that input i names, on any device. FailedPrecondition without a value, Unimplemented for
+// elements that are not plain.
+absl::StatusOr<VariableToSnapshot> LockToSnapshot(const OpKernelContext& ctx, int i);
+
 // Makes `tensor`'s buffer writable in place by its only user: holders of a reference to it keep the old contents.
 absl::Status EnsureExclusive(Tensor& tensor, Allocator* allocator);
 

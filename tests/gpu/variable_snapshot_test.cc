@@ -30,5 +30,20 @@ TEST_F(GpuVariableSnapshotTest, IsOfTheMomentItWasTaken) {
   }
 }
 
+TEST_F(GpuVariableSnapshotTest, ASaveWhoseCopyHangsIsCancelled) {
+  const Tensor prefix = AsScalar<tstring>("mem://hung_gpu_snapshot/v");
+  const Output variable = ops::VarHandleOp(Gpu(), DT_FLOAT, TensorShape({300}), {.shared_name = "v"});
+  const Operation set = ops::AssignVariableOp(Gpu(), variable, ops::Fill(Gpu(), Tensor::Vector<int32_t>({300}), 1.0F));
+  const Operation save = ops::SaveV2(Cpu(), prefix, Tensor::Vector<tstring>({"v"}), Tensor::Vector<tstring>({""}),
+                                     {ops::SnapshotVariable(Gpu(), variable)});
+  Run({}, {}, {set});
+  gpus_[0]->HangStreams("to host");
+  tensorflow::RunOptions limit;
+  limit.set_timeout_in_ms(100);
+  EXPECT_THAT(session().Run({}, {}, {save}, limit), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  gpus_[0]->ReleaseStreams();
+  Run({}, {}, {save});
+}
+
 }  // namespace
 }  // namespace weir
